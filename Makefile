@@ -1,0 +1,33 @@
+# Every target sets up its own .venv and may be run again at any time.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test lint bench clean
+
+demo: $(READY)
+	$(BIN)/graphsqueak demo
+
+test: lint
+	$(BIN)/pytest -q -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+
+bench: .venv/ready-bench
+	@for study in benchmarks/bench_*.py; do echo "== $$study"; $(BIN)/python $$study $(ARGS) || exit 1; done
+
+$(READY): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+.venv/ready-bench: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,bench]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Rows in; progress, tables and figures out. Nothing is computed here."""

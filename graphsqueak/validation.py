@@ -1,0 +1,87 @@
+"""Checks of what users hand in, and the words for what is wrong with it.
+
+Public functions check once, here, and the functions below them trust. Every message names the
+value, the place and the remedy.
+"""
+
+import numbers
+
+import numpy as np
+
+__all__ = [
+    "ConvergenceWarning",
+    "InputError",
+    "check_choice",
+    "check_count",
+    "check_real",
+    "check_weights",
+]
+
+
+class InputError(ValueError):
+    """The input cannot be used as it is; the message says what is wrong, where, and what to do."""
+
+
+class ConvergenceWarning(UserWarning):
+    """An iteration stopped before its tolerance; `residual` is the relative residual it reached."""
+
+    def __init__(self, message, *, residual):
+        super().__init__(message)
+        self.residual = residual
+
+
+def check_choice(name, value, choices):
+    """Return `value` if it is one of `choices`.
+
+    >>> check_choice("method", "exact", ("auto", "exact"))
+    'exact'
+    """
+    if value not in choices:
+        raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def check_count(name, value, *, least=1):
+    """Return `value` as an int of at least `least`.
+
+    >>> check_count("n_probes", np.int64(3))
+    3
+    """
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise InputError(f"{name}={value!r} must be a whole number")
+    if value < least:
+        raise InputError(f"{name}={value} must be at least {least}")
+    return int(value)
+
+
+def check_real(name, value, *, least=-np.inf, above=-np.inf, below=np.inf):
+    """Return `value` as a float with least <= value, above < value < below.
+
+    >>> check_real("tol", 1e-8, above=0.0, below=1.0)
+    1e-08
+    """
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise InputError(f"{name}={value!r} must be a number")
+    value = float(value)
+    if not (least <= value and above < value < below):
+        low = f"at least {least}" if least > -np.inf else f"above {above}"
+        high = f" and below {below}" if below < np.inf else ""
+        raise InputError(f"{name}={value} must be {low}{high}")
+    return value
+
+
+def check_weights(weight, *, where="edge"):
+    """Refuse weights that are negative, infinite or not a number; zeros pass.
+
+    >>> check_weights(np.array([1.0, 0.0]))
+    >>> check_weights(np.array([1.0, -2.0]))
+    Traceback (most recent call last):
+    graphsqueak.validation.InputError: edge 1 has weight -2.0: ...similarities...
+    """
+    good = (weight >= 0) & (weight < np.inf)
+    if not good.all():
+        first = int(np.argmin(good))
+        raise InputError(
+            f"{where} {first} has weight {weight[first]}: weights are similarities, "
+            "finite and not negative; drop or repair this edge"
+        )

@@ -1,0 +1,166 @@
+"""EdgeList: what it keeps, what it drops, what it refuses, and its conversions."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse
+
+from graphsqueak import EdgeList, InputError
+
+RNG = np.random.default_rng(480_215_977)
+
+
+def random_edges(n_nodes=30, n_edges=120):
+    tail = RNG.integers(n_nodes, size=n_edges)
+    head = (tail + RNG.integers(1, n_nodes, size=n_edges)) % n_nodes
+    return EdgeList(tail=tail, head=head, weight=RNG.uniform(0.5, 2, n_edges), n_nodes=n_nodes)
+
+
+def test_laplacian_is_the_sum_of_its_edges():
+    edges = random_edges()
+    expected = np.zeros((30, 30))
+    for u, v, w in zip(edges.tail, edges.head, edges.weight, strict=True):
+        b = np.eye(30)[u] - np.eye(30)[v]
+        expected += w * np.outer(b, b)
+    np.testing.assert_allclose(edges.laplacian().toarray(), expected, atol=1e-12)
+    b = edges.incidence()
+    np.testing.assert_allclose((b.T * edges.weight @ b).toarray(), expected, atol=1e-12)
+    np.testing.assert_allclose(edges.degrees(), np.diag(expected))
+    np.testing.assert_allclose(edges.simplified().laplacian().toarray(), expected, atol=1e-12)
+
+
+def test_self_loops_and_zero_weights_are_dropped_and_counted():
+    edges = EdgeList(tail=[0, 1, 2, 2], head=[1, 1, 0, 2], weight=[1, 5, 0, 0], n_nodes=3)
+    assert (edges.n_edges, edges.n_self_loops, edges.n_zero_weights) == (1, 2, 1)
+
+
+def test_parallel_edges_in_both_directions_are_summed():
+    edges = EdgeList(tail=[0, 1, 0], head=[1, 0, 2], weight=[1, 2, 4]).simplified()
+    assert list(zip(edges.tail, edges.head, edges.weight, strict=True)) == [(0, 1, 3), (0, 2, 4)]
+
+
+def test_arrays_are_immutable_and_the_users_own_are_left_alone():
+    tail, weight = np.array([0, 1], dtype=np.int32), np.array([1.0, 2.0])
+    edges = EdgeList(tail=tail, head=[1, 2], weight=weight)
+    with pytest.raises(ValueError, match="read-only"):
+        edges.weight[0] = 9
+    weight[0] = tail[0] = 7
+    assert edges.weight[0] == 1
+    assert edges.tail[0] == 0
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, -np.inf])
+def test_bad_weights_are_refused_with_their_place(weight):
+    with pytest.raises(InputError, match="edge 1 has weight"):
+        EdgeList(tail=[0, 1], head=[1, 2], weight=[1.0, weight])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tail": [0, 1], "head": [1]}, "same length"),
+        ({"tail": [-1], "head": [0]}, "node -1 is negative"),
+        ({"tail": [0], "head": [5], "n_nodes": 3}, "node 5 does not exist"),
+        ({"tail": [0.5], "head": [1]}, "array of node numbers"),
+        ({"tail": ["a"], "head": ["b"]}, "from_pairs takes names"),
+        ({"tail": [0], "head": [1], "ids": ["a"]}, "node 1 does not exist"),
+        ({"tail": [0], "head": [1], "n_nodes": 2, "ids": ["a"]}, "ids has 1 entries"),
+        ({"tail": [0], "head": [1], "n_nodes": 2.5}, "whole number"),
+        ({"tail": np.array([2**63], np.uint64), "head": [0]}, "huge ids"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        EdgeList(**arguments)
+
+
+def test_empty_graphs_work():
+    edges = EdgeList(tail=[], head=[], n_nodes=3)
+    assert edges.n_edges == 0
+    assert edges.components().tolist() == [0, 1, 2]
+    assert edges.laplacian().nnz == 0
+    assert edges.simplified().n_edges == 0
+    assert EdgeList(tail=[], head=[]).n_nodes == 0
+
+
+def test_scipy_round_trip():
+    edges = random_edges().simplified()
+    back = EdgeList.from_scipy(edges.to_scipy())
+    for name in ("tail", "head", "weight"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(edges, name))
+
+
+@pytest.mark.parametrize("container", [scipy.sparse.csr_matrix, scipy.sparse.lil_array, np.asarray])
+def test_any_matrix_type_is_taken(container):
+    dense = random_edges().to_scipy().toarray()
+    edges = EdgeList.from_scipy(container(dense))
+    np.testing.assert_allclose(edges.to_scipy().toarray(), dense)
+
+
+def test_a_diagonal_is_self_loops():
+    edges = EdgeList.from_scipy(scipy.sparse.csr_array([[3.0, 1.0], [1.0, 0.0]]))
+    assert (edges.n_edges, edges.n_self_loops) == (1, 1)
+
+
+def test_a_laplacian_handed_in_by_mistake_is_recognised():
+    with pytest.raises(InputError, match="looks like a Laplacian"):
+        EdgeList.from_scipy(random_edges().laplacian())
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[0, -1.0], [-1.0, 0]], "negative entry"),
+        ([[0, 1.0], [0, 0]], "not symmetric"),
+        ([[0, np.nan], [np.nan, 0]], "infinite or NaN"),
+        ([[0, 1.0, 0], [1.0, 0, 0]], "square"),
+    ],
+)
+def test_matrices_that_are_no_adjacency_are_refused(matrix, message):
+    with pytest.raises(InputError, match=message):
+        EdgeList.from_scipy(scipy.sparse.coo_array(matrix))
+
+
+def test_networkx_round_trip_keeps_names_weights_and_isolated_nodes():
+    graph = nx.MultiGraph()
+    graph.add_edge("a", "b", weight=2.0)
+    graph.add_edge("b", "a", weight=0.5)
+    graph.add_edge("b", "c")
+    graph.add_edge("c", "c")
+    graph.add_node("alone")
+    edges = EdgeList.from_networkx(graph)
+    assert edges.n_self_loops == 1
+    assert edges.ids.tolist() == ["a", "b", "c", "alone"]
+    back = edges.to_networkx()
+    assert sorted(back.nodes) == ["a", "alone", "b", "c"]
+    assert back["a"]["b"]["weight"] == 2.5
+    assert back["b"]["c"]["weight"] == 1.0
+
+
+def test_networkx_weight_attribute_can_be_named():
+    graph = nx.Graph()
+    graph.add_edge(10, 20, similarity=3.0)
+    edges = EdgeList.from_networkx(graph, weight="similarity")
+    assert edges.weight.tolist() == [3.0]
+    assert edges.ids.tolist() == [10, 20]
+
+
+def test_directed_networkx_graphs_are_refused():
+    with pytest.raises(InputError, match="directed"):
+        EdgeList.from_networkx(nx.DiGraph([(0, 1)]))
+
+
+def test_pairs_of_any_hashable_ids():
+    edges = EdgeList.from_pairs([(2**70, "x"), ("x", (1, 2), 4.0)])
+    assert edges.ids.tolist() == [2**70, "x", (1, 2)]
+    with pytest.raises(InputError, match="pair 1 has 1 entries"):
+        EdgeList.from_pairs([(1, 2), (3,)])
+
+
+def test_components_match_networkx():
+    edges = random_edges(n_nodes=30, n_edges=18)
+    expected = list(nx.connected_components(edges.to_networkx()))
+    found = edges.components()
+    assert found.max() + 1 == len(expected)
+    for nodes in expected:
+        assert len(set(found[list(nodes)])) == 1
