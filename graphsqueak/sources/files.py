@@ -1,0 +1,201 @@
+"""Edge files of any size as a stream of batches.
+
+A file is read block by block and never held whole; what stays in memory is the map from the user's
+ids to node numbers. Every line is one edge: an edge that occurs twice, or in both directions,
+counts twice, and parallel edges add up. Self-loops and edges of weight zero are dropped and
+counted.
+"""
+
+from dataclasses import dataclass
+
+from graphsqueak.sources.base import EdgeSource
+from graphsqueak.sources.batching import Batcher
+from graphsqueak.sources.formats import open_part
+from graphsqueak.sources.integer_ids import IntegerIds
+from graphsqueak.sources.parts import find_parts
+from graphsqueak.sources.text_ids import TextIds
+from graphsqueak.validation import InputError, check_choice, check_count
+
+__all__ = ["FileSource", "ReadOptions", "read_edges"]
+
+_DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": "", " ": "", "whitespace": ""}
+
+
+def read_edges(
+    path,
+    *,
+    delimiter="auto",
+    header="auto",
+    weighted="auto",
+    columns=None,
+    ids="auto",
+    comments=("#", "%"),
+    on_bad_line="error",
+    batch_size=1_000_000,
+    format="auto",
+):
+    """Read edges from a file, a folder or glob of files, or a pipe, as a stream.
+
+    Text (tab, comma, semicolon or blanks between columns), Parquet, Arrow, Matrix Market and METIS
+    are recognised; text formats may be compressed with gzip, zstd or bzip2.
+
+    Parameters
+    ----------
+    path : str, Path, binary file object, or list of these
+        "-" is standard input. All parts of a folder, glob or list are one stream.
+    delimiter : str
+        One character, "whitespace" (any run of blanks), or "auto".
+    header : bool or "auto"
+        Whether the first line that is no comment names the columns. True skips it, also where it
+        counts nodes and edges; a first line that fits such a count is an error under "auto".
+    weighted : bool or "auto"
+        Whether there must be a weight column (True) or weights are ignored (False).
+    columns : sequence of int or str, optional
+        Source, target and, if wanted, weight, by position from 0 or by name.
+    ids : {"auto", "integer", "text"}
+        "auto" reads integers if the first lines hold nothing else, written canonically (7, not
+        007). "integer" reads 007 as 7.
+    comments : sequence of str
+        Characters that begin a comment line.
+    on_bad_line : {"error", "skip"}
+        Skipped lines are counted in `n_bad_lines`.
+    batch_size : int
+        Edges per batch.
+    format : {"auto", "text", "parquet", "arrow", "mtx", "metis"}
+        "auto" goes by the first bytes, and by the name for METIS (.graph, .metis).
+
+    Returns
+    -------
+    EdgeSource
+        Nodes are numbered in order of first appearance, the source of a line before its target.
+
+    Examples
+    --------
+    >>> import io
+    >>> edges = read_edges(io.BytesIO(b"# a path\\nann bob\\nbob cy\\n"))
+    >>> [(batch.tail.tolist(), batch.head.tolist()) for batch in edges]
+    [([0, 1], [1, 2])]
+    >>> edges.ids.tolist()
+    ['ann', 'bob', 'cy']
+    """
+    options = ReadOptions(
+        _checked_delimiter(delimiter),
+        check_choice("header", header, (True, False, "auto")),
+        check_choice("weighted", weighted, (True, False, "auto")),
+        columns,
+        check_choice("ids", ids, ("auto", "integer", "text")),
+        _checked_comments(comments),
+        check_choice("on_bad_line", on_bad_line, ("error", "skip")),
+        check_choice("format", format, ("auto", "text", "parquet", "arrow", "mtx", "metis")),
+    )
+    return FileSource(find_parts(path), options, batch_size=check_count("batch_size", batch_size))
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user has set about a file; "auto" is for the reader to find out."""
+
+    delimiter: str
+    header: bool | str
+    weighted: bool | str
+    columns: tuple | None
+    ids: str
+    comments: tuple
+    on_bad_line: str
+    format: str
+
+
+class FileSource(EdgeSource):
+    """The stream behind `read_edges`."""
+
+    def __init__(self, parts, options, *, batch_size):
+        super().__init__()
+        self.is_rereadable = all(part.is_rereadable for part in parts)
+        self._parts, self._options, self._batch_size = parts, options, batch_size
+        self._is_spent = False
+
+    def __repr__(self):
+        more = f" and {len(self._parts) - 1} more" if len(self._parts) > 1 else ""
+        return f"<edges of {self._parts[0].name}{more}>"
+
+    def _batches(self):
+        if self._is_spent:
+            raise InputError(
+                f"{self._parts[0].name} is a pipe and has been read already; save it to a file to "
+                "read it more than once"
+            )
+        self._is_spent = not self.is_rereadable
+        kind = batcher = None
+        for place, part in enumerate(self._parts):
+            with part.open() as stream:
+                part_kind, is_weighted, chunks = open_part(stream, part, self._options, kind=kind)
+                if part_kind is None:
+                    continue
+                if batcher is None:
+                    kind, first_name, first_weighted = part_kind, part.name, is_weighted
+                    numbering = TextIds() if kind == "text" else IntegerIds(kind)
+                    self._ids, self.id_kind = numbering, numbering.kind
+                    batcher = Batcher(self._batch_size, numbering)
+                elif is_weighted != first_weighted:
+                    raise InputError(
+                        f"{part.name} has {'a' if is_weighted else 'no'} weight column, unlike "
+                        f"{first_name}; read them apart, or give weighted=False"
+                    )
+                for chunk in chunks:
+                    self.fraction_read = (place + chunk.fraction_read) / len(self._parts)
+                    yield from self._numbered(chunk, numbering, batcher)
+        self._end(batcher)
+        yield batcher.rest()
+
+    def _numbered(self, chunk, numbering, batcher):
+        if chunk.nodes is not None:
+            numbering.number(chunk.nodes)
+            batcher.n_nodes = numbering.n_nodes
+        nodes = (
+            numbering.number(chunk.ends)
+            if chunk.text is None
+            else numbering.number(chunk.text, chunk.ends)
+        )
+        self.n_bad_lines += chunk.n_bad_lines
+        for batch in batcher.add(nodes, chunk.weight):
+            self._count(batcher)
+            yield batch
+
+    def _count(self, batcher):
+        self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
+
+    def _end(self, batcher):
+        if batcher is None or batcher.n_nodes == 0:
+            name = self._parts[0].name if len(self._parts) == 1 else f"{len(self._parts)} files"
+            skipped = f" ({self.n_bad_lines} bad lines skipped)" if self.n_bad_lines else ""
+            raise InputError(f"no edges in {name}{skipped}; check that this is the right file")
+        self._count(batcher)
+
+
+def _checked_delimiter(delimiter):
+    if delimiter == "auto":
+        return delimiter
+    character = _DELIMITERS.get(delimiter, delimiter)
+    if character == "" and delimiter in _DELIMITERS:
+        return character
+    if (
+        not isinstance(character, str)
+        or len(character) != 1
+        or not character.isascii()
+        or (character.isalnum() or character in '\n\r"+-.')
+    ):
+        raise InputError(
+            f"delimiter={delimiter!r} is not one character that cannot be part of a number; "
+            f"choose e.g. {', '.join(_DELIMITERS)}"
+        )
+    return character
+
+
+def _checked_comments(comments):
+    comments = tuple(comments or ())
+    for mark in comments:
+        if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii():
+            raise InputError(
+                f"comments={comments} must be single ASCII characters; {mark!r} is not"
+            )
+    return comments

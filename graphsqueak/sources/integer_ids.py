@@ -1,0 +1,166 @@
+"""Number integer ids 0, 1, 2, ... in order of first appearance.
+
+While the ids are small compared with how many there are, a table indexed by the id answers; when
+they are not, a hash table with open addressing does. Memory is O(number of nodes) in both cases.
+"""
+
+import numba
+import numpy as np
+
+__all__ = ["IntegerIds"]
+
+_FREE_TABLE = 1 << 22  # entries that a dense table may have whatever the number of nodes
+_PER_NODE = 16  # entries per node it may have beyond that
+_LARGEST_TABLE = 1 << 31
+_GROUP = 64
+
+
+class IntegerIds:
+    """A growing map from 64-bit integers to node numbers.
+
+    Parameters
+    ----------
+    dtype : numpy dtype
+        int64, or uint64 for ids from 2^63 on. Ids are handed in as int64 of the same bits.
+
+    Examples
+    --------
+    >>> ids = IntegerIds(np.int64)
+    >>> ids.number(np.array([[7, -3], [-3, 10**18]]))
+    array([[0, 1],
+           [1, 2]])
+    >>> np.asarray(ids)
+    array([ 7, -3, 1000000000000000000])
+    """
+
+    kind = "integer"
+
+    def __init__(self, dtype):
+        self.dtype = np.dtype(dtype)
+        self.n_nodes = 0
+        self._ids = np.empty(1024, dtype=np.int64)
+        self._table = np.full(1024, -1, dtype=np.int32)  # node of each small id, -1 for none
+        self._slots = None  # (capacity, 2): id and node, -1 for none
+
+    def number(self, ids):
+        """Node numbers of an integer array of ids, in its shape; new ids are added."""
+        flat = np.ascontiguousarray(ids).reshape(-1)
+        nodes = np.empty(flat.size, dtype=np.int64)
+        place = 0
+        while True:
+            if self._slots is None:
+                place, self.n_nodes = _look_up(
+                    flat, place, nodes, self._table, self._ids, self.n_nodes
+                )
+            else:
+                place, self.n_nodes = _probe(
+                    flat, place, nodes, self._slots, self._ids, self.n_nodes
+                )
+            if place == flat.size:
+                return nodes.reshape(ids.shape)
+            self._grow(int(flat[place]))
+
+    def __len__(self):
+        return self.n_nodes
+
+    def __getitem__(self, wanted):
+        """The ids of a slice."""
+        return self._ids[: self.n_nodes].view(self.dtype)[wanted]
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self[:], dtype=dtype, copy=copy)
+
+    def _grow(self, wanted):
+        """Make room for the id `wanted`, or for more ids."""
+        if self.n_nodes == self._ids.size:
+            self._ids = np.concatenate([self._ids, np.empty_like(self._ids)])
+        if self._slots is not None:
+            if 2 * self.n_nodes >= len(self._slots):
+                self._hash(2 * len(self._slots))
+        elif not 0 <= wanted < self._table.size:
+            limit = min(max(_FREE_TABLE, _PER_NODE * self.n_nodes), _LARGEST_TABLE)
+            if 0 <= wanted < limit:
+                size = min(max(wanted + 1, 2 * self._table.size), limit)
+                table = np.full(size, -1, dtype=np.int32)
+                table[: self._table.size] = self._table
+                self._table = table
+            else:
+                self._table = None
+                self._hash(1 << max(12, (4 * self.n_nodes).bit_length()))
+
+    def _hash(self, capacity):
+        self._slots = np.full((capacity, 2), -1, dtype=np.int64)
+        _fill_slots(self._slots, self._ids[: self.n_nodes])
+
+
+@numba.njit(cache=True, nogil=True)
+def _look_up(flat, place, nodes, table, ids, n_nodes):
+    """Number ids by the dense table until one does not fit; returns its place."""
+    while place < flat.size:
+        key = flat[place]
+        if key < 0 or key >= table.size:
+            break
+        node = table[key]
+        if node < 0:
+            if n_nodes == ids.size:
+                break
+            node = n_nodes
+            table[key], ids[node] = node, key
+            n_nodes += 1
+        nodes[place] = node
+        place += 1
+    return place, n_nodes
+
+
+@numba.njit(cache=True, nogil=True)
+def _probe(flat, place, nodes, slots, ids, n_nodes):
+    """Number ids by the hash table until it is half full; returns the place reached.
+
+    The first slots of a group are fetched before any is looked at, so that the processor waits for
+    memory once per group.
+    """
+    mask = np.uint64(slots.shape[0] - 1)
+    room = min(ids.size, slots.shape[0] // 2)
+    first = np.empty(_GROUP, dtype=np.uint64)
+    fetched = np.empty((_GROUP, 2), dtype=np.int64)
+    while place < flat.size:
+        n_keys = min(_GROUP, flat.size - place)
+        for k in range(n_keys):
+            first[k] = _slot(flat[np.uint64(place + k)], mask)
+        for k in range(n_keys):
+            fetched[k, 0], fetched[k, 1] = slots[first[k], 0], slots[first[k], 1]
+        for k in range(n_keys):
+            key, node = flat[np.uint64(place + k)], fetched[k, 1]
+            if node < 0 or fetched[k, 0] != key:
+                slot = first[k]
+                while slots[slot, 1] >= 0 and slots[slot, 0] != key:
+                    slot = (slot + np.uint64(1)) & mask
+                node = slots[slot, 1]
+                if node < 0:
+                    if n_nodes == room:
+                        return place + k, n_nodes
+                    node = n_nodes
+                    slots[slot, 0], slots[slot, 1], ids[node] = key, node, key
+                    n_nodes += 1
+            nodes[np.uint64(place + k)] = node
+        place += n_keys
+    return place, n_nodes
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill_slots(slots, ids):
+    mask = np.uint64(slots.shape[0] - 1)
+    for node in range(ids.size):
+        slot = _slot(ids[node], mask)
+        while slots[slot, 1] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot, 0], slots[slot, 1] = ids[node], node
+
+
+@numba.njit(cache=True, nogil=True)
+def _slot(key, mask):
+    """First slot of a key: murmur3's mixing, in which every input bit moves every output bit."""
+    mixed = np.uint64(key)
+    mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return (mixed ^ (mixed >> np.uint64(33))) & mask

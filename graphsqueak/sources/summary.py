@@ -1,0 +1,144 @@
+"""What a stream of edges is: its size, weights, degrees and components, in one pass.
+
+Memory is O(n_nodes): a degree and the parent in a union-find forest per node.
+"""
+
+import re
+import resource
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from graphsqueak.graph import EdgeList
+from graphsqueak.report.progress import reporter
+
+__all__ = ["Summary", "summarise"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Figures of a graph; edges count singly, so a repeated edge counts twice."""
+
+    nodes: int
+    edges: int
+    self_loops: int
+    zero_weights: int
+    bad_lines: int
+    components: int
+    isolated_nodes: int
+    degree_min: int
+    degree_median: float
+    degree_max: int
+    weighted: bool
+    weight_min: float
+    weight_max: float
+    weight_total: float
+    id_kind: str
+    seconds: float
+    peak_rss_bytes: int
+
+
+def summarise(source, *, progress=False):
+    """Read a stream once and describe it.
+
+    Parameters
+    ----------
+    source : EdgeSource or EdgeList
+        What to read.
+    progress : bool or callable
+        True draws a bar; a function is called as progress(edges, fraction, note).
+
+    Returns
+    -------
+    Summary
+
+    Examples
+    --------
+    >>> from graphsqueak.graph import EdgeList
+    >>> star = EdgeList(tail=[0, 0, 0], head=[1, 2, 3], n_nodes=5)
+    >>> summary = summarise(star)
+    >>> summary.components, summary.degree_max, summary.isolated_nodes
+    (2, 3, 1)
+    """
+    started = time.perf_counter()
+    degree = np.zeros(0, dtype=np.int64)
+    parent = np.zeros(0, dtype=np.int64)
+    n_nodes = n_edges = n_merges = 0
+    lightest, heaviest, total = np.inf, 0.0, 0.0
+    with reporter(progress, "reading") as report:
+        for batch in source:
+            n_nodes = batch.n_nodes
+            if n_nodes > degree.size:
+                room = max(n_nodes, 2 * degree.size)
+                degree = np.concatenate([degree, np.zeros(room - degree.size, dtype=np.int64)])
+                parent = np.concatenate([parent, np.arange(parent.size, room)])
+            n_merges += _absorb(batch.tail, batch.head, degree, parent)
+            n_edges += batch.n_edges
+            lightest = min(lightest, float(batch.weight.min(initial=np.inf)))
+            heaviest = max(heaviest, float(batch.weight.max(initial=0.0)))
+            total += float(batch.weight.sum())
+            report(n_edges, getattr(source, "fraction_read", 1.0), f"{n_nodes} nodes")
+    degree = degree[:n_nodes]
+    return Summary(
+        nodes=n_nodes,
+        edges=n_edges,
+        self_loops=source.n_self_loops,
+        zero_weights=source.n_zero_weights,
+        bad_lines=getattr(source, "n_bad_lines", 0),
+        components=n_nodes - n_merges,
+        isolated_nodes=int(np.count_nonzero(degree == 0)),
+        degree_min=int(degree.min()) if n_nodes else 0,
+        degree_median=float(np.median(degree)) if n_nodes else 0.0,
+        degree_max=int(degree.max(initial=0)),
+        weighted=n_edges > 0 and not lightest == heaviest == 1.0,
+        weight_min=lightest if n_edges else 0.0,
+        weight_max=heaviest,
+        weight_total=total,
+        id_kind=_id_kind(source),
+        seconds=time.perf_counter() - started,
+        peak_rss_bytes=_peak_rss(),
+    )
+
+
+def _id_kind(source):
+    if isinstance(source, EdgeList):
+        return "integer" if source.ids.dtype.kind in "iu" else "text"
+    return source.id_kind
+
+
+def _peak_rss():
+    """Most memory this process has held, in bytes.
+
+    Linux's own figure comes first: getrusage starts from that of the process that started this one.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
+        if found:
+            return 1024 * int(found[1])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+@numba.njit(cache=True, nogil=True)
+def _absorb(tail, head, degree, parent):
+    """Count degrees and join components (union by lower number, halving paths); returns joins."""
+    n_merges = 0
+    for e in range(tail.size):
+        u, v = np.int64(tail[e]), np.int64(head[e])
+        degree[u] += 1
+        degree[v] += 1
+        while parent[u] != u:
+            parent[u] = parent[parent[u]]
+            u = parent[u]
+        while parent[v] != v:
+            parent[v] = parent[parent[v]]
+            v = parent[v]
+        if u != v:
+            parent[max(u, v)] = min(u, v)
+            n_merges += 1
+    return n_merges
