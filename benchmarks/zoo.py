@@ -1,0 +1,88 @@
+"""The graphs on which solvers and resistances are measured: a name, and how to make it.
+
+Real graphs are looked up in ../shared/data beside the repository; one that is absent is left
+out, and said so on standard error.
+"""
+
+import gzip
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy.io
+
+from graphsqueak.graph import EdgeList
+from graphsqueak.sources import random_graphs, synthetic
+
+__all__ = ["ZOO", "load"]
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+SEED = 20_261_116
+
+
+def load(names=None):
+    """Yield (name, EdgeList) for each name of the zoo whose file, if it needs one, is there."""
+    for name in ZOO if names is None else names:
+        try:
+            yield name, ZOO[name]()
+        except FileNotFoundError as missing:
+            print(f"{name}: left out, {missing.filename} is not there", file=sys.stderr)
+
+
+def _rough_grid(side):
+    """A grid whose weights spread over six decades, 10^uniform(-3, 3)."""
+    smooth = synthetic.grid(side, side).to_edge_list()
+    exponent = np.random.default_rng(SEED).uniform(-3, 3, smooth.n_edges)
+    return EdgeList(tail=smooth.tail, head=smooth.head, weight=10**exponent)
+
+
+def _metis(name):
+    lines = (DATA / "meshes" / name).read_text().splitlines()
+    rows = [np.array(line.split(), dtype=np.int64) - 1 for line in lines[1:]]
+    tail = np.repeat(np.arange(len(rows)), [row.size for row in rows])
+    head = np.concatenate(rows)
+    return EdgeList(tail=tail[tail < head], head=head[tail < head], n_nodes=len(rows))
+
+
+def _minnesota():
+    path = DATA / "meshes" / "minnesota.mat"
+    if not path.exists():
+        raise FileNotFoundError(2, "no such file", str(path))
+    return EdgeList.from_scipy(scipy.io.loadmat(path)["A"].astype(np.float64))
+
+
+def _astro():
+    with gzip.open(DATA / "ca-AstroPh" / "astro-ph-cc1.jlg.gz", "rt") as lines:
+        pairs = np.loadtxt(lines, delimiter=",", skiprows=1, usecols=(0, 1), dtype=np.int64) - 1
+    return EdgeList(tail=pairs[:, 0], head=pairs[:, 1])
+
+
+def _neighbors(n_nodes, n_neighbors):
+    """Gaussian weights of at least 1e-6, as neighbour graphs are made in practice.
+
+    Without the floor a few outliers have degrees of 1e-13, and no solution of mean zero to a
+    random right-hand side can be written in float64 with a residual below 1e-7.
+    """
+    raw = random_graphs.gaussian_neighbors(n_nodes, n_neighbors, random_state=SEED).to_edge_list()
+    return EdgeList(tail=raw.tail, head=raw.head, weight=np.maximum(raw.weight, 1e-6))
+
+
+def _random(make, *arguments):
+    return lambda: make(*arguments, random_state=SEED).to_edge_list()
+
+
+ZOO = {
+    "grid 500x500": lambda: synthetic.grid(500, 500).to_edge_list(),
+    "grid 300x300 rough": lambda: _rough_grid(300),
+    "Erdos-Renyi 1e5 x 1e6": _random(random_graphs.erdos_renyi, 100_000, 1_000_000),
+    "Erdos-Renyi 2e4 x 2e6": _random(random_graphs.erdos_renyi, 20_000, 2_000_000),
+    "Chung-Lu 1e5 x 2e6": _random(random_graphs.chung_lu, 100_000, 2_000_000),
+    "Gaussian 50-NN 4e4": lambda: _neighbors(40_000, 50),
+    "barbell 2 x 500": lambda: synthetic.barbell(500, 1000).to_edge_list(),
+    "path 1e5": lambda: synthetic.path(100_000).to_edge_list(),
+    "star 1e5": lambda: synthetic.star(100_000).to_edge_list(),
+    "4elt": lambda: _metis("4elt.graph"),
+    "wing": lambda: _metis("wing.graph"),
+    "minnesota": _minnesota,
+    "ca-AstroPh": _astro,
+}

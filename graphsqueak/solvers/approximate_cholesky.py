@@ -1,0 +1,162 @@
+"""Preconditioner: the approximate Cholesky factor of a graph, applied to a block of columns.
+
+`eliminate` gives A ~ (I - F) P (I - F)^T with F strictly lower triangular in elimination order,
+so that an approximate solution of A z = r is one sweep down and one sweep up the factor:
+
+    y = inv(I - F) r,    z = inv(I - F)^T inv(P) y,    with 1 / 0 = 0 in inv(P).
+
+The columns may be swept in any order in which a node precedes its targets. Depth-first order keeps
+the nodes of one region together and halves the time of a sweep on a grid; the matrix is
+relabelled in the same order, so the conjugate gradients around it profit as well.
+"""
+
+import numba
+import numpy as np
+
+from graphsqueak.solvers.elimination import eliminate
+from graphsqueak.solvers.matrix import aligned_like, relabelled, unsigned
+from graphsqueak.solvers.threads import run
+
+__all__ = ["ApproximateCholesky"]
+
+
+class ApproximateCholesky:
+    """Approximate factor of `rows`, as a preconditioner.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,)
+        Node of every place: the preconditioner acts on blocks r[order].
+    rows : Rows
+        The matrix in that order.
+
+    Examples
+    --------
+    On a tree the factor is exact:
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> from graphsqueak.solvers.matrix import build_rows
+    >>> rows = build_rows(EdgeList(tail=[0, 1, 2], head=[1, 2, 3]), np.zeros(4))
+    >>> factor = ApproximateCholesky(rows, seed=90210)
+    >>> z = factor(np.array([[1.0], [0.0], [0.0], [-1.0]])[factor.order])
+    >>> abs(z[factor.order == 0] - z[factor.order == 3]).item()
+    3.0
+    """
+
+    def __init__(self, rows, *, seed):
+        steps = eliminate(rows, seed=seed)
+        place = np.empty_like(steps.order)
+        place[steps.order] = np.arange(steps.order.size, dtype=place.dtype)
+        visit = _depth_first(steps.start, place[steps.target])
+        self.order = steps.order[visit]
+        place[self.order] = np.arange(visit.size, dtype=place.dtype)
+        start, target, fraction = _reordered(
+            visit, steps.start, steps.target, steps.fraction, place
+        )
+        self._start, self._target = unsigned(start), unsigned(target)
+        pivot = steps.pivot[visit]
+        inverse = np.divide(1.0, pivot, out=np.zeros(pivot.size), where=pivot > 0)
+        self._values = {np.dtype(np.float64): (fraction, inverse)}
+        self._z = np.empty((0, 0))
+        self.rows = relabelled(rows, self.order, unsigned(place))
+
+    def __call__(self, r):
+        """The approximate solution z; it is overwritten by the next call."""
+        if r.dtype not in self._values:
+            values = self._values[np.dtype(np.float64)]
+            self._values[r.dtype] = tuple(array.astype(r.dtype) for array in values)
+        if self._z.shape != r.shape or self._z.dtype != r.dtype:
+            self._z = aligned_like(r)
+        np.copyto(self._z, r)
+        groups = min(numba.get_num_threads(), max(1, r.shape[1] // 4))
+        bounds = np.linspace(0, r.shape[1], groups + 1).astype(np.int64)
+        factor = (self._start, self._target, *self._values[r.dtype])
+        run(_sweep, 2 * self._target.size * r.shape[1], *factor, bounds, self._z)
+        return self._z
+
+
+@numba.njit(cache=True, nogil=True)
+def _depth_first(start, target):
+    """Columns in an order where each follows, as closely as may be, all columns that lead to it."""
+    n_nodes = start.size - 1
+    first = np.zeros(n_nodes + 1, dtype=np.int64)
+    for t in target:
+        first[t + 1] += 1
+    for c in range(n_nodes):
+        first[c + 1] += first[c]
+    place = first[:-1].copy()
+    source = np.empty(target.size, dtype=np.int32)
+    for c in range(n_nodes):
+        for e in range(start[c], start[c + 1]):
+            source[place[target[e]]] = c
+            place[target[e]] += 1
+    place[:] = first[:-1]
+    seen = np.zeros(n_nodes, dtype=np.bool_)
+    stack = np.empty(n_nodes, dtype=np.int32)
+    visit = np.empty(n_nodes, dtype=np.int32)
+    n_visited = 0
+    for root in range(n_nodes - 1, -1, -1):
+        depth = 0
+        if not seen[root]:
+            seen[root] = True
+            stack[0] = root
+            depth = 1
+        while depth > 0:
+            c = stack[depth - 1]
+            if place[c] == first[c + 1]:
+                visit[n_visited] = c
+                n_visited += 1
+                depth -= 1
+            else:
+                child = source[place[c]]
+                place[c] += 1
+                if not seen[child]:
+                    seen[child] = True
+                    stack[depth] = child
+                    depth += 1
+    return visit
+
+
+@numba.njit(cache=True, nogil=True)
+def _reordered(visit, start, target, fraction, place):
+    new_start = np.zeros_like(start)
+    new_target, new_fraction = np.empty_like(target), np.empty_like(fraction)
+    end = 0
+    for c in range(visit.size):
+        for e in range(start[visit[c]], start[visit[c] + 1]):
+            new_target[end] = place[target[e]]
+            new_fraction[end] = fraction[e]
+            end += 1
+        new_start[c + 1] = end
+    return new_start, new_target, new_fraction
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _sweep(start, target, fraction, inverse, bounds, z):
+    """Both sweeps in place; each group of columns, bounds[g] : bounds[g + 1], is independent."""
+    n_nodes = start.size - 1
+    for g in numba.prange(bounds.size - 1):
+        low, high = bounds[g], bounds[g + 1]
+        if high - low == 1:
+            for i in range(n_nodes):
+                own = z[i, low]
+                for e in range(start[i], start[i + 1]):
+                    z[target[e], low] += fraction[e] * own
+            for i in range(n_nodes - 1, -1, -1):
+                own = z[i, low] * inverse[i]
+                for e in range(start[i], start[i + 1]):
+                    own += fraction[e] * z[target[e], low]
+                z[i, low] = own
+        else:
+            for i in range(n_nodes):
+                for e in range(start[i], start[i + 1]):
+                    share, j = fraction[e], target[e]
+                    for k in range(low, high):
+                        z[j, k] += share * z[i, k]
+            for i in range(n_nodes - 1, -1, -1):
+                for k in range(low, high):
+                    z[i, k] *= inverse[i]
+                for e in range(start[i], start[i + 1]):
+                    share, j = fraction[e], target[e]
+                    for k in range(low, high):
+                        z[i, k] += share * z[j, k]

@@ -1,0 +1,223 @@
+"""Solve (L + diag(ridge)) x = b on a graph, for one or many right-hand sides."""
+
+import warnings
+
+import numpy as np
+
+from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
+from graphsqueak.solvers.choice import JacobiTrial, Shape, cheapest, first_choice
+from graphsqueak.solvers.components import Components
+from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
+from graphsqueak.solvers.dimension import dimension
+from graphsqueak.solvers.direct import Direct
+from graphsqueak.solvers.matrix import aligned_like, build_rows, multiply
+from graphsqueak.solvers.multigrid import Multigrid
+from graphsqueak.validation import (
+    ConvergenceWarning,
+    InputError,
+    check_choice,
+    check_count,
+    check_real,
+)
+
+__all__ = ["LaplacianSolver"]
+
+SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
+FLOAT32_TOL = 1e-5  # below this, float32 right-hand sides are solved in float64
+MAX_ITER = 20_000
+SAFETY = 0.95  # the recursion's residual aims this much below tol
+
+
+class LaplacianSolver:
+    """Solver of A x = b with A = L + diag(ridge), L the Laplacian of a graph.
+
+    Every backend is a preconditioner of the same conjugate gradients; the residual that decides
+    is b - A x, computed from x itself, and the iteration restarts from it if it has drifted.
+
+    Parameters
+    ----------
+    graph : EdgeList
+        The graph; it may be disconnected and have isolated nodes and parallel edges.
+    solver : {"auto", "jacobi", "cholesky", "amg", "direct"}
+        "auto" begins with what the graph's shape suggests, most often Jacobi, and changes to a
+        factorisation when the first steps show that to be cheaper; later calls keep it.
+    ridge : float or array of shape (n_nodes,)
+        Added to the diagonal, not negative.
+    tol : float
+        A column is solved when |b - A x| <= tol * |b|. Float32 columns are solved in float32 if
+        tol is at least 1e-5 and that suffices, else in float64, and rounded at the end.
+    max_iter : int, optional
+        Largest number of conjugate gradient steps of one `solve`. Default: 20,000.
+    random_state : int, Generator or None
+        Seeds the sampling of the approximate Cholesky factor.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Conjugate gradient steps of the last `solve`.
+    residual_ : float
+        Largest |b - A x| / |b| over its columns.
+    solver_ : str
+        The backend that finished it.
+
+    Examples
+    --------
+    One unit of current through a path of three unit resistors:
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList(tail=[0, 1, 2], head=[1, 2, 3])
+    >>> LaplacianSolver(path).solve(np.array([1.0, 0.0, 0.0, -1.0]))
+    array([ 1.5,  0.5, -0.5, -1.5])
+    """
+
+    def __init__(
+        self, graph, *, solver="auto", ridge=0.0, tol=1e-8, max_iter=None, random_state=None
+    ):
+        self.solver = check_choice("solver", solver, SOLVERS)
+        self.tol = check_real("tol", tol, above=0.0, below=1.0)
+        self.max_iter = MAX_ITER if max_iter is None else check_count("max_iter", max_iter)
+        self._seed = np.random.default_rng(random_state).integers(2**63)
+        self._rows = build_rows(graph, _as_ridge(ridge, graph.n_nodes))
+        self._components = Components(self._rows)
+        self._backends = {}
+        self._settled = None if solver == "auto" else solver
+
+    def solve(self, B):
+        """Solve A x = b for every column of B.
+
+        Parameters
+        ----------
+        B : ndarray of shape (n_nodes,) or (n_nodes, K), float32 or float64
+            Right-hand sides. Where a component has no ridge they must sum to zero over it.
+
+        Returns
+        -------
+        ndarray of the shape and dtype of B
+            The solution, of mean zero over every component without a ridge.
+        """
+        given = _as_block(B, self._rows.n_nodes)
+        block = self._components.consistent(given)
+        largest = np.abs(block).max(axis=0, initial=0)
+        largest[largest == 0] = 1
+        block /= largest
+        if self.tol < FLOAT32_TOL:
+            block = block.astype(np.float64, copy=False)
+        self.n_iter_ = 0
+        x = self._solved(block)
+        if self._may_go_on() and block.dtype == np.float32:
+            x = self._solved(block.astype(np.float64))
+        if self.residual_ > self.tol:
+            cause = f"max_iter={self.max_iter} was reached"
+            if self.n_iter_ < self.max_iter:
+                cause = f"rounding of x, whose largest entry is {np.abs(x).max():.2g} times b's"
+            warnings.warn(
+                ConvergenceWarning(
+                    f"{self.solver_} stopped after {self.n_iter_} steps at a relative residual of "
+                    f"{self.residual_:.2g}, above tol={self.tol:g}: {cause}",
+                    residual=self.residual_,
+                ),
+                stacklevel=2,
+            )
+        x *= largest
+        return x.astype(given.dtype, copy=False).reshape(np.shape(B))
+
+    def _solved(self, block):
+        """Let the settled backend solve `block`, or find one to settle on."""
+        if self._settled:
+            return self._refined(self._settled, block)
+        shape = Shape(
+            n_nodes=self._rows.n_nodes,
+            n_edges=self._rows.weight.size // 2,
+            separator=self._components.separator,
+            depth=self._components.depth,
+            cubes=self._components.cubes,
+            dimension=dimension(self._rows),
+            n_columns=block.shape[1],
+            digits=-np.log10(self.tol),
+        )
+        name = first_choice(shape)
+        if name == "jacobi":
+            trial = JacobiTrial(shape)
+            x = self._refined("jacobi", block, watch=trial)
+            if not self._may_go_on():
+                return x
+            name = cheapest(shape)[0]
+        self._settled = name
+        return self._refined(name, block)
+
+    def _refined(self, name, block, watch=None):
+        """Conjugate gradients, restarted from the true residual until that is below tol."""
+        rows, order, precondition = self._backend(name)
+        rows, true_rows = rows.astype(block.dtype), self._rows.astype(block.dtype)
+        size = norms_of(block)
+        size[size == 0] = 1.0
+        x, r = np.zeros_like(block), block
+        self.solver_, self.residual_, before = name, float(block.any()), np.inf
+        while self._may_go_on() and self.residual_ < before / 2:
+            before = self.residual_
+            r = r.copy() if order is None else r[order]
+            step = np.zeros_like(x)
+            self.n_iter_ += conjugate_gradient(
+                rows,
+                r,
+                step,
+                target=SAFETY * self.tol * size,
+                max_iter=self.max_iter - self.n_iter_,
+                precondition=precondition,
+                watch=watch,
+            )
+            x[slice(None) if order is None else order] += step
+            x = self._components.centered(x)
+            r = aligned_like(block)
+            multiply(true_rows, x, r)
+            np.subtract(block, r, out=r)
+            self.residual_ = float((norms_of(r) / size).max())
+        return x
+
+    def _may_go_on(self):
+        return self.residual_ > self.tol and self.n_iter_ < self.max_iter
+
+    def _backend(self, name):
+        """Rows, their order and the preconditioner of this name, built when first asked for."""
+        if name == "jacobi":
+            return self._rows, None, None
+        if name not in self._backends:
+            make = {
+                "cholesky": lambda: ApproximateCholesky(self._rows, seed=self._seed),
+                "amg": lambda: Multigrid(self._rows),
+                "direct": lambda: Direct(self._rows, self._components),
+            }[name]
+            self._backends[name] = make()
+        backend = self._backends[name]
+        return backend.rows, backend.order, backend
+
+
+def _as_ridge(ridge, n_nodes):
+    if np.ndim(ridge) == 0:
+        return np.full(n_nodes, check_real("ridge", ridge, least=0.0, below=np.inf))
+    ridge = np.array(ridge, dtype=np.float64)
+    if ridge.shape != (n_nodes,):
+        raise InputError(f"ridge has shape {ridge.shape}; give a number or {n_nodes} numbers")
+    good = (ridge >= 0) & (ridge < np.inf)
+    if not good.all():
+        node = int(np.argmin(good))
+        raise InputError(f"ridge of node {node} is {ridge[node]}; it must be finite, not negative")
+    return ridge
+
+
+def _as_block(B, n_nodes):
+    array = np.asarray(B)
+    if array.dtype.kind not in "fiub" or array.ndim not in (1, 2) or array.shape[0] != n_nodes:
+        raise InputError(
+            f"the right-hand side is {array.dtype} of shape {array.shape}; give real numbers of "
+            f"shape ({n_nodes},) or ({n_nodes}, K)"
+        )
+    dtype = np.float32 if array.dtype == np.float32 else np.float64
+    block = np.ascontiguousarray(array if array.ndim == 2 else array[:, None], dtype=dtype)
+    if not np.isfinite(block).all():
+        node, column = np.argwhere(~np.isfinite(block))[0]
+        raise InputError(
+            f"the right-hand side is {block[node, column]} at node {node}, column {column}; "
+            "remove infinite and NaN entries"
+        )
+    return block

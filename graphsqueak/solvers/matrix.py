@@ -1,0 +1,204 @@
+"""The matrix A = L + diag(ridge) of a graph, stored row by row, and its product with a block.
+
+Row i lists the neighbours j of node i, and
+
+    (A x)_i = ridge_i * x_i + sum_j weight_ij * (x_i - x_j).
+
+Summing differences instead of D x - W x costs nothing (the product waits for memory) and keeps
+residuals accurate where x is large and smooth: on a path of 1e5 nodes it decides whether 1e-8
+is reached at all. Sums over nodes are taken over `N_PARTS` fixed parts, then over the parts in
+order, so that no result depends on the number of threads.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import scipy.sparse
+
+from graphsqueak.solvers.threads import run
+
+__all__ = [
+    "N_PARTS",
+    "Rows",
+    "aligned_like",
+    "build_rows",
+    "even_parts",
+    "multiply",
+    "relabelled",
+    "rows_of_scipy",
+    "unsigned",
+]
+
+N_PARTS = 64
+
+
+class Rows(NamedTuple):
+    """A = L + diag(ridge): neighbours of node i are neighbor[start[i] : start[i + 1]].
+
+    `parts` cuts the nodes into `N_PARTS` ranges of equal work.
+    """
+
+    start: np.ndarray
+    neighbor: np.ndarray
+    weight: np.ndarray
+    ridge: np.ndarray
+    parts: np.ndarray
+
+    @property
+    def n_nodes(self):
+        """Number of rows."""
+        return self.ridge.size
+
+    def diagonal(self):
+        """Diagonal of A: weighted degree plus ridge."""
+        return _row_sums(self.start, self.weight) + self.ridge
+
+    def to_scipy(self):
+        """A as a CSR matrix, parallel edges summed."""
+        shape = (self.n_nodes, self.n_nodes)
+        neighbor = self.neighbor.view(np.int32 if self.neighbor.itemsize == 4 else np.int64)
+        adjacency = scipy.sparse.csr_array(
+            (self.weight, neighbor, self.start.view(np.int64)), shape=shape
+        )
+        matrix = (scipy.sparse.diags_array(self.diagonal()) - adjacency).tocsr()
+        matrix.sum_duplicates()
+        return matrix
+
+    def astype(self, dtype):
+        """The same rows with weights and ridge in `dtype`."""
+        if self.weight.dtype == dtype:
+            return self
+        return self._replace(weight=self.weight.astype(dtype), ridge=self.ridge.astype(dtype))
+
+
+def build_rows(graph, ridge):
+    """Sort the edges of an `EdgeList` by node; parallel edges stay apart.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> rows = build_rows(EdgeList(tail=[0, 1], head=[1, 2], weight=[2.0, 3.0]), np.zeros(3))
+    >>> rows.start.tolist(), rows.neighbor.tolist(), rows.diagonal().tolist()
+    ([0, 1, 3, 4], [1, 0, 2, 1], [2.0, 5.0, 3.0])
+    """
+    tail, head = (unsigned(array) for array in (graph.tail, graph.head))
+    start, neighbor, weight = _sort_edges(tail, head, graph.weight, graph.n_nodes)
+    return Rows(start, neighbor, weight, ridge, _work_parts(start))
+
+
+def relabelled(rows, order, place):
+    """The rows with node order[p] renamed to p = place[order[p]]."""
+    start, neighbor, weight = _relabel(rows.start, rows.neighbor, rows.weight, order, place)
+    return Rows(start, neighbor, weight, rows.ridge[order], _work_parts(start))
+
+
+def rows_of_scipy(matrix):
+    """Rows of any symmetric matrix: weight_ij = -a_ij, and the row sums as ridge."""
+    matrix = matrix.tocoo()
+    off = matrix.row != matrix.col
+    ridge = np.asarray(matrix.sum(axis=1)).ravel()
+    adjacency = scipy.sparse.coo_array(
+        (-matrix.data[off], (matrix.row[off], matrix.col[off])), shape=matrix.shape
+    ).tocsr()
+    start = adjacency.indptr.astype(np.uint64)
+    neighbor = adjacency.indices.astype(np.uint32)
+    return Rows(start, neighbor, adjacency.data, ridge, _work_parts(start))
+
+
+def even_parts(n_nodes):
+    """Bounds of `N_PARTS` ranges of (nearly) as many nodes each."""
+    return np.linspace(0, n_nodes, N_PARTS + 1).astype(np.int64)
+
+
+def multiply(rows, x, out):
+    """Write A x into `out` and return the dot products x_k . (A x)_k of the columns."""
+    partial = np.empty((N_PARTS, x.shape[1]))
+    work = (rows.weight.size + rows.n_nodes) * x.shape[1]
+    run(_multiply, work, *rows, x, out, partial)
+    return partial.sum(axis=0)
+
+
+def unsigned(indices):
+    """The same non-negative integers, as unsigned ones of the same size."""
+    return indices.view(np.uint32 if indices.itemsize == 4 else np.uint64)
+
+
+def aligned_like(block):
+    """An uninitialised copy in C order whose rows begin on cache lines (up to 40 % faster)."""
+    buffer = np.empty(block.nbytes + 64, dtype=np.uint8)
+    shift = -buffer.ctypes.data % 64
+    return buffer[shift : shift + block.nbytes].view(block.dtype).reshape(block.shape)
+
+
+def _work_parts(start):
+    work = start.view(np.int64) + 4 * np.arange(start.size)
+    return np.searchsorted(work, np.linspace(0, work[-1], N_PARTS + 1))
+
+
+@numba.njit(cache=True, nogil=True)
+def _relabel(start, neighbor, weight, order, place):
+    new_start = np.zeros_like(start)
+    new_neighbor, new_weight = np.empty_like(neighbor), np.empty_like(weight)
+    end = 0
+    for p in range(order.size):
+        for e in range(start[order[p]], start[order[p] + 1]):
+            new_neighbor[end] = place[neighbor[e]]
+            new_weight[end] = weight[e]
+            end += 1
+        new_start[p + 1] = end
+    return new_start, new_neighbor, new_weight
+
+
+@numba.njit(cache=True, nogil=True)
+def _sort_edges(tail, head, weight, n_nodes):
+    start = np.zeros(n_nodes + 1, dtype=np.uint64)
+    for e in range(tail.size):
+        start[tail[e] + 1] += 1
+        start[head[e] + 1] += 1
+    for i in range(n_nodes):
+        start[i + 1] += start[i]
+    place = start[:-1].copy()
+    neighbor = np.empty(2 * tail.size, dtype=tail.dtype)
+    value = np.empty(2 * tail.size)
+    for e in range(tail.size):
+        u, v = tail[e], head[e]
+        neighbor[place[u]] = v
+        value[place[u]] = weight[e]
+        place[u] += 1
+        neighbor[place[v]] = u
+        value[place[v]] = weight[e]
+        place[v] += 1
+    return start, neighbor, value
+
+
+@numba.njit(cache=True, nogil=True)
+def _row_sums(start, weight):
+    total = np.zeros(start.size - 1)
+    for i in range(total.size):
+        for e in range(start[i], start[i + 1]):
+            total[i] += weight[e]
+    return total
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _multiply(start, neighbor, weight, ridge, parts, x, out, partial):
+    n_columns = x.shape[1]
+    for part in numba.prange(parts.size - 1):
+        for k in range(n_columns):
+            partial[part, k] = 0.0
+        for i in range(parts[part], parts[part + 1]):
+            if n_columns == 1:
+                own = x[i, 0]
+                total = ridge[i] * own
+                for e in range(start[i], start[i + 1]):
+                    total += weight[e] * (own - x[neighbor[e], 0])
+                out[i, 0] = total
+                partial[part, 0] += own * total
+            else:
+                for k in range(n_columns):
+                    out[i, k] = ridge[i] * x[i, k]
+                for e in range(start[i], start[i + 1]):
+                    w, j = weight[e], neighbor[e]
+                    for k in range(n_columns):
+                        out[i, k] += w * (x[i, k] - x[j, k])
+                for k in range(n_columns):
+                    partial[part, k] += x[i, k] * out[i, k]

@@ -1,0 +1,29 @@
+"""Slow, dense, obviously right versions of what the package computes fast."""
+
+import numpy as np
+
+
+def resistances(graph, pairs):
+    """r(u, v) = (1_u - 1_v)^T L^+ (1_u - 1_v) for every pair, by a dense pseudo-inverse."""
+    pinv = np.linalg.pinv(graph.laplacian().toarray())
+    tail, head = np.asarray(pairs).T
+    return pinv[tail, tail] + pinv[head, head] - pinv[tail, head] - pinv[head, tail]
+
+
+def pseudo_solve(graph, b, ridge=0.0):
+    """(L + diag(ridge))^+ b by a dense eigendecomposition.
+
+    Component by component, so that tiny eigenvalues of one are not taken for zeros of another.
+    """
+    matrix = graph.laplacian().toarray() + np.diag(np.broadcast_to(ridge, graph.n_nodes))
+    label = graph.components()
+    x = np.zeros_like(b, dtype=np.float64)
+    for component in range(label.max(initial=-1) + 1):
+        nodes = np.flatnonzero(label == component)
+        block = matrix[np.ix_(nodes, nodes)]
+        singular = not np.broadcast_to(ridge, graph.n_nodes)[nodes].any()
+        if singular:
+            block = block + np.trace(block) / nodes.size + (np.trace(block) == 0)
+        part = np.linalg.solve(block, b[nodes])
+        x[nodes] = part - part.mean(axis=0) if singular else part
+    return x

@@ -1,0 +1,176 @@
+"""Every backend solves every kind of graph, against closed forms and the dense reference."""
+
+import numpy as np
+import pytest
+
+from graphsqueak.graph import EdgeList
+from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.sources import random_graphs, synthetic
+from tests import reference
+
+BACKENDS = ("auto", "jacobi", "cholesky", "amg", "direct")
+RNG_SEED = 618_033_988
+
+
+def balanced(graph, n_columns, dtype=np.float64):
+    """Gaussian right-hand sides that sum to zero over every component."""
+    label = graph.components()
+    b = np.random.default_rng(RNG_SEED).standard_normal((graph.n_nodes, n_columns))
+    for component in range(label.max() + 1):
+        b[label == component] -= b[label == component].mean(axis=0)
+    return b.astype(dtype)
+
+
+def random_graph(n_nodes=60, n_edges=150, decades=0.0):
+    """Random edges, a few of them parallel, weights over +-`decades` powers of ten."""
+    plain = random_graphs.erdos_renyi(n_nodes, n_edges, random_state=RNG_SEED).to_edge_list()
+    exponent = np.random.default_rng(RNG_SEED).uniform(-decades, decades, n_edges)
+    return EdgeList(tail=plain.tail, head=plain.head, weight=10**exponent, n_nodes=n_nodes)
+
+
+def two_parts_and_isolated_nodes():
+    grid = synthetic.grid(6, 7).to_edge_list()
+    part = random_graph(n_nodes=30, n_edges=90)
+    return EdgeList(
+        tail=np.concatenate([grid.tail + 1, part.tail + 44]),
+        head=np.concatenate([grid.head + 1, part.head + 44]),
+        weight=np.concatenate([grid.weight, part.weight]),
+        n_nodes=80,
+    )
+
+
+GRAPHS = {
+    "connected": random_graph(),
+    "grid": synthetic.grid(9, 11).to_edge_list(),
+    "disconnected": two_parts_and_isolated_nodes(),
+    "parallel edges": EdgeList(
+        tail=[0, 1, 1, 2, 0], head=[1, 0, 2, 3, 3], weight=[1, 2, 3, 4, 5.0]
+    ),
+    "weights 1e-6 to 1e6": random_graph(n_edges=400, decades=6),
+}
+RIDGES = {
+    "no ridge": lambda n: 0.0,
+    "scalar": lambda n: 0.3,
+    "vector": lambda n: np.where(np.arange(n) % 5 == 3, 2.0, 0.0),
+}
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_every_backend_agrees_with_the_dense_reference(backend, name, ridge):
+    graph, ridge = GRAPHS[name], RIDGES[ridge](GRAPHS[name].n_nodes)
+    b = balanced(graph, 5)
+    solver = LaplacianSolver(graph, solver=backend, ridge=ridge, tol=1e-9, random_state=RNG_SEED)
+    x = solver.solve(b)
+    matrix = graph.laplacian() + np.diag(np.broadcast_to(ridge, graph.n_nodes))
+    residual = np.linalg.norm(b - matrix @ x, axis=0) / np.linalg.norm(b, axis=0)
+    assert solver.residual_ <= 1e-9
+    np.testing.assert_allclose(solver.residual_, residual.max(), atol=1e-9)
+    expected = reference.pseudo_solve(graph, b, ridge)
+    np.testing.assert_allclose(x, expected, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_float32_in_float32_out(backend):
+    graph = random_graph()
+    b = balanced(graph, 3, np.float32)
+    solver = LaplacianSolver(graph, solver=backend, tol=1e-3, random_state=RNG_SEED)
+    x = solver.solve(b)
+    assert x.dtype == np.float32
+    assert solver.residual_ <= 1e-3
+    residual = np.linalg.norm(b - graph.laplacian() @ x, axis=0) / np.linalg.norm(b, axis=0)
+    assert residual.max() <= 1.1e-3
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_float32_that_float32_cannot_solve_is_solved_in_float64(backend):
+    graph = synthetic.path(3000).to_edge_list()
+    b = balanced(graph, 2, np.float32)
+    solver = LaplacianSolver(graph, solver=backend, tol=2e-5, random_state=RNG_SEED)
+    exact = b - b.mean(axis=0, dtype=np.float64)
+    expected = LaplacianSolver(graph, solver="direct").solve(exact)
+    x = solver.solve(b)
+    assert solver.residual_ <= 2e-5
+    np.testing.assert_allclose(x, expected, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_path_potentials_are_linear(backend):
+    n = 300
+    b = np.zeros(n)
+    b[0], b[-1] = 1.0, -1.0
+    x = LaplacianSolver(synthetic.path(n).to_edge_list(), solver=backend).solve(b)
+    np.testing.assert_allclose(x, (n - 1) / 2 - np.arange(n), atol=1e-5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("source", "u", "v", "resistance"),
+    [
+        (synthetic.cycle(50), 3, 18, 15 * 35 / 50),
+        (synthetic.complete(40), 0, 39, 2 / 40),
+        (synthetic.star(70), 1, 2, 2.0),
+        (synthetic.star(70), 0, 9, 1.0),
+    ],
+)
+def test_effective_resistances_in_closed_form(backend, source, u, v, resistance):
+    b = np.zeros(source.n_nodes)
+    b[u], b[v] = 1.0, -1.0
+    x = LaplacianSolver(source.to_edge_list(), solver=backend, tol=1e-10).solve(b)
+    np.testing.assert_allclose(x[u] - x[v], resistance, rtol=1e-8)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_isolated_nodes_give_zero_or_b_over_ridge(backend):
+    graph = EdgeList(tail=[1], head=[2], n_nodes=5)
+    b = np.array([0.0, 1.0, -1.0, 0.0, 0.0])
+    np.testing.assert_allclose(
+        LaplacianSolver(graph, solver=backend).solve(b), [0, 0.5, -0.5, 0, 0], atol=1e-9
+    )
+    ridge = np.array([4.0, 0.0, 0.0, 0.0, 0.5])
+    b[[0, 4]] = 1.0, 3.0
+    np.testing.assert_allclose(
+        LaplacianSolver(graph, solver=backend, ridge=ridge).solve(b),
+        [0.25, 0.5, -0.5, 0, 6.0],
+        atol=1e-7,
+    )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "graph", [EdgeList(tail=[], head=[], n_nodes=3), synthetic.path(2).to_edge_list()]
+)
+def test_zero_columns_give_zeros(backend, graph):
+    solver = LaplacianSolver(graph, solver=backend)
+    np.testing.assert_array_equal(solver.solve(np.zeros((graph.n_nodes, 2))), 0.0)
+    assert solver.n_iter_ == 0
+    assert solver.solve(np.zeros((graph.n_nodes, 0))).shape == (graph.n_nodes, 0)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
+def test_size_of_the_right_hand_side_does_not_matter(scale):
+    graph = random_graph()
+    b = balanced(graph, 2)
+    once = LaplacianSolver(graph, solver="cholesky", random_state=RNG_SEED).solve(b)
+    scaled = LaplacianSolver(graph, solver="cholesky", random_state=RNG_SEED).solve(scale * b)
+    np.testing.assert_allclose(scaled / scale, once, rtol=1e-6, atol=1e-9)
+
+
+def test_long_path_reaches_1e_8():
+    graph = synthetic.path(100_000).to_edge_list()
+    b = balanced(graph, 2)
+    solver = LaplacianSolver(graph)
+    x = solver.solve(b)
+    residual = np.linalg.norm(b - graph.laplacian() @ x, axis=0) / np.linalg.norm(b, axis=0)
+    assert solver.solver_ == "cholesky"
+    assert residual.max() <= 1e-8
+
+
+def test_columns_that_converge_early_leave_the_block():
+    graph = synthetic.grid(20, 20).to_edge_list()
+    eigenvector = np.cos(np.pi * (np.arange(20) + 0.5) / 20)[:, None] * np.ones(20)
+    b = np.column_stack([np.repeat(eigenvector.reshape(-1, 1), 3, axis=1), balanced(graph, 1)])
+    solver = LaplacianSolver(graph, solver="jacobi", tol=1e-10)
+    expected = reference.pseudo_solve(graph, b)
+    np.testing.assert_allclose(solver.solve(b), expected, atol=1e-7 * np.abs(expected).max())
