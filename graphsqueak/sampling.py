@@ -1,0 +1,125 @@
+"""Expand and shrink: the one randomised step shared by graphs and kernels.
+
+An item is kept with a probability that only ever falls, and reweighted by its inverse, so that
+the expectation of every weight never moves, whatever the scores that drive the probabilities.
+There are two chains.
+
+*Copies* [CLV17, the EXPAND and SHRINK steps of SQUEAK]. A `Sample` holds for every kept item its
+probability p and how many of its q copies survive; the weight is copies / (q p). Shrinking draws
+copies ~ Binomial(copies, p_new / p_old).
+
+*Weights alone.* Keeping an item once, with probability pi = min(1, c a r) and weight a / pi, needs
+no memory of a or pi: with the threshold theta = 1 / (c r), a weight w >= theta stays as it is and
+any other becomes theta with probability w / theta, else 0. This is `thin`.
+
+The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel.
+
+References
+----------
+[CLV17] Calandriello, Lazaric, Valko. Distributed adaptive sampling for kernel matrix
+        approximation. AISTATS 2017.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+__all__ = [
+    "Sample",
+    "child_seed",
+    "expand",
+    "merge",
+    "random_bits",
+    "shrink",
+    "thin",
+    "uniforms",
+    "weights",
+]
+
+
+class Sample(NamedTuple):
+    """Kept items: the caller's `index`, the probability `prob`, the surviving `copies`."""
+
+    index: np.ndarray
+    prob: np.ndarray
+    copies: np.ndarray
+
+
+def expand(sample, index, *, n_copies):
+    """Add new items, each certain (prob 1) and present `n_copies` times."""
+    new = Sample(index, np.ones(len(index)), np.full(len(index), n_copies))
+    return merge(sample, new)
+
+
+def merge(first, second):
+    """Items of two disjoint samples with the same number of copies, side by side."""
+    return Sample(*map(np.concatenate, zip(first, second, strict=True)))
+
+
+def shrink(sample, score, *, rng):
+    """Lower each prob to its score, thin the copies to match, drop what has none left.
+
+    >>> everything = Sample(np.arange(3), np.ones(3), np.full(3, 10))
+    >>> kept = shrink(everything, np.array([1.0, 7.0, 0.5]), rng=np.random.default_rng(90210))
+    >>> kept.prob.tolist(), kept.copies[:2].tolist()
+    ([1.0, 1.0, 0.5], [10, 10])
+    """
+    prob = np.minimum(score, sample.prob)
+    copies = rng.binomial(sample.copies, prob / sample.prob)
+    alive = copies > 0
+    return Sample(sample.index[alive], prob[alive], copies[alive])
+
+
+def weights(sample, *, n_copies):
+    """Reweighting that keeps the sample unbiased: copies / (n_copies * prob)."""
+    return sample.copies / (n_copies * sample.prob)
+
+
+def thin(weight, threshold, *, rng):
+    """New weights, zero for what is dropped: each has the old weight as its expectation.
+
+    >>> thin(np.array([3.0, 2.0, 0.0]), np.array([2.0, 2.0, 2.0]), rng=np.random.default_rng(7))
+    array([3., 2., 0.])
+    """
+    survives = rng.random(weight.size) * threshold < weight
+    return np.where(survives, np.maximum(weight, threshold), 0.0)
+
+
+def uniforms(seed, start, stop):
+    """Uniform numbers in (0, 1) for items start, ..., stop - 1 of a stream.
+
+    Each depends on the seed and its own number only: not on how the stream is cut, nor on threads.
+
+    >>> bool((uniforms(7, 0, 10)[4:] == uniforms(7, 4, 10)).all())
+    True
+    """
+    out = np.empty(stop - start)
+    _uniforms(np.uint64(seed), np.uint64(start), out)
+    return out
+
+
+def child_seed(seed, number):
+    """The seed of step `number` of a run that began with `seed`."""
+    return int(random_bits(np.uint64(seed), np.uint64(number), np.uint64(1)))
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def random_bits(seed, first, second):
+    """64 random bits, a function of three 64-bit words (rounds of the splitmix64 mixer)."""
+    z = _mix(seed + np.uint64(0x9E3779B97F4A7C15) * (first + np.uint64(1)))
+    return _mix(z ^ (np.uint64(0xD1B54A32D192ED03) * (second + np.uint64(1))))
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _mix(z):
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@numba.njit(cache=True, nogil=True)
+def _uniforms(seed, start, out):
+    for i in range(out.size):
+        bits = random_bits(seed, start + np.uint64(i), np.uint64(0))
+        out[i] = (np.float64(bits >> np.uint64(12)) + 0.5) * 2.0**-52

@@ -1,0 +1,187 @@
+"""Effective resistances of all edges from a few linear solves.
+
+With L = B^T W B and a matrix Q of independent random signs, one row per edge and k columns,
+
+    Y = B^T W^(1/2) Q,     Z = L^+ Y,     E |Z_u - Z_v|^2 / k = r(u, v),
+
+which is the sketch of [SS11, Section 4], of relative standard deviation at most sqrt(2 / k).
+One step of the random walk P = D^-1 A lowers that noise for nothing. From
+L^+ = D^-1 + D^-1 A D^-1 + P L^+ P^T (on differences of nodes of one component),
+
+    r(u, v) = (d_u + d_v - 2 w_uv) / (d_u d_v)  +  (P^T b)^T L^+ (P^T b),     b = 1_u - 1_v,
+
+where the first term is known exactly and only the second, which is smaller, has to be sketched:
+it is E |X_u - X_v|^2 / k with X = P Z = Z - D^-1 Y. On a dense graph nearly nothing is left to
+chance; on a path the noise is halved.
+
+References
+----------
+[SS11] Spielman, Srivastava. Graph sparsification by effective resistances. SIAM J. Computing
+       40(6), 2011.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from graphsqueak.sampling import random_bits
+from graphsqueak.solvers import LaplacianSolver
+
+__all__ = ["Embedding", "embed", "resistance_bounds", "sketched_parts", "sketched_resistances"]
+
+_ENOUGH = 1e-4  # relative residual that still makes a useful sketch
+
+
+class Embedding(NamedTuple):
+    """Points X (n_nodes, k) and weighted degrees d of a graph: all that a sketch remembers."""
+
+    points: np.ndarray
+    degree: np.ndarray
+
+
+def embed(graph, *, n_probes, seed, solver="auto", tol=1e-6, dtype=np.float32):
+    """Embed the nodes of `graph` so that squared distances are what is left to sketch of r.
+
+    Parameters
+    ----------
+    graph : EdgeList
+        Without parallel edges (`simplified`).
+    n_probes : int
+        Number k of random sign vectors.
+    seed : int
+        Key of the counter-based signs: the sign of an edge depends on (seed, its two nodes,
+        column) only, not on its place, nor on threads.
+    tol : float
+        Relative residual of the solves. It has to be small: the flow across the bridge of two large
+        cliques is a tiny share of Y, and all of the resistance of the bridge.
+
+    Returns
+    -------
+    Embedding
+
+    Examples
+    --------
+    A path of three nodes has r = 1 on both edges; half of it is known beforehand:
+
+    >>> from graphsqueak.sources.synthetic import path
+    >>> graph = path(3).to_edge_list()
+    >>> sketch = embed(graph, n_probes=4000, seed=90210)
+    >>> known, left = sketched_parts(sketch, graph.tail, graph.head, graph.weight)
+    >>> known, left.round(1)
+    (array([0.5, 0.5]), array([0.5, 0.5]))
+    """
+    degree = graph.degrees()
+    rhs = np.zeros((graph.n_nodes, n_probes), dtype=dtype)
+    _random_flows(graph.tail, graph.head, graph.weight, np.uint64(seed), rhs)
+    points = _solve(LaplacianSolver(graph, solver=solver, tol=tol, random_state=seed), rhs)
+    scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
+    points -= rhs * scale[:, None].astype(dtype)
+    return Embedding(points, degree)
+
+
+def sketched_parts(sketch, tail, head, weight):
+    """The exactly known and the sketched part of r(tail, head), nodes joined by `weight`."""
+    known, left = np.empty(tail.size), np.empty(tail.size)
+    _parts(sketch.points, sketch.degree, tail, head, weight, known, left)
+    return known, left
+
+
+def sketched_resistances(sketch, tail, head, weight, *, clamp):
+    """r(tail, head), kept within its bounds if `clamp`."""
+    out = np.empty(tail.size)
+    _resistances(sketch.points, sketch.degree, tail, head, weight, clamp, out)
+    return out
+
+
+def resistance_bounds(degree_tail, degree_head, weight):
+    """Bounds on r(u, v) from the degrees and the (summed) weight w between the two nodes.
+
+    Shorting all other nodes together lowers r, deleting all other edges raises it:
+    (d_u + d_v - 2 w) / (d_u d_v - w^2) <= r <= 1 / w.
+
+    >>> resistance_bounds(np.array([2.0]), np.array([2.0]), np.array([1.0]))  # a triangle: 2/3
+    (array([0.66666667]), array([1.]))
+    """
+    lower, upper = np.empty(weight.size), np.empty(weight.size)
+    _bounds(degree_tail, degree_head, weight, lower, upper)
+    return lower, upper
+
+
+def _solve(solver, rhs):
+    """Solve as far as rounding allows; warn only if that is too little for a sketch."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        points = solver.solve(rhs)
+    for warning in caught:
+        if solver.residual_ > _ENOUGH:
+            warnings.warn(warning.message, stacklevel=3)
+    return points
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _random_flows(tail, head, weight, seed, rhs):
+    """Add Y = B^T W^(1/2) Q to `rhs`; one word of random bits holds the signs of 16 columns."""
+    n_probes = rhs.shape[1]
+    for word in numba.prange((n_probes + 15) // 16):
+        stop = min(16 * word + 16, n_probes)
+        key = random_bits(seed, np.uint64(word), np.uint64(0))
+        for e in range(tail.size):
+            u, v = min(tail[e], head[e]), max(tail[e], head[e])
+            bits = random_bits(key, np.uint64(u), np.uint64(v))
+            flow = np.sqrt(weight[e])
+            for k in range(16 * word, stop):
+                step = flow if bits & np.uint64(1) else -flow
+                bits >>= np.uint64(1)
+                rhs[u, k] += step
+                rhs[v, k] -= step
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _known(d_u, d_v, w):
+    return 1 / d_u + 1 / d_v - 2 * (w / d_u) / d_v
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _left(points, u, v):
+    total = 0.0
+    for k in range(points.shape[1]):
+        step = points[u, k] - points[v, k]
+        total += step * step
+    return total / points.shape[1]
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _bound(d_u, d_v, w):
+    """Lower and upper bound, in units of w: (x + y - 2) / (x y - 1) cannot overflow."""
+    if w == 0.0:
+        return 1 / d_u + 1 / d_v, np.inf
+    x, y = d_u / w, d_v / w
+    if x * y <= 1 + 1e-12:  # the edge is a component by itself
+        return 1 / w, 1 / w
+    return min((x + y - 2) / (x * y - 1), 1.0) / w, 1 / w
+
+
+@numba.njit(cache=True, nogil=True)
+def _bounds(degree_tail, degree_head, weight, lower, upper):
+    for e in range(weight.size):
+        lower[e], upper[e] = _bound(degree_tail[e], degree_head[e], weight[e])
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _parts(points, degree, tail, head, weight, known, left):
+    for e in numba.prange(tail.size):
+        known[e] = _known(degree[tail[e]], degree[head[e]], weight[e])
+        left[e] = _left(points, tail[e], head[e])
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _resistances(points, degree, tail, head, weight, clamp, out):
+    for e in numba.prange(tail.size):
+        d_u, d_v, w = degree[tail[e]], degree[head[e]], weight[e]
+        r = _known(d_u, d_v, w) + _left(points, tail[e], head[e])
+        if clamp:
+            lower, upper = _bound(d_u, d_v, w)
+            r = min(max(r, lower), upper)
+        out[e] = r
