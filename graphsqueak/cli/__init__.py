@@ -1,0 +1,65 @@
+"""The command line: read arguments, call the library, print. No mathematics here.
+
+A mistake of the user's is one line on standard error and exit code 2.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import Abort, Exit, TyperException
+
+from graphsqueak import __version__
+from graphsqueak.cli.demo import demo
+from graphsqueak.cli.info import info
+from graphsqueak.cli.resistance import resistance
+from graphsqueak.validation import InputError
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="graphsqueak",
+    help="Graphs too large to keep: read, measure and sparsify edge files of any size.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for command in (demo, info, resistance):
+    app.command()(command)
+
+
+def _print_version(wanted: bool):
+    if wanted:
+        print(__version__)  # noqa: T201
+        raise Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="And stop.")
+    ] = False,
+):
+    pass
+
+
+def run(arguments=None):
+    """Run one command and return its exit code."""
+    try:
+        return app(arguments, prog_name="graphsqueak", standalone_mode=False) or 0
+    except Exit as stop:
+        return stop.exit_code
+    except TyperException as mistake:
+        return _complain(mistake.format_message(), 2)
+    except InputError as mistake:
+        return _complain(str(mistake), 2)
+    except OSError as failure:
+        return _complain(f"{failure.filename or 'input or output'}: {failure.strerror}", 2)
+    except (Abort, KeyboardInterrupt):
+        return _complain("interrupted", 130)
+
+
+def _complain(message, code):
+    print("graphsqueak: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201
+    return code

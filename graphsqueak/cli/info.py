@@ -1,0 +1,65 @@
+"""graphsqueak info: what is in an edge file."""
+
+from graphsqueak.cli.options import (
+    BadLine,
+    Edges,
+    Header,
+    Ids,
+    Json,
+    Quiet,
+    open_edges,
+    print_json,
+    print_table,
+    shows_progress,
+)
+
+__all__ = ["info", "readable"]
+
+
+def info(
+    edges: Edges,
+    ids: Ids = "auto",
+    header: Header = None,
+    on_bad_line: BadLine = "error",
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Nodes, edges, weights, components and degrees of an edge file, in one pass.
+
+    Example: graphsqueak info edges.tsv.gz
+    """
+    from dataclasses import asdict
+
+    from graphsqueak.sources import summarise
+
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
+    summary = summarise(source, progress=shows_progress(quiet=quiet, as_json=as_json))
+    if as_json:
+        print_json(asdict(summary))
+    elif not quiet:
+        print_table(readable(summary))
+
+
+def readable(summary):
+    """The summary in a newcomer's words."""
+    weights = f"{summary.weight_min:.4g} to {summary.weight_max:.4g}"
+    dropped = {
+        "self-loops dropped": summary.self_loops,
+        "zero weights dropped": summary.zero_weights,
+        "bad lines skipped": summary.bad_lines,
+    }
+    degrees = (summary.degree_min, summary.degree_median, summary.degree_max)
+    return {
+        "nodes": summary.nodes,
+        "edges": summary.edges,
+        **{name: count for name, count in dropped.items() if count},
+        "components": summary.components,
+        "isolated nodes": summary.isolated_nodes,
+        "edges per node": "{:,} to {:,}, median {:,g}".format(
+            *(degrees[0], degrees[2], degrees[1])
+        ),
+        "weights": weights if summary.weighted else "all 1",
+        "total weight": summary.weight_total,
+        "node ids": summary.id_kind,
+        "seconds": summary.seconds,
+    }

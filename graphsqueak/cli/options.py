@@ -1,0 +1,93 @@
+"""Arguments and options that several commands share, and how commands print."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "BadLine",
+    "Edges",
+    "Header",
+    "Ids",
+    "Json",
+    "Quiet",
+    "Seed",
+    "open_edges",
+    "print_json",
+    "print_line",
+    "print_table",
+    "shows_progress",
+]
+
+Edges = Annotated[
+    str,
+    typer.Argument(
+        metavar="EDGES",
+        help="Edge file, folder or glob of parts, or - for standard input. Text (also .gz, .zst, "
+        ".bz2), Parquet, Arrow, Matrix Market or METIS.",
+    ),
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same seed, same result.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
+Ids = Annotated[
+    str, typer.Option("--ids", help="How to read node ids: auto, integer or text (keeps 007).")
+]
+BadLine = Annotated[
+    str, typer.Option("--on-bad-line", help="error: stop at an unreadable line; skip: count it.")
+]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line is no edge (default: look)."),
+]
+
+
+def open_edges(path, *, ids, header, on_bad_line="error"):
+    """The stream that the shared options describe."""
+    from graphsqueak.sources import read_edges
+
+    header = "auto" if header is None else header
+    return read_edges(path, ids=ids, header=header, on_bad_line=on_bad_line)
+
+
+def shows_progress(*, quiet, as_json):
+    """Draw a bar only for a person who is looking."""
+    return not quiet and not as_json and sys.stderr.isatty()
+
+
+def print_json(record):
+    """One JSON object on standard output; infinite and NaN numbers become null."""
+    print(json.dumps({key: _plain(value) for key, value in record.items()}))  # noqa: T201
+
+
+def print_line(text=""):
+    """One line for a person, on standard output."""
+    print(text)  # noqa: T201
+
+
+def print_table(rows):
+    """Name and value, one pair a line, values aligned.
+
+    >>> print_table({"nodes": 12_100, "weights": "all 1"})
+    nodes    12,100
+    weights  all 1
+    """
+    width = max(map(len, rows))
+    for name, value in rows.items():
+        print_line(f"{name:<{width}}  {_readable(value)}")
+
+
+def _readable(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def _plain(value):
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    return value

@@ -1,0 +1,91 @@
+"""graphsqueak resistance: the effective resistance of every edge, or of given pairs."""
+
+from typing import Annotated
+
+import typer
+
+from graphsqueak.cli.options import (
+    BadLine,
+    Edges,
+    Header,
+    Ids,
+    Json,
+    Quiet,
+    Seed,
+    open_edges,
+    print_json,
+    print_line,
+)
+
+__all__ = ["resistance"]
+
+
+def resistance(
+    edges: Edges,
+    out: Annotated[
+        str, typer.Option("-o", "--out", help="Table to write: .tsv, .csv, .parquet or .arrow.")
+    ],
+    pairs: Annotated[
+        str | None,
+        typer.Option(metavar="PAIRS", help="File of two columns of node ids, instead of edges."),
+    ] = None,
+    method: Annotated[str, typer.Option(help="auto, exact or sketch.")] = "auto",
+    rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
+    ids: Ids = "auto",
+    header: Header = None,
+    on_bad_line: BadLine = "error",
+    seed: Seed = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Effective resistance of every edge, or of pairs of nodes: how far apart they are.
+
+    OUT has the columns source, target, weight (edges only) and resistance. Between components it
+    is infinite. A pair of a node with itself is left out.
+
+    Example: graphsqueak resistance edges.tsv -o resistance.tsv
+    """
+    import time
+
+    import numpy as np
+
+    from graphsqueak.sources import write_columns
+    from graphsqueak.sparsify import effective_resistance
+
+    began = time.perf_counter()
+    graph = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line).to_edge_list()
+    options = {"method": method, "rtol": rtol, "random_state": seed}
+    if pairs is None:
+        tail, head, columns = graph.tail, graph.head, {"weight": graph.weight}
+        result = effective_resistance(graph, **options)
+    else:
+        tail, head = _read_pairs(pairs, graph)
+        columns = {}
+        result = effective_resistance(graph, np.column_stack([tail, head]), **options)
+    columns = {"source": graph.ids[tail], "target": graph.ids[head], **columns}
+    write_columns({**columns, "resistance": result}, out)
+    record = {
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "resistances": len(result),
+        "seconds": time.perf_counter() - began,
+    }
+    if as_json:
+        print_json(record)
+    elif not quiet:
+        print_line(f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}")
+
+
+def _read_pairs(path, graph):
+    """Node numbers of the pairs in a file, in its order."""
+    from graphsqueak.sources import read_edges
+    from graphsqueak.validation import InputError
+
+    kind = "integer" if graph.ids.dtype.kind in "iu" else "text"
+    pairs = read_edges(path, ids=kind, weighted=False).to_edge_list()
+    number = {name: place for place, name in enumerate(graph.ids.tolist())}
+    unknown = next((name for name in pairs.ids.tolist() if name not in number), None)
+    if unknown is not None:
+        raise InputError(f"{path}: node {unknown!r} is not in the graph; check its spelling")
+    place = [number[name] for name in pairs.ids.tolist()]
+    return [place[u] for u in pairs.tail], [place[v] for v in pairs.head]

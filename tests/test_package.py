@@ -1,0 +1,64 @@
+"""The package as a newcomer meets it: imports, contracts, README, shipped data."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import graphsqueak
+
+ROOT = Path(__file__).parent.parent
+HEAVY = ("dask", "matplotlib", "networkx", "polars", "pyamg", "sklearn")
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize("module", ["graphsqueak", "graphsqueak.cli", "graphsqueak.sources"])
+def test_importing_is_light(module):
+    loaded = python(f"import sys, {module}; print(*sys.modules)").stdout.split()
+    assert not set(HEAVY) & {name.partition(".")[0] for name in loaded}
+
+
+def test_help_loads_no_numerics():
+    code = "import sys; from graphsqueak.cli import run; run(['--help']); print(*sys.modules)"
+    loaded = {name.partition(".")[0] for name in python(code).stdout.split()}
+    assert not {"numba", "scipy", *HEAVY} & loaded
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in graphsqueak.__all__:
+        assert getattr(graphsqueak, name).__doc__
+    assert set(graphsqueak.__all__) <= set(dir(graphsqueak))
+    with pytest.raises(AttributeError, match="no attribute 'sparsifyy'"):
+        graphsqueak.sparsifyy  # noqa: B018
+
+
+def test_shipped_files_match_their_checksums():
+    rows = re.findall(r"^\| `([\w.-]+)` .*`([0-9a-f]{64})` \|$", readme("datasets"), re.MULTILINE)
+    assert {name for name, _ in rows} == {
+        path.name for path in (ROOT / "datasets").iterdir() if path.name != "README.md"
+    }
+    for name, checksum in rows:
+        assert hashlib.sha256((ROOT / "datasets" / name).read_bytes()).hexdigest() == checksum
+
+
+@pytest.mark.parametrize(
+    "number", range(len(re.findall(r"^```sh$", (ROOT / "README.md").read_text(), re.M)))
+)
+def test_shell_blocks_of_the_readme_run(number, tmp_path):
+    blocks = re.findall(r"^```sh\n(.*?)^```$", readme("."), re.MULTILINE | re.DOTALL)
+    script = "set -euo pipefail\n" + "\n".join(blocks[: number + 1])
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=os.environ | {"PATH": path}, check=True
+    )
+
+
+def readme(folder):
+    return (ROOT / folder / "README.md").read_text()
