@@ -13,6 +13,8 @@ _HOME = {
     "EdgeSource": "sources",
     "InputError": "validation",
     "LaplacianSolver": "solvers",
+    "StreamOptions": "sparsify",
+    "StreamSparsifier": "sparsify",
     "effective_resistance": "sparsify",
     "read_edges": "sources",
     "write_edges": "sources",
@@ -20,7 +22,7 @@ _HOME = {
 
 _MODULES = {"datasets", "solvers", "sources", "sparsify"}
 
-__all__ = sorted(_HOME)
+__all__ = sorted([*_HOME, "sparsify"])
 
 
 def __getattr__(name):

@@ -166,6 +166,11 @@ class EdgeList:
         """Number of edges, parallel ones counted singly."""
         return self.tail.size
 
+    @property
+    def own_ids(self):
+        """The ids as they were given, shared by the batches of one source; None for numbers."""
+        return self._ids
+
     @cached_property
     def ids(self):
         """The user's own name of each node, shape (n_nodes,)."""
@@ -238,6 +243,12 @@ class EdgeList:
         upper.sum_duplicates()
         upper = upper.tocoo()
         return EdgeList.from_clean(upper.row, upper.col, upper.data, self.n_nodes, self._ids)
+
+    def part(self, start, stop=None):
+        """Edges start, ..., stop - 1 on the same nodes, as views."""
+        cut = slice(start, stop)
+        columns = (self.tail[cut], self.head[cut], self.weight[cut])
+        return EdgeList.from_clean(*columns, self.n_nodes, self._ids)
 
     def __iter__(self):
         """An edge list is a stream of one batch: itself."""

@@ -1,6 +1,7 @@
 """Slow, dense, obviously right versions of what the package computes fast."""
 
 import numpy as np
+import scipy.linalg
 
 
 def resistances(graph, pairs):
@@ -27,3 +28,16 @@ def pseudo_solve(graph, b, ridge=0.0):
         part = np.linalg.solve(block, b[nodes])
         x[nodes] = part - part.mean(axis=0) if singular else part
     return x
+
+
+def epsilon(graph, sparsifier, ridge=0.0):
+    """The smallest eps with (1 - eps)(L_G + ridge) <= L_H + ridge <= (1 + eps)(L_G + ridge)."""
+    component = graph.components()
+    fill = (component[:, None] == component) * graph.degrees().mean() / graph.n_nodes
+    fill += ridge * np.eye(graph.n_nodes)
+    values = scipy.linalg.eigh(
+        sparsifier.laplacian().toarray() + fill,
+        graph.laplacian().toarray() + fill,
+        eigvals_only=True,
+    )
+    return max(1 - values[0], values[-1] - 1)

@@ -16,7 +16,7 @@ import numpy as np
 from graphsqueak.graph import EdgeList
 from graphsqueak.report.progress import reporter
 
-__all__ = ["Summary", "summarise"]
+__all__ = ["Summary", "peak_rss", "summarise"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def summarise(source, *, progress=False):
         weight_total=total,
         id_kind=_id_kind(source),
         seconds=time.perf_counter() - started,
-        peak_rss_bytes=_peak_rss(),
+        peak_rss_bytes=peak_rss(),
     )
 
 
@@ -110,7 +110,7 @@ def _id_kind(source):
     return source.id_kind
 
 
-def _peak_rss():
+def peak_rss():
     """Most memory this process has held, in bytes.
 
     Linux's own figure comes first: getrusage starts from that of the process that started this one.

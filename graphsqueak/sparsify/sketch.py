@@ -28,6 +28,7 @@ import numpy as np
 
 from graphsqueak.sampling import random_bits
 from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.solvers.threads import run
 
 __all__ = ["Embedding", "embed", "resistance_bounds", "sketched_parts", "sketched_resistances"]
 
@@ -41,7 +42,7 @@ class Embedding(NamedTuple):
     degree: np.ndarray
 
 
-def embed(graph, *, n_probes, seed, solver="auto", tol=1e-6, dtype=np.float32):
+def embed(graph, *, n_probes, seed, ridge=0.0, tol=1e-6, dtype=np.float32):
     """Embed the nodes of `graph` so that squared distances are what is left to sketch of r.
 
     Parameters
@@ -53,6 +54,9 @@ def embed(graph, *, n_probes, seed, solver="auto", tol=1e-6, dtype=np.float32):
     seed : int
         Key of the counter-based signs: the sign of an edge depends on (seed, its two nodes,
         column) only, not on its place, nor on threads.
+    ridge : float
+        For r(gamma), with L + gamma I in place of L: a ground node joined to every node by weight
+        gamma, so that degrees, bounds and sketch are those of the larger graph.
     tol : float
         Relative residual of the solves. It has to be small: the flow across the bridge of two large
         cliques is a tiny share of Y, and all of the resistance of the bridge.
@@ -72,10 +76,14 @@ def embed(graph, *, n_probes, seed, solver="auto", tol=1e-6, dtype=np.float32):
     >>> known, left.round(1)
     (array([0.5, 0.5]), array([0.5, 0.5]))
     """
-    degree = graph.degrees()
+    degree = graph.degrees() + ridge
     rhs = np.zeros((graph.n_nodes, n_probes), dtype=dtype)
-    _random_flows(graph.tail, graph.head, graph.weight, np.uint64(seed), rhs)
-    points = _solve(LaplacianSolver(graph, solver=solver, tol=tol, random_state=seed), rhs)
+    if ridge > 0:
+        rng = np.random.default_rng(seed)
+        rhs += np.sqrt(ridge) * rng.choice((-1.0, 1.0), size=rhs.shape)
+    work = graph.n_edges * n_probes
+    run(_random_flows, work, graph.tail, graph.head, graph.weight, np.uint64(seed), rhs)
+    points = _solve(LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=seed), rhs)
     scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
     points -= rhs * scale[:, None].astype(dtype)
     return Embedding(points, degree)
@@ -84,14 +92,16 @@ def embed(graph, *, n_probes, seed, solver="auto", tol=1e-6, dtype=np.float32):
 def sketched_parts(sketch, tail, head, weight):
     """The exactly known and the sketched part of r(tail, head), nodes joined by `weight`."""
     known, left = np.empty(tail.size), np.empty(tail.size)
-    _parts(sketch.points, sketch.degree, tail, head, weight, known, left)
+    work = tail.size * sketch.points.shape[1]
+    run(_parts, work, *sketch, tail, head, weight, known, left)
     return known, left
 
 
 def sketched_resistances(sketch, tail, head, weight, *, clamp):
     """r(tail, head), kept within its bounds if `clamp`."""
     out = np.empty(tail.size)
-    _resistances(sketch.points, sketch.degree, tail, head, weight, clamp, out)
+    work = tail.size * sketch.points.shape[1]
+    run(_resistances, work, *sketch, tail, head, weight, clamp, out)
     return out
 
 

@@ -1,0 +1,89 @@
+"""Filter on arrival: most edges of a stream are dropped at the cost of two numbers.
+
+The last shrink left an embedding X and a scale c. Resistances only fall as edges arrive, so what
+it says of them is (up to noise) too large, and sampling a new edge of weight a at once with
+
+    p = min(1, c a r),     r = 1 / d_u + 1 / d_v + |X_u - X_v|^2,
+
+keeps its expectation and leaves the later thinning valid: the EXPAND step of KORS [CLV17b]. The
+degrees d are those of the stream so far, read when a chunk begins. Since
+|X_u - X_v|^2 <= 2 |X_u|^2 + 2 |X_v|^2, one number per node decides most coins before X is
+looked at. Nodes that the last shrink had not seen, or had seen in different components, have no
+resistance: their edges are kept.
+
+References
+----------
+[CLV17b] Calandriello, Lazaric, Valko. Efficient second-order online kernel learning with adaptive
+         embedding. NeurIPS 2017.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from graphsqueak.sampling import random_bits
+from graphsqueak.solvers.threads import run
+
+__all__ = ["Filter", "filtered", "make_filter", "refreshed"]
+
+_STEPS = 20  # elementary steps per edge
+
+
+class Filter(NamedTuple):
+    """What an arriving edge is judged by; all per node of the last shrink but the scale."""
+
+    points: np.ndarray  # X, divided by sqrt(k)
+    near: np.ndarray  # 1 / d_u, and 1 / d_u + 2 |X_u|^2
+    component: np.ndarray  # empty if there is only one
+    scale: float  # c
+
+
+def make_filter(sketch, component, scale):
+    """A filter from the embedding of the shrunken graph."""
+    points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
+    several = component.size > 0 and (component != component[0]).any()
+    component = component if several else component[:0]
+    blank = Filter(points, np.empty((len(points), 2), np.float32), component, float(scale))
+    return refreshed(blank, sketch.degree)
+
+
+def refreshed(judge, degree):
+    """The same filter with the stream's present degrees."""
+    degree = degree[: len(judge.near)]
+    inverse = np.divide(1.0, degree, out=np.zeros(degree.size), where=degree > 0)
+    reach = 2 * np.einsum("uk,uk->u", judge.points, judge.points)
+    near = np.column_stack([inverse, inverse + reach]).astype(np.float32)
+    return judge._replace(near=near)
+
+
+def filtered(judge, tail, head, weight, *, seed, first):
+    """New weights of edges first, first + 1, ... of the stream; zero for what is dropped."""
+    out = np.empty(tail.size)
+    work = _STEPS * tail.size
+    run(_filter, work, *judge, tail, head, weight, np.uint64(seed), np.uint64(first), out)
+    return out
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _filter(points, near, component, scale, tail, head, weight, seed, first, out):
+    n_known, several = near.shape[0], component.size > 0
+    for e in numba.prange(tail.size):
+        u, v, w = tail[e], head[e], weight[e]
+        if u >= n_known or v >= n_known or (several and component[u] != component[v]):
+            out[e] = w
+            continue
+        bits = random_bits(seed, first + np.uint64(e), np.uint64(0))
+        coin = (np.float64(bits >> np.uint64(12)) + 0.5) * 2.0**-52
+        if coin >= scale * w * (near[u, 1] + near[v, 1]):
+            out[e] = 0.0
+            continue
+        apart = np.float32(0.0)
+        for k in range(points.shape[1]):
+            step = points[u, k] - points[v, k]
+            apart += step * step
+        prob = scale * w * (near[u, 0] + near[v, 0] + apart)
+        if prob >= 1.0:
+            out[e] = w
+        else:
+            out[e] = w / prob if coin < prob else 0.0

@@ -1,0 +1,171 @@
+"""The stream engine: keep a small weighted edge set that stays a sparsifier of all edges so far.
+
+Edges are absorbed in chunks at fixed places of the stream, so that what is kept does not depend
+on how the stream was cut into batches, nor on threads. Per chunk: a union-find pins the edges
+that join components, the exact degrees grow, and the filter thins the rest on arrival. When the
+kept edges outgrow their room they are coalesced, scored by sketched effective resistances and
+thinned: the loop of [C17, Algorithm 11] as corrected (blocks as large as the kept set, p capped
+at 1, original weights in the probabilities).
+
+References
+----------
+[C17] Calandriello. Efficient sequential learning in structured and constrained environments.
+      PhD thesis, 2017, Section 4.3.
+"""
+
+import numpy as np
+
+from graphsqueak.sampling import child_seed
+from graphsqueak.sparsify.arrival import Filter, filtered, make_filter, refreshed
+from graphsqueak.sparsify.finish import finished
+from graphsqueak.sparsify.forest import add_degrees, join, labels, roots
+from graphsqueak.sparsify.kept import Kept, KeptBuffer, coalesced
+from graphsqueak.sparsify.scoring import scale_for, score
+from graphsqueak.sparsify.thinning import thinned
+
+__all__ = ["CHUNK", "Engine"]
+
+CHUNK = 2**18  # edges between two looks at the room that is left
+_OVER_FOREST = 1.5
+_MERGE = 2**41  # number of a merge, for its seed
+
+
+class Engine:
+    """State of one pass; `budget(n_nodes, n_seen)` is the number of edges wanted at the end."""
+
+    def __init__(self, budget, options, *, ridge, seed):
+        self.budget, self.options, self.ridge, self.seed = budget, options, ridge, seed
+        self.buffer = KeptBuffer()
+        self.degree = np.zeros(0)
+        self.parent = np.zeros(0, dtype=np.int32)
+        self.n_joins = self.n_seen = self.n_shrinks = 0
+        self.scale = np.inf
+        self.judge = None
+
+    @property
+    def n_nodes(self):
+        """Nodes seen so far."""
+        return self.degree.size
+
+    @property
+    def n_kept(self):
+        """Edges held at the moment."""
+        return self.buffer.size
+
+    def finished(self, budget):
+        """The sparsifier of all edges so far, of at most `budget` edges."""
+        return finished(self, budget)
+
+    def absorb(self, tail, head, weight, n_nodes):
+        """Take in edges between nodes 0, ..., n_nodes - 1."""
+        self._grow(n_nodes)
+        start = 0
+        while start < tail.size:
+            stop = min(start + CHUNK - self.n_seen % CHUNK, tail.size)
+            self._absorb_piece(tail[start:stop], head[start:stop], weight[start:stop])
+            self.n_seen += stop - start
+            start = stop
+            if self.n_seen % CHUNK == 0:
+                self._look_around()
+
+    def _grow(self, n_nodes):
+        if n_nodes > self.n_nodes:
+            more = n_nodes - self.n_nodes
+            self.parent = np.concatenate(
+                [self.parent, np.arange(self.n_nodes, n_nodes, dtype=np.int32)]
+            )
+            self.degree = np.concatenate([self.degree, np.zeros(more)])
+
+    def _absorb_piece(self, tail, head, weight):
+        add_degrees(self.degree, tail, head, weight)
+        pinned = np.zeros(tail.size, dtype=np.bool_)
+        if self.n_joins < self.n_nodes - 1:
+            pinned = join(self.parent, tail, head)
+            self.n_joins += int(np.count_nonzero(pinned))
+        new = weight
+        if self.judge is not None:
+            new = filtered(self.judge, tail, head, weight, seed=self.seed, first=self.n_seen)
+            new[pinned] = weight[pinned]
+        copies = np.full(tail.size, self.options.n_copies, dtype=np.int32)
+        self.buffer.append(Kept(tail, head, new, copies, pinned & self.options.pin_forest))
+
+    def _look_around(self):
+        budget = self.budget(self.n_nodes, self.n_seen)
+        if self.buffer.size > self.options.room * budget:
+            self.shrink(int(self.options.target * budget))
+        elif self.judge is not None and self._refreshes():
+            self.judge = refreshed(self.judge, self.degree + self.ridge)
+
+    def _refreshes(self):
+        """Not more often than once per node: the work stays constant per edge."""
+        return (self.n_seen // CHUNK) % (1 + self.n_nodes // CHUNK) == 0
+
+    def shrink(self, target):
+        """Thin what is kept to about `target` edges, never below the forest."""
+        edges = coalesced(self.buffer.edges(), self.n_nodes)
+        n_pinned = np.count_nonzero(edges.pinned)
+        target = max(target, int(_OVER_FOREST * n_pinned))
+        if edges.tail.size > target:
+            resistance, sketch = self.score(edges, self.options.n_probes, self.n_shrinks)
+            leverage = (edges.weight * resistance)[~edges.pinned]
+            self.scale = min(self.scale, scale_for(leverage, target - n_pinned))
+            edges = thinned(
+                edges,
+                resistance,
+                self.scale,
+                self.n_nodes,
+                seed=child_seed(self.seed, self.n_shrinks),
+                keep_degrees=self.options.rounds,
+            )
+            if self.options.filter_arrivals:
+                self.judge = make_filter(sketch, labels(self.parent), self.scale)
+        self.buffer = KeptBuffer(edges)
+        self.n_shrinks += 1
+
+    def score(self, edges, n_probes, number):
+        """Resistances of coalesced edges, and their sketch; `number` keys the random signs."""
+        seed = child_seed(self.seed, number) >> 1
+        options = {"ridge": self.ridge, "clamp": self.options.clamp}
+        return score(edges, self.n_nodes, n_probes=n_probes, seed=seed, **options)
+
+    def merged(self, other, place):
+        """An engine that has seen both streams; `place` gives the other's nodes in our numbers."""
+        both = Engine(self.budget, self.options, ridge=self.ridge, seed=self.seed)
+        both.seed = child_seed(self.seed ^ other.seed, _MERGE)
+        mine, theirs = self.buffer.edges(), other.buffer.edges()
+        place = np.arange(other.n_nodes, dtype=np.int32) if place is None else place
+        n_nodes = max(self.n_nodes, int(place.max(initial=-1)) + 1)
+        both._grow(n_nodes)
+        both.degree[: self.n_nodes] = self.degree
+        np.add.at(both.degree, place, other.degree)
+        theirs = theirs._replace(tail=place[theirs.tail], head=place[theirs.head])
+        edges = Kept(*map(np.concatenate, zip(mine, theirs, strict=True)))
+        forest = np.flatnonzero(edges.pinned)
+        edges.pinned[forest] = join(roots(n_nodes), edges.tail[forest], edges.head[forest])
+        for nodes, parent in ((np.arange(self.n_nodes), self.parent), (place, other.parent)):
+            up = labels(parent) if nodes is not place else place[labels(parent)]
+            both.n_joins += int(np.count_nonzero(join(both.parent, nodes, up)))
+        both.buffer = KeptBuffer(edges)
+        both.n_seen = self.n_seen + other.n_seen
+        both.n_shrinks = self.n_shrinks + other.n_shrinks
+        both.scale = min(self.scale, other.scale)
+        both._look_around()
+        return both
+
+    def state(self):
+        """Everything that the rest of the stream depends on, as arrays and numbers."""
+        arrays = self.buffer.edges()._asdict() | {"degree": self.degree, "parent": self.parent}
+        if self.judge is not None:
+            arrays |= {f"judge_{name}": part for name, part in self.judge._asdict().items()}
+        numbers = ("n_joins", "n_seen", "n_shrinks", "scale", "seed")
+        return arrays, {name: getattr(self, name) for name in numbers}
+
+    def restore(self, state):
+        """Go on from what `state` gave."""
+        arrays, numbers = state
+        self.buffer = KeptBuffer(Kept(*(arrays[name].copy() for name in Kept._fields)))
+        self.degree, self.parent = arrays["degree"].copy(), arrays["parent"].copy()
+        self.__dict__.update(numbers)
+        if "judge_scale" in arrays:
+            parts = {name: arrays[f"judge_{name}"] for name in Filter._fields}
+            self.judge = Filter(**parts | {"scale": float(parts["scale"])})

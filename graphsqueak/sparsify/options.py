@@ -1,0 +1,57 @@
+"""What the stream sparsifier does beyond Algorithm 11, each switchable for study."""
+
+from dataclasses import dataclass
+
+from graphsqueak.validation import check_count, check_real
+
+__all__ = ["StreamOptions"]
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """Parts of the fast method; the defaults are what measured best.
+
+    Parameters
+    ----------
+    filter_arrivals : bool
+        Sample every edge when it arrives, by the resistances of the last shrink.
+    n_copies : int
+        Parts into which a new edge is cut, to be thinned apart. 1 is a Bernoulli coin per edge;
+        the thesis has thousands of copies and a binomial draw.
+    pin_forest : bool
+        Never thin the edges that first joined two components: the sparsifier then has exactly
+        the components of the graph.
+    clamp : bool
+        Keep sketched resistances between their degree bound and 1 / w.
+    calibrate : bool
+        At the end, scale the weights so that all degrees match the graph's own.
+    keep_degrees : bool
+        Thin by a rounding that keeps degrees instead of by independent coins (one copy only).
+    n_probes, final_probes : int
+        Right-hand sides of the sketch during the stream and in the last shrink.
+    room, target : float
+        Shrink when more than room * budget edges are kept, to target * budget.
+    """
+
+    filter_arrivals: bool = True
+    n_copies: int = 1
+    pin_forest: bool = True
+    clamp: bool = True
+    calibrate: bool = True
+    keep_degrees: bool = True
+    n_probes: int = 8
+    final_probes: int = 24
+    room: float = 3.0
+    target: float = 1.5
+
+    def __post_init__(self):
+        check_count("n_copies", self.n_copies)
+        check_count("n_probes", self.n_probes)
+        check_count("final_probes", self.final_probes)
+        check_real("target", self.target, least=1.0)
+        check_real("room", self.room, above=self.target)
+
+    @property
+    def rounds(self):
+        """Whether thinning keeps degrees: only whole edges can."""
+        return self.keep_degrees and self.n_copies == 1

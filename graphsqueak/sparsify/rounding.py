@@ -1,0 +1,150 @@
+"""Random subsets of edges that keep every node's degree.
+
+Given a probability p_e for every edge, draw a random subset in which edge e occurs with probability
+exactly p_e and every node has its expected number of edges, up to one or two. Independent coins
+have the same marginals, but leave the degrees noisy (standard deviation sqrt(d)), and it is
+those noisy degrees, not the randomness as such, that keeps a sampled graph from the best possible
+one: with them gone, a subset of a dense graph with mean degree d is close to a random
+regular graph, whose Laplacian is within 2 sqrt(d - 1) / d of the original, the Alon-Boppana limit.
+
+Write p_e in binary, k_e / 2^b, and clear the lowest bit of all edges at once: the edges whose bit
+is set form a graph; walk along closed tours of it and send edges alternately up and down
+(k_e + 1 or k_e - 1), so that every node gains as much as it loses. A fair coin for each tour's
+first direction makes each edge's expectation stay. After b rounds k_e is 0 or 2^b. The work is
+linear in the number of edges. This is the dependent rounding of [GKPS06] with the pairing by
+Euler tours in place of one alternating path at a time.
+
+References
+----------
+[GKPS06] Gandhi, Khuller, Parthasarathy, Srinivasan. Dependent rounding and its applications to
+         approximation algorithms. J. ACM 53(3), 2006.
+"""
+
+import numba
+import numpy as np
+
+from graphsqueak.sampling import child_seed, random_bits, uniforms
+
+__all__ = ["count_spread", "round_keeping_degrees"]
+
+_BITS = 3
+_WALKS = 16  # at most
+
+
+def round_keeping_degrees(tail, head, prob, n_nodes, *, seed):
+    """Draw the subset; returns a boolean mask.
+
+    Parameters
+    ----------
+    tail, head : array of int
+        Ends of the edges.
+    prob : array of float in [0, 1]
+        Probability of each edge.
+    n_nodes : int
+    seed : int
+
+    Examples
+    --------
+    Every second edge of an even cycle, whichever way the coin falls:
+
+    >>> tail, head = np.arange(6), (np.arange(6) + 1) % 6
+    >>> kept = round_keeping_degrees(tail, head, np.full(6, 0.5), 6, seed=90210)
+    >>> (np.bincount(tail[kept], minlength=6) + np.bincount(head[kept], minlength=6)).tolist()
+    [1, 1, 1, 1, 1, 1]
+    """
+    top = 2**_BITS
+    # prob to a multiple of 2^-b, up or down at random: unbiased, and too fine to disturb degrees
+    level = np.floor(prob * top + uniforms(seed, 0, prob.size)).astype(np.int32)
+    for bit in range(_BITS):
+        odd = np.flatnonzero(level & (1 << bit))
+        if odd.size:
+            key = np.uint64(child_seed(seed, bit))
+            up = _alternate(tail[odd], head[odd], n_nodes, key)
+            level[odd] += np.where(up, 1 << bit, -(1 << bit)).astype(np.int32)
+    return level == top
+
+
+def count_spread(n_edges, expected):
+    """Bound on the standard deviation of how many of `n_edges` are kept, `expected` on average.
+
+    Only the first step, to multiples of 2^-b, changes the sum: a variance of f (1 - f) / 4^b each,
+    where the fractions f add up to at most 2^b times what is expected.
+    """
+    top = 2**_BITS
+    return 1 + np.sqrt(min(n_edges / 4, expected * top)) / top
+
+
+@numba.njit(cache=True, nogil=True)
+def _alternate(tail, head, n_nodes, seed):
+    """Directions (up or not) that alternate along closed tours of edges.
+
+    The edges at a node are paired, each with the next in the node's list; stepping from an edge to
+    its partner at its far end walks along a tour. Several walks go on in turn, since each spends
+    its time waiting for memory; where two meet, one node may be off by two.
+    """
+    slot, edge_at = _half_edges(tail, head, n_nodes)
+    turn = np.zeros(tail.size, dtype=np.int8)  # 0: not walked yet, 1: up, -1: down
+    n_walks = min(_WALKS, 1 + tail.size // 1000)
+    first = np.zeros(n_walks, dtype=np.int64)
+    place = np.zeros(n_walks, dtype=np.int64)
+    way = np.zeros(n_walks, dtype=np.int8)
+    legs = np.zeros(n_walks, dtype=np.int8)  # ends of the first edge still to be walked from
+    fresh = 0
+    n_active = 1
+    while n_active:
+        n_active = 0
+        for walk in range(n_walks):
+            if legs[walk] == 0:
+                while fresh < tail.size and turn[fresh] != 0:
+                    fresh += 1
+                if fresh == tail.size:
+                    continue
+                coin = random_bits(seed, np.uint64(fresh), np.uint64(2)) & np.uint64(1)
+                turn[fresh] = way[walk] = 1 if coin else -1
+                first[walk], legs[walk] = fresh, 2
+                place[walk] = slot[2 * fresh]
+            n_active += 1
+            edge = edge_at[place[walk] ^ 1]
+            if turn[edge] == 0:
+                way[walk] = -way[walk]
+                turn[edge] = way[walk]
+                place[walk] = slot[2 * edge] + slot[2 * edge + 1] - (place[walk] ^ 1)
+            else:
+                legs[walk] -= 1
+                place[walk] = slot[2 * first[walk] + 1]
+                way[walk] = turn[first[walk]]
+    return turn > 0
+
+
+@numba.njit(cache=True, nogil=True)
+def _half_edges(tail, head, n_nodes):
+    """Slots of the two ends of every edge; slots 2i and 2i + 1 are partners.
+
+    Each node has an even number of slots of its own. The last edge of a node of odd degree is
+    paired with that of the next such node: there is an even number of them.
+    """
+    degree = np.zeros(n_nodes, dtype=np.int64)
+    for e in range(tail.size):
+        degree[tail[e]] += 1
+        degree[head[e]] += 1
+    place = np.empty(n_nodes, dtype=np.int64)  # next slot of a node
+    stop = np.empty(n_nodes, dtype=np.int64)  # behind its own slots
+    end = 0
+    for u in range(n_nodes):
+        place[u] = end
+        end += degree[u] // 2 * 2
+        stop[u] = end
+    edge_at = np.empty(2 * tail.size, dtype=np.int32)
+    slot = np.empty(2 * tail.size, dtype=np.int32)
+    for e in range(tail.size):
+        for side in range(2):
+            u = tail[e] if side == 0 else head[e]
+            if place[u] < stop[u]:
+                at = place[u]
+                place[u] += 1
+            else:
+                at = end
+                end += 1
+            slot[2 * e + side] = at
+            edge_at[at] = e
+    return slot, edge_at

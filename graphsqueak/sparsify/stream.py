@@ -1,0 +1,194 @@
+"""The stream sparsifier: edges in, a small reweighted graph out, at any time.
+
+H is an epsilon-sparsifier of G when (1 - eps) L_G <= L_H <= (1 + eps) L_G: every cut, every
+quadratic form x' L x, every effective resistance agrees up to eps. All nodes stay.
+"""
+
+import numpy as np
+
+from graphsqueak.graph import EdgeList
+from graphsqueak.sources.coerce import as_stream
+from graphsqueak.sparsify.budget import Budget, predicted_epsilon
+from graphsqueak.sparsify.checkpoint import read_checkpoint, write_checkpoint
+from graphsqueak.sparsify.engine import Engine
+from graphsqueak.sparsify.numbering import Numbering
+from graphsqueak.sparsify.options import StreamOptions
+from graphsqueak.sparsify.thesis import ThesisEngine, thesis_copies
+from graphsqueak.validation import InputError, check_choice, check_count, check_real
+
+__all__ = ["StreamSparsifier"]
+
+_MOST_EDGES = 10**12  # for which the thesis' guarantee is made when nothing is known beforehand
+_SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge")
+
+
+class StreamSparsifier:
+    """One pass, fixed memory: a spectral sparsifier of all edges so far.
+
+    Parameters
+    ----------
+    n_edges, epsilon, keep : exactly one
+        Edges of the result (at most, and at least 0.9 of it if the graph has that many), or the
+        accuracy from which their number is predicted, or their share of the edges seen.
+    method : {"fast", "thesis"}
+        "thesis" is Algorithm 11 with its proof constants: no budget, a guarantee for `epsilon`
+        with probability 0.99, and thousands of copies per edge, so that only graphs with more
+        edges per node than that are sparsified at all.
+    n_copies : int, optional
+        Copies of the thesis method, instead of `epsilon`.
+    ridge : float
+        gamma > 0 asks for an (eps, gamma)-sparsifier, which may be coarser where the spectrum of L
+        lies below gamma and needs fewer edges.
+    options : StreamOptions, optional
+        Parts of the method, to be switched off for study.
+    random_state : int or None
+        Same seed, same bytes, whatever the batches and the number of threads.
+
+    Attributes
+    ----------
+    n_edges_seen_, n_nodes_, n_shrinks_, n_kept_, budget_ : int
+    degrees_ : ndarray
+        Exact weighted degrees of everything seen.
+    epsilon_predicted_ : float
+
+    Examples
+    --------
+    >>> from graphsqueak.sources import erdos_renyi
+    >>> stream = StreamSparsifier(n_edges=4000, random_state=7)
+    >>> for batch in erdos_renyi(500, 100_000, random_state=7):
+    ...     _ = stream.partial_fit(batch)
+    >>> H = stream.sparsifier()
+    >>> 3600 <= H.n_edges <= 4000, H.n_nodes
+    (True, 500)
+    >>> bool(abs(H.weight.sum() / 100_000 - 1) < 0.01)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_edges=None,
+        epsilon=None,
+        keep=None,
+        method="fast",
+        n_copies=None,
+        ridge=0.0,
+        options=None,
+        random_state=None,
+    ):
+        self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
+        self.method = check_choice("method", method, ("fast", "thesis"))
+        self.n_copies = n_copies
+        self.ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
+        self.options = StreamOptions() if options is None else options
+        self.random_state = random_state
+        self._engine = self._make_engine(int(np.random.default_rng(random_state).integers(2**63)))
+        self._numbering = Numbering()
+
+    def _make_engine(self, seed):
+        if self.method == "fast":
+            budget = Budget(self.n_edges, self.epsilon, self.keep).checked()
+            return Engine(budget, self.options, ridge=self.ridge, seed=seed)
+        if self.n_edges is not None or self.keep is not None or self.ridge > 0:
+            raise InputError("method='thesis' takes epsilon or n_copies, no budget and no ridge")
+        n_copies = self.n_copies
+        if n_copies is None:
+            epsilon = Budget(None, self.epsilon, None).checked().epsilon
+            n_copies = thesis_copies(epsilon, delta=0.01, n_nodes=_MOST_EDGES, n_shrinks=1)
+        return ThesisEngine(check_count("n_copies", n_copies), seed=seed)
+
+    def partial_fit(self, batch):
+        """Take in more edges: an EdgeList, or anything that is a graph.
+
+        Nodes may appear at any time. Batches that carry ids are matched by id; those without must
+        number the same nodes alike.
+        """
+        for part in as_stream(batch):
+            tail, head, n_nodes = self._numbering.apply(part)
+            self._engine.absorb(tail, head, part.weight, n_nodes)
+        return self
+
+    def sparsifier(self):
+        """The sparsifier of all edges so far; the stream may go on afterwards."""
+        if self.n_nodes_ == 0:
+            raise InputError("no edges have been seen yet; call partial_fit first")
+        edges = self._engine.finished(self.budget_)
+        return EdgeList.from_clean(
+            edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
+        )
+
+    def merge(self, other):
+        """A new stream that has seen the edges of both: parts of one graph, or of two.
+
+        The sum of eps-sparsifiers of two graphs is an eps-sparsifier of their sum, so merging costs
+        no accuracy; only the next shrink does.
+        """
+        if self.options != other.options or self.ridge != other.ridge:
+            raise InputError("streams with different options or ridge cannot be merged")
+        if self.method != other.method:
+            raise InputError(f"a {self.method} stream cannot be merged with a {other.method} one")
+        merged = StreamSparsifier(**self._settings(), options=self.options)
+        merged.random_state = self.random_state
+        merged._numbering, place = self._numbering.united(other._numbering, other.n_nodes_)
+        merged._engine = self._engine.merged(other._engine, place)
+        return merged
+
+    def save(self, path):
+        """Write a checkpoint, whole or not at all."""
+        write_checkpoint(path, self._settings(), self.options, self._engine, self._numbering)
+
+    @classmethod
+    def load(cls, path):
+        """Go on from a checkpoint, to the same result as if there had been no stop."""
+        settings, options, engine_state, numbering = read_checkpoint(path)
+        stream = cls(**settings, options=options)
+        stream._engine.restore(engine_state)
+        stream._numbering = numbering
+        return stream
+
+    def _settings(self):
+        return {name: getattr(self, name) for name in _SETTINGS}
+
+    def same_seed(self, other):
+        """Whether both streams draw the same random numbers."""
+        return self._engine.seed == other._engine.seed
+
+    @property
+    def n_edges_seen_(self):
+        """Edges taken in so far."""
+        return self._engine.n_seen
+
+    @property
+    def n_nodes_(self):
+        """Nodes seen so far."""
+        return self._engine.n_nodes
+
+    @property
+    def n_shrinks_(self):
+        """How often the kept edges have been thinned."""
+        return self._engine.n_shrinks
+
+    @property
+    def n_kept_(self):
+        """Edges held at the moment."""
+        return self._engine.n_kept
+
+    @property
+    def n_components_(self):
+        """Connected components of everything seen."""
+        return self.n_nodes_ - self._engine.n_joins
+
+    @property
+    def budget_(self):
+        """Edges that the sparsifier may have now."""
+        return self._engine.budget(self.n_nodes_, self.n_edges_seen_)
+
+    @property
+    def degrees_(self):
+        """Exact weighted degrees of everything seen."""
+        return self._engine.degree.copy()
+
+    @property
+    def epsilon_predicted_(self):
+        """Accuracy to expect on a dense graph; measured only by a certificate."""
+        return predicted_epsilon(self.n_nodes_, self.budget_)

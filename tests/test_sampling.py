@@ -1,0 +1,69 @@
+"""The sampling chain: expectations never move, probabilities never rise."""
+
+import numpy as np
+
+from graphsqueak.sampling import (
+    Sample,
+    child_seed,
+    expand,
+    merge,
+    shrink,
+    thin,
+    uniforms,
+    weights,
+)
+
+
+def test_copies_are_unbiased_under_any_scores():
+    rng = np.random.default_rng(660_341)
+    n_copies, n_runs, total = 7, 20_000, np.zeros(4)
+    square = np.zeros(4)
+    for _ in range(n_runs):
+        sample = expand(
+            Sample(np.zeros(0, int), np.ones(0), np.zeros(0, int)),
+            np.arange(4),
+            n_copies=n_copies,
+        )
+        for _ in range(3):  # scores that depend on what happened before
+            score = rng.uniform(0.05, 1.5, sample.index.size) * (1 + sample.copies) / n_copies
+            kept = shrink(sample, score, rng=rng)
+            assert np.all(np.isin(kept.index, sample.index))
+            old = sample.prob[np.searchsorted(sample.index, kept.index)]
+            assert np.all(kept.prob <= old)
+            sample = kept
+        final = np.zeros(4)
+        final[sample.index] = weights(sample, n_copies=n_copies)
+        total += final
+        square += final**2
+    mean = total / n_runs
+    sigma = np.sqrt((square / n_runs - mean**2) / n_runs)
+    assert np.all(np.abs(mean - 1) < 6 * sigma)
+
+
+def test_thinning_weights_is_unbiased_and_only_raises_what_it_keeps():
+    rng = np.random.default_rng(77_120_983)
+    weight, threshold = np.array([0.3, 1.0, 5.0]), np.array([1.0, 4.0, 2.0])
+    runs = np.array([thin(weight, threshold, rng=rng) for _ in range(20_000)])
+    sigma = runs.std(axis=0) / np.sqrt(len(runs))
+    assert np.all(np.abs(runs.mean(axis=0) - weight) <= 6 * sigma)
+    assert set(np.unique(runs[:, 0])) == {0.0, 1.0}
+    assert np.all(runs[:, 2] == 5.0)
+
+
+def test_merging_puts_disjoint_samples_side_by_side():
+    one = Sample(np.array([1]), np.array([0.5]), np.array([2]))
+    two = Sample(np.array([7]), np.array([0.25]), np.array([3]))
+    assert merge(one, two).index.tolist() == [1, 7]
+
+
+def test_uniforms_are_uniform_and_know_only_their_own_number():
+    values = uniforms(90_210, 0, 100_000)
+    counts = np.bincount((values * 50).astype(int), minlength=50)
+    assert np.all(np.abs(counts - 2000) < 6 * np.sqrt(2000))
+    np.testing.assert_array_equal(uniforms(90_210, 777, 900), values[777:900])
+    assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 6 / np.sqrt(100_000)
+
+
+def test_children_of_a_seed_differ():
+    seeds = {child_seed(5, number) for number in range(1000)} | {child_seed(6, 0)}
+    assert len(seeds) == 1001
