@@ -1,0 +1,138 @@
+"""graphsqueak sparsify: files in, files out, stopped and resumed."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from graphsqueak import read_edges, sources, write_edges
+from graphsqueak.cli import run
+from tests import reference
+
+
+@pytest.fixture(scope="module")
+def edges(tmp_path_factory):
+    path = tmp_path_factory.mktemp("edges") / "edges.tsv"
+    write_edges(sources.erdos_renyi(300, 60_000, random_state=77), path)
+    return path
+
+
+def test_the_file_is_a_sparsifier_of_the_file(edges, tmp_path, capsys):
+    out = tmp_path / "sparse.parquet"
+    arguments = [
+        "sparsify",
+        str(edges),
+        "-o",
+        str(out),
+        "--epsilon",
+        "0.5",
+        "--seed",
+        "3",
+        "--json",
+    ]
+    assert run(arguments) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["edges_read"] == 60_000
+    assert record["components"] == 1
+    assert record["edges_kept"] <= 1.11 * 300 * (2 / 0.5) ** 2 / 2
+    assert record["epsilon_predicted"] <= 0.5
+    result = read_edges(out).to_edge_list()
+    assert result.n_edges == record["edges_kept"]
+    assert reference.epsilon(*aligned(read_edges(edges).to_edge_list(), result)) <= 0.5
+
+
+def test_keep_and_edges_are_promises(edges, tmp_path, capsys):
+    for option, value, most in (("--keep", "0.1", 6000), ("--edges", "4000", 4000)):
+        out = tmp_path / "out.tsv"
+        assert run(["sparsify", str(edges), "-o", str(out), option, value]) == 0
+        assert 0.9 * most <= read_edges(out).to_edge_list().n_edges <= most
+        assert "predicted accuracy" in capsys.readouterr().out
+
+
+def test_ids_come_back_as_they_were(tmp_path):
+    path, out = tmp_path / "names.csv", tmp_path / "out.csv"
+    names = [f"user {i:03d}" for i in range(60)]
+    rows = [f"{a},{b}" for i, a in enumerate(names) for b in names[:i]]
+    path.write_text("\n".join(rows))
+    assert run(["sparsify", str(path), "-o", str(out), "--edges", "400", "--quiet"]) == 0
+    assert sorted(read_edges(out).to_edge_list().ids.tolist()) == names
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ([], "exactly one"),
+        (["--keep", "0.1", "--edges", "5"], "exactly one"),
+        (["--keep", "2"], "at most 1"),
+        (["--edges", "100"], "cannot hold 300 nodes together"),
+        (["--keep", "0.1", "--resume"], "--resume needs --checkpoint"),
+    ],
+)
+def test_mistakes(edges, tmp_path, capsys, extra, message):
+    out = tmp_path / "out.tsv"
+    assert run(["sparsify", str(edges), "-o", str(out), *extra]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_of_another_run_is_refused(edges, tmp_path, capsys):
+    other, saved, out = tmp_path / "other.tsv", tmp_path / "run.ckpt", str(tmp_path / "out.tsv")
+    write_edges(sources.erdos_renyi(300, 60_000, random_state=78), other)
+    base = ["-o", out, "--checkpoint", str(saved), "--every", "0", "--seed", "5"]
+    assert run(["sparsify", str(edges), "--keep", "0.1", *base, "--quiet"]) == 0
+    resume = [*base, "--resume"]
+    for arguments, message in (
+        (["sparsify", str(other), "--keep", "0.1", *resume], "another input"),
+        (["sparsify", str(edges), "--keep", "0.2", *resume], "written with keep=0.1"),
+        (["sparsify", str(edges), "--keep", "0.1", *resume, "--seed", "6"], "another --seed"),
+    ):
+        assert run(arguments) == 2
+        assert message in capsys.readouterr().err
+    saved.write_bytes(saved.read_bytes()[:1000])
+    assert run(["sparsify", str(edges), "--keep", "0.1", *resume]) == 2
+    assert "no complete checkpoint" in capsys.readouterr().err
+
+
+def test_killed_at_random_moments_and_resumed_the_bytes_are_the_same(tmp_path):
+    path = tmp_path / "edges.parquet"
+    write_edges(sources.erdos_renyi(2000, 3_000_000, random_state=79), path)
+    command = [sys.executable, "-m", "graphsqueak", "sparsify", str(path), "--edges", "30000"]
+    straight, resumed = tmp_path / "straight.tsv", tmp_path / "resumed.tsv"
+    subprocess.run([*command, "-o", str(straight), "--seed", "8", "--quiet"], check=True)
+    saving = ["--checkpoint", str(tmp_path / "run.ckpt"), "--every", "0.05", "--resume"]
+    moments, kills = random.Random(99_118), 0
+    for _ in range(12):
+        process = subprocess.Popen(
+            [*command, "-o", str(resumed), "--seed", "8", "--quiet", *saving]
+        )
+        time.sleep(moments.uniform(0.8, 3.0))
+        if process.poll() is not None:
+            break
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        kills += 1
+    else:
+        subprocess.run(
+            [*command, "-o", str(resumed), "--seed", "8", "--quiet", *saving], check=True
+        )
+    assert kills > 0
+    assert resumed.read_bytes() == straight.read_bytes()
+    assert not [name for name in tmp_path.iterdir() if name.suffix == ".part" and name == resumed]
+
+
+def aligned(graph, result):
+    """Both graphs over the ids in one order."""
+    order = np.argsort(graph.ids)
+    place = np.empty(graph.n_nodes, dtype=int)
+    place[order] = np.arange(graph.n_nodes)
+    other = np.argsort(np.argsort(result.ids))
+    return (
+        type(graph)(tail=place[graph.tail], head=place[graph.head], weight=graph.weight),
+        type(graph)(tail=other[result.tail], head=other[result.head], weight=result.weight),
+    )
