@@ -1,11 +1,11 @@
 """Which backend `auto` takes: a model of what each would cost.
 
-The model counts elementary steps and gives them the nanoseconds they took on one machine; only
-ratios matter, and no clock is read, so the choice is the same on every run. What a graph looks
-like comes from a breadth-first search: a level in its middle is a `separator`, which bounds the
-fill of a direct factorisation, and so does the graph's `dimension`; its `depth` bounds the Jacobi
-steps from below, since each step carries information over one edge. How many Jacobi steps are
-really needed is extrapolated from the first ones.
+The model counts elementary steps, each worth its typical nanoseconds; only ratios matter, and no
+clock is read, so the choice is the same on every run. What a graph looks like comes from a
+breadth-first search: a level in its middle is a `separator`, which bounds the fill of a direct
+factorisation, and so does the graph's `dimension`; its `depth` bounds the Jacobi steps from below,
+since each step carries information over one edge. How many Jacobi steps are really needed is
+extrapolated from the first ones.
 
 Multigrid is not a candidate: measured over the zoo of benchmarks/, it never beat the better of
 approximate Cholesky and direct by more than a fifth, and often failed.

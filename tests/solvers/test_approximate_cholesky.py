@@ -50,9 +50,19 @@ def test_the_factor_is_unbiased(ridge_every):
     assert np.all(np.abs(samples.mean(axis=0) - matrix) < 6 * sigma + 1e-12)
 
 
-def test_steps_on_a_grid_stay_few():
+@pytest.mark.parametrize("n_columns", [1, 2, 9])
+def test_steps_on_a_grid_stay_few(n_columns):
     graph = synthetic.grid(60, 60).to_edge_list()
-    b = np.random.default_rng(137_035_999).standard_normal((3600, 2))
+    b = np.random.default_rng(137_035_999).standard_normal((3600, n_columns))
     solver = LaplacianSolver(graph, solver="cholesky", random_state=11)
     solver.solve(b - b.mean(axis=0))
     assert solver.n_iter_ <= 40
+
+
+@pytest.mark.parametrize("n_columns", [1, 5])
+def test_one_step_solves_a_weighted_tree(n_columns):
+    graph, ridge = weighted(synthetic.path(500), ridge_every=50)
+    b = np.random.default_rng(891_011_213).standard_normal((500, n_columns))
+    solver = LaplacianSolver(graph, solver="cholesky", ridge=ridge)
+    solver.solve(b)
+    assert solver.n_iter_ == 1

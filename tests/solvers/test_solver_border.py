@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.solvers import LaplacianSolver, threads
+from graphsqueak.solvers import LaplacianSolver, laplacian_solver, threads
+from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
 from graphsqueak.sources import random_graphs, synthetic
 from graphsqueak.validation import ConvergenceWarning, InputError
 
@@ -98,6 +99,19 @@ def test_what_was_reached_is_returned_when_the_steps_run_out(backend, dtype):
     residual = np.linalg.norm(b - graph.laplacian() @ x) / np.linalg.norm(b)
     np.testing.assert_allclose(solver.residual_, residual, rtol=1e-3)
     assert x.any()
+
+
+def test_a_recursion_that_stops_too_early_is_restarted(monkeypatch):
+    def hasty(rows, r, x, *, target, **rest):
+        return conjugate_gradient(
+            rows, r, x, target=np.maximum(target, 1e-3 * np.linalg.norm(r, axis=0)), **rest
+        )
+
+    monkeypatch.setattr(laplacian_solver, "conjugate_gradient", hasty)
+    b = np.random.default_rng(602_214_076).standard_normal((400, 3))
+    solver = LaplacianSolver(synthetic.grid(20, 20).to_edge_list(), solver="jacobi")
+    solver.solve(b - b.mean(axis=0))
+    assert solver.residual_ <= 1e-8
 
 
 def test_a_graph_without_nodes():
