@@ -82,6 +82,11 @@ class LaplacianSolver:
         self._backends = {}
         self._settled = None if solver == "auto" else solver
 
+    @property
+    def rows(self):
+        """The matrix A, node by node."""
+        return self._rows
+
     def solve(self, B):
         """Solve A x = b for every column of B.
 

@@ -34,6 +34,7 @@ class Filter(NamedTuple):
     """What an arriving edge is judged by; all per node of the last shrink but the scale."""
 
     points: np.ndarray  # X, divided by sqrt(k)
+    reach: np.ndarray  # 2 |X_u|^2
     near: np.ndarray  # 1 / d_u, and 1 / d_u + 2 |X_u|^2
     component: np.ndarray  # empty if there is only one
     scale: float  # c
@@ -44,16 +45,15 @@ def make_filter(sketch, component, scale):
     points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
     several = component.size > 0 and (component != component[0]).any()
     component = component if several else component[:0]
-    blank = Filter(points, np.empty((len(points), 2), np.float32), component, float(scale))
-    return refreshed(blank, sketch.degree)
+    reach = 2 * np.einsum("uk,uk->u", points, points)
+    near = np.empty((len(points), 2), np.float32)
+    return refreshed(Filter(points, reach, near, component, float(scale)), sketch.degree)
 
 
 def refreshed(judge, degree):
     """The same filter with the stream's present degrees."""
-    degree = degree[: len(judge.near)]
-    inverse = np.divide(1.0, degree, out=np.zeros(degree.size), where=degree > 0)
-    reach = 2 * np.einsum("uk,uk->u", judge.points, judge.points)
-    near = np.column_stack([inverse, inverse + reach]).astype(np.float32)
+    near = np.empty_like(judge.near)
+    _refresh(degree[: judge.reach.size], judge.reach, near)
     return judge._replace(near=near)
 
 
@@ -61,8 +61,16 @@ def filtered(judge, tail, head, weight, *, seed, first):
     """New weights of edges first, first + 1, ... of the stream; zero for what is dropped."""
     out = np.empty(tail.size)
     work = _STEPS * tail.size
+    judge = (judge.points, judge.near, judge.component, judge.scale)
     run(_filter, work, *judge, tail, head, weight, np.uint64(seed), np.uint64(first), out)
     return out
+
+
+@numba.njit(cache=True, nogil=True)
+def _refresh(degree, reach, near):
+    for u in range(degree.size):
+        near[u, 0] = 1 / degree[u] if degree[u] > 0 else 0.0
+        near[u, 1] = near[u, 0] + reach[u]
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)

@@ -27,6 +27,7 @@ __all__ = ["CHUNK", "Engine"]
 
 CHUNK = 2**18  # edges between two looks at the room that is left
 _OVER_FOREST = 1.5
+_BITS = 2
 _MERGE = 2**41  # number of a merge, for its seed
 
 
@@ -115,7 +116,7 @@ class Engine:
                 self.scale,
                 self.n_nodes,
                 seed=child_seed(self.seed, self.n_shrinks),
-                keep_degrees=self.options.rounds,
+                n_bits=self.options.bits(_BITS),
             )
             if self.options.filter_arrivals:
                 self.judge = make_filter(sketch, labels(self.parent), self.scale)

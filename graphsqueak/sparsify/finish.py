@@ -21,6 +21,7 @@ from graphsqueak.validation import InputError
 __all__ = ["finished"]
 
 _SAFE_SCALE = 4.0
+_BITS = 3
 _LAST = 2**40  # number of the last shrink, for its seed
 
 
@@ -54,12 +55,15 @@ def finished(engine, budget):
 
 def _thin_to(edges, resistance, largest_scale, budget, n_nodes, seed, options):
     """Thin without a pinned forest where that is safe, with it otherwise."""
-    spread = count_spread(edges.tail.size, budget) if options.rounds else np.sqrt(budget)
+    n_bits = options.bits(_BITS)
+    spread = np.sqrt(budget)
+    if n_bits:
+        spread = count_spread(edges.tail.size, budget, n_bits=n_bits)
     aim = budget - 4 * spread
     free = edges._replace(pinned=np.zeros_like(edges.pinned))
     scale = min(largest_scale, scale_for(edges.weight * resistance, aim))
     if scale >= _SAFE_SCALE or not options.pin_forest:
-        thin = thinned(free, resistance, scale, n_nodes, seed=seed, keep_degrees=options.rounds)
+        thin = thinned(free, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
         if options.pin_forest:
             thin = _rejoined(thin, edges, resistance, scale, n_nodes)
         if thin.tail.size <= budget:
@@ -67,7 +71,7 @@ def _thin_to(edges, resistance, largest_scale, budget, n_nodes, seed, options):
     n_pinned = np.count_nonzero(edges.pinned)
     leverage = (edges.weight * resistance)[~edges.pinned]
     scale = min(largest_scale, scale_for(leverage, max(aim - n_pinned, 0.0)))
-    return thinned(edges, resistance, scale, n_nodes, seed=seed, keep_degrees=options.rounds)
+    return thinned(edges, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
 
 
 def _rejoined(thin, edges, resistance, scale, n_nodes):

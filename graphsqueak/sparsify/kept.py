@@ -21,7 +21,7 @@ class Kept(NamedTuple):
     pinned: np.ndarray
 
     def select(self, chosen):
-        """The edges of a mask or index."""
+        """The edges of an index or slice."""
         return Kept(*(column[chosen] for column in self))
 
 
@@ -95,7 +95,7 @@ def _coalesce(edges, n_nodes):
         start[min(tail[e], head[e]) + 1] += 1
     for u in range(n_nodes):
         start[u + 1] += start[u]
-    order = np.empty(tail.size, dtype=np.int64)
+    order = np.empty(tail.size, dtype=np.int32)
     place = start[:-1].copy()
     for e in range(tail.size):
         u = min(tail[e], head[e])
@@ -108,7 +108,7 @@ def _coalesce(edges, n_nodes):
         np.ones_like(edges.copies),
         np.empty_like(pinned),
     )
-    slot = np.full(n_nodes, -1, dtype=np.int64)
+    slot = np.full(n_nodes, -1, dtype=np.int32)
     size = 0
     for u in range(n_nodes):
         first = size

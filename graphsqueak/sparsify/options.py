@@ -40,9 +40,9 @@ class StreamOptions:
     calibrate: bool = True
     keep_degrees: bool = True
     n_probes: int = 8
-    final_probes: int = 24
+    final_probes: int = 16
     room: float = 3.0
-    target: float = 1.5
+    target: float = 1.25
 
     def __post_init__(self):
         check_count("n_copies", self.n_copies)
@@ -51,7 +51,6 @@ class StreamOptions:
         check_real("target", self.target, least=1.0)
         check_real("room", self.room, above=self.target)
 
-    @property
-    def rounds(self):
-        """Whether thinning keeps degrees: only whole edges can."""
-        return self.keep_degrees and self.n_copies == 1
+    def bits(self, n_bits):
+        """Digits of a rounding that keeps degrees, 0 for coins: only whole edges can be rounded."""
+        return n_bits if self.keep_degrees and self.n_copies == 1 else 0

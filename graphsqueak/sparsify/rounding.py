@@ -27,11 +27,10 @@ from graphsqueak.sampling import child_seed, random_bits, uniforms
 
 __all__ = ["count_spread", "round_keeping_degrees"]
 
-_BITS = 3
-_WALKS = 16  # at most
+_WALKS = 32  # at most
 
 
-def round_keeping_degrees(tail, head, prob, n_nodes, *, seed):
+def round_keeping_degrees(tail, head, prob, n_nodes, *, seed, n_bits=3):
     """Draw the subset; returns a boolean mask.
 
     Parameters
@@ -42,6 +41,8 @@ def round_keeping_degrees(tail, head, prob, n_nodes, *, seed):
         Probability of each edge.
     n_nodes : int
     seed : int
+    n_bits : int
+        Binary digits b of the probabilities; with more of them degrees are kept more closely.
 
     Examples
     --------
@@ -52,10 +53,10 @@ def round_keeping_degrees(tail, head, prob, n_nodes, *, seed):
     >>> (np.bincount(tail[kept], minlength=6) + np.bincount(head[kept], minlength=6)).tolist()
     [1, 1, 1, 1, 1, 1]
     """
-    top = 2**_BITS
+    top = 2**n_bits
     # prob to a multiple of 2^-b, up or down at random: unbiased, and too fine to disturb degrees
     level = np.floor(prob * top + uniforms(seed, 0, prob.size)).astype(np.int32)
-    for bit in range(_BITS):
+    for bit in range(n_bits):
         odd = np.flatnonzero(level & (1 << bit))
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
@@ -64,13 +65,13 @@ def round_keeping_degrees(tail, head, prob, n_nodes, *, seed):
     return level == top
 
 
-def count_spread(n_edges, expected):
+def count_spread(n_edges, expected, *, n_bits=3):
     """Bound on the standard deviation of how many of `n_edges` are kept, `expected` on average.
 
     Only the first step, to multiples of 2^-b, changes the sum: a variance of f (1 - f) / 4^b each,
     where the fractions f add up to at most 2^b times what is expected.
     """
-    top = 2**_BITS
+    top = 2**n_bits
     return 1 + np.sqrt(min(n_edges / 4, expected * top)) / top
 
 

@@ -81,9 +81,11 @@ def embed(graph, *, n_probes, seed, ridge=0.0, tol=1e-6, dtype=np.float32):
     if ridge > 0:
         rng = np.random.default_rng(seed)
         rhs += np.sqrt(ridge) * rng.choice((-1.0, 1.0), size=rhs.shape)
-    work = graph.n_edges * n_probes
-    run(_random_flows, work, graph.tail, graph.head, graph.weight, np.uint64(seed), rhs)
-    points = _solve(LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=seed), rhs)
+    solver = LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=seed)
+    rows = solver.rows
+    work = rows.weight.size * n_probes
+    run(_random_flows, work, rows.start, rows.neighbor, rows.weight, np.uint64(seed), rhs)
+    points = _solve(solver, rhs)
     scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
     points -= rhs * scale[:, None].astype(dtype)
     return Embedding(points, degree)
@@ -131,21 +133,22 @@ def _solve(solver, rhs):
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
-def _random_flows(tail, head, weight, seed, rhs):
-    """Add Y = B^T W^(1/2) Q to `rhs`; one word of random bits holds the signs of 16 columns."""
+def _random_flows(start, neighbor, weight, seed, rhs):
+    """Add Y = B^T W^(1/2) Q to `rhs`: each node gathers the flows of its edges.
+
+    One word of random bits, a function of the two nodes, holds the signs of 64 columns.
+    """
     n_probes = rhs.shape[1]
-    for word in numba.prange((n_probes + 15) // 16):
-        stop = min(16 * word + 16, n_probes)
-        key = random_bits(seed, np.uint64(word), np.uint64(0))
-        for e in range(tail.size):
-            u, v = min(tail[e], head[e]), max(tail[e], head[e])
-            bits = random_bits(key, np.uint64(u), np.uint64(v))
-            flow = np.sqrt(weight[e])
-            for k in range(16 * word, stop):
-                step = flow if bits & np.uint64(1) else -flow
-                bits >>= np.uint64(1)
-                rhs[u, k] += step
-                rhs[v, k] -= step
+    for u in numba.prange(start.size - 1):
+        for e in range(start[u], start[u + 1]):
+            v = neighbor[e]
+            flow = np.sqrt(weight[e]) if u < v else -np.sqrt(weight[e])
+            for word in range((n_probes + 63) // 64):
+                key = seed + np.uint64(word)
+                bits = random_bits(key, np.uint64(min(u, v)), np.uint64(max(u, v)))
+                for k in range(min(64, n_probes - 64 * word)):
+                    bit = np.int64((bits >> np.uint64(k)) & np.uint64(1))
+                    rhs[u, 64 * word + k] += flow * (2 * bit - 1)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

@@ -1,5 +1,7 @@
 """The stream sparsifier: unbiased, connected, within budget, the same however it is cut."""
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 import pytest
@@ -37,16 +39,16 @@ def fed(stream, graph, batch_size=10**6):
     return stream
 
 
-PLAIN = StreamOptions(calibrate=False)
+PLAIN = StreamOptions(calibrate=False, room=1.5)  # little room: many shrinks
 
 
 @pytest.mark.parametrize(
     "options",
     [
         PLAIN,
-        StreamOptions(calibrate=False, keep_degrees=False),
-        StreamOptions(calibrate=False, n_copies=5),
-        StreamOptions(calibrate=False, filter_arrivals=False, clamp=False),
+        replace(PLAIN, keep_degrees=False),
+        replace(PLAIN, n_copies=5),
+        replace(PLAIN, filter_arrivals=False, clamp=False),
     ],
     ids=["default", "coins", "copies", "no filter"],
 )
@@ -73,7 +75,7 @@ def test_the_mean_laplacian_is_the_graphs_own(short_chunks, options, tmp_path):
         n_shrinks += stream.n_shrinks_
     mean = total / n_runs
     sigma = np.sqrt(np.maximum(square / n_runs - mean**2, 0) / n_runs)
-    assert n_shrinks > 1.5 * n_runs
+    assert n_shrinks > 3 * n_runs
     assert np.all(np.abs(mean - expected) <= 6 * sigma + 1e-9)
 
 
