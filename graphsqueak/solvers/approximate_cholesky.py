@@ -19,6 +19,8 @@ from graphsqueak.solvers.threads import run
 
 __all__ = ["ApproximateCholesky"]
 
+FOUR = 4  # columns that are swept together
+
 
 class ApproximateCholesky:
     """Approximate factor of `rows`, as a preconditioner.
@@ -68,8 +70,7 @@ class ApproximateCholesky:
         if self._z.shape != r.shape or self._z.dtype != r.dtype:
             self._z = aligned_like(r)
         np.copyto(self._z, r)
-        groups = min(numba.get_num_threads(), max(1, r.shape[1] // 4))
-        bounds = np.linspace(0, r.shape[1], groups + 1).astype(np.int64)
+        bounds = np.append(np.arange(0, r.shape[1], FOUR), r.shape[1])
         factor = (self._start, self._target, *self._values[r.dtype])
         run(_sweep, 2 * self._target.size * r.shape[1], *factor, bounds, self._z)
         return self._z
@@ -147,6 +148,8 @@ def _sweep(start, target, fraction, inverse, bounds, z):
                 for e in range(start[i], start[i + 1]):
                     own += fraction[e] * z[target[e], low]
                 z[i, low] = own
+        elif high - low == FOUR:
+            _sweep_four(start, target, fraction, inverse, z, low)
         else:
             for i in range(n_nodes):
                 for e in range(start[i], start[i + 1]):
@@ -160,3 +163,27 @@ def _sweep(start, target, fraction, inverse, bounds, z):
                     share, j = fraction[e], target[e]
                     for k in range(low, high):
                         z[i, k] += share * z[j, k]
+
+
+@numba.njit(cache=True, nogil=True)
+def _sweep_four(start, target, fraction, inverse, z, k):
+    """Both sweeps of columns k, ..., k + 3, spelt out so that each is one vector operation."""
+    n_nodes = start.size - 1
+    for i in range(n_nodes):
+        a, b, c, d = z[i, k], z[i, k + 1], z[i, k + 2], z[i, k + 3]
+        for e in range(start[i], start[i + 1]):
+            share, j = fraction[e], target[e]
+            z[j, k] += share * a
+            z[j, k + 1] += share * b
+            z[j, k + 2] += share * c
+            z[j, k + 3] += share * d
+    for i in range(n_nodes - 1, -1, -1):
+        scale = inverse[i]
+        a, b, c, d = scale * z[i, k], scale * z[i, k + 1], scale * z[i, k + 2], scale * z[i, k + 3]
+        for e in range(start[i], start[i + 1]):
+            share, j = fraction[e], target[e]
+            a += share * z[j, k]
+            b += share * z[j, k + 1]
+            c += share * z[j, k + 2]
+            d += share * z[j, k + 3]
+        z[i, k], z[i, k + 1], z[i, k + 2], z[i, k + 3] = a, b, c, d

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["JacobiTrial", "Shape", "cheapest", "first_choice"]
+__all__ = ["TRIAL_STEPS", "JacobiTrial", "Shape", "cheapest", "first_choice"]
 
 TRIAL_STEPS = 10
 

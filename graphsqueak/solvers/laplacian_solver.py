@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
-from graphsqueak.solvers.choice import JacobiTrial, Shape, cheapest, first_choice
+from graphsqueak.solvers.choice import TRIAL_STEPS, JacobiTrial, Shape, cheapest, first_choice
 from graphsqueak.solvers.components import Components
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
 from graphsqueak.solvers.dimension import dimension
@@ -25,6 +25,7 @@ __all__ = ["LaplacianSolver"]
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 FLOAT32_TOL = 1e-5  # below this, float32 right-hand sides are solved in float64
 MAX_ITER = 20_000
+MANY_COLUMNS = 4  # from here on a trial with one column costs little
 SAFETY = 0.95  # the recursion's residual aims this much below tol
 
 
@@ -149,6 +150,22 @@ class LaplacianSolver:
             name = cheapest(shape)[0]
         self._settled = name
         return self._refined(name, block)
+
+    def _loses_at_once(self, block, shape):
+        """Whether one of many columns shows within the trial that Jacobi will not do."""
+        if block.shape[1] < MANY_COLUMNS:
+            return False
+        trial = JacobiTrial(shape)
+        r = np.ascontiguousarray(block[:, :1])
+        conjugate_gradient(
+            self._rows.astype(block.dtype),
+            r,
+            np.zeros_like(r),
+            target=self.tol * np.maximum(norms_of(r), np.finfo(r.dtype).tiny),
+            max_iter=2 * TRIAL_STEPS,
+            watch=trial,
+        )
+        return trial.lost
 
     def _refined(self, name, block, watch=None):
         """Conjugate gradients, restarted from the true residual until that is below tol."""
