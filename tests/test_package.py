@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,15 @@ def test_every_public_name_is_there_and_documented():
     assert set(graphsqueak.__all__) <= set(dir(graphsqueak))
     with pytest.raises(AttributeError, match="no attribute 'sparsifyy'"):
         graphsqueak.sparsifyy  # noqa: B018
+
+
+def test_nothing_that_must_be_compiled_by_the_user_is_required():
+    """scikit-sparse, the usual way to CHOLMOD, does not install from pip everywhere."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    required = " ".join(project["dependencies"]).lower()
+    assert not [
+        name for name in ("sparse==", "scikit-sparse", "cholmod", "petsc") if name in required
+    ]
 
 
 def test_shipped_files_match_their_checksums():

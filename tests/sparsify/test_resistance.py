@@ -1,5 +1,7 @@
 """Effective resistances: closed forms, the dense reference, and others' known defects."""
 
+import tracemalloc
+
 import networkx as nx
 import numba
 import numpy as np
@@ -175,6 +177,17 @@ def test_one_pair_of_a_large_graph_needs_one_solve():
     """networkx inverts the whole matrix for one pair; networkit runs out of memory."""
     graph = sources.cycle(20_000)
     np.testing.assert_allclose(effective_resistance(graph, [(0, 10_000)]), [5_000], rtol=1e-6)
+
+
+def test_forty_thousand_nodes_need_no_square_matrix():
+    """PyGSP peaks at 500 GB here, all pairs at once."""
+    graph = sources.erdos_renyi(40_000, 120_000, random_state=15).to_edge_list()
+    tracemalloc.start()
+    r = effective_resistance(graph, random_state=16)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.isfinite(r).all()
+    assert peak < 400 * 2**20
 
 
 def test_same_seed_same_bytes_on_one_thread_or_two():
