@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.validation import InputError, check_count, check_weights
+from graphsqueak.validation import InputError, check_adjacency, check_count, check_weights
 
 __all__ = ["EdgeList"]
 
@@ -125,15 +125,9 @@ class EdgeList:
         >>> EdgeList.from_scipy(scipy.sparse.coo_array([[0, 2.0], [2.0, 0]])).weight
         array([2.])
         """
-        matrix = scipy.sparse.coo_array(adjacency)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise InputError(f"an adjacency matrix is square, not of shape {matrix.shape}")
-        matrix = matrix.tocsr().astype(np.float64)
+        matrix = scipy.sparse.coo_array(adjacency).tocsr().astype(np.float64)
         matrix.sum_duplicates()
-        if matrix.nnz and not np.isfinite(matrix.data).all():
-            raise InputError("the adjacency matrix has infinite or NaN entries; remove them")
-        _refuse_laplacian(matrix)
-        _refuse_asymmetric(matrix)
+        check_adjacency(matrix)
         upper = scipy.sparse.triu(matrix, format="coo")
         return cls(
             tail=upper.row, head=upper.col, weight=upper.data, n_nodes=matrix.shape[0], ids=ids
@@ -294,28 +288,3 @@ def _range_of(tail, head):
     if tail.size == 0:
         return 0, -1
     return int(min(tail.min(), head.min())), int(max(tail.max(), head.max()))
-
-
-def _refuse_laplacian(matrix):
-    off_diagonal = matrix.data.min(initial=0.0)
-    if off_diagonal >= 0:
-        return
-    row_sums = np.abs(matrix.sum(axis=1))
-    if (row_sums <= 1e-9 * np.abs(matrix.diagonal())).all():
-        raise InputError(
-            "this looks like a Laplacian (rows sum to zero, off-diagonal entries negative); "
-            "give the adjacency matrix, diag(L.diagonal()) - L"
-        )
-    raise InputError(
-        f"the adjacency matrix has a negative entry, {off_diagonal:g}; weights are similarities, "
-        "finite and not negative"
-    )
-
-
-def _refuse_asymmetric(matrix):
-    difference = abs(matrix - matrix.T)
-    if difference.nnz and difference.data.max() > 1e-9 * np.abs(matrix.data).max():
-        raise InputError(
-            "the adjacency matrix is not symmetric; give A.maximum(A.T) for 'either direction' "
-            "or (A + A.T) / 2"
-        )

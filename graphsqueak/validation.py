@@ -11,6 +11,7 @@ import numpy as np
 __all__ = [
     "ConvergenceWarning",
     "InputError",
+    "check_adjacency",
     "check_choice",
     "check_count",
     "check_real",
@@ -84,4 +85,42 @@ def check_weights(weight, *, where="edge"):
         raise InputError(
             f"{where} {first} has weight {weight[first]}: weights are similarities, "
             "finite and not negative; drop or repair this edge"
+        )
+
+
+def check_adjacency(matrix):
+    """Refuse a scipy CSR matrix that is no symmetric adjacency matrix, and say what it looks like.
+
+    A Laplacian handed in by mistake is recognised.
+    """
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"an adjacency matrix is square, not of shape {matrix.shape}")
+    if matrix.nnz and not np.isfinite(matrix.data).all():
+        raise InputError("the adjacency matrix has infinite or NaN entries; remove them")
+    _refuse_laplacian(matrix)
+    _refuse_asymmetric(matrix)
+
+
+def _refuse_laplacian(matrix):
+    off_diagonal = matrix.data.min(initial=0.0)
+    if off_diagonal >= 0:
+        return
+    row_sums = np.abs(matrix.sum(axis=1))
+    if (row_sums <= 1e-9 * np.abs(matrix.diagonal())).all():
+        raise InputError(
+            "this looks like a Laplacian (rows sum to zero, off-diagonal entries negative); "
+            "give the adjacency matrix, diag(L.diagonal()) - L"
+        )
+    raise InputError(
+        f"the adjacency matrix has a negative entry, {off_diagonal:g}; weights are similarities, "
+        "finite and not negative"
+    )
+
+
+def _refuse_asymmetric(matrix):
+    difference = abs(matrix - matrix.T)
+    if difference.nnz and difference.data.max() > 1e-9 * np.abs(matrix.data).max():
+        raise InputError(
+            "the adjacency matrix is not symmetric; give A.maximum(A.T) for 'either direction' "
+            "or (A + A.T) / 2"
         )

@@ -10,11 +10,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import numba
 import numpy as np
 
 from graphsqueak.graph import EdgeList
 from graphsqueak.report.progress import reporter
+from graphsqueak.sources.forest import add_degrees, join, roots
 
 __all__ = ["Summary", "peak_rss", "summarise"]
 
@@ -65,8 +65,8 @@ def summarise(source, *, progress=False):
     (2, 3, 1)
     """
     started = time.perf_counter()
-    degree = np.zeros(0, dtype=np.int64)
-    parent = np.zeros(0, dtype=np.int64)
+    degree = np.zeros(0)
+    parent = roots(0)
     n_nodes = n_edges = n_merges = 0
     lightest, heaviest, total = np.inf, 0.0, 0.0
     with reporter(progress, "reading") as report:
@@ -74,9 +74,10 @@ def summarise(source, *, progress=False):
             n_nodes = batch.n_nodes
             if n_nodes > degree.size:
                 room = max(n_nodes, 2 * degree.size)
-                degree = np.concatenate([degree, np.zeros(room - degree.size, dtype=np.int64)])
-                parent = np.concatenate([parent, np.arange(parent.size, room)])
-            n_merges += _absorb(batch.tail, batch.head, degree, parent)
+                degree = np.concatenate([degree, np.zeros(room - degree.size)])
+                parent = np.concatenate([parent, roots(room)[parent.size :]])
+            add_degrees(degree, batch.tail, batch.head, np.ones(batch.n_edges))
+            n_merges += int(np.count_nonzero(join(parent, batch.tail, batch.head)))
             n_edges += batch.n_edges
             lightest = min(lightest, float(batch.weight.min(initial=np.inf)))
             heaviest = max(heaviest, float(batch.weight.max(initial=0.0)))
@@ -122,23 +123,3 @@ def peak_rss():
             return 1024 * int(found[1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
-
-
-@numba.njit(cache=True, nogil=True)
-def _absorb(tail, head, degree, parent):
-    """Count degrees and join components (union by lower number, halving paths); returns joins."""
-    n_merges = 0
-    for e in range(tail.size):
-        u, v = np.int64(tail[e]), np.int64(head[e])
-        degree[u] += 1
-        degree[v] += 1
-        while parent[u] != u:
-            parent[u] = parent[parent[u]]
-            u = parent[u]
-        while parent[v] != v:
-            parent[v] = parent[parent[v]]
-            v = parent[v]
-        if u != v:
-            parent[max(u, v)] = min(u, v)
-            n_merges += 1
-    return n_merges

@@ -16,9 +16,9 @@ References
 import numpy as np
 
 from graphsqueak.sampling import child_seed
+from graphsqueak.sources.forest import add_degrees, join, labels, roots
 from graphsqueak.sparsify.arrival import Filter, filtered, make_filter, refreshed
 from graphsqueak.sparsify.finish import finished
-from graphsqueak.sparsify.forest import add_degrees, join, labels, roots
 from graphsqueak.sparsify.kept import Kept, KeptBuffer, coalesced
 from graphsqueak.sparsify.scoring import scale_for, score
 from graphsqueak.sparsify.thinning import thinned

@@ -10,8 +10,8 @@ about exp(-c) per cut; below c = 4 the forest stays pinned.
 import numpy as np
 
 from graphsqueak.sampling import child_seed
+from graphsqueak.sources.forest import join, roots
 from graphsqueak.sparsify.calibration import calibrated
-from graphsqueak.sparsify.forest import join, roots
 from graphsqueak.sparsify.kept import Kept, coalesced
 from graphsqueak.sparsify.rounding import count_spread
 from graphsqueak.sparsify.scoring import scale_for

@@ -6,13 +6,13 @@ import numpy as np
 
 from graphsqueak.report.progress import reporter
 from graphsqueak.sources.coerce import as_edge_list, as_stream
+from graphsqueak.sources.forest import add_degrees
 from graphsqueak.sparsify.baselines import (
     batch_sparsifier,
     kors_sparsifier,
     uniform_sparsifier,
 )
 from graphsqueak.sparsify.budget import Budget
-from graphsqueak.sparsify.forest import add_degrees
 from graphsqueak.sparsify.stream import StreamSparsifier
 from graphsqueak.validation import InputError, check_choice
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from graphsqueak.graph import EdgeList
 from graphsqueak.sampling import Sample, child_seed, expand, merge, shrink, weights
-from graphsqueak.sparsify.forest import add_degrees, join, labels
+from graphsqueak.sources.forest import add_degrees, join, labels
 from graphsqueak.sparsify.kept import Kept
 from graphsqueak.sparsify.resistance import effective_resistance
 from graphsqueak.validation import InputError

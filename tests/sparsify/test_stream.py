@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources, sparsify
+from graphsqueak.sources.forest import labels
 from graphsqueak.sparsify import engine
-from graphsqueak.sparsify.forest import labels
 from tests import reference
 
 

@@ -12,7 +12,7 @@ __all__ = ["add_degrees", "join", "labels", "roots"]
 
 def roots(n_nodes):
     """Every node alone, the root of itself."""
-    return np.arange(n_nodes, dtype=np.int32)
+    return np.arange(n_nodes, dtype=np.int32 if n_nodes < 2**31 else np.int64)
 
 
 def join(parent, tail, head):
