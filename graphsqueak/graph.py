@@ -16,7 +16,7 @@ import scipy.sparse
 
 from graphsqueak.validation import InputError, check_adjacency, check_count, check_weights
 
-__all__ = ["EdgeList"]
+__all__ = ["EdgeList", "power_of_two"]
 
 
 class EdgeList:
@@ -253,6 +253,15 @@ class EdgeList:
             f"EdgeList(n_nodes={self.n_nodes}, n_edges={self.n_edges}, "
             f"total_weight={self.weight.sum():.6g})"
         )
+
+
+def power_of_two(weight):
+    """The power of two just below a positive weight: dividing by it is exact.
+
+    >>> power_of_two(5.0), power_of_two(1e-300) <= 1e-300
+    (4.0, True)
+    """
+    return float(np.ldexp(0.5, np.frexp(weight)[1]))
 
 
 def _as_ends(name, values):

@@ -15,6 +15,7 @@ References
 
 import numpy as np
 
+from graphsqueak.graph import power_of_two
 from graphsqueak.sampling import child_seed
 from graphsqueak.sources.forest import add_degrees, join, labels, roots
 from graphsqueak.sparsify.arrival import Filter, filtered, make_filter, refreshed
@@ -42,6 +43,7 @@ class Engine:
         self.n_joins = self.n_seen = self.n_shrinks = 0
         self.scale = np.inf
         self.judge = None
+        self.unit = 1.0
 
     @property
     def n_nodes(self):
@@ -55,11 +57,19 @@ class Engine:
 
     def finished(self, budget):
         """The sparsifier of all edges so far, of at most `budget` edges."""
-        return finished(self, budget)
+        edges = finished(self, budget)
+        return edges._replace(weight=edges.weight * self.unit)
 
     def absorb(self, tail, head, weight, n_nodes):
-        """Take in edges between nodes 0, ..., n_nodes - 1."""
+        """Take in edges between nodes 0, ..., n_nodes - 1.
+
+        Weights are held in units of a power of two near the first one, which is exact.
+        """
         self._grow(n_nodes)
+        if self.n_seen == 0 and tail.size:
+            self.unit = power_of_two(weight[0])
+        if self.unit != 1.0:
+            weight = weight / self.unit
         start = 0
         while start < tail.size:
             stop = min(start + CHUNK - self.n_seen % CHUNK, tail.size)
@@ -95,7 +105,7 @@ class Engine:
         if self.buffer.size > self.options.room * budget:
             self.shrink(int(self.options.target * budget))
         elif self.judge is not None and self._refreshes():
-            self.judge = refreshed(self.judge, self.degree + self.ridge)
+            self.judge = refreshed(self.judge, self.degree + self.ridge / self.unit)
 
     def _refreshes(self):
         """Not more often than once per node: the work stays constant per edge."""
@@ -126,20 +136,23 @@ class Engine:
     def score(self, edges, n_probes, number):
         """Resistances of coalesced edges, and their sketch; `number` keys the random signs."""
         seed = child_seed(self.seed, number) >> 1
-        options = {"ridge": self.ridge, "clamp": self.options.clamp}
+        options = {"ridge": self.ridge / self.unit, "clamp": self.options.clamp}
         return score(edges, self.n_nodes, n_probes=n_probes, seed=seed, **options)
 
     def merged(self, other, place):
         """An engine that has seen both streams; `place` gives the other's nodes in our numbers."""
         both = Engine(self.budget, self.options, ridge=self.ridge, seed=self.seed)
         both.seed = child_seed(self.seed ^ other.seed, _MERGE)
+        both.unit, ratio = self.unit, other.unit / self.unit
         mine, theirs = self.buffer.edges(), other.buffer.edges()
         place = np.arange(other.n_nodes, dtype=np.int32) if place is None else place
         n_nodes = max(self.n_nodes, int(place.max(initial=-1)) + 1)
         both._grow(n_nodes)
         both.degree[: self.n_nodes] = self.degree
-        np.add.at(both.degree, place, other.degree)
-        theirs = theirs._replace(tail=place[theirs.tail], head=place[theirs.head])
+        np.add.at(both.degree, place, other.degree * ratio)
+        theirs = theirs._replace(
+            tail=place[theirs.tail], head=place[theirs.head], weight=theirs.weight * ratio
+        )
         edges = Kept(*map(np.concatenate, zip(mine, theirs, strict=True)))
         forest = np.flatnonzero(edges.pinned)
         edges.pinned[forest] = join(roots(n_nodes), edges.tail[forest], edges.head[forest])
@@ -158,7 +171,7 @@ class Engine:
         arrays = self.buffer.edges()._asdict() | {"degree": self.degree, "parent": self.parent}
         if self.judge is not None:
             arrays |= {f"judge_{name}": part for name, part in self.judge._asdict().items()}
-        numbers = ("n_joins", "n_seen", "n_shrinks", "scale", "seed")
+        numbers = ("n_joins", "n_seen", "n_shrinks", "scale", "seed", "unit")
         return arrays, {name: getattr(self, name) for name in numbers}
 
     def restore(self, state):

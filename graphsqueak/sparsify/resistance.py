@@ -9,6 +9,7 @@ edges the leverages sum to n_nodes - n_components (Foster's theorem).
 
 import numpy as np
 
+from graphsqueak.graph import EdgeList, power_of_two
 from graphsqueak.sources.coerce import as_edge_list
 from graphsqueak.sparsify.exact import exact_resistances
 from graphsqueak.sparsify.sketch import embed, resistance_bounds, sketched_parts
@@ -75,6 +76,8 @@ def effective_resistance(
         tail, head = graph.tail, graph.head
     else:
         tail, head = _check_pairs(pairs, graph.n_nodes)
+    unit = power_of_two(graph.weight.max(initial=1e-300))
+    graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
     resistance = np.where(tail == head, 0.0, np.inf)
     component = graph.components()
     asked = (component[tail] == component[head]) & (tail != head)
@@ -88,14 +91,14 @@ def effective_resistance(
     cheap = graph.n_nodes <= _FEW_NODES or n_solves <= _PILOT_PROBES
     if method == "exact" or (method == "auto" and cheap):
         resistance[asked] = np.clip(exact_resistances(simple, component, tail, head), *bounds)
-        return resistance
+        return resistance / unit
     rng = np.random.default_rng(random_state)
     known, left = _sketched(simple, tail, head, weight, bounds, n_probes, rtol, rng)
     if pairs is None:
         n_independent = graph.n_nodes - component.max() - 1
-        return _rescaled(known, left, bounds, weight=graph.weight, total=n_independent)
+        return _rescaled(known, left, bounds, weight=graph.weight, total=n_independent) / unit
     resistance[asked] = np.clip(known + left, *bounds)
-    return resistance
+    return resistance / unit
 
 
 def _check_pairs(pairs, n_nodes):

@@ -186,7 +186,7 @@ class StreamSparsifier:
     @property
     def degrees_(self):
         """Exact weighted degrees of everything seen."""
-        return self._engine.degree.copy()
+        return self._engine.degree * self._engine.unit
 
     @property
     def epsilon_predicted_(self):

@@ -50,6 +50,8 @@ def thesis_copies(epsilon, *, delta, n_nodes, n_shrinks):
 class ThesisEngine:
     """The chain of copies behind `StreamSparsifier(method="thesis")`."""
 
+    unit = 1.0
+
     def __init__(self, n_copies, *, block=None, seed):
         self.n_copies, self.block, self.seed = n_copies, block, seed
         self.tail = self.head = np.zeros(0, dtype=np.int32)

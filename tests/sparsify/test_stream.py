@@ -168,6 +168,16 @@ def test_kept_edges_stay_within_their_room(short_chunks):
     assert stream.n_shrinks_ <= 4 * np.log2(60_000 / 1200)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e300])
+def test_the_size_of_the_weights_does_not_matter(short_chunks, size):
+    graph = small_graph(40, 1500)
+    scaled = EdgeList.from_clean(graph.tail, graph.head, graph.weight * size, 40)
+    plain = sparsify(graph, n_edges=100, random_state=31)
+    result = sparsify(scaled, n_edges=100, random_state=31)
+    assert result.n_edges <= 100
+    np.testing.assert_allclose(result.degrees() / size, plain.degrees(), rtol=0.05)
+
+
 def test_nodes_may_appear_at_any_time(short_chunks):
     stream = StreamSparsifier(n_edges=300, random_state=6)
     graph = sources.complete(60).to_edge_list()
