@@ -113,7 +113,7 @@ class Engine:
 
     def shrink(self, target):
         """Thin what is kept to about `target` edges, never below the forest."""
-        edges = coalesced(self.buffer.edges(), self.n_nodes)
+        edges = coalesced(self.buffer.edges(), self.n_nodes, n_copies=self.options.n_copies)
         n_pinned = np.count_nonzero(edges.pinned)
         target = max(target, int(_OVER_FOREST * n_pinned))
         if edges.tail.size > target:

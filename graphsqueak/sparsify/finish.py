@@ -33,7 +33,7 @@ def finished(engine, budget):
     Kept
     """
     options, n_nodes = engine.options, engine.n_nodes
-    edges = coalesced(engine.buffer.edges(), n_nodes)
+    edges = coalesced(engine.buffer.edges(), n_nodes, n_copies=options.n_copies)
     if edges.tail.size > budget:
         n_pinned = np.count_nonzero(edges.pinned)
         if n_pinned > budget:

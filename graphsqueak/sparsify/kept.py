@@ -58,8 +58,8 @@ class KeptBuffer:
             self._columns = grown
 
 
-def coalesced(edges, n_nodes):
-    """Parallel edges summed into one part each, tail < head, sorted by tail.
+def coalesced(edges, n_nodes, *, n_copies=1):
+    """Parallel edges summed, with at most `n_copies` equal parts; tail < head, sorted by tail.
 
     An edge is pinned if any of those it is made of was.
 
@@ -69,7 +69,7 @@ def coalesced(edges, n_nodes):
     >>> one.weight, one.pinned
     (array([2.]), array([ True]))
     """
-    columns, size = _coalesce(edges, n_nodes)
+    columns, size = _coalesce(edges, n_nodes, n_copies)
     return columns.select(slice(0, size))
 
 
@@ -87,9 +87,9 @@ def _append(edges, columns, size):
 
 
 @numba.njit(cache=True, nogil=True)
-def _coalesce(edges, n_nodes):
+def _coalesce(edges, n_nodes, n_copies):
     """Bucket the edges by their lower node; `slot[v]` is where (u, v) stands, if already there."""
-    tail, head, weight, _, pinned = edges
+    tail, head, weight, copies, pinned = edges
     start = np.zeros(n_nodes + 1, dtype=np.int64)
     for e in range(tail.size):
         start[min(tail[e], head[e]) + 1] += 1
@@ -105,7 +105,7 @@ def _coalesce(edges, n_nodes):
         np.empty_like(tail),
         np.empty_like(head),
         np.empty_like(weight),
-        np.ones_like(edges.copies),
+        np.empty_like(copies),
         np.empty_like(pinned),
     )
     slot = np.full(n_nodes, -1, dtype=np.int32)
@@ -117,10 +117,12 @@ def _coalesce(edges, n_nodes):
             v = max(tail[e], head[e])
             if slot[v] >= first:
                 new.weight[slot[v]] += weight[e]
+                new.copies[slot[v]] = min(new.copies[slot[v]] + copies[e], n_copies)
                 new.pinned[slot[v]] |= pinned[e]
             else:
                 slot[v] = size
                 new.tail[size], new.head[size] = u, v
+                new.copies[size] = copies[e]
                 new.weight[size], new.pinned[size] = weight[e], pinned[e]
                 size += 1
     return new, size

@@ -123,7 +123,6 @@ def test_killed_at_random_moments_and_resumed_the_bytes_are_the_same(tmp_path):
         )
     assert kills > 0
     assert resumed.read_bytes() == straight.read_bytes()
-    assert not [name for name in tmp_path.iterdir() if name.suffix == ".part" and name == resumed]
 
 
 def aligned(graph, result):

@@ -79,6 +79,17 @@ def test_the_mean_laplacian_is_the_graphs_own(short_chunks, options, tmp_path):
     assert np.all(np.abs(mean - expected) <= 6 * sigma + 1e-9)
 
 
+def test_copies_survive_a_shrink(short_chunks):
+    """A chain of copies stays one: edges of several parts, whole multiples of their threshold."""
+    graph = sources.complete(40).to_edge_list()
+    options = replace(PLAIN, n_copies=20)
+    stream = StreamSparsifier(n_edges=200, options=options, random_state=77).partial_fit(graph)
+    copies = stream._engine.buffer.edges().copies
+    assert stream.n_shrinks_ > 0
+    assert copies.max() > 1
+    assert copies.max() <= 20
+
+
 def test_components_are_the_graphs_own_at_every_moment(short_chunks):
     rng = np.random.default_rng(5_120_077)
     tail = rng.integers(80, size=3000)
