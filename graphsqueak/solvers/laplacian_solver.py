@@ -143,10 +143,10 @@ class LaplacianSolver:
         )
         name = first_choice(shape)
         if name == "jacobi":
-            trial = JacobiTrial(shape)
-            x = self._refined("jacobi", block, watch=trial)
-            if not self._may_go_on():
-                return x
+            if not self._loses_at_once(block, shape):
+                x = self._refined("jacobi", block, watch=JacobiTrial(shape))
+                if not self._may_go_on():
+                    return x
             name = cheapest(shape)[0]
         self._settled = name
         return self._refined(name, block)

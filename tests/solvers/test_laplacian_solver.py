@@ -174,3 +174,17 @@ def test_columns_that_converge_early_leave_the_block():
     solver = LaplacianSolver(graph, solver="jacobi", tol=1e-10)
     expected = reference.pseudo_solve(graph, b)
     np.testing.assert_allclose(solver.solve(b), expected, atol=1e-7 * np.abs(expected).max())
+
+
+def test_many_columns_are_not_tried_with_jacobi_where_one_shows_that_it_loses():
+    graph = random_graphs.gaussian_neighbors(20_000, 20, random_state=5_309).to_edge_list()
+    graph = EdgeList(
+        tail=graph.tail, head=graph.head, weight=np.maximum(graph.weight, 1e-3), n_nodes=20_000
+    )
+    b = np.random.default_rng(86_028_157).standard_normal((20_000, 8))
+    b -= b.mean(axis=0)
+    auto = LaplacianSolver(graph, random_state=1)
+    own = LaplacianSolver(graph, solver="cholesky", random_state=1)
+    np.testing.assert_array_equal(auto.solve(b), own.solve(b))
+    assert auto.solver_ == "cholesky"
+    assert auto.n_iter_ == own.n_iter_
