@@ -105,24 +105,36 @@ def test_killed_at_random_moments_and_resumed_the_bytes_are_the_same(tmp_path):
     command = [sys.executable, "-m", "graphsqueak", "sparsify", str(path), "--edges", "30000"]
     straight, resumed = tmp_path / "straight.tsv", tmp_path / "resumed.tsv"
     subprocess.run([*command, "-o", str(straight), "--seed", "8", "--quiet"], check=True)
-    saving = ["--checkpoint", str(tmp_path / "run.ckpt"), "--every", "0.05", "--resume"]
+    checkpoint = tmp_path / "run.ckpt"
+    command += ["-o", str(resumed), "--seed", "8", "--quiet"]
+    command += ["--checkpoint", str(checkpoint), "--every", "0", "--resume"]
     moments, kills = random.Random(99_118), 0
-    for _ in range(12):
-        process = subprocess.Popen(
-            [*command, "-o", str(resumed), "--seed", "8", "--quiet", *saving]
-        )
-        time.sleep(moments.uniform(0.8, 3.0))
-        if process.poll() is not None:
+    for _ in range(6):
+        if not killed_after_a_checkpoint(command, checkpoint, moments.uniform(0.0, 0.03)):
             break
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
         kills += 1
     else:
-        subprocess.run(
-            [*command, "-o", str(resumed), "--seed", "8", "--quiet", *saving], check=True
-        )
+        subprocess.run(command, check=True)
     assert kills > 0
     assert resumed.read_bytes() == straight.read_bytes()
+
+
+def killed_after_a_checkpoint(command, checkpoint, delay):
+    """Kill a run `delay` seconds after it wrote a checkpoint; False if it ended before that."""
+
+    def written():
+        return checkpoint.stat().st_mtime_ns if checkpoint.exists() else None
+
+    before = written()
+    process = subprocess.Popen(command)
+    while written() == before and process.poll() is None:
+        time.sleep(0.001)
+    time.sleep(delay)
+    if process.poll() is not None:
+        return False
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    return True
 
 
 def aligned(graph, result):
