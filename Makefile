@@ -9,7 +9,7 @@ demo: $(READY)
 	$(BIN)/graphsqueak demo
 
 test: lint
-	$(BIN)/pytest -q -n 2
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
 lint: $(READY)
 	$(BIN)/ruff check .

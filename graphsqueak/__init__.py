@@ -8,6 +8,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
+    "Certificate": "sparsify",
     "ConvergenceWarning": "validation",
     "EdgeList": "graph",
     "EdgeSource": "sources",
@@ -15,6 +16,7 @@ _HOME = {
     "LaplacianSolver": "solvers",
     "StreamOptions": "sparsify",
     "StreamSparsifier": "sparsify",
+    "certify": "sparsify",
     "effective_resistance": "sparsify",
     "read_edges": "sources",
     "write_edges": "sources",

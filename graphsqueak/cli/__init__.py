@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from graphsqueak import __version__
+from graphsqueak.cli.certify import certify
 from graphsqueak.cli.demo import demo
 from graphsqueak.cli.info import info
 from graphsqueak.cli.resistance import resistance
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, info, resistance, sparsify):
+for command in (certify, demo, info, resistance, sparsify):
     app.command()(command)
 
 

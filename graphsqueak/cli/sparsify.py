@@ -34,6 +34,15 @@ def sparsify(
         str, typer.Option(help="fast, or thesis: Algorithm 11 with its proof constants.")
     ] = "fast",
     ridge: Annotated[float, typer.Option(help="gamma of an (eps, gamma)-sparsifier.")] = 0.0,
+    certify: Annotated[
+        bool | None,
+        typer.Option(
+            "--certify/--no-certify",
+            help="Measure the accuracy on the whole file; with --epsilon, correct it "
+            "(default: with --epsilon, unless the input is a pipe).",
+        ),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="The certificate may fail with this.")] = 0.01,
     checkpoint: Annotated[
         str | None, typer.Option(metavar="FILE", help="Save the state there now and then.")
     ] = None,
@@ -49,11 +58,13 @@ def sparsify(
     """Keep a small, reweighted part of the edges that behaves like all of them.
 
     One pass in fixed memory. All nodes and components stay. Give exactly one of --epsilon, --edges
-    and --keep. The predicted accuracy holds for dense graphs.
+    and --keep. --epsilon is measured, by reading the file again, and met: if the first run misses
+    it, another one with more edges follows. On a pipe the accuracy is predicted, for dense graphs.
 
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
     from graphsqueak.sources import write_edges
+    from graphsqueak.sparsify.correction import Corrected, corrected
     from graphsqueak.sparsify.one_call import run_stream
 
     began = time.perf_counter()
@@ -61,24 +72,39 @@ def sparsify(
     settings |= {"method": method, "ridge": ridge}
     stream = _opened(settings, seed, checkpoint, resume)
     source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
-    run_stream(
-        stream,
-        source,
-        progress=shows_progress(quiet=quiet, as_json=as_json),
-        checkpoint=checkpoint,
-        every=every,
-    )
-    result = stream.sparsifier()
-    write_edges(result, out, weights=True)
-    record = _record(stream, source, result, time.perf_counter() - began, seed)
+    goal = epsilon if method == "fast" else None
+    certify = _certifies(certify, source, goal)
+    progress = shows_progress(quiet=quiet, as_json=as_json)
+    run_stream(stream, source, progress=progress, checkpoint=checkpoint, every=every)
+    rate = stream.n_edges_seen_ / (time.perf_counter() - began)
+    if certify:
+        made = corrected(
+            source, stream, epsilon=goal, delta=delta, random_state=seed, progress=progress
+        )
+    else:
+        made = Corrected(stream.sparsifier(), None, stream, 1)
+    write_edges(made.sparsifier, out, weights=True)
+    record = _record(made, source, seed)
+    record |= {"seconds": time.perf_counter() - began, "edges_per_second": rate}
     if as_json:
         print_json(record)
     elif not quiet:
         print_line(
             f"{record['edges_kept']:,} of {record['edges_read']:,} edges on {record['nodes']:,} "
-            f"nodes in {record['seconds']:.1f} s, predicted accuracy "
-            f"{record['epsilon_predicted']:.2g} (not certified), in {out}"
+            f"nodes in {record['seconds']:.1f} s, {_accuracy(made)}, in {out}"
         )
+
+
+def _certifies(asked, source, epsilon):
+    """Whether to certify: as asked, else with --epsilon where the input can be read again."""
+    from graphsqueak.validation import InputError
+
+    if asked and not source.is_rereadable:
+        raise InputError(
+            "--certify reads the input several times; a pipe can be read once: write it to a file, "
+            "or leave --certify out and get a predicted accuracy"
+        )
+    return (epsilon is not None and source.is_rereadable) if asked is None else asked
 
 
 def _opened(settings, seed, checkpoint, resume):
@@ -106,15 +132,20 @@ def _opened(settings, seed, checkpoint, resume):
     return stream
 
 
-def _record(stream, source, result, seconds, seed):
+def _accuracy(made):
+    if made.certificate is None:
+        return f"accuracy {made.stream.epsilon_predicted_:.2g} (predicted, not certified)"
+    return f"certified: {made.certificate}"
+
+
+def _record(made, source, seed):
     from graphsqueak.sources.summary import peak_rss
 
-    return {
+    stream, certificate = made.stream, made.certificate
+    record = {
         "nodes": stream.n_nodes_,
         "edges_read": stream.n_edges_seen_,
-        "edges_kept": result.n_edges,
-        "seconds": seconds,
-        "edges_per_second": stream.n_edges_seen_ / seconds,
+        "edges_kept": made.sparsifier.n_edges,
         "peak_rss_bytes": peak_rss(),
         "shrinks": stream.n_shrinks_,
         "epsilon_predicted": stream.epsilon_predicted_,
@@ -124,3 +155,7 @@ def _record(stream, source, result, seconds, seed):
         "components": stream.n_components_,
         "seed": seed,
     }
+    if certificate is not None:
+        names = ("epsilon_lower", "epsilon_upper", "lambda_min", "lambda_max", "delta", "passes")
+        record |= {name: getattr(certificate, name) for name in names} | {"runs": made.n_runs}
+    return record

@@ -9,8 +9,10 @@ from importlib import import_module
 from types import ModuleType
 
 _HOME = {
+    "Certificate": "certificate",
     "StreamOptions": "options",
     "StreamSparsifier": "stream",
+    "certify": "certifying",
     "effective_resistance": "resistance",
 }
 

@@ -52,7 +52,7 @@ def test_keep_and_edges_are_promises(edges, tmp_path, capsys):
         out = tmp_path / "out.tsv"
         assert run(["sparsify", str(edges), "-o", str(out), option, value]) == 0
         assert 0.9 * most <= read_edges(out).to_edge_list().n_edges <= most
-        assert "predicted accuracy" in capsys.readouterr().out
+        assert "(predicted, not certified)" in capsys.readouterr().out
 
 
 def test_ids_come_back_as_they_were(tmp_path):

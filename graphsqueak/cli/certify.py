@@ -1,0 +1,72 @@
+"""graphsqueak certify: how good a sparsifier is, measured on the whole edge file."""
+
+from typing import Annotated
+
+import typer
+
+from graphsqueak.cli.options import (
+    BadLine,
+    Edges,
+    Header,
+    Ids,
+    Json,
+    Quiet,
+    Seed,
+    open_edges,
+    print_json,
+    print_line,
+    shows_progress,
+)
+
+__all__ = ["certify"]
+
+
+def certify(
+    edges: Edges,
+    sparsifier: Annotated[
+        str, typer.Argument(metavar="SPARSIFIER", help="Edge file of the sparsifier.")
+    ],
+    delta: Annotated[
+        float, typer.Option(help="The upper bound may fail with this probability.")
+    ] = 0.01,
+    steps: Annotated[int | None, typer.Option(help="Most passes over EDGES. Default: 100.")] = None,
+    rtol: Annotated[
+        float, typer.Option(help="Stop when the bounds are this close, relative to the lower.")
+    ] = 0.02,
+    ridge: Annotated[float, typer.Option(help="gamma of an (eps, gamma)-sparsifier.")] = 0.0,
+    ids: Ids = "auto",
+    header: Header = None,
+    on_bad_line: BadLine = "error",
+    seed: Seed = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Bound the error of a sparsifier from both sides, reading EDGES once per step.
+
+    Every x'Lx of the sparsifier is within (1 +- epsilon_upper) of that of the graph, with
+    probability 1 - delta; an x with an error of epsilon_lower was found. Up to 2000 nodes both are
+    the exact error.
+
+    Example: graphsqueak certify edges.tsv.gz sparse.tsv
+    """
+    from graphsqueak.sparsify import certify as measure
+
+    shared = {"ids": ids, "header": header, "on_bad_line": on_bad_line}
+    certificate = measure(
+        open_edges(edges, **shared),
+        open_edges(sparsifier, **shared).to_edge_list(),
+        delta=delta,
+        steps=steps,
+        rtol=rtol,
+        ridge=ridge,
+        random_state=seed,
+        progress=shows_progress(quiet=quiet, as_json=as_json),
+    )
+    if as_json:
+        names = ("epsilon_lower", "epsilon_upper", "lambda_min", "lambda_max", "delta", "steps")
+        names += ("passes", "seconds", "problem")
+        print_json({name: getattr(certificate, name) for name in names})
+    elif not quiet:
+        for name, value, meaning in certificate.rows():
+            shown = f"{value:.4g}" if isinstance(value, float) else value
+            print_line(f"{name:<14} {shown!s:<12} {meaning}".rstrip())

@@ -1,0 +1,109 @@
+"""What is known about the accuracy of a sparsifier."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+__all__ = ["Certificate"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far x' L_H x can be from x' L_G x, over all x.
+
+    Attributes
+    ----------
+    epsilon_lower : float
+        A vector x with an error of this size was found: the true epsilon is not smaller.
+    epsilon_upper : float
+        With probability 1 - delta over the certificate's own random start, no x has a larger error:
+        (1 - epsilon_upper) L_G <= L_H <= (1 + epsilon_upper) L_G.
+    lambda_min, lambda_max : float
+        All ratios x' L_H x / x' L_G x lie between them, with the same probability.
+    delta : float
+        0 when everything was computed exactly.
+    ridge : float
+        gamma, when both Laplacians stand for L + gamma I.
+    steps, passes : int
+        Lanczos steps, and how often the graph was read.
+    seconds : float
+    lightest, heaviest : tuple of two ids, or None
+        Where H is lightest against G (the nodes at which the worst x found is largest and
+        smallest: an edge is missing between them) and where it is heaviest (the edge of H that
+        holds most of the worst x' L_H x).
+    problem : str
+        Why epsilon is 1 or infinite, if the components of H and G differ; else empty.
+    history : list of (float, float)
+        epsilon_lower and epsilon_upper after each step.
+    ratios, shares : ndarray
+        The estimated spectrum: ratios, and which share of all dimensions each stands for.
+    """
+
+    epsilon_lower: float
+    epsilon_upper: float
+    lambda_min: float
+    lambda_max: float
+    delta: float
+    ridge: float = 0.0
+    steps: int = 0
+    passes: int = 0
+    seconds: float = 0.0
+    lightest: tuple | None = None
+    heaviest: tuple | None = None
+    problem: str = ""
+    history: list = field(default_factory=list, repr=False)
+    ratios: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+
+    def meets(self, epsilon):
+        """Whether the accuracy is proved to be `epsilon` or better."""
+        return self.epsilon_upper <= epsilon
+
+    def rows(self):
+        """Name, value and meaning of every figure, for tables."""
+        sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
+        gamma = f" (both plus {self.ridge:g} times the identity)" if self.ridge else ""
+        rows = [
+            ("epsilon_lower", self.epsilon_lower, "an error of this size was found"),
+            ("epsilon_upper", self.epsilon_upper, f"no error is larger, {sure}"),
+            ("lambda_min", self.lambda_min, f"least ratio x'L_H x / x'L_G x{gamma}, {sure}"),
+            ("lambda_max", self.lambda_max, f"largest ratio, {sure}"),
+            ("steps", self.steps, f"{self.passes} passes in {self.seconds:.3g} s"),
+        ]
+        if self.lightest is not None:
+            rows.append(("lightest", _pair(self.lightest), "H is most too light between these"))
+            rows.append(("heaviest", _pair(self.heaviest), "H is most too heavy between these"))
+        if self.problem:
+            rows.append(("problem", self.problem, ""))
+        return rows
+
+    def __str__(self):
+        if self.problem:
+            return f"epsilon {self.epsilon_lower:g}: {self.problem}"
+        if self.delta == 0:
+            return f"epsilon {self.epsilon_upper:.4g}, exact"
+        return (
+            f"epsilon between {self.epsilon_lower:.4g} and {self.epsilon_upper:.4g}, "
+            f"with probability {1 - self.delta:g}"
+        )
+
+    def _repr_html_(self):
+        from graphsqueak.report.table import html_table
+
+        rows = [(name, _short(value), meaning) for name, value, meaning in self.rows()]
+        return html_table(rows, caption=str(self))
+
+    def plot(self, ax=None):
+        """The ratios x' L_H x / x' L_G x and how many dimensions have them, as a figure."""
+        from graphsqueak.report.figure import spectrum
+
+        return spectrum(self.ratios, self.shares, (self.lambda_min, self.lambda_max), ax=ax)
+
+
+def _pair(pair):
+    return f"{pair[0]} and {pair[1]}"
+
+
+def _short(value):
+    return f"{value:.4g}" if isinstance(value, float) and math.isfinite(value) else str(value)
