@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Certificate": "sparsify",
+    "Comparison": "sparsify",
     "ConvergenceWarning": "validation",
     "EdgeList": "graph",
     "EdgeSource": "sources",
@@ -17,6 +18,7 @@ _HOME = {
     "StreamOptions": "sparsify",
     "StreamSparsifier": "sparsify",
     "certify": "sparsify",
+    "compare": "sparsify",
     "effective_resistance": "sparsify",
     "read_edges": "sources",
     "write_edges": "sources",

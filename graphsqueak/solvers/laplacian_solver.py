@@ -88,6 +88,10 @@ class LaplacianSolver:
         """The matrix A, node by node."""
         return self._rows
 
+    def centered(self, B):
+        """B minus its mean over every component without a ridge: the nearest that can be solved."""
+        return self._components.centered(_as_block(B, self._rows.n_nodes)).reshape(np.shape(B))
+
     def solve(self, B):
         """Solve A x = b for every column of B.
 

@@ -10,9 +10,11 @@ from types import ModuleType
 
 _HOME = {
     "Certificate": "certificate",
+    "Comparison": "comparison",
     "StreamOptions": "options",
     "StreamSparsifier": "stream",
     "certify": "certifying",
+    "compare": "comparison",
     "effective_resistance": "resistance",
 }
 

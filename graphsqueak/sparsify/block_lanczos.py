@@ -20,7 +20,7 @@ from graphsqueak.solvers.matrix import multiply
 
 __all__ = ["BlockLanczos", "gaussian_start"]
 
-_EXHAUSTED = 1e-8  # norm, relative to T's, below which a direction is rounding
+_EXHAUSTED = 1e-7  # norm, relative to T's, below which a direction is rounding
 _CHUNK = 2**16  # edges whose random numbers are drawn at a time
 
 
@@ -50,7 +50,7 @@ class BlockLanczos:
 
     def __init__(self, sparsifier, *, ridge, n_columns, rng):
         self._ridge = ridge
-        self._solver = LaplacianSolver(sparsifier, ridge=ridge, tol=1e-10, random_state=rng)
+        self._solver = LaplacianSolver(sparsifier, ridge=ridge, tol=1e-8, random_state=rng)
         start = gaussian_start(sparsifier, ridge, n_columns, rng)
         self._basis, self._small = [], np.zeros((0, 0))
         self.newest, _ = self._orthonormal(self._solver.solve(start))
@@ -59,7 +59,7 @@ class BlockLanczos:
     def step(self, product):
         """Take in the product L_G `newest`, solve with L_H, and make the next block."""
         self._basis.append(self.newest)
-        product = product + self._ridge * self.newest
+        product = self._solver.centered(product) + self._ridge * self.newest
         self._append(np.vstack([block.T @ product for block in self._basis]))
         self.ritz, self._vectors = np.linalg.eigh(self._small)
         self.first = self._vectors[: self.n_columns]
