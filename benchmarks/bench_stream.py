@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from graphsqueak import EdgeList, StreamSparsifier, read_edges, sources, write_edges
 from graphsqueak.sources.summary import peak_rss
-from graphsqueak.sparsify.one_call import run_stream
+from graphsqueak.sparsify.running import run_stream
 
 SEED = 662_607
 

@@ -93,6 +93,7 @@ class EdgeList:
         self.head = _frozen(head, index)
         self.weight = _frozen(weight, np.float64)
         self._ids = ids
+        self.certificate = None  # of a sparsifier that was certified
 
     @classmethod
     def from_pairs(cls, pairs):

@@ -65,7 +65,7 @@ def sparsify(
     """
     from graphsqueak.sources import write_edges
     from graphsqueak.sparsify.correction import Corrected, corrected
-    from graphsqueak.sparsify.one_call import run_stream
+    from graphsqueak.sparsify.running import run_stream
 
     began = time.perf_counter()
     settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}

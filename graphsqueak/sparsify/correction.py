@@ -10,7 +10,7 @@ from typing import NamedTuple
 from graphsqueak.graph import EdgeList
 from graphsqueak.sparsify.certificate import Certificate
 from graphsqueak.sparsify.certifying import certify
-from graphsqueak.sparsify.one_call import run_stream
+from graphsqueak.sparsify.running import run_stream
 from graphsqueak.sparsify.stream import StreamSparsifier
 
 __all__ = ["Corrected", "corrected"]

@@ -1,0 +1,62 @@
+"""Feed a source to a stream: progress, checkpoints, and going on after a stop."""
+
+import time
+
+import numpy as np
+
+from graphsqueak.report.progress import reporter
+from graphsqueak.sources.forest import add_degrees
+from graphsqueak.validation import InputError
+
+__all__ = ["run_stream"]
+
+
+def run_stream(stream, source, *, progress=False, checkpoint=None, every=60.0):
+    """Feed all batches of `source` to `stream`, from where it stands.
+
+    A stream that has seen edges already (a loaded checkpoint) skips them, after checking by
+    their degrees that they are the same. With `checkpoint`, its state is saved every `every`
+    seconds.
+    """
+    n_skip = stream.n_edges_seen_
+    skipped = np.zeros(stream.n_nodes_)
+    n_read, saved = 0, time.monotonic()
+    with reporter(progress, "sparsifying") as report:
+        for batch in source:
+            n_old = min(n_skip - n_read, batch.n_edges) if n_read < n_skip else 0
+            if n_old:
+                _add(skipped, batch, n_old, stream)
+            n_read += batch.n_edges
+            if n_read >= n_skip and n_old:
+                _check_same(skipped, stream)
+            if n_old < batch.n_edges:
+                stream.partial_fit(batch.part(n_old))
+            report(n_read, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
+            if checkpoint and n_read > n_skip and time.monotonic() - saved > every:
+                stream.save(checkpoint)
+                saved = time.monotonic()
+    if n_read < n_skip:
+        raise InputError(
+            f"the checkpoint has seen {n_skip:,} edges, the input holds {n_read:,}; "
+            "it belongs to another input"
+        )
+    return stream
+
+
+def _add(degree, batch, n_old, stream):
+    tail, head = batch.tail[:n_old], batch.head[:n_old]
+    if n_old and max(tail.max(), head.max()) >= degree.size:
+        raise _another_input(stream)
+    add_degrees(degree, tail, head, batch.weight[:n_old])
+
+
+def _check_same(degree, stream):
+    if not np.array_equal(degree, stream.degrees_):
+        raise _another_input(stream)
+
+
+def _another_input(stream):
+    return InputError(
+        f"the first {stream.n_edges_seen_:,} edges of the input are not those that the checkpoint "
+        "has seen; it belongs to another input"
+    )
