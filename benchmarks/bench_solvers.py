@@ -7,6 +7,7 @@ made and solve column after column. A run counts only if the true residual, b - 
 below 1e-8; otherwise its time is printed as a dash. Times are the best of a few runs. To bound the
 time, backends and peers that a graph rules out (a direct factorisation of a large expander, say)
 are not started, and a peer's 16 columns are extrapolated from the first few when they are slow.
+--quick keeps the graphs and the two peers that take no longer than a second.
 """
 
 import argparse
@@ -28,7 +29,9 @@ from graphsqueak.sources import synthetic
 TOL = 1e-8
 OURS = ("auto", "jacobi", "cholesky", "amg", "direct")
 MAX_ITER = {"jacobi": 1000, "amg": 100}
-QUICK = ("grid 300x300 rough", "Erdos-Renyi 1e5 x 1e6", "path 1e5", "star 1e5", "4elt", "minnesota")
+QUICK = ("grid 300x300 rough", "barbell 2 x 500", "path 1e5", "star 1e5", "4elt", "ca-AstroPh")
+QUICK_PEERS = ("approx-chol", "scipy direct")  # the best peer of each of these graphs
+REPEATS = 3
 SEED = 481_205_933
 
 
@@ -44,12 +47,15 @@ def main():
     warnings.simplefilter("ignore")
     if options.cpu:
         use_processor_time()
+    if options.quick:
+        for peer in set(PEERS).difference(QUICK_PEERS):
+            del PEERS[peer]
     warm_up()
     rows = []
     for name, graph in load(options.only or (QUICK if options.quick else None)):
         failed = set()
         for n_columns in (1, 16):
-            row = measure(name, graph, n_columns, failed, repeats=2 if options.quick else 3)
+            row = measure(name, graph, n_columns, failed, seconds=0.5 if options.quick else 6)
             rows.append(row)
             if not options.json:
                 print_row(row, header=len(rows) == 1)
@@ -98,28 +104,27 @@ def right_hand_sides(graph, n_columns):
     return b
 
 
-def measure(name, graph, n_columns, failed, *, repeats):
+def measure(name, graph, n_columns, failed, *, seconds):
     """Best seconds of every backend and every peer, None where it failed or was not tried.
 
     They take turns, so that a busy moment of the machine does not hit only one of them. What
-    fails on one column is added to `failed`, and not tried on 16.
+    fails on one column is added to `failed`, and not tried on 16. Each runs three times or more,
+    unless that takes longer than `seconds`.
     """
     laplacian = graph.laplacian()
     b = right_hand_sides(graph, n_columns)
     times = {solver: [] for solver in (*OURS, *PEERS)}
     row = {"graph": name, "nodes": graph.n_nodes, "edges": graph.n_edges, "columns": n_columns}
-    for _ in range(3 * repeats):
+    for _ in range(3 * REPEATS):
         for solver, spent in times.items():
-            if solver in failed or not sensible(solver, graph) or enough(spent, repeats):
+            if solver in failed or not sensible(solver, graph) or enough(spent, seconds):
                 continue
-            seconds, x, about = (run_ours if solver in OURS else run_peer)(
-                solver, graph, laplacian, b
-            )
+            took, x, about = (run_ours if solver in OURS else run_peer)(solver, graph, laplacian, b)
             residual = true_residual(laplacian, x, b)
             if solver == "auto":
                 row.update(about, residual=residual)
             if residual <= TOL:
-                spent.append(seconds)
+                spent.append(took)
             else:
                 failed.add(solver)
     best = {solver: min(spent, default=None) for solver, spent in times.items()}
@@ -133,9 +138,9 @@ def measure(name, graph, n_columns, failed, *, repeats):
     return row
 
 
-def enough(spent, repeats):
-    """True after `repeats` runs that took a while, or one that took long."""
-    return sum(spent) > 4 or (len(spent) >= repeats and sum(spent) > 0.5)
+def enough(spent, seconds):
+    """True after `REPEATS` runs that took a while, or fewer that took long."""
+    return sum(spent) > seconds or (len(spent) >= REPEATS and sum(spent) > 0.5)
 
 
 def run_ours(solver, graph, laplacian, b):

@@ -89,12 +89,12 @@ def _jacobi_step(shape):
 def _cholesky(shape):
     """Entries of the factor: 2.2 per edge; steps for 8 digits: 36 where sparse, 15 where dense."""
     n_nodes, n_edges = shape.n_nodes, shape.n_edges
-    sweep = 2.2 * n_edges * (8.0 + 1.2 * shape.n_columns)
+    sweep = 2.2 * n_edges * (6.0 + 0.9 * shape.n_columns)
     sparse = min(1.0, 3 * n_nodes / max(n_edges, 1))
     if n_edges < n_nodes:  # nearly a forest: the factor is exact
         return 600_000 + 200 * n_edges + _jacobi_step(shape) + sweep
     steps = shape.digits * (1.8 + 2.7 * sparse)
-    return 600_000 + 550 * n_edges + steps * (_jacobi_step(shape) + sweep)
+    return 600_000 + 400 * n_edges + steps * (_jacobi_step(shape) + sweep)
 
 
 def _direct(shape):

@@ -26,6 +26,7 @@ __all__ = ["Elimination", "eliminate"]
 
 NONE = np.uint32(2**32 - 1)  # the end of a list
 ONE = np.uint32(1)
+MOST_RANKED = 100  # up to here counting smaller keys, a vector loop, sorts faster than moving them
 
 
 class Elimination(NamedTuple):
@@ -92,6 +93,7 @@ def _eliminate(link, value, head, degree, excess, counter):
     slot = np.full(n_nodes, NONE, dtype=np.uint32)
     element = np.empty(n_nodes, dtype=np.uint32)
     weight = np.empty(n_nodes)
+    spare_weight, spare_element = np.empty(MOST_RANKED), np.empty(MOST_RANKED, dtype=np.uint32)
     later = np.empty(n_nodes + 1)
     low = total = 0
     for c in range(n_nodes):
@@ -101,7 +103,10 @@ def _eliminate(link, value, head, degree, excess, counter):
         _unlink(first, before, after, i, low)
         order[c] = i
         size = _gather(link, value, head[i], slot, element, weight, degree)
-        _sort(weight, element, size)
+        if size <= MOST_RANKED:
+            _rank_sort(weight, element, size, spare_weight, spare_element)
+        else:
+            _shell_sort(weight, element, size)
         later[size] = 0.0
         for s in range(size - 1, -1, -1):
             later[s] = later[s + 1] + weight[s]
@@ -166,13 +171,11 @@ def _gather(link, value, x, slot, element, weight, degree):
 def _draw(later, low, high, uniform):
     """The last t in low, ..., high - 1 whose tail sum later[t] exceeds uniform * later[low]."""
     goal = uniform * later[low]
-    high -= 1
-    while low < high:
-        middle = (low + high + 1) >> 1
-        if later[middle] > goal:
-            low = middle
-        else:
-            high = middle - 1
+    count = high - low
+    while count > 1:  # without a branch on the comparison, which no processor can foresee
+        half = count >> 1
+        low = low + half if later[low + half] > goal else low
+        count -= half
     return low
 
 
@@ -185,7 +188,22 @@ def _uniform(counter):
 
 
 @numba.njit(cache=True, nogil=True)
-def _sort(key, item, size):
+def _rank_sort(key, item, size, spare_key, spare_item):
+    """Sort the first `size` keys, items alongside: each moves to the number of keys before it."""
+    for s in range(size):
+        spare_key[s], spare_item[s] = key[s], item[s]
+    for s in range(size):
+        own = spare_key[s]
+        rank = 0
+        for t in range(s):
+            rank += spare_key[t] <= own
+        for t in range(s, size):
+            rank += spare_key[t] < own
+        key[rank], item[rank] = own, spare_item[s]
+
+
+@numba.njit(cache=True, nogil=True)
+def _shell_sort(key, item, size):
     """Shell sort of the first `size` keys, items alongside."""
     gap = 1
     while gap < size // 9:
