@@ -82,6 +82,7 @@ class LaplacianSolver:
         self._components = Components(self._rows)
         self._backends = {}
         self._settled = None if solver == "auto" else solver
+        self._jacobi_has_won = False
 
     @property
     def rows(self):
@@ -147,9 +148,10 @@ class LaplacianSolver:
         )
         name = first_choice(shape)
         if name == "jacobi":
-            if not self._loses_at_once(block, shape):
+            if self._jacobi_has_won or not self._loses_at_once(block, shape):
                 x = self._refined("jacobi", block, watch=JacobiTrial(shape))
                 if not self._may_go_on():
+                    self._jacobi_has_won = True
                     return x
             name = cheapest(shape)[0]
         self._settled = name
