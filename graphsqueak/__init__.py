@@ -16,6 +16,7 @@ _HOME = {
     "StreamOptions": "sparsify",
     "StreamSparsifier": "sparsify",
     "effective_resistance": "sparsify",
+    "neighbor_edges": "sources",
     "read_edges": "sources",
     "write_edges": "sources",
 }
