@@ -19,8 +19,10 @@ from graphsqueak.sources.neighbor_points import DensePoints
 
 __all__ = ["find_neighbors"]
 
-_CHUNK = 32  # rows that one thread works on at a time
+_CHUNK = 8  # rows that one thread works on at a time
 _TILE = 512  # columns of a dense block that stay in the fastest cache
+_BUCKETS = 256
+_FEW = 24  # values that are simply sorted
 
 
 def find_neighbors(points, start, stop, n_neighbors):
@@ -113,10 +115,9 @@ def _select(distance, i, candidate, key, index, squared):
     all of them are looked at.
     """
     k = index.size
-    distance[i] = np.inf
-    n_candidates = _below(distance, _likely_bound(distance, k, key), candidate, key)
+    n_candidates = _below(distance, i, _likely_bound(distance, k, key), candidate, key)
     if n_candidates < k:
-        n_candidates = _below(distance, np.inf, candidate, key)
+        n_candidates = _below(distance, i, np.inf, candidate, key)
     radius = _nth(key[:n_candidates], k - 1)
     n_ties = k  # how many at exactly the radius belong to the first k
     for c in range(n_candidates):
@@ -148,37 +149,43 @@ def _likely_bound(distance, k, key):
 
 
 @numba.njit(cache=True, nogil=True)
-def _below(distance, bound, candidate, key):
-    """Gather the points at most `bound` away, ascending, and their distances."""
+def _below(distance, i, bound, candidate, key):
+    """Gather the points other than i at most `bound` away, ascending, and their distances."""
     n_found = 0
     for j in range(distance.size):
         candidate[n_found] = j
         key[n_found] = distance[j]
-        n_found += distance[j] <= bound
+        n_found += (distance[j] <= bound) & (j != i)
     return n_found
 
 
 @numba.njit(cache=True, nogil=True)
 def _nth(key, rank):
-    """The value that has `rank` others before it in sorted order; reorders `key` (Hoare)."""
-    low, high = 0, key.size - 1
-    while low < high:
-        a, b, c = key[low], key[(low + high) // 2], key[high]
-        pivot = max(min(a, b), min(max(a, b), c))
-        left, right = low, high
-        while left <= right:
-            while key[left] < pivot:
-                left += 1
-            while key[right] > pivot:
-                right -= 1
-            if left <= right:
-                key[left], key[right] = key[right], key[left]
-                left += 1
-                right -= 1
-        if rank <= right:
-            high = right
-        elif rank >= left:
-            low = left
-        else:
+    """The value with `rank` others before it in sorted order; overwrites `key`.
+
+    Keeps only the bucket of an even histogram that holds it, and again until few are left: no
+    branch depends on a comparison of two values, which a processor cannot guess.
+    """
+    n = key.size
+    counts = np.empty(_BUCKETS + 1, np.int64)
+    while n > _FEW:
+        low, high = key[0], key[0]
+        for c in range(n):
+            low, high = min(low, key[c]), max(high, key[c])
+        scale = _BUCKETS / (high - low) if high > low else 0.0
+        if scale == 0.0 or scale == np.inf:
             break
-    return key[rank]
+        counts[:] = 0
+        for c in range(n):
+            counts[int((key[c] - low) * scale)] += 1
+        bucket = 0
+        while rank >= counts[bucket]:
+            rank -= counts[bucket]
+            bucket += 1
+        n_kept = 0
+        for c in range(n):
+            value = key[c]
+            key[n_kept] = value
+            n_kept += int((value - low) * scale) == bucket
+        n = n_kept
+    return np.sort(key[:n])[rank]
