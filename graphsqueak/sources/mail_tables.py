@@ -20,7 +20,7 @@ _SMS_LINE = re.compile(rb"(ham|spam)\t")
 
 def looks_like_sms(first):
     """Whether the first bytes of a file are labels and texts, a tab between them."""
-    lines = first.splitlines()[:5]
+    lines = [line for line in first.split(b"\n")[:5] if line.strip()]
     return bool(lines) and all(_SMS_LINE.match(line) for line in lines)
 
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import InputError, check_count, check_real
 
 __all__ = ["stem", "text_points", "words"]
 
@@ -63,7 +63,9 @@ def text_points(
     counter = CountVectorizer(analyzer=lambda text: words(text, stemming=stemming))
     counts, vocabulary = _counted(counter, texts)
     kept = _frequent_enough(counts, drop_common, drop_rare, min_mails)
-    points = TfidfTransformer(sublinear_tf=sublinear).fit_transform(counts[:, kept])
+    points = counts[:, kept]
+    if kept.size:
+        points = TfidfTransformer(sublinear_tf=sublinear).fit_transform(points)
     return points.astype(np.float32), vocabulary[kept]
 
 
@@ -114,7 +116,9 @@ def _counted(counter, texts):
     texts = _Counted(texts)
     try:
         counts = counter.fit_transform(texts)
-    except ValueError:  # "empty vocabulary"
+    except InputError:  # of the reader behind the texts
+        raise
+    except ValueError:  # an empty vocabulary
         return scipy.sparse.csr_array((texts.n, 0)), np.zeros(0, dtype=str)
     return counts, counter.get_feature_names_out()
 

@@ -25,7 +25,9 @@ from graphsqueak.sources.neighbor_weights import LOCAL_RANK
 
 __all__ = ["NeighborLists"]
 
-_ENTRIES = 1 << 20  # list entries of one block: 12 MiB, small enough to be allocated again and again
+_ENTRIES = (
+    1 << 20
+)  # list entries of one block: 12 MiB, small enough to be allocated again and again
 
 
 class NeighborLists:
