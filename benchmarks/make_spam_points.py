@@ -33,14 +33,16 @@ def main():
     n_words = mails.points.shape[1]
     points = mails.points[:, np.random.default_rng(SEED).permutation(n_words)].tocsr()
     points.sort_indices()
-    np.savez_compressed(
+    np.savez_compressed(  # what scipy.sparse.save_npz writes, with two arrays more
         options.out,
+        format=np.array(b"csr"),
+        shape=np.array(points.shape),
+        _is_array=np.array(True),
         ids=np.array([name.partition(".")[0] for name in mails.ids]),  # easy-ham-1/00001
         labels=mails.labels.astype(np.int8),
         data=points.data.astype(np.float32),
-        indices=points.indices.astype(np.uint16),
+        indices=points.indices.astype(np.int32),
         indptr=points.indptr.astype(np.int32),
-        n_words=np.int32(n_words),
     )
     print(f"{options.out}: {points.shape[0]:,} mails, {n_words:,} words, {mails.counts}")
 

@@ -68,11 +68,11 @@ def load_spam():
     >>> load_spam()
     Points(n=5876, d=15874, 'SpamAssassin public corpus, TF-IDF')
     """
-    from scipy.sparse import csr_array
+    from scipy.sparse import load_npz
 
-    with np.load(shipped_file("spam.npz"), allow_pickle=False) as file:
-        shape = (file["ids"].size, int(file["n_words"]))
-        points = csr_array((file["data"], file["indices"].astype(np.int32), file["indptr"]), shape)
+    path = shipped_file("spam.npz")
+    points = load_npz(path)
+    with np.load(path, allow_pickle=False) as file:
         labels, ids = file["labels"].astype(np.int64), file["ids"]
     return Points(points, labels, ids, "SpamAssassin public corpus, TF-IDF")
 

@@ -12,6 +12,7 @@ from typer.exceptions import Abort, Exit, TyperException
 from graphsqueak import __version__
 from graphsqueak.cli.demo import demo
 from graphsqueak.cli.info import info
+from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
 from graphsqueak.validation import InputError
@@ -26,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, info, resistance, sparsify):
+for command in (demo, info, neighbors, resistance, sparsify):
     app.command()(command)
 
 
