@@ -20,6 +20,7 @@ _HOME = {
     "certify": "sparsify",
     "compare": "sparsify",
     "effective_resistance": "sparsify",
+    "neighbor_edges": "sources",
     "read_edges": "sources",
     "write_edges": "sources",
 }

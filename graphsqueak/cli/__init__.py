@@ -13,6 +13,7 @@ from graphsqueak import __version__
 from graphsqueak.cli.certify import certify
 from graphsqueak.cli.demo import demo
 from graphsqueak.cli.info import info
+from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
 from graphsqueak.validation import InputError
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (certify, demo, info, resistance, sparsify):
+for command in (certify, demo, info, neighbors, resistance, sparsify):
     app.command()(command)
 
 

@@ -1,0 +1,125 @@
+"""graphsqueak neighbors: points or a corpus of mail to a similarity graph, streamed to a file."""
+
+from typing import Annotated
+
+import typer
+
+from graphsqueak.cli.options import Json, Quiet, Seed, print_json, print_line, shows_progress
+
+__all__ = ["neighbors"]
+
+
+def neighbors(
+    points: Annotated[
+        str,
+        typer.Argument(
+            metavar="POINTS",
+            help="Points (.csv, .tsv, .parquet, .npy, .npz), or a corpus of mail: TREC 2007, "
+            "SpamAssassin or Enron folders, SMS collection, mbox, Maildir.",
+        ),
+    ],
+    n_neighbors: Annotated[int, typer.Option("-k", "--neighbors", help="Neighbours of a point.")],
+    out: Annotated[str, typer.Option("-o", "--out", help="Edge file to write.")],
+    metric: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
+    symmetrise: Annotated[
+        str, typer.Option(help="union: either is a neighbour of the other; mutual: both are.")
+    ] = "union",
+    weight: Annotated[
+        str, typer.Option(help="thesis, gaussian, local, cosine or unit.")
+    ] = "thesis",
+    sigma: Annotated[float | None, typer.Option(help="Width, for thesis and gaussian.")] = None,
+    approximate: Annotated[
+        bool, typer.Option("--approximate", help="Nearly the nearest, with pynndescent.")
+    ] = False,
+    layout: Annotated[
+        str | None, typer.Option(help="Mail: trec, folders, sms, mbox, maildir, csv or auto.")
+    ] = None,
+    deduplicate: Annotated[
+        bool, typer.Option("--deduplicate", help="Mail: leave out repeated ones.")
+    ] = False,
+    drop_common: Annotated[
+        float, typer.Option(help="Mail: share of the commonest words to drop.")
+    ] = 0.01,
+    drop_rare: Annotated[
+        float, typer.Option(help="Mail: share of the rarest words to drop.")
+    ] = 0.01,
+    min_mails: Annotated[int, typer.Option(help="Mail: drop words in fewer mails.")] = 1,
+    sublinear: Annotated[
+        bool, typer.Option("--sublinear", help="Mail: 1 + log(tf) in place of tf.")
+    ] = False,
+    labels: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Mail: write node and label (1 spam) there.")
+    ] = None,
+    seed: Seed = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Join every point to its nearest neighbours and write the edges, batch by batch.
+
+    The graph is never held in memory; a temporary file takes 12 bytes a neighbour.
+
+    Example: graphsqueak neighbors points.npy -k 10 -o edges.parquet
+    """
+    import time
+
+    from graphsqueak.sources import neighbor_edges, write_edges
+    from graphsqueak.sources.summary import peak_rss
+    from graphsqueak.sources.writing import format_of
+
+    began = time.perf_counter()
+    format_of(out)  # a name that says no format is told before the work
+    words = {"drop_common": drop_common, "drop_rare": drop_rare}
+    words |= {"min_mails": min_mails, "sublinear": sublinear}
+    rows, ids, counts = _opened(points, layout, deduplicate, labels, words)
+    source = neighbor_edges(
+        rows,
+        n_neighbors,
+        metric=metric,
+        symmetrise=symmetrise,
+        weight=weight,
+        sigma=sigma,
+        approximate=approximate,
+        ids=ids,
+        progress=shows_progress(quiet=quiet, as_json=as_json),
+        random_state=seed,
+    )
+    write_edges(source, out, weights=weight != "unit")
+    record = {
+        "nodes": source.n_nodes,
+        "edges": source.n_edges_read,
+        "zero_weights": source.n_zero_weights,
+        "neighbors": n_neighbors,
+        "seconds": time.perf_counter() - began,
+        "peak_rss_bytes": peak_rss(),
+        "seed": seed,
+        **counts,
+    }
+    if as_json:
+        print_json(record)
+    elif not quiet:
+        read = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+        print_line(
+            f"{record['edges']:,} edges between {record['nodes']:,} points in "
+            f"{record['seconds']:.1f} s, in {out}" + (f" ({read})" if read else "")
+        )
+
+
+def _opened(path, layout, deduplicate, labels, words):
+    """Rows, ids and what was counted on the way."""
+    from pathlib import Path
+
+    from graphsqueak.datasets import load_mail
+    from graphsqueak.sources import write_columns
+    from graphsqueak.sources.neighbor_files import POINT_SUFFIXES, read_points
+    from graphsqueak.validation import InputError
+
+    is_table = Path(path).suffix.lower() in POINT_SUFFIXES and not Path(path).is_dir()
+    if layout is None and is_table:
+        if labels is not None:
+            raise InputError("--labels is for mail; a table's labels are in the table")
+        return *read_points(path), {}
+    mails = load_mail(path, layout=layout or "auto", deduplicate=deduplicate, **words)
+    if labels is not None:
+        known = mails.labels >= 0
+        write_columns({"node": mails.ids[known], "label": mails.labels[known]}, labels)
+    return mails.points, mails.ids, mails.counts

@@ -1,0 +1,53 @@
+"""Shipped data say what their pages promise; corpora on disk become points."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NearestNeighbors
+
+from graphsqueak import InputError, datasets
+
+
+def test_spam_is_real_mail_that_can_be_told_apart():
+    spam = datasets.load_spam()
+    assert (int((spam.labels == 1).sum()), int((spam.labels == 0).sum())) == (1779, 4097)
+    assert len(set(spam.ids)) == len(spam.ids)
+    norms = np.sqrt(spam.points.multiply(spam.points).sum(axis=1))
+    np.testing.assert_allclose(norms[norms > 0], 1, rtol=1e-5)
+    assert (norms == 0).sum() == 4
+    nearest = NearestNeighbors(n_neighbors=1, metric="cosine").fit(spam.points)
+    agree = spam.labels[nearest.kneighbors()[1][:, 0]] == spam.labels
+    assert agree.mean() > 0.95
+
+
+def test_spam_labels_follow_the_folders():
+    spam = datasets.load_spam()
+    folder = np.char.partition(spam.ids, "/")[:, 0]
+    assert set(folder[spam.labels == 1]) == {"spam-1", "spam-2"}
+    assert set(folder[spam.labels == 0]) == {"easy-ham-1", "easy-ham-2", "hard-ham-1"}
+
+
+def test_spambase_has_its_published_error_rate():
+    """About 7 % misclassified, say its donors."""
+    data = datasets.load_spambase()
+    assert data.points.shape == (4601, len(data.columns))
+    assert data.points[0, -3:] == pytest.approx([3.756, 61, 278])
+    X, half = np.log1p(data.points), np.arange(len(data.labels)) % 2 == 0
+    model = LogisticRegression(max_iter=2000).fit(X[half], data.labels[half])
+    assert 0.04 < 1 - model.score(X[~half], data.labels[~half]) < 0.09
+
+
+def test_stacked_clusters_lie_one_above_the_other():
+    data = datasets.stacked_clusters(gap=0.5, random_state=71_828)
+    assert data.points.shape == (12_100, 2)
+    heights = np.floor(data.points[:, 1] / 1.5).astype(int)
+    assert np.bincount(heights).tolist() == [3025] * 4
+    assert (data.points[:, 1] - 1.5 * heights).max() < 1
+    np.testing.assert_array_equal(data.labels, heights >= 2)
+    again = datasets.stacked_clusters(gap=0.5, random_state=71_828)
+    np.testing.assert_array_equal(again.points, data.points)
+
+
+def test_unknown_files_are_named():
+    with pytest.raises(InputError, match=r"'karate.csv'"):
+        datasets.shipped_file("karate.csv")
