@@ -33,6 +33,7 @@ __all__ = [
     "random_bits",
     "shrink",
     "thin",
+    "uniform",
     "uniforms",
     "weights",
 ]
@@ -112,6 +113,13 @@ def random_bits(seed, first, second):
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
+def uniform(seed, first, second):
+    """A uniform number in (0, 1), a function of three 64-bit words."""
+    bits = random_bits(seed, first, second)
+    return (np.float64(bits >> np.uint64(12)) + 0.5) * 2.0**-52
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
 def _mix(z):
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -121,5 +129,4 @@ def _mix(z):
 @numba.njit(cache=True, nogil=True)
 def _uniforms(seed, start, out):
     for i in range(out.size):
-        bits = random_bits(seed, start + np.uint64(i), np.uint64(0))
-        out[i] = (np.float64(bits >> np.uint64(12)) + 0.5) * 2.0**-52
+        out[i] = uniform(seed, start + np.uint64(i), np.uint64(0))

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from graphsqueak.sampling import random_bits
+from graphsqueak.sampling import uniform
 from graphsqueak.solvers.threads import run
 
 __all__ = ["Filter", "filtered", "make_filter", "refreshed"]
@@ -81,8 +81,7 @@ def _filter(points, near, component, scale, tail, head, weight, seed, first, out
         if u >= n_known or v >= n_known or (several and component[u] != component[v]):
             out[e] = w
             continue
-        bits = random_bits(seed, first + np.uint64(e), np.uint64(0))
-        coin = (np.float64(bits >> np.uint64(12)) + 0.5) * 2.0**-52
+        coin = uniform(seed, first + np.uint64(e), np.uint64(0))
         if coin >= scale * w * (near[u, 1] + near[v, 1]):
             out[e] = 0.0
             continue

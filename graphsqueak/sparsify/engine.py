@@ -19,8 +19,9 @@ from graphsqueak.graph import power_of_two
 from graphsqueak.sampling import child_seed
 from graphsqueak.sources.forest import add_degrees, join, labels, roots
 from graphsqueak.sparsify.arrival import Filter, filtered, make_filter, refreshed
+from graphsqueak.sparsify.coalescing import coalesced
 from graphsqueak.sparsify.finish import finished
-from graphsqueak.sparsify.kept import Kept, KeptBuffer, coalesced
+from graphsqueak.sparsify.kept import Kept, KeptBuffer
 from graphsqueak.sparsify.scoring import scale_for, score
 from graphsqueak.sparsify.thinning import thinned
 
@@ -28,8 +29,9 @@ __all__ = ["CHUNK", "Engine"]
 
 CHUNK = 2**18  # edges between two looks at the room that is left
 _OVER_FOREST = 1.5
-_BITS = 2
-_MERGE = 2**41  # number of a merge, for its seed
+_LAST_ROOM = 1.75  # times the budget: more than this is swept before the last shrink
+_MERGE = 2**41  # numbers of a merge and of the last sweep, for their seeds
+_LAST_SWEEP = 2**42
 
 
 class Engine:
@@ -102,14 +104,51 @@ class Engine:
 
     def _look_around(self):
         budget = self.budget(self.n_nodes, self.n_seen)
-        if self.buffer.size > self.options.room * budget:
-            self.shrink(int(self.options.target * budget))
+        room, target = self.options.room * budget, self.options.target * budget
+        if self.buffer.size > room:
+            if self._can_sweep:
+                self.sweep()
+            if self.buffer.size > (room + target) / 2:
+                self.shrink(int(target))
         elif self.judge is not None and self._refreshes():
-            self.judge = refreshed(self.judge, self.degree + self.ridge / self.unit)
+            self._refresh()
+
+    def _refresh(self):
+        self.judge = refreshed(self.judge, self.degree + self.ridge / self.unit)
 
     def _refreshes(self):
         """Not more often than once per node: the work stays constant per edge."""
         return (self.n_seen // CHUNK) % (1 + self.n_nodes // CHUNK) == 0
+
+    def sweep(self):
+        """Put the kept edges to the filter again, now that degrees have grown.
+
+        No solve is needed, and the scale stays. Where the last shrink's embedding has grown too old
+        or nodes are new, little falls, and a shrink has to follow.
+        """
+        self._refresh()
+        self.buffer.reweight(self._swept(self.buffer.edges(), self.n_shrinks))
+        self.n_shrinks += 1
+
+    @property
+    def _can_sweep(self):
+        return self.judge is not None and self.options.n_copies == 1
+
+    def last_edges(self, budget):
+        """What the last shrink begins with: swept, if that is far more than it has to keep."""
+        edges = self.buffer.edges()
+        if edges.tail.size > _LAST_ROOM * budget and self._can_sweep:
+            last = KeptBuffer()
+            last.append(edges._replace(weight=self._swept(edges, _LAST_SWEEP)))
+            edges = last.edges()
+        return coalesced(edges, self.n_nodes, n_copies=self.options.n_copies)
+
+    def _swept(self, edges, number):
+        """New weights of kept edges, zero for what falls; `number` keys the coins."""
+        ends, seed = (edges.tail, edges.head, edges.weight), child_seed(self.seed, number)
+        weight = filtered(self.judge, *ends, seed=seed, first=0)
+        np.copyto(weight, edges.weight, where=edges.pinned)
+        return weight
 
     def shrink(self, target):
         """Thin what is kept to about `target` edges, never below the forest."""
@@ -120,14 +159,8 @@ class Engine:
             resistance, sketch = self.score(edges, self.options.n_probes, self.n_shrinks)
             leverage = (edges.weight * resistance)[~edges.pinned]
             self.scale = min(self.scale, scale_for(leverage, target - n_pinned))
-            edges = thinned(
-                edges,
-                resistance,
-                self.scale,
-                self.n_nodes,
-                seed=child_seed(self.seed, self.n_shrinks),
-                n_bits=self.options.bits(_BITS),
-            )
+            seed = child_seed(self.seed, self.n_shrinks)
+            edges = thinned(edges, resistance, self.scale, self.n_nodes, seed=seed)
             if self.options.filter_arrivals:
                 self.judge = make_filter(sketch, labels(self.parent), self.scale)
         self.buffer = KeptBuffer(edges)

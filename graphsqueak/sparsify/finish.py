@@ -5,6 +5,9 @@ node. At the end the forest is thinned like every other edge, and a forest edge 
 the weight it would have been given, only where the thinned graph fell apart. By Foster's theorem
 every cut holds at least c edges in expectation, so that this happens with a probability of at most
 about exp(-c) per cut; below c = 4 the forest stays pinned.
+
+The degrees are calibrated twice: before, so that what coins left uneven is mended by how many edges
+a node gets, and after, for the little that is left by then.
 """
 
 import numpy as np
@@ -12,7 +15,7 @@ import numpy as np
 from graphsqueak.sampling import child_seed
 from graphsqueak.sources.forest import join, roots
 from graphsqueak.sparsify.calibration import calibrated
-from graphsqueak.sparsify.kept import Kept, coalesced
+from graphsqueak.sparsify.kept import Kept
 from graphsqueak.sparsify.rounding import count_spread
 from graphsqueak.sparsify.scoring import scale_for
 from graphsqueak.sparsify.thinning import thinned
@@ -33,7 +36,8 @@ def finished(engine, budget):
     Kept
     """
     options, n_nodes = engine.options, engine.n_nodes
-    edges = coalesced(engine.buffer.edges(), n_nodes, n_copies=options.n_copies)
+    edges = engine.last_edges(budget)
+    is_whole = engine.n_shrinks == 0
     if edges.tail.size > budget:
         n_pinned = np.count_nonzero(edges.pinned)
         if n_pinned > budget:
@@ -41,16 +45,17 @@ def finished(engine, budget):
                 f"{budget:,} edges cannot hold {n_nodes:,} nodes together: at least {n_pinned:,} "
                 "are needed; ask for more edges"
             )
-        seed = child_seed(engine.seed, _LAST)
+        if options.calibrate and not is_whole:
+            edges = _calibrated(edges, engine.degree)
         resistance, _ = engine.score(edges, options.final_probes, _LAST)
+        seed = child_seed(engine.seed, _LAST)
         edges = _thin_to(edges, resistance, engine.scale, budget, n_nodes, seed, options)
-    elif engine.n_shrinks == 0:
-        return edges
-    if options.calibrate:
-        edges = edges._replace(
-            weight=calibrated(edges.tail, edges.head, edges.weight, engine.degree)
-        )
-    return edges
+        is_whole = False
+    return _calibrated(edges, engine.degree) if options.calibrate and not is_whole else edges
+
+
+def _calibrated(edges, degree):
+    return edges._replace(weight=calibrated(edges.tail, edges.head, edges.weight, degree))
 
 
 def _thin_to(edges, resistance, largest_scale, budget, n_nodes, seed, options):

@@ -26,7 +26,8 @@ class StreamOptions:
     calibrate : bool
         At the end, scale the weights so that all degrees match the graph's own.
     keep_degrees : bool
-        Thin by a rounding that keeps degrees instead of by independent coins (one copy only).
+        In the last shrink, thin by a rounding that keeps degrees instead of by independent coins
+        (one copy only).
     n_probes, final_probes : int
         Right-hand sides of the sketch during the stream and in the last shrink.
     room, target : float
@@ -42,7 +43,7 @@ class StreamOptions:
     n_probes: int = 8
     final_probes: int = 16
     room: float = 3.0
-    target: float = 1.25
+    target: float = 1.5
 
     def __post_init__(self):
         check_count("n_copies", self.n_copies)

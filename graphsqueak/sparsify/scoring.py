@@ -12,11 +12,13 @@ from graphsqueak.sparsify.sketch import embed, sketched_resistances
 
 __all__ = ["scale_for", "score"]
 
+_TOL = 1e-5  # of the solves, the least for single precision: a bridge still keeps its resistance
+
 
 def score(edges, n_nodes, *, n_probes, seed, ridge, clamp):
     """Sketched resistances of kept edges (no two parallel), and the sketch itself."""
     graph = EdgeList.from_clean(edges.tail, edges.head, edges.weight, n_nodes)
-    sketch = embed(graph, n_probes=n_probes, seed=seed, ridge=ridge)
+    sketch = embed(graph, n_probes=n_probes, seed=seed, ridge=ridge, tol=_TOL)
     resistance = sketched_resistances(sketch, edges.tail, edges.head, edges.weight, clamp=clamp)
     return resistance, sketch
 

@@ -140,15 +140,19 @@ def _random_flows(start, neighbor, weight, seed, rhs):
     """
     n_probes = rhs.shape[1]
     for u in numba.prange(start.size - 1):
+        own = rhs[u]
         for e in range(start[u], start[u + 1]):
             v = neighbor[e]
-            flow = np.sqrt(weight[e]) if u < v else -np.sqrt(weight[e])
+            flow = rhs.dtype.type(np.sqrt(weight[e]) if u < v else -np.sqrt(weight[e]))
+            low, high = np.uint64(min(u, v)), np.uint64(max(u, v))
             for word in range((n_probes + 63) // 64):
-                key = seed + np.uint64(word)
-                bits = random_bits(key, np.uint64(min(u, v)), np.uint64(max(u, v)))
-                for k in range(min(64, n_probes - 64 * word)):
-                    bit = np.int64((bits >> np.uint64(k)) & np.uint64(1))
-                    rhs[u, 64 * word + k] += flow * (2 * bit - 1)
+                bits = random_bits(seed + np.uint64(word), low, high)
+                for half in range(2):
+                    first = 64 * word + 32 * half
+                    signs = np.uint32(bits >> np.uint64(32 * half))
+                    for k in range(min(32, n_probes - first)):
+                        bit = np.int32((signs >> np.uint32(k)) & np.uint32(1))
+                        own[first + k] += flow * np.float32(2 * bit - 1)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

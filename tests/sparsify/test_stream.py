@@ -39,7 +39,7 @@ def fed(stream, graph, batch_size=10**6):
     return stream
 
 
-PLAIN = StreamOptions(calibrate=False, room=1.5)  # little room: many shrinks
+PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25)  # little room: many shrinks
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""Make parallel edges one, in time linear in their number and on all cores.
+
+Edges are dealt into ranges of their lower node, so that a range fits the cache; within a range
+they are sorted by that node, and `slot[v]` says where (u, v) stands, if it is there already. Parts
+of the edges and groups of ranges are fixed: no result depends on the number of threads.
+"""
+
+import numba
+import numpy as np
+
+from graphsqueak.solvers.threads import run
+from graphsqueak.sparsify.kept import Kept
+
+__all__ = ["coalesced"]
+
+_N_PARTS = 8  # of the edges, dealt apart
+_N_GROUPS = 16  # of ranges, each with a table of all nodes
+_RANGE_BITS = 8
+_STEPS = 10  # elementary steps per edge
+
+
+def coalesced(edges, n_nodes, *, n_copies=1):
+    """Parallel edges summed, with at most `n_copies` equal parts; tail < head, sorted by tail.
+
+    An edge is pinned if any of those it is made of was.
+
+    >>> pinned = np.array([True, False])
+    >>> twice = Kept(np.array([1, 0]), np.array([0, 1]), np.ones(2), np.ones(2, int), pinned)
+    >>> one = coalesced(twice, 2)
+    >>> one.weight, one.pinned
+    (array([2.]), array([ True]))
+    """
+    shift = max((n_nodes - 1).bit_length() - _RANGE_BITS, 0)
+    n_ranges = (n_nodes - 1 >> shift) + 1
+    n_edges = edges.tail.size
+    work, part = _STEPS * n_edges, np.linspace(0, n_edges, _N_PARTS + 1).astype(np.int64)
+    counts = np.zeros((_N_PARTS, n_ranges), dtype=np.int64)
+    run(_count, work, part, edges.tail, edges.head, shift, counts)
+    ends = counts.T.cumsum().reshape(n_ranges, _N_PARTS)
+    place = ends.T - counts
+    start = np.concatenate([[0], ends[:, -1]])
+    dealt, merged = (Kept(*map(np.empty_like, edges)) for _ in range(2))
+    run(_deal, work, part, *edges, shift, place, *dealt)
+    size = np.zeros(n_ranges + 1, dtype=np.int64)
+    group = np.linspace(0, n_ranges, _N_GROUPS + 1).astype(np.int64)
+    run(_merge, work, group, start, shift, n_nodes, n_copies, *dealt, *merged, size)
+    first = size.cumsum()
+    for old, new in zip(merged, dealt, strict=True):
+        run(_gather, n_edges, start, first, old, new)
+    return dealt.select(slice(0, first[-1]))
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _count(part, tail, head, shift, counts):
+    for p in numba.prange(part.size - 1):
+        for e in range(part[p], part[p + 1]):
+            counts[p, min(tail[e], head[e]) >> shift] += 1
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _deal(part, tail, head, weight, copies, pinned, shift, place, *dealt):
+    """Copy every edge, lower node first, to the next place of its part in its range."""
+    low, high, new_weight, new_copies, new_pinned = dealt
+    for p in numba.prange(part.size - 1):
+        own = place[p]
+        for e in range(part[p], part[p + 1]):
+            u, v = min(tail[e], head[e]), max(tail[e], head[e])
+            at = own[u >> shift]
+            own[u >> shift] += 1
+            low[at], high[at] = u, v
+            new_weight[at], new_copies[at], new_pinned[at] = weight[e], copies[e], pinned[e]
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _merge(group, start, shift, n_nodes, n_copies, low, high, weight, copies, pinned, *rest):
+    """Sum what is parallel within every range; size[r + 1] edges are left in range r."""
+    new_low, new_high, new_weight, new_copies, new_pinned, size = rest
+    for g in numba.prange(group.size - 1):
+        slot = np.full(n_nodes, -1, dtype=np.int32)
+        for r in range(group[g], group[g + 1]):
+            order, bounds = _sorted(low[start[r] : start[r + 1]], r << shift, 1 << shift)
+            end = start[r]
+            for u in range(bounds.size - 1):
+                first = end
+                for i in range(bounds[u], bounds[u + 1]):
+                    e = start[r] + order[i]
+                    at = slot[high[e]]
+                    if at >= first:
+                        new_weight[at] += weight[e]
+                        new_copies[at] = min(new_copies[at] + copies[e], n_copies)
+                        new_pinned[at] |= pinned[e]
+                    else:
+                        slot[high[e]] = end
+                        new_low[end], new_high[end] = low[e], high[e]
+                        new_weight[end] = weight[e]
+                        new_copies[end], new_pinned[end] = copies[e], pinned[e]
+                        end += 1
+            size[r + 1] = end - start[r]
+
+
+@numba.njit(cache=True, nogil=True)
+def _sorted(low, first, n_nodes):
+    """Order of the edges by their node first, ..., first + n_nodes - 1, and where each begins."""
+    bounds = np.zeros(n_nodes + 1, dtype=np.int32)
+    for e in range(low.size):
+        bounds[low[e] - first + 1] += 1
+    for u in range(n_nodes):
+        bounds[u + 1] += bounds[u]
+    place = bounds[:-1].copy()
+    order = np.empty(low.size, dtype=np.int32)
+    for e in range(low.size):
+        order[place[low[e] - first]] = e
+        place[low[e] - first] += 1
+    return order, bounds
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _gather(start, first, old, new):
+    for r in numba.prange(start.size - 1):
+        n_left = first[r + 1] - first[r]
+        new[first[r] : first[r + 1]] = old[start[r] : start[r] + n_left]
