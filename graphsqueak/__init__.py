@@ -11,8 +11,11 @@ _HOME = {
     "ConvergenceWarning": "validation",
     "EdgeList": "graph",
     "EdgeSource": "sources",
+    "HFSClassifier": "ssl",
     "InputError": "validation",
     "LaplacianSolver": "solvers",
+    "StableHFSClassifier": "ssl",
+    "StableHFSRegressor": "ssl",
     "StreamOptions": "sparsify",
     "StreamSparsifier": "sparsify",
     "effective_resistance": "sparsify",
@@ -20,7 +23,7 @@ _HOME = {
     "write_edges": "sources",
 }
 
-_MODULES = {"datasets", "solvers", "sources", "sparsify"}
+_MODULES = {"datasets", "solvers", "sources", "sparsify", "ssl"}
 
 __all__ = sorted([*_HOME, "sparsify"])
 
