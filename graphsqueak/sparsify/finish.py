@@ -43,6 +43,7 @@ def finished(engine, budget):
             )
         seed = child_seed(engine.seed, _LAST)
         resistance, _ = engine.score(edges, options.final_probes, _LAST)
+        resistance, _ = engine.favoured.boosted(edges, resistance, budget)
         edges = _thin_to(edges, resistance, engine.scale, budget, n_nodes, seed, options)
     elif engine.n_shrinks == 0:
         return edges
