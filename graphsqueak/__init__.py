@@ -14,6 +14,8 @@ _HOME = {
     "HFSClassifier": "ssl",
     "InputError": "validation",
     "LaplacianSolver": "solvers",
+    "SparseHFSClassifier": "ssl",
+    "SparseHFSRegressor": "ssl",
     "StableHFSClassifier": "ssl",
     "StableHFSRegressor": "ssl",
     "StreamOptions": "sparsify",

@@ -12,6 +12,7 @@ from typer.exceptions import Abort, Exit, TyperException
 from graphsqueak import __version__
 from graphsqueak.cli.demo import demo
 from graphsqueak.cli.info import info
+from graphsqueak.cli.label import label
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
 from graphsqueak.validation import InputError
@@ -20,13 +21,13 @@ __all__ = ["app", "run"]
 
 app = typer.Typer(
     name="graphsqueak",
-    help="Graphs too large to keep: read, measure and sparsify edge files of any size.",
+    help="Graphs too large to keep: read, measure, sparsify and label edge files of any size.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, info, resistance, sparsify):
+for command in (demo, info, label, resistance, sparsify):
     app.command()(command)
 
 

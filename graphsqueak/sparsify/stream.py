@@ -174,6 +174,12 @@ class StreamSparsifier:
         return self._engine.seed == other._engine.seed
 
     @property
+    def ids_(self):
+        """The ids of all nodes seen so far; None where they are plain numbers."""
+        ids = self._numbering.ids
+        return None if ids is None else np.asarray(ids)[: self.n_nodes_]
+
+    @property
     def n_edges_seen_(self):
         """Edges taken in so far."""
         return self._engine.n_seen

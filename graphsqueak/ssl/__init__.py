@@ -7,6 +7,8 @@ from importlib import import_module
 
 _HOME = {
     "HFSClassifier": "harmonic_classifier",
+    "SparseHFSClassifier": "sparse_classifier",
+    "SparseHFSRegressor": "sparse_regressor",
     "StableHFSClassifier": "stable_classifier",
     "StableHFSRegressor": "stable_regressor",
 }

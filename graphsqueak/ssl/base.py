@@ -89,10 +89,11 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     def fit(self, X, y):
         """Learn from the graph (or points) X and the labels y, -1 where there is none."""
         graph = self._read(X)
-        labels = class_labels(y, graph)
+        return self._fit_graph(graph, class_labels(y, graph))
+
+    def _fit_graph(self, graph, labels):
         self._remember(graph, labels)
-        scores, reached = self._scores(graph, labels)
-        return self._answer(scores, reached)
+        return self._answer(*self._scores(graph, labels))
 
     def _remember(self, graph, labels):
         self.classes_ = labels.classes
@@ -113,7 +114,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
                     f"{n_lost} of {reached.size} nodes lie in components without a label; they are "
                     f"predicted as unknown={self.unknown!r} (see reached_)"
                 ),
-                stacklevel=3,
+                stacklevel=4,
             )
         return self
 

@@ -18,7 +18,7 @@ import numpy as np
 from graphsqueak.ssl.reduction import leave_one_out, reduce_to_labels
 from graphsqueak.ssl.stable import stable_scores
 
-__all__ = ["Choice", "choose_for_classes", "choose_for_values", "natural_unit"]
+__all__ = ["Choice", "choose_for_classes", "choose_for_values", "leaving_out", "natural_unit"]
 
 _ETAS = (0.03, 0.001, 1.0)  # in natural units; the first is the one to take when in doubt
 _VALUE_ETAS = (0.03, 0.001, 0.3, 3.0, 30.0)
@@ -49,30 +49,41 @@ def natural_unit(graph):
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
-def choose_for_classes(graph, labels, *, eta, threshold, rng):
-    """eta and threshold for a classifier; what is a number already is kept."""
-    unit = natural_unit(graph)
+def choose_for_classes(judged, code, counts, *, unit, eta, threshold):
+    """eta and threshold for a classifier; what is a number already is kept.
+
+    Parameters
+    ----------
+    judged : callable
+        judged(eta) gives the centred scores of some labelled nodes that did not know their own
+        labels, and their offsets.
+    code : array of int
+        The classes of these nodes.
+    counts : array of int
+        Labels of every class.
+    unit : float
+        `natural_unit` of the graph.
+    """
     etas = [c * unit for c in _ETAS] if eta == "auto" else [eta]
+    levels = (0.0,) if threshold == "auto" else (threshold,)
+    best, least = Choice(etas[0], levels[0], np.nan), None
     if threshold != "auto" and len(etas) == 1:
-        return Choice(eta, threshold, np.nan)
-    targets = labels.one_hot()
-    mean = targets.mean(axis=0)
-    best, best_key = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan), None
-    judged = _judge(graph, labels.nodes, targets, rng)
+        return best
+    prior = counts / counts.sum() - 1 / counts.size
     for place, candidate in enumerate(etas):
         scores, _ = judged(candidate)
-        valid = np.isfinite(scores[:, 0]) & (targets.sum(axis=0)[labels.code] > 1)
-        if np.count_nonzero(valid) < _FEW_JUDGES:
+        valid = np.isfinite(scores[:, 0]) & (counts[code] > 1)
+        n_judges = np.count_nonzero(valid)
+        if n_judges < _FEW_JUDGES:
             break
-        spread = scores[valid].std()
-        for strength in _STRENGTHS if threshold == "auto" else (None,):
-            level = threshold if strength is None else strength * spread
-            decided = (scores[valid] + level * (mean - 1 / mean.size)).argmax(axis=1)
-            mistakes = np.count_nonzero(decided != labels.code[valid])
-            key = (mistakes, strength or 0.0, place)
-            if best_key is None or key < best_key:
-                share = mistakes / np.count_nonzero(valid)
-                best, best_key = Choice(candidate, float(level), share), key
+        if threshold == "auto":
+            levels = np.array(_STRENGTHS) * scores[valid].std()
+        for rank, level in enumerate(levels):
+            decided = (scores[valid] + level * prior).argmax(axis=1)
+            mistakes = np.count_nonzero(decided != code[valid])
+            if least is None or (mistakes, rank, place) < least:
+                least = (mistakes, rank, place)
+                best = Choice(candidate, float(level), mistakes / n_judges)
     return best
 
 
@@ -83,7 +94,7 @@ def choose_for_values(graph, labels, *, eta, rng):
     unit = natural_unit(graph)
     targets = labels.value[:, None]
     best, least = _VALUE_ETAS[0] * unit, np.inf
-    judged = _judge(graph, labels.nodes, targets, rng)
+    judged = leaving_out(graph, labels.nodes, targets, rng)
     for candidate in (c * unit for c in _VALUE_ETAS):
         scores, mean = judged(candidate)
         valid = np.isfinite(scores[:, 0])
@@ -95,7 +106,7 @@ def choose_for_values(graph, labels, *, eta, rng):
     return best
 
 
-def _judge(graph, nodes, targets, rng):
+def leaving_out(graph, nodes, targets, rng):
     """A function of eta: scores and offsets of the labelled nodes, each without its own label."""
     n_labels = nodes.size
     if n_labels * (graph.n_edges + graph.n_nodes) <= _MOST_WORK:

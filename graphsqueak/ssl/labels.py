@@ -5,6 +5,7 @@ to labels. In an array, -1 (or None, or NaN, or the text "-1") marks a node with
 scikit-learn; for regression, where -1 is a value like any other, NaN does.
 """
 
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -12,7 +13,19 @@ import numpy as np
 
 from graphsqueak.validation import InputError
 
-__all__ = ["ClassLabels", "RealLabels", "class_labels", "entries_by_node", "real_labels"]
+__all__ = [
+    "ClassLabels",
+    "RealLabels",
+    "as_objects",
+    "class_labels",
+    "encoded",
+    "entries_by_node",
+    "is_missing",
+    "is_unlabelled",
+    "named",
+    "one_column",
+    "real_labels",
+]
 
 
 class ClassLabels(NamedTuple):
@@ -48,16 +61,16 @@ def class_labels(y, graph):
     >>> class_labels([1, -1, 0], path).classes
     array([0, 1])
     """
-    nodes, values = entries_by_node(y, graph.ids, _unlabelled)
+    nodes, values = entries_by_node(y, graph.ids, is_unlabelled)
     _refuse_infinite(nodes, values)
     _refuse_reals(values)
-    classes, code = _encoded(values)
+    classes, code = encoded(values)
     return ClassLabels(nodes, code, classes)
 
 
 def real_labels(y, graph):
     """Read values of the nodes of `graph`; NaN and None mean none."""
-    nodes, values = entries_by_node(y, graph.ids, _missing)
+    nodes, values = entries_by_node(y, graph.ids, is_missing)
     try:
         value = values.astype(np.float64)
     except (TypeError, ValueError):
@@ -77,19 +90,7 @@ def entries_by_node(y, ids, unlabelled):
             "this estimator requires y to be passed, but the target y is None; give a label per "
             "node, -1 where there is none"
         )
-    values = np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        import warnings
-
-        from sklearn.exceptions import DataConversionWarning
-
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected: reshape it to (n_nodes,), "
-            "for example by ravel()",
-            DataConversionWarning,
-            stacklevel=4,
-        )
-        values = values.ravel()
+    values = one_column(y)
     if values.shape != (len(ids),):
         raise InputError(
             f"y has shape {values.shape} for {len(ids)} nodes; give one label per node (-1 where "
@@ -100,6 +101,50 @@ def entries_by_node(y, ids, unlabelled):
     if nodes.size == 0:
         raise InputError("y labels no node at all; label at least one")
     return nodes, values[labelled]
+
+
+def one_column(y):
+    """`y` as an array (mappings as they are); a matrix of one column is unpacked with a warning."""
+    if y is None or isinstance(y, Mapping):
+        return y
+    values = np.asarray(y)
+    if values.ndim != 2 or values.shape[1] != 1:
+        return values
+    from sklearn.exceptions import DataConversionWarning
+
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected: reshape it to (n_nodes,), for "
+        "example by ravel()",
+        DataConversionWarning,
+        stacklevel=4,
+    )
+    return values.ravel()
+
+
+def named(y, ids, unlabelled):
+    """The labels of `y` by node id: of a mapping as they are, of an array by the node's place.
+
+    >>> named([-1, "spam"], np.array(["ann", "bob"]), is_unlabelled)
+    {'bob': 'spam'}
+    """
+    if isinstance(y, Mapping):
+        none = unlabelled(as_objects(list(y.values())))
+        given = {name: label for (name, label), no in zip(y.items(), none, strict=True) if not no}
+    else:
+        values = np.asarray(y)
+        places = np.flatnonzero(~unlabelled(values)) if values.ndim == 1 else np.zeros(0, int)
+        names = places if ids is None else np.asarray(ids)[places]
+        given = dict(zip(names.tolist(), values[places].tolist(), strict=True))
+    if not given:
+        raise InputError("y labels no node at all; label at least one")
+    return given
+
+
+def as_objects(values):
+    """An array of the values themselves, whatever their types."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _of_mapping(y, ids, unlabelled):
@@ -113,10 +158,10 @@ def _of_mapping(y, ids, unlabelled):
     values[:] = None
     for name, label in y.items():
         values[number[name]] = label
-    return entries_by_node(values, ids, lambda array: unlabelled(array) | _missing(array))
+    return entries_by_node(values, ids, lambda array: unlabelled(array) | is_missing(array))
 
 
-def _missing(values):
+def is_missing(values):
     """Entries that are None or NaN."""
     if values.dtype.kind == "f":
         return np.isnan(values)
@@ -125,14 +170,15 @@ def _missing(values):
     return np.zeros(values.shape, dtype=bool)
 
 
-def _unlabelled(values):
+def is_unlabelled(values):
+    """Entries that mean no label: -1, as number or text, None and NaN."""
     if values.dtype.kind in "US":
         return values == np.array("-1").astype(values.dtype)
     if values.dtype.kind == "O":
         texts = [isinstance(v, str) and v == "-1" for v in values.tolist()]
         numbers = [not isinstance(v, str) and v == -1 for v in values.tolist()]
-        return _missing(values) | np.array(texts, dtype=bool) | np.array(numbers, dtype=bool)
-    return _missing(values) | (values == -1)
+        return is_missing(values) | np.array(texts, dtype=bool) | np.array(numbers, dtype=bool)
+    return is_missing(values) | (values == -1)
 
 
 def _refuse_infinite(nodes, values):
@@ -151,13 +197,11 @@ def _refuse_reals(values):
         )
 
 
-def _encoded(values):
+def encoded(values):
     """Sorted classes and the number of each value among them; mixed types sort as text."""
     try:
         return np.unique(values, return_inverse=True)
     except TypeError:
         distinct = sorted(set(values.tolist()), key=str)
         place = {value: number for number, value in enumerate(distinct)}
-        classes = np.empty(len(distinct), dtype=object)
-        classes[:] = distinct
-        return classes, np.array([place[value] for value in values.tolist()])
+        return as_objects(distinct), np.array([place[value] for value in values.tolist()])

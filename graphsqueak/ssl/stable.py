@@ -35,7 +35,7 @@ class Fit(NamedTuple):
     reached: np.ndarray
 
 
-def stable_scores(graph, labelled, targets, alpha, *, tol=1e-8, random_state=None):
+def stable_scores(graph, labelled, targets, alpha, *, copies=None, tol=1e-8, random_state=None):
     """Solve Stable-HFS for every column of `targets` (l, C); two solves, C + 1 columns in all.
 
     Parameters
@@ -47,6 +47,9 @@ def stable_scores(graph, labelled, targets, alpha, *, tol=1e-8, random_state=Non
         Their labels: a column per class (0 or 1), or one of values.
     alpha : float
         l eta > 0; multiplying all weights of the graph by t is the same as multiplying alpha by t.
+    copies : array of float, shape (n_nodes,), optional
+        How many nodes each one stands for, in the loss and in the constraint: a node that stands
+        for several is several that are tied together. Default: 1.
 
     Returns
     -------
@@ -67,19 +70,22 @@ def stable_scores(graph, labelled, targets, alpha, *, tol=1e-8, random_state=Non
     """
     component = graph.components()
     n_components = int(component.max(initial=-1)) + 1
-    counts = np.bincount(component[labelled], minlength=n_components)
-    mean = np.broadcast_to(targets.mean(axis=0), (n_components, targets.shape[1])).copy()
+    copies = np.ones(graph.n_nodes) if copies is None else copies
+    own, times = component[labelled], copies[labelled][:, None]
+    counts = np.bincount(own, times.ravel(), n_components)
     has_label = counts > 0
-    sums = _sums(component[labelled], targets, n_components)
-    mean[has_label] = sums[has_label] / counts[has_label, None]
+    everywhere = (times * targets).sum(axis=0) / times.sum()
+    mean = np.tile(everywhere, (n_components, 1))
+    mean[has_label] = _sums(own, times * targets, n_components)[has_label]
+    mean[has_label] /= counts[has_label, None]
     reached = has_label[component]
     rhs = np.zeros((graph.n_nodes, targets.shape[1] + 1))
-    rhs[labelled, :-1] = (targets - mean[component[labelled]]) / alpha
-    rhs[reached, -1] = 1.0 / alpha
+    rhs[labelled, :-1] = times * (targets - mean[own]) / alpha
+    rhs[:, -1] = reached * copies / alpha
     ridge = np.zeros(graph.n_nodes)
-    ridge[labelled] = 1.0 / alpha
+    ridge[labelled] = times.ravel() / alpha
     solution = LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=random_state).solve(rhs)
-    total = _sums(component, solution, n_components)
+    total = _sums(component, copies[:, None] * solution, n_components)
     shift = np.zeros_like(total[:, :-1])
     np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
     centred = solution[:, :-1] - shift[component] * solution[:, -1:]

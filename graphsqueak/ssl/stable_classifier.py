@@ -3,11 +3,11 @@
 import numpy as np
 
 from graphsqueak.ssl.base import GraphClassifier, check_eta
-from graphsqueak.ssl.choice import choose_for_classes
+from graphsqueak.ssl.choice import choose_for_classes, leaving_out, natural_unit
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.validation import check_real
 
-__all__ = ["StableHFSClassifier", "decision_scores"]
+__all__ = ["StableHFSClassifier", "check_threshold", "decision_scores"]
 
 
 class StableHFSClassifier(GraphClassifier):
@@ -62,20 +62,36 @@ class StableHFSClassifier(GraphClassifier):
 
     def _scores(self, graph, labels):
         rng = np.random.default_rng(self.random_state)
-        eta, threshold = check_eta(self.eta), self.threshold
-        if threshold != "auto":
-            threshold = check_real("threshold", threshold, below=np.inf)
-        choice = choose_for_classes(graph, labels, eta=eta, threshold=threshold, rng=rng)
-        self.eta_, self.threshold_ = choice.eta, choice.threshold
-        fit = stable_scores(
-            graph,
-            labels.nodes,
-            labels.one_hot(),
-            labels.nodes.size * self.eta_,
-            tol=self.tol,
-            random_state=rng,
+        targets = labels.one_hot()
+        choice = choose_for_classes(
+            _when_asked(lambda: leaving_out(graph, labels.nodes, targets, rng)),
+            labels.code,
+            targets.sum(axis=0).astype(np.int64),
+            unit=natural_unit(graph),
+            eta=check_eta(self.eta),
+            threshold=check_threshold(self.threshold),
         )
+        self.eta_, self.threshold_ = choice.eta, choice.threshold
+        alpha = labels.nodes.size * self.eta_
+        fit = stable_scores(graph, labels.nodes, targets, alpha, tol=self.tol, random_state=rng)
         return decision_scores(fit, self.threshold_), fit.reached
+
+
+def check_threshold(threshold):
+    """`threshold` as a number or "auto"."""
+    return threshold if threshold == "auto" else check_real("threshold", threshold, below=np.inf)
+
+
+def _when_asked(make):
+    """A function that is made by its first call."""
+    made = []
+
+    def call(eta):
+        if not made:
+            made.append(make())
+        return made[0](eta)
+
+    return call
 
 
 def decision_scores(fit, threshold):

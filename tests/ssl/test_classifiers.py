@@ -11,8 +11,12 @@ from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.stable import stable_scores
 from tests.ssl.graphs import hide, two_blocks
 
-CLASSIFIERS = [gs.HFSClassifier(), gs.StableHFSClassifier(random_state=7)]
-REGRESSORS = [gs.StableHFSRegressor(random_state=7)]
+CLASSIFIERS = [
+    gs.HFSClassifier(),
+    gs.StableHFSClassifier(random_state=7),
+    gs.SparseHFSClassifier(random_state=7),
+]
+REGRESSORS = [gs.StableHFSRegressor(random_state=7), gs.SparseHFSRegressor(random_state=7)]
 NODES = [0, 7, 21, 33, 44, 51, 60, 77]
 
 LABEL_MEANS_NONE = "-1 marks a point without a label, so it cannot be a class of its own"
