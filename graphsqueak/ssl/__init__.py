@@ -6,11 +6,15 @@ The table of contents: each name is imported when it is first used.
 from importlib import import_module
 
 _HOME = {
+    "EigenfunctionClassifier": "eigenfunction",
     "HFSClassifier": "harmonic_classifier",
+    "NearestLabelClassifier": "nearest_label",
+    "SimpleHFSClassifier": "simple_hfs",
     "SparseHFSClassifier": "sparse_classifier",
     "SparseHFSRegressor": "sparse_regressor",
     "StableHFSClassifier": "stable_classifier",
     "StableHFSRegressor": "stable_regressor",
+    "SubsampledHFSClassifier": "subsampled",
 }
 
 __all__ = sorted(_HOME)

@@ -125,6 +125,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         if small.tied.size == 0:
             return self._fit_graph(small.graph, labels)
         self._remember(small, labels)
+        self._evidence = None
         return self._answer(*self._tied_scores(small, labels))
 
     def predict_proba(self, X=None):

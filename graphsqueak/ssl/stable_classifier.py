@@ -1,9 +1,11 @@
 """StableHFSClassifier: regularised harmonic functions, decided on centred scores."""
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from graphsqueak.ssl.base import GraphClassifier, check_eta
 from graphsqueak.ssl.choice import choose_for_classes, leaving_out, natural_unit
+from graphsqueak.ssl.fit_bound import bound_of_fit, no_bound
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.validation import check_real
 
@@ -31,6 +33,8 @@ class StableHFSClassifier(GraphClassifier):
     ----------
     eta_, threshold_ : float
         What was used.
+    bound_ : Bound
+        What is promised about the error, in numbers and in words.
     transduction_, label_distributions_, scores_, reached_, classes_, ids_
         As of `HFSClassifier`.
 
@@ -74,7 +78,18 @@ class StableHFSClassifier(GraphClassifier):
         self.eta_, self.threshold_ = choice.eta, choice.threshold
         alpha = labels.nodes.size * self.eta_
         fit = stable_scores(graph, labels.nodes, targets, alpha, tol=self.tol, random_state=rng)
+        self._evidence = (graph, labels.nodes, targets, fit)
         return decision_scores(fit, self.threshold_), fit.reached
+
+    @property
+    def bound_(self):
+        """A `Bound` on the squared error over the nodes without labels, for every class column.
+
+        Computed when asked for, with lambda_2 and diag(L^+) of the graph that was labelled; for a
+        fixed eta on a connected graph (see `graphsqueak.ssl.bounds`).
+        """
+        check_is_fitted(self, "transduction_")
+        return no_bound() if self._evidence is None else bound_of_fit(*self._evidence, self.eta_)
 
 
 def check_threshold(threshold):
