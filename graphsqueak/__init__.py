@@ -13,8 +13,17 @@ _HOME = {
     "ConvergenceWarning": "validation",
     "EdgeList": "graph",
     "EdgeSource": "sources",
+    "EigenfunctionClassifier": "ssl",
+    "HFSClassifier": "ssl",
     "InputError": "validation",
     "LaplacianSolver": "solvers",
+    "NearestLabelClassifier": "ssl",
+    "SimpleHFSClassifier": "ssl",
+    "SparseHFSClassifier": "ssl",
+    "SparseHFSRegressor": "ssl",
+    "StableHFSClassifier": "ssl",
+    "StableHFSRegressor": "ssl",
+    "SubsampledHFSClassifier": "ssl",
     "StreamOptions": "sparsify",
     "StreamSparsifier": "sparsify",
     "certify": "sparsify",
@@ -25,7 +34,7 @@ _HOME = {
     "write_edges": "sources",
 }
 
-_MODULES = {"datasets", "solvers", "sources", "sparsify"}
+_MODULES = {"datasets", "solvers", "sources", "sparsify", "ssl"}
 
 __all__ = sorted([*_HOME, "sparsify"])
 

@@ -13,6 +13,7 @@ from graphsqueak import __version__
 from graphsqueak.cli.certify import certify
 from graphsqueak.cli.demo import demo
 from graphsqueak.cli.info import info
+from graphsqueak.cli.label import label
 from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
@@ -22,13 +23,13 @@ __all__ = ["app", "run"]
 
 app = typer.Typer(
     name="graphsqueak",
-    help="Graphs too large to keep: read, measure and sparsify edge files of any size.",
+    help="Graphs too large to keep: read, measure, sparsify and label edge files of any size.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (certify, demo, info, neighbors, resistance, sparsify):
+for command in (certify, demo, info, label, neighbors, resistance, sparsify):
     app.command()(command)
 
 

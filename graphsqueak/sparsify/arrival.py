@@ -25,7 +25,7 @@ import numpy as np
 from graphsqueak.sampling import uniform
 from graphsqueak.solvers.threads import run
 
-__all__ = ["Filter", "filtered", "make_filter", "refreshed"]
+__all__ = ["Filter", "filtered", "judged", "make_filter", "refreshed"]
 
 _STEPS = 20  # elementary steps per edge
 
@@ -75,22 +75,27 @@ def _refresh(degree, reach, near):
 
 @numba.njit(cache=True, nogil=True, parallel=True)
 def _filter(points, near, component, scale, tail, head, weight, seed, first, out):
-    n_known, several = near.shape[0], component.size > 0
     for e in numba.prange(tail.size):
-        u, v, w = tail[e], head[e], weight[e]
-        if u >= n_known or v >= n_known or (several and component[u] != component[v]):
-            out[e] = w
-            continue
-        coin = uniform(seed, first + np.uint64(e), np.uint64(0))
-        if coin >= scale * w * (near[u, 1] + near[v, 1]):
-            out[e] = 0.0
-            continue
-        apart = np.float32(0.0)
-        for k in range(points.shape[1]):
-            step = points[u, k] - points[v, k]
-            apart += step * step
-        prob = scale * w * (near[u, 0] + near[v, 0] + apart)
-        if prob >= 1.0:
-            out[e] = w
-        else:
-            out[e] = w / prob if coin < prob else 0.0
+        ends = (tail[e], head[e])
+        key = (seed, first + np.uint64(e))
+        out[e] = judged(points, near, component, scale, ends, weight[e], key)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def judged(points, near, component, scale, ends, w, key):
+    """The new weight of one edge: w if it is kept for sure, w / p or zero else."""
+    u, v = ends
+    n_known = near.shape[0]
+    if u >= n_known or v >= n_known or (component.size > 0 and component[u] != component[v]):
+        return w
+    coin = uniform(key[0], key[1], np.uint64(0))
+    if coin >= scale * w * (near[u, 1] + near[v, 1]):
+        return 0.0
+    apart = np.float32(0.0)
+    for k in range(points.shape[1]):
+        step = points[u, k] - points[v, k]
+        apart += step * step
+    prob = scale * w * (near[u, 0] + near[v, 0] + apart)
+    if prob >= 1.0:
+        return w
+    return w / prob if coin < prob else 0.0

@@ -20,6 +20,7 @@ from graphsqueak.sampling import child_seed
 from graphsqueak.sources.forest import add_degrees, join, labels, roots
 from graphsqueak.sparsify.arrival import Filter, filtered, make_filter, refreshed
 from graphsqueak.sparsify.coalescing import coalesced
+from graphsqueak.sparsify.favoured import Favoured
 from graphsqueak.sparsify.finish import finished
 from graphsqueak.sparsify.kept import Kept, KeptBuffer
 from graphsqueak.sparsify.scoring import scale_for, score
@@ -46,6 +47,7 @@ class Engine:
         self.scale = np.inf
         self.judge = None
         self.unit = 1.0
+        self.favoured = Favoured()
 
     @property
     def n_nodes(self):
@@ -88,6 +90,8 @@ class Engine:
                 [self.parent, np.arange(self.n_nodes, n_nodes, dtype=np.int32)]
             )
             self.degree = np.concatenate([self.degree, np.zeros(more)])
+            if self.favoured.mask.size < n_nodes:
+                self.favoured.grow(np.zeros(n_nodes - self.favoured.mask.size, dtype=np.bool_))
 
     def _absorb_piece(self, tail, head, weight):
         add_degrees(self.degree, tail, head, weight)
@@ -97,7 +101,9 @@ class Engine:
             self.n_joins += int(np.count_nonzero(pinned))
         new = weight
         if self.judge is not None:
-            new = filtered(self.judge, tail, head, weight, seed=self.seed, first=self.n_seen)
+            key = {"seed": self.seed, "first": self.n_seen}
+            new = filtered(self.judge, tail, head, weight, **key)
+            self.favoured.refilter(self.judge, tail, head, weight, new, **key)
             new[pinned] = weight[pinned]
         copies = np.full(tail.size, self.options.n_copies, dtype=np.int32)
         self.buffer.append(Kept(tail, head, new, copies, pinned & self.options.pin_forest))
@@ -145,8 +151,9 @@ class Engine:
 
     def _swept(self, edges, number):
         """New weights of kept edges, zero for what falls; `number` keys the coins."""
-        ends, seed = (edges.tail, edges.head, edges.weight), child_seed(self.seed, number)
-        weight = filtered(self.judge, *ends, seed=seed, first=0)
+        ends, key = (edges.tail, edges.head, edges.weight), child_seed(self.seed, number)
+        weight = filtered(self.judge, *ends, seed=key, first=0)
+        self.favoured.refilter(self.judge, *ends, weight, seed=key, first=0)
         np.copyto(weight, edges.weight, where=edges.pinned)
         return weight
 
@@ -157,6 +164,7 @@ class Engine:
         target = max(target, int(_OVER_FOREST * n_pinned))
         if edges.tail.size > target:
             resistance, sketch = self.score(edges, self.options.n_probes, self.n_shrinks)
+            resistance, self.favoured.boost = self.favoured.boosted(edges, resistance, target)
             leverage = (edges.weight * resistance)[~edges.pinned]
             self.scale = min(self.scale, scale_for(leverage, target - n_pinned))
             seed = child_seed(self.seed, self.n_shrinks)
@@ -182,6 +190,9 @@ class Engine:
         n_nodes = max(self.n_nodes, int(place.max(initial=-1)) + 1)
         both._grow(n_nodes)
         both.degree[: self.n_nodes] = self.degree
+        both.favoured.share = self.favoured.share
+        both.favoured.mask[: self.n_nodes] = self.favoured.mask
+        both.favoured.mask[place] |= other.favoured.mask
         np.add.at(both.degree, place, other.degree * ratio)
         theirs = theirs._replace(
             tail=place[theirs.tail], head=place[theirs.head], weight=theirs.weight * ratio
@@ -202,6 +213,8 @@ class Engine:
     def state(self):
         """Everything that the rest of the stream depends on, as arrays and numbers."""
         arrays = self.buffer.edges()._asdict() | {"degree": self.degree, "parent": self.parent}
+        if self.favoured.mask.any():
+            arrays |= {"favoured": self.favoured.mask, "boost": np.array(self.favoured.boost)}
         if self.judge is not None:
             arrays |= {f"judge_{name}": part for name, part in self.judge._asdict().items()}
         numbers = ("n_joins", "n_seen", "n_shrinks", "scale", "seed", "unit")
@@ -212,6 +225,8 @@ class Engine:
         arrays, numbers = state
         self.buffer = KeptBuffer(Kept(*(arrays[name].copy() for name in Kept._fields)))
         self.degree, self.parent = arrays["degree"].copy(), arrays["parent"].copy()
+        self.favoured.mask = arrays.get("favoured", np.zeros(self.n_nodes, np.bool_)).copy()
+        self.favoured.boost = float(arrays.get("boost", 1.0))
         self.__dict__.update(numbers)
         if "judge_scale" in arrays:
             parts = {name: arrays[f"judge_{name}"] for name in Filter._fields}

@@ -48,6 +48,7 @@ def finished(engine, budget):
         if options.calibrate and not is_whole:
             edges = _calibrated(edges, engine.degree)
         resistance, _ = engine.score(edges, options.final_probes, _LAST)
+        resistance, _ = engine.favoured.boosted(edges, resistance, budget)
         seed = child_seed(engine.seed, _LAST)
         edges = _thin_to(edges, resistance, engine.scale, budget, n_nodes, seed, options)
         is_whole = False

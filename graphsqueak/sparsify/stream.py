@@ -11,6 +11,7 @@ from graphsqueak.sources.coerce import as_stream
 from graphsqueak.sparsify.budget import Budget, predicted_epsilon
 from graphsqueak.sparsify.checkpoint import read_checkpoint, write_checkpoint
 from graphsqueak.sparsify.engine import Engine
+from graphsqueak.sparsify.favoured import SHARE
 from graphsqueak.sparsify.numbering import Numbering
 from graphsqueak.sparsify.options import StreamOptions
 from graphsqueak.sparsify.thesis import ThesisEngine, thesis_copies
@@ -20,6 +21,7 @@ __all__ = ["StreamSparsifier"]
 
 _MOST_EDGES = 10**12  # for which the thesis' guarantee is made when nothing is known beforehand
 _SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge")
+_SETTINGS += ("favoured_nodes", "favoured_share")
 
 
 class StreamSparsifier:
@@ -39,6 +41,11 @@ class StreamSparsifier:
     ridge : float
         gamma > 0 asks for an (eps, gamma)-sparsifier, which may be coarser where the spectrum of L
         lies below gamma and needs fewer edges.
+    favoured_nodes : sequence of node ids, optional
+        Nodes whose edges get up to `favoured_share` of the budget: all of them while they fit,
+        a sample beyond. They have to be named before the stream. (Plain numbers where the edges
+        carry no ids.)
+    favoured_share : float
     options : StreamOptions, optional
         Parts of the method, to be switched off for study.
     random_state : int or None
@@ -73,6 +80,8 @@ class StreamSparsifier:
         method="fast",
         n_copies=None,
         ridge=0.0,
+        favoured_nodes=None,
+        favoured_share=SHARE,
         options=None,
         random_state=None,
     ):
@@ -80,6 +89,9 @@ class StreamSparsifier:
         self.method = check_choice("method", method, ("fast", "thesis"))
         self.n_copies = n_copies
         self.ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
+        self.favoured_share = check_real("favoured_share", favoured_share, least=0.0, below=1.0)
+        self.favoured_nodes = _as_names(favoured_nodes)
+        self._wanted = frozenset(self.favoured_nodes or ())
         self.options = StreamOptions() if options is None else options
         self.random_state = random_state
         self._engine = self._make_engine(int(np.random.default_rng(random_state).integers(2**63)))
@@ -88,7 +100,11 @@ class StreamSparsifier:
     def _make_engine(self, seed):
         if self.method == "fast":
             budget = Budget(self.n_edges, self.epsilon, self.keep).checked()
-            return Engine(budget, self.options, ridge=self.ridge, seed=seed)
+            engine = Engine(budget, self.options, ridge=self.ridge, seed=seed)
+            engine.favoured.share = self.favoured_share
+            return engine
+        if self.favoured_nodes:
+            raise InputError("method='thesis' favours no nodes; use method='fast'")
         if self.n_edges is not None or self.keep is not None or self.ridge > 0:
             raise InputError("method='thesis' takes epsilon or n_copies, no budget and no ridge")
         n_copies = self.n_copies
@@ -105,6 +121,8 @@ class StreamSparsifier:
         """
         for part in as_stream(batch):
             tail, head, n_nodes = self._numbering.apply(part)
+            if self._wanted:
+                self._engine.favoured.meet(self._numbering, n_nodes, self._wanted)
             self._engine.absorb(tail, head, part.weight, n_nodes)
         return self
 
@@ -131,6 +149,8 @@ class StreamSparsifier:
         merged.random_state = self.random_state
         merged._numbering, place = self._numbering.united(other._numbering, other.n_nodes_)
         merged._engine = self._engine.merged(other._engine, place)
+        merged._wanted = self._wanted | other._wanted
+        merged.favoured_nodes = _as_names(merged._wanted) or None
         return merged
 
     def save(self, path):
@@ -152,6 +172,12 @@ class StreamSparsifier:
     def same_seed(self, other):
         """Whether both streams draw the same random numbers."""
         return self._engine.seed == other._engine.seed
+
+    @property
+    def ids_(self):
+        """The ids of all nodes seen so far; None where they are plain numbers."""
+        ids = self._numbering.ids
+        return None if ids is None else np.asarray(ids)[: self.n_nodes_]
 
     @property
     def n_edges_seen_(self):
@@ -192,3 +218,8 @@ class StreamSparsifier:
     def epsilon_predicted_(self):
         """Accuracy to expect on a dense graph; measured only by a certificate."""
         return predicted_epsilon(self.n_nodes_, self.budget_)
+
+
+def _as_names(nodes):
+    """A list of plain ints and strings, which a checkpoint can hold."""
+    return None if nodes is None else [n.item() if hasattr(n, "item") else n for n in nodes]

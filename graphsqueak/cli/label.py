@@ -1,0 +1,141 @@
+"""graphsqueak label: labels for all nodes of an edge file from those of a few."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from graphsqueak.cli.options import (
+    BadLine,
+    Edges,
+    Header,
+    Ids,
+    Json,
+    Quiet,
+    Seed,
+    open_edges,
+    print_json,
+    print_line,
+    shows_progress,
+)
+
+__all__ = ["label"]
+
+_METHODS = ("sparse-hfs", "stable-hfs", "hfs", "simple-hfs", "subsampling", "eigfun", "1nn")
+
+
+def label(
+    edges: Edges,
+    labels: Annotated[
+        str,
+        typer.Argument(
+            metavar="LABELS",
+            help="Table with the columns node and label, and maybe truth (csv, tsv, parquet).",
+        ),
+    ],
+    out: Annotated[
+        str, typer.Option("-o", "--out", help="Table to write: .tsv, .csv, .parquet or .arrow.")
+    ],
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(_METHODS)}.")] = "sparse-hfs",
+    eta: Annotated[
+        float | None, typer.Option(help="Weight of smoothness (default: chosen from the labels).")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Of sparse-hfs: accuracy.")] = None,
+    n_edges: Annotated[int | None, typer.Option("--edges", help="Of sparse-hfs: edges.")] = None,
+    keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share of the edges.")] = None,
+    ids: Ids = "auto",
+    header: Header = None,
+    on_bad_line: BadLine = "error",
+    seed: Seed = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Label every node of a graph from a few labelled ones.
+
+    OUT has the columns node, label and confidence. sparse-hfs reads the edges once and never holds
+    them; the other methods hold the graph. Nodes that no label reaches get the most frequent label
+    and confidence 1 / classes. An empty label is none; with a column truth the accuracy over the
+    nodes without a label is measured.
+
+    Example: graphsqueak label edges.tsv.gz labels.csv -o labelled.csv
+    """
+    import warnings
+
+    from graphsqueak.sources import write_columns
+    from graphsqueak.ssl.base import UnreachedWarning
+    from graphsqueak.ssl.label_file import read_labels
+
+    began = time.perf_counter()
+    model = _model(method, eta, {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}, seed)
+    if method == "sparse-hfs":
+        model.set_params(progress=shows_progress(quiet=quiet, as_json=as_json))
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
+    given, truth = read_labels(labels, text_ids=_has_text_ids(source, ids))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreachedWarning)
+        model.fit(source, given)
+    confidence = model.label_distributions_.max(axis=1)
+    write_columns({"node": model.ids_, "label": model.transduction_, "confidence": confidence}, out)
+    record = {
+        "nodes": len(model.ids_),
+        "labelled": len(given),
+        "classes": len(model.classes_),
+        "reached": int(model.reached_.sum()),
+        "eta": getattr(model, "eta_", None),
+        "edges_read": getattr(model, "n_edges_seen_", source.n_edges_read),
+        "edges_used": getattr(model, "n_edges_used_", source.n_edges_read),
+        "seconds": time.perf_counter() - began,
+        "method": method,
+        "seed": seed,
+    }
+    if truth:
+        record["accuracy"] = _accuracy(model, given, truth)
+    if as_json:
+        print_json(record)
+    elif not quiet:
+        said = f", accuracy {record['accuracy']:.3f}" if truth else ""
+        print_line(
+            f"{record['nodes']:,} nodes labelled from {record['labelled']:,} in "
+            f"{record['classes']} classes, {record['reached']:,} reached, in "
+            f"{record['seconds']:.1f} s{said}, in {out}"
+        )
+
+
+def _model(method, eta, budget, seed):
+    from graphsqueak import ssl
+    from graphsqueak.validation import InputError, check_choice
+
+    check_choice("method", method, _METHODS)
+    if method != "sparse-hfs" and any(value is not None for value in budget.values()):
+        raise InputError("--epsilon, --edges and --keep are for --method sparse-hfs only")
+    if eta is not None and method not in ("sparse-hfs", "stable-hfs"):
+        raise InputError("--eta is for the methods sparse-hfs and stable-hfs only")
+    eta = "auto" if eta is None else eta
+    if method == "sparse-hfs":
+        return ssl.SparseHFSClassifier(**budget, eta=eta, random_state=seed)
+    if method == "stable-hfs":
+        return ssl.StableHFSClassifier(eta=eta, random_state=seed)
+    other = {
+        "hfs": "HFSClassifier",
+        "simple-hfs": "SimpleHFSClassifier",
+        "subsampling": "SubsampledHFSClassifier",
+        "eigfun": "EigenfunctionClassifier",
+        "1nn": "NearestLabelClassifier",
+    }
+    return getattr(ssl, other[method])(random_state=seed)
+
+
+def _has_text_ids(source, ids):
+    """Whether the nodes of the edges are named by text; a file can be looked into, a pipe not."""
+    if ids != "auto" or not source.is_rereadable:
+        return ids == "text"
+    next(iter(source))
+    return source.id_kind == "text"
+
+
+def _accuracy(model, given, truth):
+    """Share of the nodes with a truth and without a label that are right."""
+    asked = truth.keys() - given.keys()
+    pairs = zip(model.ids_.tolist(), model.transduction_.tolist(), strict=True)
+    judged = [str(truth[node]) == str(said) for node, said in pairs if node in asked]
+    return sum(judged) / len(judged) if judged else None

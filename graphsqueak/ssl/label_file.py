@@ -1,0 +1,83 @@
+"""Files of labels: two columns, node and label, and maybe a third, truth."""
+
+from pathlib import Path
+
+from graphsqueak.validation import InputError
+
+__all__ = ["read_labels"]
+
+
+def read_labels(path, *, text_ids=False):
+    """Labels and truths by node id, of a csv, tsv or Parquet file.
+
+    An empty label, or -1, is none: the row may still hold a truth. Without a header of these names
+    the two columns are node and label. A node may be named twice, but not with two labels.
+
+    Parameters
+    ----------
+    path : str or Path
+    text_ids : bool
+        Take node ids as text even where they look like numbers.
+
+    Returns
+    -------
+    given, truth : dict
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> _ = path.write_text("node,label,truth\\nann,spam,spam\\nbob,,ham\\n")
+    >>> read_labels(path)
+    ({'ann': 'spam'}, {'ann': 'spam', 'bob': 'ham'})
+    """
+    table = _named(_read(path), path)
+    given, truth = {}, {}
+    for row in table.iter_rows(named=True):
+        node, value = row["node"], row["label"]
+        if node is None:
+            raise InputError(f"{path}: a row has no node; fill it in or remove it")
+        node = str(node) if text_ids else node
+        if value not in (None, "", -1, "-1") and given.setdefault(node, value) != value:
+            raise InputError(
+                f"{path}: node {node!r} has two labels, {given[node]!r} and {value!r}; keep one"
+            )
+        if row.get("truth") not in (None, ""):
+            truth[node] = row["truth"]
+    if not given:
+        raise InputError(f"{path} labels no node at all; label at least one")
+    return given, truth
+
+
+def _read(path):
+    import polars as pl
+
+    name = str(path).lower()
+    if not Path(path).exists():
+        raise InputError(f"{path} does not exist; check the path of the labels")
+    try:
+        if name.endswith((".parquet", ".pq")):
+            return pl.read_parquet(path)
+        separator = "\t" if ".tsv" in name or ".txt" in name else ","
+        return pl.read_csv(path, separator=separator, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path} cannot be read as a table of labels: {reason}") from None
+
+
+def _named(table, path):
+    """The table with columns node and label; a first line that is no header becomes a row."""
+    import polars as pl
+
+    if {"node", "label"} <= set(table.columns):
+        return table
+    if table.width != 2:
+        raise InputError(f"{path} has columns {table.columns}; name two of them node and label")
+    first = dict(zip(("node", "label"), table.columns, strict=True))
+    rest = table.rename(dict(zip(table.columns, ("node", "label"), strict=True)))
+    row = pl.DataFrame({key: [value] for key, value in first.items()})
+    try:
+        row = row.cast(dict(rest.schema))
+    except pl.exceptions.PolarsError:
+        return rest  # the names of the columns in the user's own words
+    return pl.concat([row, rest])

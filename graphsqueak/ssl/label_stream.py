@@ -1,0 +1,92 @@
+"""One pass over a stream whose labelled nodes are known beforehand: a small graph to label on."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graphsqueak.graph import EdgeList
+from graphsqueak.report.progress import reporter
+from graphsqueak.sparsify import StreamSparsifier
+from graphsqueak.sparsify.budget import Budget
+from graphsqueak.sparsify.numbering import Numbering
+from graphsqueak.ssl.tally import Tally
+
+__all__ = ["SmallGraph", "read_with_labels"]
+
+_FEW = 256  # labels that are tallied one by one
+_JUDGES = 128  # of more labels: at most so many, and an eighth, stay out to choose eta by
+
+
+class SmallGraph(NamedTuple):
+    """What is left of the stream."""
+
+    graph: EdgeList  # with C nodes for the classes at the end if `tied` is not empty
+    tied: np.ndarray  # nodes that stand behind their class
+    untied: EdgeList | None  # the same with every labelled node by itself, where that is known
+    n_nodes: int
+    n_seen: int  # edges of the stream
+    n_used: int  # edges, and entries of the tally, that are left
+    ids: np.ndarray
+
+
+def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, progress=False):
+    """Sparsify `source`, with the edges at labelled nodes summed exactly (see `tally`).
+
+    Parameters
+    ----------
+    source : EdgeList or EdgeSource
+    who : dict
+        From node id (or number, where edges carry no ids) to the place in `code`.
+    by_number : bool
+        Whether `who` is keyed by node number even where edges carry ids.
+    code : array of int
+        The class of every label.
+    settings : dict
+        Of `StreamSparsifier`: exactly one of n_edges, epsilon and keep, and random_state.
+    """
+    few = code.size <= _FEW
+    judges = set()
+    if not few:
+        n_judges = min(code.size // 8, _JUDGES)
+        judges = set(rng.choice(code.size, n_judges, replace=False).tolist())
+    tally = Tally(code, n_classes, per_node=few)
+    stream, numbering = StreamSparsifier(**settings), Numbering()
+    allowed = Budget(stream.n_edges, stream.epsilon, stream.keep)
+    spare, n_seen = [], 0  # all edges, while they still fit
+    with reporter(progress, "labelling") as report:
+        for batch in source:
+            tail, head, n_nodes = numbering.apply(batch)
+            _meet(tally, None if by_number else numbering.ids, n_nodes, who, judges)
+            left = tally.absorb(tail, head, batch.weight)
+            stream.partial_fit(EdgeList.from_clean(*left, n_nodes))
+            n_seen += batch.n_edges
+            budget = allowed(n_nodes, n_seen)
+            if spare is not None:
+                spare = [*spare, (tail, head, batch.weight)] if n_seen <= budget else None
+            report(n_seen, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
+    n_nodes = tally.who.size
+    ids = np.arange(n_nodes) if numbering.ids is None else np.asarray(numbering.ids)[:n_nodes]
+    nobody = np.zeros(0, dtype=np.int64)
+    if spare is not None:
+        columns = map(np.concatenate, zip(*spare, strict=True))
+        whole = EdgeList.from_clean(*columns, n_nodes, ids)
+        return SmallGraph(whole, nobody, whole, n_nodes, n_seen, whole.n_edges, ids)
+    rest = stream.sparsifier()
+    untied = tally.joined(rest, ids) if tally.per_node else None
+    if tally.per_node and tally.n_edges() <= n_nodes * n_classes:
+        return SmallGraph(untied, nobody, untied, n_nodes, n_seen, untied.n_edges, ids)
+    if tally.per_node:
+        tally.merge_classes()
+    graph = tally.joined(rest)
+    tied = np.flatnonzero(tally.who >= 0)
+    return SmallGraph(graph, tied, untied, n_nodes, n_seen, graph.n_edges, ids)
+
+
+def _meet(tally, ids, n_nodes, who, judges):
+    """Tell the tally which of the new nodes carry a label that is not a judge's."""
+    start = tally.who.size
+    if start == n_nodes:
+        return
+    names = range(start, n_nodes) if ids is None else np.asarray(ids[start:n_nodes]).tolist()
+    places = (who.get(name, -1) for name in names)
+    tally.meet(np.array([-1 if place in judges else place for place in places]))

@@ -1,0 +1,50 @@
+"""Points as a graph: each joined to its nearest neighbours.
+
+The weight between a point i and its neighbour j at distance d_ij is exp(-4 d_ij^2 / s_i^2), s_i the
+distance to the furthest of i's neighbours: the scale adapts to the density. Both directions are
+averaged, a missing one counts as zero.
+"""
+
+import numpy as np
+import scipy.sparse
+
+from graphsqueak.graph import EdgeList
+
+__all__ = ["links_to_neighbours", "neighbour_graph"]
+
+
+def neighbour_graph(points, *, n_neighbors, metric):
+    """The weighted neighbour graph of `points`, and the fitted index of neighbours.
+
+    >>> line = np.array([[0.0], [1.0], [2.0]])
+    >>> graph, _ = neighbour_graph(line, n_neighbors=1, metric="euclidean")
+    >>> graph.n_edges
+    2
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    n_points = points.shape[0]
+    index = NearestNeighbors(n_neighbors=max(min(n_neighbors, n_points - 1), 1), metric=metric)
+    index.fit(points)
+    if n_points == 1:
+        return EdgeList.from_clean([], [], [], n_nodes=1), index
+    distance, neighbour = index.kneighbors()
+    half = _links(distance, neighbour, n_points)
+    both = scipy.sparse.triu((half + half.T) / 2, format="coo")
+    graph = EdgeList(tail=both.row, head=both.col, weight=both.data, n_nodes=n_points)
+    return graph, index
+
+
+def links_to_neighbours(points, index):
+    """Weights (n_new, n_known) between new points and the nearest ones that are known."""
+    distance, neighbour = index.kneighbors(points)
+    return _links(distance, neighbour, index.n_samples_fit_)
+
+
+def _links(distance, neighbour, n_known):
+    scale = distance.max(axis=1, keepdims=True)
+    ratio = np.divide(distance, scale, out=np.zeros_like(distance), where=scale > 0)
+    weight = np.exp(-4 * ratio**2)
+    row = np.repeat(np.arange(len(distance)), distance.shape[1])
+    shape = (len(distance), n_known)
+    return scipy.sparse.coo_array((weight.ravel(), (row, neighbour.ravel())), shape=shape).tocsr()

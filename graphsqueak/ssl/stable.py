@@ -1,0 +1,98 @@
+"""Stable-HFS: regularised least squares among functions that sum to zero [C17, Section 4.4.1].
+
+    min over f with 1' f = 0 of   sum_S (f_i - y_i)^2 + alpha f' L f,      alpha = l eta.
+
+With A = alpha L + I_S, its Lagrange conditions are A f = y - mu 1, mu on all nodes, so that
+
+    v = A^-1 1,   z = A^-1 y~,   f = z - (1' z / 1' v) v,
+
+where y~ = y - ybar on the labelled nodes only. (The thesis' projected form (Pi A)^+ y~ is not the
+solution: Pi A is not symmetric and its pseudo-inverse leaves the space; (Pi A Pi)^+ y~ is.) On a
+disconnected graph the space is that of functions that sum to zero over every component, each
+with its own mean, v and mu; a component without a label has f = 0. A single constraint for all
+components would be wrong: pure components then pull at each other.
+
+References
+----------
+[C17] Calandriello. Efficient sequential learning in structured and constrained environments.
+      PhD thesis, 2017.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from graphsqueak.solvers import LaplacianSolver
+
+__all__ = ["Fit", "stable_scores"]
+
+
+class Fit(NamedTuple):
+    """`centred` scores f, the `offset` (label mean) of every node's component, who is `reached`."""
+
+    centred: np.ndarray
+    offset: np.ndarray
+    reached: np.ndarray
+
+
+def stable_scores(graph, labelled, targets, alpha, *, copies=None, tol=1e-8, random_state=None):
+    """Solve Stable-HFS for every column of `targets` (l, C); two solves, C + 1 columns in all.
+
+    Parameters
+    ----------
+    graph : EdgeList
+    labelled : array of int
+        Numbers of the labelled nodes.
+    targets : array of float, shape (l, C)
+        Their labels: a column per class (0 or 1), or one of values.
+    alpha : float
+        l eta > 0; multiplying all weights of the graph by t is the same as multiplying alpha by t.
+    copies : array of float, shape (n_nodes,), optional
+        How many nodes each one stands for, in the loss and in the constraint: a node that stands
+        for several is several that are tied together. Default: 1.
+
+    Returns
+    -------
+    Fit
+        With `centred` and `offset` of shape (n_nodes, C). Where no label reaches, `centred` is 0
+        and `offset` the mean of all labels.
+
+    Examples
+    --------
+    A path of three nodes with labels 1 and 0 at its ends. f = (t, 0, -t) by symmetry, and
+    2 (t - 1/2)^2 + 2 t^2 is smallest at t = 1/4:
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList(tail=[0, 1], head=[1, 2])
+    >>> fit = stable_scores(path, np.array([0, 2]), np.array([[1.0], [0.0]]), alpha=1.0)
+    >>> fit.centred.ravel(), fit.offset.ravel()
+    (array([ 0.25,  0.  , -0.25]), array([0.5, 0.5, 0.5]))
+    """
+    component = graph.components()
+    n_components = int(component.max(initial=-1)) + 1
+    copies = np.ones(graph.n_nodes) if copies is None else copies
+    own, times = component[labelled], copies[labelled][:, None]
+    counts = np.bincount(own, times.ravel(), n_components)
+    has_label = counts > 0
+    everywhere = (times * targets).sum(axis=0) / times.sum()
+    mean = np.tile(everywhere, (n_components, 1))
+    mean[has_label] = _sums(own, times * targets, n_components)[has_label]
+    mean[has_label] /= counts[has_label, None]
+    reached = has_label[component]
+    rhs = np.zeros((graph.n_nodes, targets.shape[1] + 1))
+    rhs[labelled, :-1] = times * (targets - mean[own]) / alpha
+    rhs[:, -1] = reached * copies / alpha
+    ridge = np.zeros(graph.n_nodes)
+    ridge[labelled] = times.ravel() / alpha
+    solution = LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=random_state).solve(rhs)
+    total = _sums(component, copies[:, None] * solution, n_components)
+    shift = np.zeros_like(total[:, :-1])
+    np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
+    centred = solution[:, :-1] - shift[component] * solution[:, -1:]
+    return Fit(centred, mean[component], reached)
+
+
+def _sums(component, values, n_components):
+    """Sum of every column over each component."""
+    columns = [np.bincount(component, column, n_components) for column in values.T]
+    return np.stack(columns, axis=1)

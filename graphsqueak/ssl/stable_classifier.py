@@ -1,0 +1,123 @@
+"""StableHFSClassifier: regularised harmonic functions, decided on centred scores."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from graphsqueak.ssl.base import GraphClassifier, check_eta
+from graphsqueak.ssl.choice import choose_for_classes, leaving_out, natural_unit
+from graphsqueak.ssl.fit_bound import bound_of_fit, no_bound
+from graphsqueak.ssl.stable import stable_scores
+from graphsqueak.validation import check_real
+
+__all__ = ["StableHFSClassifier", "check_threshold", "decision_scores"]
+
+
+class StableHFSClassifier(GraphClassifier):
+    """Stable-HFS, one column per class [C17, Section 4.4.1; Belkin, Matveeva, Niyogi 2004].
+
+    Scores sum to zero over every component and over every row. A node gets the class of its
+    largest score, plus threshold_ times (class mean - 1/C).
+
+    Parameters
+    ----------
+    eta : float or "auto"
+        Weight of the smoothness term; "auto" takes the one that would misclassify the fewest
+        labelled nodes had it not known them (leave-one-out in closed form, or folds).
+    threshold : float or "auto"
+        How much of the class means is added back to centred scores: 0 none, 1 all. "auto" is
+        chosen as eta is, and stays 0 unless another value makes strictly fewer mistakes.
+    unknown, affinity, n_neighbors, metric, tol, random_state
+        As of `HFSClassifier`.
+
+    Attributes
+    ----------
+    eta_, threshold_ : float
+        What was used.
+    bound_ : Bound
+        What is promised about the error, in numbers and in words.
+    transduction_, label_distributions_, scores_, reached_, classes_, ids_
+        As of `HFSClassifier`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> y = [0] + 32 * [-1] + [1]
+    >>> clf = StableHFSClassifier(random_state=7).fit(nx.karate_club_graph(), y)
+    >>> clf.transduction_[[1, 2, 30, 32]]
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        eta="auto",
+        threshold="auto",
+        unknown="prior",
+        affinity="precomputed",
+        n_neighbors=10,
+        metric="euclidean",
+        tol=1e-8,
+        random_state=None,
+    ):
+        self.eta, self.threshold = eta, threshold
+        self.unknown = unknown
+        self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
+        self.tol, self.random_state = tol, random_state
+
+    def _scores(self, graph, labels):
+        rng = np.random.default_rng(self.random_state)
+        targets = labels.one_hot()
+        choice = choose_for_classes(
+            _when_asked(lambda: leaving_out(graph, labels.nodes, targets, rng)),
+            labels.code,
+            targets.sum(axis=0).astype(np.int64),
+            unit=natural_unit(graph),
+            eta=check_eta(self.eta),
+            threshold=check_threshold(self.threshold),
+        )
+        self.eta_, self.threshold_ = choice.eta, choice.threshold
+        alpha = labels.nodes.size * self.eta_
+        fit = stable_scores(graph, labels.nodes, targets, alpha, tol=self.tol, random_state=rng)
+        self._evidence = (graph, labels.nodes, targets, fit)
+        return decision_scores(fit, self.threshold_), fit.reached
+
+    @property
+    def bound_(self):
+        """A `Bound` on the squared error over the nodes without labels, for every class column.
+
+        Computed when asked for, with lambda_2 and diag(L^+) of the graph that was labelled; for a
+        fixed eta on a connected graph (see `graphsqueak.ssl.bounds`).
+        """
+        check_is_fitted(self, "transduction_")
+        return no_bound() if self._evidence is None else bound_of_fit(*self._evidence, self.eta_)
+
+
+def check_threshold(threshold):
+    """`threshold` as a number or "auto"."""
+    return threshold if threshold == "auto" else check_real("threshold", threshold, below=np.inf)
+
+
+def _when_asked(make):
+    """A function that is made by its first call."""
+    made = []
+
+    def call(eta):
+        if not made:
+            made.append(make())
+        return made[0](eta)
+
+    return call
+
+
+def decision_scores(fit, threshold):
+    """Centred scores and part of the prior; the labels' own mean where a component has one class.
+
+    In such a component the centred scores are all zero, and the one label speaks for it.
+    """
+    n_classes = fit.offset.shape[1]
+    prior = fit.offset - 1 / n_classes
+    scores = fit.centred + threshold * prior
+    pure = fit.reached & (fit.offset.max(axis=1) == 1.0)
+    scores[pure] = prior[pure]
+    scores[~fit.reached] = 0.0
+    return scores

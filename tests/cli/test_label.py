@@ -1,0 +1,104 @@
+"""graphsqueak label: what it writes, what it prints, how it fails."""
+
+import json
+
+import networkx as nx
+import polars as pl
+import pytest
+
+from graphsqueak.cli import run
+
+KARATE = nx.karate_club_graph()
+CLUB = {node: data["club"] for node, data in KARATE.nodes(data=True)}
+
+
+@pytest.fixture
+def files(tmp_path):
+    edges, labels = tmp_path / "edges.tsv", tmp_path / "labels.csv"
+    edges.write_text("".join(f"n{u}\tn{v}\n" for u, v in KARATE.edges))
+    rows = [f"n{v},{CLUB[v] if v in (0, 33) else ''},{CLUB[v]}\n" for v in KARATE]
+    labels.write_text("node,label,truth\n" + "".join(rows))
+    return edges, labels, tmp_path / "out.csv"
+
+
+METHODS = ["sparse-hfs", "stable-hfs", "hfs", "simple-hfs", "subsampling", "eigfun", "1nn"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_node_gets_a_label(files, capsys, method):
+    edges, labels, out = files
+    command = ["label", str(edges), str(labels), "-o", str(out), "--method", method, "--json"]
+    assert run([*command, "--seed", "7"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["nodes"], record["labelled"], record["classes"]) == (34, 2, 2)
+    assert record["reached"] == 34
+    assert record["accuracy"] > 0.7 or method == "eigfun"  # made for points
+    table = pl.read_csv(out)
+    assert table.columns == ["node", "label", "confidence"]
+    assert dict(table.select("node", "label").iter_rows())["n1"] == "Mr. Hi"
+
+
+def test_integer_ids_match_integer_labels(tmp_path, capsys):
+    edges, labels = tmp_path / "edges.csv", tmp_path / "labels.tsv"
+    edges.write_text("".join(f"{u + 1000},{v + 1000}\n" for u, v in KARATE.edges))
+    labels.write_text("1000\tred\n1033\tblue\n")
+    out = tmp_path / "out.parquet"
+    assert run(["label", str(edges), str(labels), "-o", str(out)]) == 0
+    assert "34 nodes labelled from 2 in 2 classes" in capsys.readouterr().out
+    found = dict(pl.read_parquet(out).select("node", "label").iter_rows())
+    assert (found[1001], found[1032]) == ("red", "blue")
+
+
+def test_a_small_budget_is_kept(tmp_path, capsys):
+    from graphsqueak.sources import block_model, write_edges
+
+    edges, labels = tmp_path / "edges.parquet", tmp_path / "labels.csv"
+    write_edges(block_model(300, 30_000, n_blocks=2, random_state=5), edges)
+    labels.write_text("node,label\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
+    out = tmp_path / "out.tsv"
+    command = ["label", str(edges), str(labels), "-o", str(out), "--edges", "2000", "--json"]
+    assert run([*command, "--seed", "7"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["edges_read"] == 30_000
+    assert record["edges_used"] <= 2_000 + 600
+    table = pl.read_csv(out, separator="\t")
+    assert (table["node"] % 2 == table["label"]).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("node,label\nzoe,1\n", "'zoe', which is not in the graph"),
+        ("node,label\nn1,a\nn1,b\n", "two labels"),
+        ("node,label\nn1,\n", "labels no node"),
+        ("a,b,c\n1,2,3\n", "name two of them node and label"),
+    ],
+)
+def test_unusable_labels_leave_nothing_behind(files, capsys, text, said):
+    edges, labels, out = files
+    labels.write_text(text)
+    assert run(["label", str(edges), str(labels), "-o", str(out)]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        ["--method", "magic"],
+        ["--method", "hfs", "--eta", "1"],
+        ["--method", "hfs", "--keep", "0.1"],
+    ],
+)
+def test_options_that_do_not_go_together(files, capsys, extra):
+    edges, labels, out = files
+    assert run(["label", str(edges), str(labels), "-o", str(out), *extra]) == 2
+    assert capsys.readouterr().err.startswith("graphsqueak: ")
+
+
+def test_missing_labels_are_named(files, capsys):
+    edges, _, out = files
+    assert run(["label", str(edges), "nowhere.csv", "-o", str(out)]) == 2
+    assert "nowhere.csv does not exist" in capsys.readouterr().err

@@ -1,0 +1,109 @@
+"""Favoured nodes: their edges stay, the budget holds, and the expectation never moves."""
+
+import numpy as np
+import pytest
+
+import graphsqueak as gs
+from graphsqueak.graph import EdgeList
+
+N_NODES = 400
+NODES = [3, 50, 399]
+
+
+@pytest.fixture(scope="module")
+def dense():
+    edges = gs.sources.erdos_renyi(N_NODES, 60_000, random_state=9_321).to_edge_list()
+    again = [edges.part(i, i + 7_000) for i in range(0, edges.n_edges, 7_000)]
+    return edges.simplified(), again * 6  # 360,000 edges in all: several chunks
+
+
+def run(batches, **settings):
+    stream = gs.StreamSparsifier(n_edges=4_000, random_state=7, **settings)
+    for batch in batches:
+        stream.partial_fit(batch)
+    return stream
+
+
+def at(graph, node):
+    return np.sort(np.concatenate([graph.head[graph.tail == node], graph.tail[graph.head == node]]))
+
+
+def test_all_edges_of_few_favoured_nodes_stay(dense):
+    graph, batches = dense
+    H = run(batches, favoured_nodes=NODES).sparsifier().simplified()
+    assert 3_600 <= H.n_edges <= 4_000
+    for node in NODES:
+        assert at(H, node).tolist() == at(graph, node).tolist()
+
+
+def test_many_favoured_nodes_get_their_share_and_no_more(dense):
+    _, batches = dense
+    nodes = np.arange(0, N_NODES, 4)
+    H = run(batches, favoured_nodes=nodes, favoured_share=0.6).sparsifier()
+    share = np.mean(np.isin(H.tail, nodes) | np.isin(H.head, nodes))
+    assert H.n_edges <= 4_000
+    assert 0.5 < share < 0.7
+
+
+def test_total_weight_stays(dense):
+    graph, batches = dense
+    nodes = np.arange(0, N_NODES, 4)
+    H = run(batches, favoured_nodes=nodes).sparsifier()
+    np.testing.assert_allclose(H.degrees(), 6 * graph.degrees(), rtol=0.1)
+
+
+def test_favoured_edges_are_unbiased_on_arrival(dense):
+    """The mean weight over seeds of all favoured edges is theirs, within six standard errors."""
+    graph, batches = dense
+    nodes = np.arange(0, N_NODES, 4)
+    plain = gs.StreamOptions(calibrate=False)
+    isin = np.isin(graph.tail, nodes) | np.isin(graph.head, nodes)
+    totals = []
+    for seed in range(12):
+        stream = gs.StreamSparsifier(
+            n_edges=4_000, random_state=seed, favoured_nodes=nodes, options=plain
+        )
+        for batch in batches:
+            stream.partial_fit(batch)
+        H = stream.sparsifier()
+        totals.append(H.weight[np.isin(H.tail, nodes) | np.isin(H.head, nodes)].sum())
+    expected = 6 * graph.weight[isin].sum()
+    error = np.std(totals, ddof=1) / np.sqrt(len(totals))
+    assert abs(np.mean(totals) - expected) < 6 * max(error, 1e-3 * expected)
+
+
+def test_the_answer_does_not_depend_on_batches_or_stops(dense, tmp_path):
+    _, batches = dense
+    whole = run(batches, favoured_nodes=NODES).sparsifier()
+    stream = run(batches[:30], favoured_nodes=NODES)
+    stream.sparsifier()
+    stream.save(tmp_path / "half")
+    stream = gs.StreamSparsifier.load(tmp_path / "half")
+    for batch in batches[30:]:
+        stream.partial_fit(batch.part(0, 1_234)).partial_fit(batch.part(1_234))
+    again = stream.sparsifier()
+    assert np.array_equal(whole.weight, again.weight)
+    assert np.array_equal(whole.tail, again.tail)
+
+
+def test_favoured_nodes_are_named_by_id():
+    names = np.array([f"n{i}" for i in range(60)], dtype=object)
+    full = gs.sources.complete(60).to_edge_list()
+    named = EdgeList(tail=full.tail, head=full.head, ids=names)
+    stream = gs.StreamSparsifier(n_edges=500, favoured_nodes=["n7"], random_state=7)
+    H = stream.partial_fit(named).sparsifier()
+    assert at(H, 7).size == 59
+
+
+def test_merged_streams_favour_the_nodes_of_both(dense):
+    _, batches = dense
+    first = run(batches[:30], favoured_nodes=[3])
+    second = run(batches[30:], favoured_nodes=[50])
+    both = first.merge(second)
+    assert set(both.favoured_nodes) == {3, 50}
+    assert both._engine.favoured.mask[[3, 50]].all()
+
+
+def test_the_thesis_method_favours_nobody():
+    with pytest.raises(gs.InputError, match="favours no nodes"):
+        gs.StreamSparsifier(method="thesis", epsilon=0.5, favoured_nodes=[1])

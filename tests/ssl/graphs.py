@@ -1,0 +1,42 @@
+"""Small random graphs with labels, for the tests of this folder."""
+
+import numpy as np
+
+from graphsqueak.graph import EdgeList
+
+
+def random_graph(seed, *, n_nodes=30, n_edges=90):
+    """Connected (a path through all nodes), with uneven weights."""
+    rng = np.random.default_rng(seed)
+    tail = np.concatenate([np.arange(n_nodes - 1), rng.integers(n_nodes, size=n_edges)])
+    head = np.concatenate([np.arange(1, n_nodes), rng.integers(n_nodes, size=n_edges)])
+    weight = rng.lognormal(size=tail.size)
+    return EdgeList(tail=tail, head=head, weight=weight, n_nodes=n_nodes)
+
+
+def three_parts(seed):
+    """Two labelled components (of 12 and 9 nodes) and one of 5 without a label."""
+    parts = [random_graph(seed + i, n_nodes=n, n_edges=3 * n) for i, n in enumerate((12, 9, 5))]
+    start = np.cumsum([0, 12, 9])
+    tail = np.concatenate([part.tail + s for part, s in zip(parts, start, strict=True)])
+    head = np.concatenate([part.head + s for part, s in zip(parts, start, strict=True)])
+    weight = np.concatenate([part.weight for part in parts])
+    labelled = np.array([0, 3, 7, 13, 15, 20])
+    return EdgeList(tail=tail, head=head, weight=weight, n_nodes=26), labelled
+
+
+def two_blocks(seed, *, size=40, inside=0.4, between=0.03):
+    """A block model of two classes; returns the graph and the true class of every node."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat([0, 1], size)
+    low, high = np.triu_indices(2 * size, 1)
+    prob = np.where(truth[low] == truth[high], inside, between)
+    kept = rng.random(low.size) < prob
+    return EdgeList(tail=low[kept], head=high[kept], n_nodes=2 * size), truth
+
+
+def hide(truth, nodes):
+    """`truth` at `nodes`, -1 elsewhere."""
+    y = np.full(truth.shape, -1)
+    y[nodes] = truth[nodes]
+    return y

@@ -1,0 +1,153 @@
+"""Every proved bound holds over all label sets and swaps of small graphs; the printed one fails."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from graphsqueak.graph import EdgeList
+from graphsqueak.sources import chung_lu, complete
+from graphsqueak.ssl.bounds import (
+    approximation_error,
+    corrected_bound,
+    distance_to_exact,
+    measured_bound,
+    printed_bound,
+    resistance_stability,
+    spectral_stability,
+)
+from graphsqueak.ssl.spectrum import smallest_eigenvalue, widest_node
+from tests import reference
+from tests.ssl.graphs import random_graph
+
+CASES = list(product([11_020, 50_417, 93_006], [0.02, 0.3, 4.0]))
+
+
+def scores(graph, nodes, y, alpha):
+    nodes = np.array(nodes)
+    centred, mean, _ = reference.stable_hfs(graph, nodes, y[nodes][:, None], alpha)
+    return centred.ravel(), float(mean[0, 0])
+
+
+def small(seed):
+    graph = random_graph(seed, n_nodes=7, n_edges=6)
+    y = np.random.default_rng(seed).choice([-1.0, 1.0], size=7)
+    y[:2] = 1.0, -1.0
+    return graph, y, np.linalg.eigvalsh(graph.laplacian().toarray())[1]
+
+
+@pytest.mark.parametrize(("seed", "eta"), CASES)
+def test_stability_over_all_sets_and_swaps(seed, eta):
+    graph, y, lambda_2 = small(seed)
+    widest = widest_node(graph).value
+    spectral = spectral_stability(3, eta, lambda_2, 1.0)
+    resistive = resistance_stability(3, eta, widest, 1.0)
+    fits = {nodes: scores(graph, nodes, y, 3 * eta) for nodes in combinations(range(7), 3)}
+    for (one, (f, mean)), (other, (g, other_mean)) in product(fits.items(), fits.items()):
+        if len(set(one) & set(other)) == 2:
+            assert np.linalg.norm(f - g) <= spectral + 1e-9
+            assert np.abs(f - g).max() <= resistive + 1e-9
+            assert abs(mean - other_mean) <= 2 / 3 + 1e-9
+
+
+@pytest.mark.parametrize(("seed", "eta"), CASES)
+@pytest.mark.parametrize("epsilon", [0.1, 0.6])
+def test_distance_between_a_graph_and_its_sparsifier(seed, eta, epsilon):
+    """(d) before looking and (f) after; H is G with weights changed by up to eps."""
+    graph, y, lambda_2 = small(seed)
+    factor = np.random.default_rng(seed + 1).uniform(1 - epsilon, 1 + epsilon, graph.n_edges)
+    other = EdgeList(tail=graph.tail, head=graph.head, weight=graph.weight * factor, n_nodes=7)
+    error = approximation_error(3, eta, lambda_2, epsilon, 1.0)
+    low, high = pencil(graph, other)
+    for nodes in combinations(range(7), 3):
+        exact, _ = scores(graph, nodes, y, 3 * eta)
+        rough, _ = scores(other, nodes, y, 3 * eta)
+        off = (rough - exact)[list(nodes)]
+        assert np.sqrt(np.mean(off**2)) <= error + 1e-9
+        energy = float(rough @ (other.laplacian() @ rough))
+        sigma = smallest_on_centred(other, nodes, 3 * eta / high)
+        promised = distance_to_exact(energy, 3, eta, low, high, sigma).value
+        assert np.linalg.norm(rough - exact) <= promised + 1e-9
+        assert (
+            objective(graph, rough, nodes, y, eta)
+            <= (1 + epsilon) / (1 - epsilon) * objective(graph, exact, nodes, y, eta) + 1e-9
+        )
+
+
+def pencil(graph, other):
+    ones = np.ones((7, 7))
+    values = np.linalg.eigvals(
+        np.linalg.solve(graph.laplacian().toarray() + ones, other.laplacian().toarray() + ones)
+    ).real
+    return min(values.min(), 1.0), max(values.max(), 1.0)
+
+
+def smallest_on_centred(graph, nodes, alpha):
+    project = np.eye(7) - 1 / 7
+    chosen = np.diag(np.isin(np.arange(7), nodes).astype(float))
+    return np.linalg.eigvalsh(project @ (alpha * graph.laplacian().toarray() + chosen) @ project)[1]
+
+
+def objective(graph, f, nodes, y, eta):
+    nodes = list(nodes)
+    loss = np.mean((f[nodes] - y[nodes] + y[nodes].mean()) ** 2)
+    return loss + eta * float(f @ (graph.laplacian() @ f))
+
+
+def test_the_printed_stability_is_violated_on_the_complete_graph():
+    """K6, M = 10, l = 3, kappa = 3: a swap changes a loss by more than the printed beta."""
+    graph, eta = complete(6).to_edge_list(), 3 / (3 * 6)
+    printed = 15 * np.sqrt(3) / 4 + 20
+    worst = 0.0
+    for signs in product([-10.0, 10.0], repeat=6):
+        y = np.array(signs)
+        f, _ = scores(graph, (0, 1, 2), y, 3 * eta)
+        g, _ = scores(graph, (0, 1, 3), y, 3 * eta)
+        worst = max(worst, np.abs((f - y) ** 2 - (g - y) ** 2).max())
+    assert worst > 1.5 * printed
+    correct = 40 * (spectral_stability(3, eta, 6.0, 10.0) + 20 / 3)
+    assert worst <= correct
+
+
+def test_the_printed_approximation_term_is_violated_on_the_complete_graph():
+    """K12 and H = 1.1 G, kappa = 5: the training error grows by more than the printed term."""
+    graph = complete(12).to_edge_list()
+    heavier = EdgeList(tail=graph.tail, head=graph.head, weight=1.1 * graph.weight)
+    y, nodes = np.where(np.arange(12) % 2, 1.0, -1.0), np.arange(6)
+    eta = 5 / (6 * 12)
+    risk = {}
+    for name, each in (("exact", graph), ("rough", heavier)):
+        f, _ = scores(each, nodes, y, 6 * eta)
+        risk[name] = np.mean((f - y)[nodes] ** 2)
+    printed = (0.1 * 5 / (0.9 * 5 - 1) ** 2) ** 2
+    assert risk["rough"] - risk["exact"] > 5 * printed
+    ours = (np.sqrt(risk["exact"]) + approximation_error(6, eta, 12.0, 0.1, 1.0)) ** 2
+    assert risk["rough"] <= ours
+
+
+def test_the_corrected_theorem_is_looser_where_the_printed_one_forgot_terms():
+    settings = {"risk": 0.1, "n_labels": 200, "n_others": 10_000, "eta": 1.0, "lambda_2": 4.0}
+    printed = printed_bound(**settings, epsilon=0.5, largest=1.0, delta=0.05)
+    corrected = corrected_bound(**settings, widest=0.3, epsilon=0.5, largest=1.0, delta=0.05)
+    assert not printed.vacuous
+    assert corrected.value > printed.value
+    assert "probability 0.95" in corrected.promise
+
+
+def test_bounds_say_when_they_say_nothing():
+    few = {"n_labels": 4, "n_others": 1000, "eta": 0.01, "lambda_2": 0.01}
+    assert printed_bound(0.0, **few, epsilon=0.5, largest=1.0, delta=0.05).vacuous
+    bound = measured_bound(0.0, **few, widest=100.0, largest=1.0, delta=0.05)
+    assert bound.vacuous
+    assert "says nothing" in bound.promise
+
+
+def test_the_spectrum_of_a_larger_graph_is_that_of_dense_algebra():
+    graph = chung_lu(700, 6_000, random_state=8).to_edge_list()
+    values = np.linalg.eigvalsh(graph.laplacian().toarray())
+    n_components = graph.components().max() + 1
+    measured = smallest_eigenvalue(graph, random_state=7)
+    assert abs(measured.value - values[n_components]) <= measured.error + 1e-6
+    widest = widest_node(graph, random_state=7)
+    exact = np.diag(np.linalg.pinv(graph.laplacian().toarray(), hermitian=True)).max()
+    assert widest.value - 1e-6 <= exact <= widest.value + widest.error + 1e-6

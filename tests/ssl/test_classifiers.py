@@ -1,0 +1,185 @@
+"""Estimators through the graph interface, and through scikit-learn's own checks on points."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import graphsqueak as gs
+from graphsqueak.ssl.base import UnreachedWarning
+from graphsqueak.ssl.stable import stable_scores
+from tests.ssl.graphs import hide, two_blocks
+
+CLASSIFIERS = [
+    gs.HFSClassifier(),
+    gs.StableHFSClassifier(random_state=7),
+    gs.SparseHFSClassifier(random_state=7),
+    gs.NearestLabelClassifier(),
+    gs.SubsampledHFSClassifier(n_samples=60, random_state=7),
+    gs.SimpleHFSClassifier(random_state=7),
+    gs.EigenfunctionClassifier(random_state=7),
+]
+REGRESSORS = [gs.StableHFSRegressor(random_state=7), gs.SparseHFSRegressor(random_state=7)]
+NODES = [0, 7, 21, 33, 44, 51, 60, 77]
+
+LABEL_MEANS_NONE = "-1 marks a point without a label, so it cannot be a class of its own"
+
+
+def known_failures(estimator):
+    if estimator.__class__.__name__.endswith("Classifier"):
+        return {"check_classifiers_classes": LABEL_MEANS_NONE}
+    return {}
+
+
+@parametrize_with_checks(
+    [clone(e).set_params(affinity="knn", n_neighbors=5) for e in CLASSIFIERS + REGRESSORS],
+    expected_failed_checks=known_failures,
+)
+@pytest.mark.filterwarnings("ignore::graphsqueak.ssl.base.UnreachedWarning")
+def test_scikit_learn_checks_on_points(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(params=CLASSIFIERS, ids=lambda e: type(e).__name__)
+def classifier(request):
+    return clone(request.param)
+
+
+def test_blocks_are_found(classifier):
+    graph, truth = two_blocks(90_551)
+    least = 0.85 if "Nearest" in type(classifier).__name__ else 0.9
+    assert classifier.fit(graph, hide(truth, NODES)).score(None, truth) > least
+
+
+def test_every_form_of_a_graph_gives_the_same_answer(classifier):
+    graph, truth = two_blocks(17_733)
+    y = hide(truth, NODES)
+    shares = classifier.fit(graph, y).label_distributions_
+    for form in (graph.to_scipy(), graph.to_scipy().toarray(), graph.to_networkx()):
+        other = clone(classifier).fit(form, y).label_distributions_
+        np.testing.assert_allclose(other, shares, atol=1e-6)
+
+
+def test_labels_may_be_text_and_keyed_by_id(classifier):
+    graph = nx.relabel_nodes(nx.karate_club_graph(), lambda node: f"n{node}")
+    clf = classifier.fit(graph, {"n0": "Mr Hi", "n33": "Officer"})
+    predicted = dict(zip(clf.ids_, clf.transduction_, strict=True))
+    assert predicted["n1"] == "Mr Hi"
+    assert predicted["n32"] == "Officer"
+    assert set(clf.classes_) == {"Mr Hi", "Officer"}
+
+
+def test_swapping_the_names_of_classes_swaps_the_answers(classifier):
+    graph, truth = two_blocks(61_408)
+    y = hide(truth, NODES)
+    first = classifier.fit(graph, y).label_distributions_
+    swapped = clone(classifier).fit(graph, np.where(y == -1, -1, 1 - y)).label_distributions_
+    np.testing.assert_allclose(swapped[:, ::-1], first, atol=1e-9)
+
+
+def test_one_class_only(classifier):
+    graph, truth = two_blocks(22_871)
+    clf = classifier.fit(graph, hide(truth, [0, 3]))
+    assert set(clf.transduction_) == {0}
+    assert (clf.label_distributions_ == 1).all()
+
+
+def test_a_single_node(classifier):
+    clf = classifier.fit(gs.EdgeList(tail=[], head=[], n_nodes=1), ["yes"])
+    assert clf.transduction_.tolist() == ["yes"]
+
+
+def test_new_nodes_are_averages_of_their_neighbours(classifier):
+    graph, truth = two_blocks(70_015)
+    clf = classifier.fit(graph, hide(truth, NODES))
+    links = np.zeros((2, 80))
+    links[0, [3, 4]], links[1, 50] = 1.0, 2.0
+    assert clf.predict_new(links).tolist() == [0, 1]
+    np.testing.assert_allclose(clf.predict_proba(links)[1], clf.label_distributions_[50])
+    assert clf.predict_new([("x", 3), ("x", 4, 1.0), ("y", 50, 2.0)]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        ([-1] * 80, "labels no node"),
+        ([0, 1], "one label per node"),
+        ({"zoe": 1}, "'zoe', which is not in the graph"),
+        (np.linspace(0, 1, 80), "use a regressor"),
+    ],
+)
+def test_unusable_labels_are_refused(classifier, y, said):
+    graph, _ = two_blocks(5_003)
+    with pytest.raises(gs.InputError, match=said):
+        classifier.fit(graph, y)
+
+
+def test_links_of_the_wrong_shape_are_refused():
+    graph, truth = two_blocks(5_003)
+    clf = gs.HFSClassifier().fit(graph, hide(truth, NODES))
+    with pytest.raises(gs.InputError, match="3 columns for 80 nodes"):
+        clf.predict_new(np.ones((1, 3)))
+    with pytest.raises(gs.InputError, match="'zoe', which is not"):
+        clf.predict_new([("x", "zoe")])
+
+
+def test_a_pure_component_takes_its_label_and_others_their_scores():
+    graph = gs.EdgeList(tail=[0, 1, 3], head=[1, 2, 4], n_nodes=5)
+    clf = gs.StableHFSClassifier(eta=0.1, threshold=0.0).fit(graph, [0, -1, 1, 1, -1])
+    assert clf.transduction_[[3, 4]].tolist() == [1, 1]
+    assert clf.label_distributions_[4].tolist() == [0.0, 1.0]
+
+
+def test_given_eta_and_threshold_are_used():
+    graph, truth = two_blocks(31_121)
+    y = hide(truth, NODES)
+    clf = gs.StableHFSClassifier(eta=0.25, threshold=0.5).fit(graph, y)
+    fit = stable_scores(graph, np.array(NODES), np.eye(2)[truth[NODES]], 8 * 0.25)
+    np.testing.assert_allclose(clf.scores_, fit.centred + 0.5 * (fit.offset - 0.5), atol=1e-7)
+    assert (clf.eta_, clf.threshold_) == (0.25, 0.5)
+
+
+def test_automatic_eta_does_not_depend_on_the_scale_of_the_weights():
+    graph, truth = two_blocks(45_450, between=0.15)
+    y = hide(truth, [*NODES, 1, 2, 50, 55])
+    heavy = gs.EdgeList(tail=graph.tail, head=graph.head, weight=np.full(graph.n_edges, 1e6))
+    light = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+    other = gs.StableHFSClassifier(random_state=7).fit(heavy, y)
+    assert other.eta_ == pytest.approx(light.eta_ / 1e6)
+    np.testing.assert_allclose(other.label_distributions_, light.label_distributions_, atol=1e-6)
+
+
+def test_regression_recovers_a_smooth_function():
+    graph = nx.grid_2d_graph(12, 12)
+    truth = np.array([i + 2.0 * j for i, j in graph.nodes])
+    y = np.full(144, np.nan)
+    known = np.random.default_rng(88_301).choice(144, 40, replace=False)
+    y[known] = truth[known]
+    model = gs.StableHFSRegressor(random_state=7).fit(graph, y)
+    assert model.score(None, truth) > 0.9
+
+
+def test_regression_predicts_the_mean_where_nothing_reaches():
+    graph = gs.EdgeList(tail=[0, 2], head=[1, 3])
+    with pytest.warns(UnreachedWarning, match="2 of 4"):
+        model = gs.StableHFSRegressor(eta=1.0).fit(graph, [1.0, 2.0, np.nan, np.nan])
+    assert model.transduction_[2:].tolist() == [1.5, 1.5]
+
+
+def test_the_bound_of_a_fit_is_stated_in_words():
+    graph, truth = two_blocks(12_218)
+    y = hide(truth, NODES)
+    bound = gs.StableHFSClassifier(random_state=7).fit(graph, y).bound_
+    assert bound.vacuous
+    assert "says nothing" in bound.promise
+    dense = gs.sources.complete(400)
+    y = np.where(np.arange(400) % 2, -1, np.arange(400) // 2 % 2)
+    assert gs.StableHFSClassifier(eta=10.0).fit(dense, y).bound_.value < 4.0
+
+
+def test_no_bound_where_nothing_is_proved():
+    graph = gs.EdgeList(tail=[0, 2], head=[1, 3])
+    bound = gs.StableHFSClassifier(eta=1.0).fit(graph, [0, -1, 1, -1]).bound_
+    assert bound.vacuous
+    assert "nothing is proved" in bound.promise

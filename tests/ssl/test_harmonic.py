@@ -1,0 +1,54 @@
+"""Hard harmonic functions: the dense reference, class masses, components without labels."""
+
+import numpy as np
+import pytest
+
+from graphsqueak.graph import EdgeList
+from graphsqueak.ssl import HFSClassifier
+from graphsqueak.ssl.base import UnreachedWarning
+from graphsqueak.ssl.harmonic import harmonic_scores
+from tests import reference
+from tests.ssl.graphs import hide, random_graph, three_parts, two_blocks
+
+
+def test_scores_are_those_of_the_dense_reference():
+    graph, labelled = random_graph(30_902), np.array([1, 8, 20])
+    targets = np.random.default_rng(77).normal(size=(3, 2))
+    scores = harmonic_scores(graph, labelled, targets, tol=1e-12)
+    np.testing.assert_allclose(scores, reference.harmonic(graph, labelled, targets), atol=1e-8)
+
+
+def test_every_value_lies_between_the_labels():
+    scores = harmonic_scores(random_graph(4_118), np.array([0, 9]), np.array([[-1.0], [2.0]]))
+    assert scores.min() >= -1 - 1e-9
+    assert scores.max() <= 2 + 1e-9
+
+
+def test_class_masses_follow_the_labels():
+    graph, truth = two_blocks(66_120)
+    y = hide(truth, [0, 1, 2, 41])
+    plain = HFSClassifier().fit(graph, y)
+    normalised = HFSClassifier(class_mass=True).fit(graph, y)
+    unlabelled = y == -1
+    shares = plain.label_distributions_[unlabelled]
+    scaled = shares * np.array([4, 2]) / 6 / shares.sum(axis=0)
+    decided = scaled.argmax(axis=1)
+    assert (normalised.transduction_[unlabelled] == decided).all()
+
+
+def test_a_component_without_labels_is_unknown():
+    graph, labelled = three_parts(8_845)
+    y = hide(np.arange(26) % 2 + 5, labelled)
+    with pytest.warns(UnreachedWarning, match="5 of 26"):
+        clf = HFSClassifier().fit(graph, y)
+    assert not clf.reached_[21:].any()
+    assert (clf.label_distributions_[21:] == 0.5).all()
+    assert set(clf.transduction_[21:]) == {6}  # the more frequent class
+    with pytest.warns(UnreachedWarning):
+        clf = HFSClassifier(unknown=-1).fit(graph, y)
+    assert set(clf.transduction_[21:]) == {-1}
+
+
+def test_all_nodes_labelled_keep_their_labels():
+    graph = EdgeList(tail=[0, 1], head=[1, 2])
+    assert HFSClassifier().fit(graph, [1, 0, 1]).transduction_.tolist() == [1, 0, 1]

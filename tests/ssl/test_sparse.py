@@ -1,0 +1,187 @@
+"""Sparse-HFS: one pass, labels tallied exactly, late labels, and nothing changed where H = G."""
+
+import numpy as np
+import pytest
+
+import graphsqueak as gs
+from graphsqueak.graph import EdgeList
+from graphsqueak.sources import block_model
+from graphsqueak.ssl import label_stream
+from graphsqueak.ssl.base import UnreachedWarning
+from graphsqueak.ssl.online import LateLabelsWarning
+from graphsqueak.ssl.stable import stable_scores
+from graphsqueak.ssl.tally import Tally
+from tests import reference
+from tests.ssl.graphs import hide, random_graph, two_blocks
+
+N_NODES = 300
+TRUTH = np.arange(N_NODES) % 3
+
+
+@pytest.fixture(scope="module")
+def dense():
+    return block_model(
+        N_NODES, 40_000, n_blocks=3, within=0.5, random_state=4_871, batch_size=9_000
+    )
+
+
+def few(per_class=5):
+    return hide(TRUTH, np.arange(3 * per_class) * 7 % N_NODES)
+
+
+@pytest.mark.parametrize("share", ["auto", 0.4, 0.0])
+def test_a_graph_that_fits_gives_the_answer_of_stable_hfs(share):
+    graph, truth = two_blocks(62_209)
+    y = hide(truth, [0, 7, 21, 33, 44, 51, 60, 77])
+    exact = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+    sparse = gs.SparseHFSClassifier(n_edges=10**6, label_share=share, random_state=7).fit(graph, y)
+    assert sparse.eta_ == exact.eta_
+    np.testing.assert_allclose(sparse.scores_, exact.scores_, atol=1e-6)
+
+
+def test_a_graph_that_fits_is_not_tied_even_with_many_labels(monkeypatch):
+    monkeypatch.setattr(label_stream, "_FEW", 4)
+    graph, truth = two_blocks(62_209)
+    y = hide(truth, np.arange(0, 80, 4))
+    exact = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+    sparse = gs.SparseHFSClassifier(n_edges=10**6, random_state=7).fit(graph, y)
+    np.testing.assert_allclose(sparse.scores_, exact.scores_, atol=1e-6)
+
+
+@pytest.mark.parametrize("few_labels", [256, 4])
+def test_a_dense_graph_is_labelled_from_a_small_part(dense, few_labels, monkeypatch):
+    monkeypatch.setattr(label_stream, "_FEW", few_labels)
+    y = few(20)
+    clf = gs.SparseHFSClassifier(n_edges=2_000, random_state=7).fit(dense, y)
+    exact = gs.StableHFSClassifier(random_state=7).fit(dense, y)
+    assert clf.n_edges_seen_ == 40_000
+    assert clf.n_edges_used_ <= 2_000 + 3 * N_NODES + 3
+    unlabelled = y == -1
+    assert np.mean(clf.transduction_[unlabelled] == exact.transduction_[unlabelled]) > 0.9
+
+
+def test_tied_nodes_are_those_of_a_fit_with_equal_values():
+    """A class node with copies is the solution in which its members share one value."""
+    graph = random_graph(23_113)
+    labelled, code = np.array([1, 5, 9, 14, 20]), np.array([0, 0, 1, 1, 1])
+    tally = Tally(code, 2, per_node=False)
+    who = np.full(30, -1)
+    who[labelled] = np.arange(5)
+    tally.meet(who)
+    left = tally.absorb(graph.tail, graph.head, graph.weight)
+    joined = tally.joined(EdgeList.from_clean(*left, 30))
+    copies = np.concatenate([np.ones(30), [2, 3]])
+    copies[labelled] = 0
+    fit = stable_scores(joined, np.array([30, 31]), np.eye(2), 5 * 0.3, copies=copies, tol=1e-12)
+    lift = np.zeros((30, 32))  # from values with ties to values of all nodes
+    place = np.arange(30)
+    place[labelled] = 30 + code
+    lift[np.arange(30), place] = 1.0
+    lift = np.delete(lift, labelled, axis=1)
+    chosen = np.zeros(30)
+    chosen[labelled] = 1.0
+    targets = np.zeros((30, 2))
+    targets[labelled] = np.eye(2)[code] - np.array([2, 3]) / 5
+    matrix = lift.T @ (1.5 * graph.laplacian().toarray() + np.diag(chosen)) @ lift
+    constraint = lift.sum(axis=0)
+    system = np.block([[matrix, constraint[:, None]], [constraint, np.zeros((1, 1))]])
+    solution = np.linalg.solve(system, np.vstack([lift.T @ targets, np.zeros((1, 2))]))[:-1]
+    np.testing.assert_allclose(fit.centred[place], lift @ solution, atol=1e-8)
+
+
+def test_a_column_per_node_loses_nothing():
+    graph = random_graph(91_310).simplified()
+    labelled = np.array([3, 4, 19])
+    tally = Tally(np.array([0, 1, 1]), 2, per_node=True)
+    who = np.full(30, -1)
+    who[labelled] = [2, 0, 1]
+    tally.meet(who)
+    joined = tally.joined(
+        EdgeList.from_clean(*tally.absorb(graph.tail, graph.head, graph.weight), 30)
+    )
+    np.testing.assert_allclose(joined.laplacian().toarray(), graph.laplacian().toarray())
+
+
+def test_the_answer_does_not_depend_on_the_batches(dense):
+    y = few()
+    one = gs.SparseHFSClassifier(n_edges=2_000, random_state=7).fit(dense, y)
+    whole = gs.SparseHFSClassifier(n_edges=2_000, random_state=7).fit(dense.to_edge_list(), y)
+    assert np.array_equal(one.scores_, whole.scores_)
+
+
+def test_labels_by_id_of_a_file(tmp_path):
+    graph, truth = two_blocks(36_612)
+    names = np.array([f"n{i}" for i in range(80)], dtype=object)
+    path = tmp_path / "edges.tsv"
+    gs.write_edges(EdgeList(tail=graph.tail, head=graph.head, ids=names, n_nodes=80), path)
+    known = {f"n{i}": "low" if truth[i] == 0 else "high" for i in (0, 7, 21, 33, 44, 51, 60, 77)}
+    for share in ("auto", 0.5):
+        clf = gs.SparseHFSClassifier(n_edges=400, label_share=share, random_state=7)
+        clf.fit(gs.read_edges(path), known)
+        right = [
+            (truth[int(name[1:])] == 0) == (label == "low")
+            for name, label in zip(clf.ids_, clf.transduction_, strict=True)
+        ]
+        assert np.mean(right) > 0.9
+    with pytest.raises(gs.InputError, match="'zoe', which is not in the graph"):
+        clf.fit(gs.read_edges(path), {"zoe": 1, "n3": 2})
+    with pytest.raises(gs.InputError, match="mapping from ids"):
+        clf.fit(gs.read_edges(path), hide(truth, [0, 50]))
+
+
+def test_labels_may_come_late_and_change(dense):
+    clf = gs.SparseHFSClassifier(n_edges=3_000, random_state=7)
+    y = few(10)
+    batches = list(dense) * 8
+    clf.partial_fit(batches[0], y)
+    early = clf.predict().copy()
+    for batch in batches[1:]:
+        clf.partial_fit(batch)
+    late = clf.predict().copy()
+    unlabelled = y == -1
+    assert np.mean((late == TRUTH)[unlabelled]) > np.mean((early == TRUTH)[unlabelled])
+    swapped = np.where(y == -1, -1, (y + 1) % 3)
+    np.testing.assert_array_equal(clf.relabel(swapped).predict(), (late + 1) % 3)
+    with pytest.warns(LateLabelsWarning, match="1 labels came after"):
+        clf.relabel({200: 0, 0: 0, 7: 1, 14: 2})
+
+
+def test_asking_for_answers_without_labels_is_an_error(dense):
+    clf = gs.SparseHFSClassifier(n_edges=3_000).partial_fit(dense)
+    with pytest.raises(gs.InputError, match="no labels"):
+        clf.predict()
+    with pytest.raises(gs.InputError, match="needs edges"):
+        gs.SparseHFSClassifier(n_edges=9).relabel({0: 1})
+
+
+def test_components_without_a_label_stay_unknown():
+    far = EdgeList(tail=[0, 1, 2, 4], head=[1, 2, 0, 5], n_nodes=6)
+    with pytest.warns(UnreachedWarning, match="3 of 6"):
+        clf = gs.SparseHFSClassifier(n_edges=100).fit(far, [0, -1, 1, -1, -1, -1])
+    assert clf.reached_.tolist() == [True, True, True, False, False, False]
+
+
+def test_regression_on_a_sparsifier_is_close_to_the_exact_one(dense):
+    rng = np.random.default_rng(5_120)
+    value = TRUTH + rng.normal(scale=0.1, size=N_NODES)
+    y = np.full(N_NODES, np.nan)
+    known = rng.choice(N_NODES, 60, replace=False)
+    y[known] = value[known]
+    exact = gs.StableHFSRegressor(random_state=7).fit(dense, y).transduction_
+    sparse = gs.SparseHFSRegressor(n_edges=6_000, random_state=7).fit(dense, y)
+    assert np.corrcoef(exact, sparse.transduction_)[0, 1] > 0.9
+    assert sparse.n_edges_used_ <= 6_000
+
+
+def test_reference_agrees_with_itself_on_the_whole_graph():
+    """The a priori bound on H against G needs both; here H is a real sparsifier."""
+    graph, _ = two_blocks(62_209)
+    small = gs.sparsify(graph, n_edges=500, random_state=7)
+    epsilon = reference.epsilon(graph, small)
+    labelled, targets = np.array([0, 40, 79]), np.array([[1.0], [-1.0], [-1.0]])
+    exact = stable_scores(graph, labelled, targets, 0.3).centred
+    rough = stable_scores(small, labelled, targets, 0.3).centred
+    energy = float(exact[:, 0] @ (graph.laplacian() @ exact[:, 0]))
+    error = np.mean((exact - rough)[labelled] ** 2)
+    assert epsilon < 1
+    assert error <= 0.1 * epsilon**2 / (4 * (1 - epsilon)) * energy
