@@ -46,7 +46,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     arguments = parser.parse_args()
     rows = []
-    for name, graph in graphs(250 if arguments.quick else 2000):
+    for name, graph in graphs(300 if arguments.quick else 2000):
         measure = Pencil(graph)
         for order, edges in orders(name, graph):
             for n_edges in budgets(name, graph):
