@@ -1,5 +1,8 @@
 """Shipped data say what their pages promise; corpora on disk become points."""
 
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -51,3 +54,13 @@ def test_stacked_clusters_lie_one_above_the_other():
 def test_unknown_files_are_named():
     with pytest.raises(InputError, match=r"'karate.csv'"):
         datasets.shipped_file("karate.csv")
+
+
+@pytest.mark.parametrize("page", ["neighbors.md", "mail.md"])
+def test_code_on_the_pages_runs(page, tmp_path, monkeypatch):
+    path = Path(__file__).parent.parent / "docs" / page
+    monkeypatch.chdir(tmp_path)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    failed, tried = doctest.testfile(str(path), module_relative=False, optionflags=flags)
+    assert failed == 0
+    assert tried > 3
