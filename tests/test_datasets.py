@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 
-from graphsqueak import InputError, datasets
+from graphsqueak import InputError, datasets, neighbor_edges
 
 
 def test_spam_is_real_mail_that_can_be_told_apart():
@@ -49,6 +49,13 @@ def test_stacked_clusters_lie_one_above_the_other():
     np.testing.assert_array_equal(data.labels, heights >= 2)
     again = datasets.stacked_clusters(gap=0.5, random_state=71_828)
     np.testing.assert_array_equal(again.points, data.points)
+
+
+def test_stacked_clusters_stay_apart_until_k_exceeds_their_size():
+    points = datasets.stacked_clusters(1210, random_state=71_828).points
+    for k, n_components in ((301, 4), (320, 1)):
+        edges = neighbor_edges(points, k, metric="euclidean", weight="unit").to_edge_list()
+        assert edges.components().max() + 1 == n_components
 
 
 def test_unknown_files_are_named():
