@@ -1,11 +1,14 @@
 """Shipped data say what their pages promise; corpora on disk become points."""
 
+import doctest
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 
-from graphsqueak import InputError, datasets
+from graphsqueak import InputError, datasets, neighbor_edges
 
 
 def test_spam_is_real_mail_that_can_be_told_apart():
@@ -48,6 +51,23 @@ def test_stacked_clusters_lie_one_above_the_other():
     np.testing.assert_array_equal(again.points, data.points)
 
 
+def test_stacked_clusters_stay_apart_until_k_exceeds_their_size():
+    points = datasets.stacked_clusters(1210, random_state=71_828).points
+    for k, n_components in ((301, 4), (320, 1)):
+        edges = neighbor_edges(points, k, metric="euclidean", weight="unit").to_edge_list()
+        assert edges.components().max() + 1 == n_components
+
+
 def test_unknown_files_are_named():
     with pytest.raises(InputError, match=r"'karate.csv'"):
         datasets.shipped_file("karate.csv")
+
+
+@pytest.mark.parametrize("page", ["neighbors.md", "mail.md"])
+def test_code_on_the_pages_runs(page, tmp_path, monkeypatch):
+    path = Path(__file__).parent.parent / "docs" / page
+    monkeypatch.chdir(tmp_path)
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    failed, tried = doctest.testfile(str(path), module_relative=False, optionflags=flags)
+    assert failed == 0
+    assert tried > 3

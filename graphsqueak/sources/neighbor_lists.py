@@ -14,6 +14,7 @@ the first; reading them takes a fraction of a second for 10 million pairs.
 """
 
 import tempfile
+import threading
 import weakref
 
 import numba
@@ -21,13 +22,10 @@ import numpy as np
 
 from graphsqueak.report.progress import reporter
 from graphsqueak.sources.neighbor_search import find_neighbors
-from graphsqueak.sources.neighbor_weights import LOCAL_RANK
 
 __all__ = ["NeighborLists"]
 
-_ENTRIES = (
-    1 << 20
-)  # list entries of one block: 12 MiB, small enough to be allocated again and again
+_ENTRIES = 1 << 20  # of one block: 12 MiB, so small that its room is used again, not given back
 
 
 class NeighborLists:
@@ -55,6 +53,7 @@ class NeighborLists:
         self.near = np.empty(self._n)
         self._file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - lives as long as we do
         weakref.finalize(self, self._file.close)
+        self._reading = threading.Lock()  # two passes may be under way
         with reporter(progress, "find neighbours", unit="points") as report:
             for start in range(0, self._n, self._rows):
                 stop = min(start + self._rows, self._n)
@@ -63,12 +62,11 @@ class NeighborLists:
         self.reach = np.sqrt(self._radius)
 
     def _search(self, points, start, stop):
-        index, squared, self._last[start:stop] = find_neighbors(points, start, stop, self._k)
-        self._radius[start:stop] = squared.max(axis=1)
-        rank = min(LOCAL_RANK, self._k) - 1
-        self.near[start:stop] = np.sqrt(_ranked(squared, rank))
-        self._file.write(index)
-        self._file.write(squared)
+        found = find_neighbors(points, start, stop, self._k)
+        self._last[start:stop], self._radius[start:stop] = found.last, found.radius
+        self.near[start:stop] = np.sqrt(found.near)
+        self._file.write(found.index)
+        self._file.write(found.squared)
 
     def pairs(self, *, mutual):
         """Yield (nodes, squared, fraction): pairs (m, 2), their d^2, the share behind us."""
@@ -83,9 +81,10 @@ class NeighborLists:
     def _read(self, start, stop):
         index = np.empty((stop - start, self._k), dtype=np.int32)
         squared = np.empty(index.shape)
-        self._file.seek(start * self._k * (index.itemsize + squared.itemsize))
-        self._file.readinto(index)
-        self._file.readinto(squared)
+        with self._reading:
+            self._file.seek(start * self._k * (index.itemsize + squared.itemsize))
+            self._file.readinto(index)
+            self._file.readinto(squared)
         return index, squared
 
 
@@ -102,21 +101,3 @@ def _join(index, squared, start, radius, last, mutual, nodes, kept):
                 kept[n_kept] = d
                 n_kept += 1
     return n_kept
-
-
-@numba.njit(cache=True, nogil=True)
-def _ranked(squared, rank):
-    """The value of the given rank (from 0) in each row, for small ranks."""
-    result = np.empty(squared.shape[0])
-    smallest = np.empty(rank + 1)
-    for row in range(squared.shape[0]):
-        smallest[:] = np.inf
-        for d in squared[row]:
-            if d < smallest[rank]:
-                place = rank
-                while place > 0 and smallest[place - 1] > d:
-                    smallest[place] = smallest[place - 1]
-                    place -= 1
-                smallest[place] = d
-        result[row] = smallest[rank]
-    return result

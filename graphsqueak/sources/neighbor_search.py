@@ -12,17 +12,35 @@ Sparse products go through the columns of each word of a row (an inverted index)
 only pairs that share a word.
 """
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
 from graphsqueak.sources.neighbor_points import DensePoints
+from graphsqueak.sources.neighbor_weights import LOCAL_RANK
 
-__all__ = ["find_neighbors"]
+__all__ = ["Neighbors", "find_neighbors"]
 
-_CHUNK = 8  # rows that one thread works on at a time
-_TILE = 512  # columns of a dense block that stay in the fastest cache
+_CHUNK = 32  # rows that one thread works on at a time
+_TILE = 128  # columns of a dense block that stay in the fastest cache
 _BUCKETS = 256
 _FEW = 24  # values that are simply sorted
+
+
+class Neighbors(NamedTuple):
+    """The neighbours of some points: one row, or one entry, for each of those.
+
+    `index` is ascending in each row; `squared` holds d^2 to each; `last` is the neighbour that
+    comes last in the order of (d^2, index), `radius` its d^2, `near` that of the seventh (of the
+    last, if there are fewer).
+    """
+
+    index: np.ndarray
+    squared: np.ndarray
+    last: np.ndarray
+    radius: np.ndarray
+    near: np.ndarray
 
 
 def find_neighbors(points, start, stop, n_neighbors):
@@ -37,31 +55,31 @@ def find_neighbors(points, start, stop, n_neighbors):
 
     Returns
     -------
-    index : ndarray of int32, shape (stop - start, n_neighbors)
-        Ascending in each row.
-    squared : ndarray of float64, same shape
-        d^2 to each of them.
-    last : ndarray of int32, shape (stop - start,)
-        The neighbour that is last in the order of (d^2, index).
+    Neighbors
 
     Examples
     --------
     >>> from graphsqueak.sources.neighbor_points import prepared
     >>> line = prepared([[0.0], [1.0], [3.0], [7.0]], "euclidean")
-    >>> index, squared, last = find_neighbors(line, 1, 3, 2)
-    >>> index, squared, last
+    >>> found = find_neighbors(line, 1, 3, 2)
+    >>> found.index, found.squared, found.last
     (array([[0, 2], [0, 1]], dtype=int32), array([[1., 4.], [9., 4.]]), array([2, 0], dtype=int32))
     """
-    index = np.empty((stop - start, n_neighbors), dtype=np.int32)
-    squared = np.empty((stop - start, n_neighbors))
-    last = np.empty(stop - start, dtype=np.int32)
+    n_rows = stop - start
+    found = Neighbors(
+        np.empty((n_rows, n_neighbors), dtype=np.int32),
+        np.empty((n_rows, n_neighbors)),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows),
+        np.empty(n_rows),
+    )
     kernel = _search_dense if isinstance(points, DensePoints) else _search_sparse
-    kernel(*points, start, index, squared, last)
-    return index, squared, last
+    kernel(*points, start, *found)
+    return found
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
-def _search_dense(rows, columns, blank, start, index, squared, last):
+def _search_dense(rows, columns, blank, start, index, squared, last, radius, near):
     n = rows.shape[0]
     for chunk in numba.prange(-(-index.shape[0] // _CHUNK)):
         first = chunk * _CHUNK
@@ -84,11 +102,25 @@ def _search_dense(rows, columns, blank, start, index, squared, last):
                     distance[r, b] = 2.0
             row = first + r
             last[row] = _select(distance[r], i, candidate, key, index[row], squared[row])
+            radius[row] = distance[r, last[row]]
+            near[row] = _seventh(squared[row])
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
 def _search_sparse(
-    indptr, indices, data, columns, members, values, norms, start, index, squared, last
+    indptr,
+    indices,
+    data,
+    columns,
+    members,
+    values,
+    norms,
+    start,
+    index,
+    squared,
+    last,
+    radius,
+    near,
 ):
     n = norms.size
     for chunk in numba.prange(-(-index.shape[0] // _CHUNK)):
@@ -105,6 +137,8 @@ def _search_sparse(
             for j in range(n):
                 distance[j] = max((norms[i] + norms[j]) - 2.0 * distance[j], 0.0)
             last[row] = _select(distance, i, candidate, key, index[row], squared[row])
+            radius[row] = distance[last[row]]
+            near[row] = _seventh(squared[row])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -189,3 +223,18 @@ def _nth(key, rank):
             n_kept += int((value - low) * scale) == bucket
         n = n_kept
     return np.sort(key[:n])[rank]
+
+
+@numba.njit(cache=True, nogil=True)
+def _seventh(squared):
+    """The LOCAL_RANK-th smallest value, or the largest if there are fewer."""
+    rank = min(LOCAL_RANK, squared.size) - 1
+    smallest = np.full(rank + 1, np.inf)
+    for d in squared:
+        if d < smallest[rank]:
+            place = rank
+            while place > 0 and smallest[place - 1] > d:
+                smallest[place] = smallest[place - 1]
+                place -= 1
+            smallest[place] = d
+    return smallest[rank]

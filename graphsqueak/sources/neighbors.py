@@ -12,6 +12,7 @@ from graphsqueak.sources.neighbor_approximate import ApproximateLists
 from graphsqueak.sources.neighbor_lists import NeighborLists
 from graphsqueak.sources.neighbor_points import prepared
 from graphsqueak.sources.neighbor_weights import FORMS, check_sigma, local_scale, weigh
+from graphsqueak.sources.read_ahead import map_ahead
 from graphsqueak.validation import InputError, check_choice, check_count
 
 __all__ = ["NeighborSource", "neighbor_edges"]
@@ -129,8 +130,13 @@ class NeighborSource(EdgeSource):
         settings |= {"norms": self.points.squared_norms()}
         batcher = Batcher(self.batch_size, self._ids)
         batcher.n_nodes = self.n_nodes
-        for nodes, squared, fraction in lists.pairs(mutual=self._mutual):
-            weight = weigh(self._form, nodes, squared, **settings)
+
+        def weighed(found):
+            nodes, squared, fraction = found
+            return nodes, weigh(self._form, nodes, squared, **settings), fraction
+
+        pairs = lists.pairs(mutual=self._mutual)
+        for nodes, weight, fraction in map_ahead(weighed, pairs, n_workers=2):
             yield from batcher.add(nodes, weight)
             self.n_zero_weights = batcher.n_zero_weights
             self.fraction_read = fraction

@@ -124,7 +124,7 @@ def test_it_can_be_read_again_and_sparsified():
 
 def test_the_graph_is_never_held(monkeypatch):
     monkeypatch.setattr(neighbor_lists, "_ENTRIES", 50_000)
-    source = neighbor_edges(scattered(3000), 1400, batch_size=20_000)
+    source = neighbor_edges(scattered(4000), 1900, batch_size=20_000)
     next(iter(source))  # compiles
     tracemalloc.start()
     n_edges = sum(batch.n_edges for batch in source)
