@@ -9,6 +9,7 @@ import numbers
 import numpy as np
 
 __all__ = [
+    "AccuracyWarning",
     "ConvergenceWarning",
     "InputError",
     "check_adjacency",
@@ -21,6 +22,10 @@ __all__ = [
 
 class InputError(ValueError):
     """The input cannot be used as it is; the message says what is wrong, where, and what to do."""
+
+
+class AccuracyWarning(UserWarning):
+    """A result is less accurate than was predicted."""
 
 
 class ConvergenceWarning(UserWarning):

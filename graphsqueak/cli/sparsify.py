@@ -149,6 +149,7 @@ def _record(made, source, seed):
         "peak_rss_bytes": peak_rss(),
         "shrinks": stream.n_shrinks_,
         "epsilon_predicted": stream.epsilon_predicted_,
+        "probe_error": stream.probe_error_,
         "self_loops": source.n_self_loops,
         "zero_weights": source.n_zero_weights,
         "bad_lines": source.n_bad_lines,

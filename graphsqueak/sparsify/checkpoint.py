@@ -5,6 +5,7 @@ A checkpoint is a NumPy .npz archive (a zip whose members carry checksums) with
     about        JSON: format, version, settings, options, counters
     tail, head, weight, copies, pinned      the kept edges
     degree, parent                          per node: exact degree, union-find
+    probe_table                             weights of random cuts
     judge_*                                 the filter of the last shrink, if there is one
     ids, or ids_text and ids_end            the user's ids: integers, or UTF-8 text and its ends
 
@@ -20,16 +21,17 @@ import numpy as np
 from graphsqueak.sources.atomic import atomic_file
 from graphsqueak.sparsify.numbering import Numbering
 from graphsqueak.sparsify.options import StreamOptions
+from graphsqueak.sparsify.probes import Probes
 from graphsqueak.validation import InputError
 
 __all__ = ["FORMAT", "read_checkpoint", "write_checkpoint"]
 
 FORMAT = "graphsqueak stream"
-VERSION = 1
+VERSION = 2
 
 
-def write_checkpoint(path, settings, options, engine, numbering):
-    """Write settings, options, engine and ids to `path`."""
+def write_checkpoint(path, settings, options, engine, numbering, probes):
+    """Write settings, options, engine, ids and probes to `path`."""
     arrays, numbers = engine.state()
     about = {
         "format": FORMAT,
@@ -38,13 +40,14 @@ def write_checkpoint(path, settings, options, engine, numbering):
         "options": asdict(options),
         "numbers": numbers,
     }
-    members = {"about": _bytes(json.dumps(about)), **arrays, **_packed(numbering, engine.n_nodes)}
+    members = {"about": _bytes(json.dumps(about)), "probe_table": probes.table}
+    members |= arrays | _packed(numbering, engine.n_nodes)
     with atomic_file(path) as file:
         np.savez(file, **members)
 
 
 def read_checkpoint(path):
-    """Settings, options, engine state and numbering of a checkpoint."""
+    """Settings, options, engine state, numbering and probes of a checkpoint."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             members = {name: archive[name] for name in archive.files}
@@ -64,7 +67,8 @@ def read_checkpoint(path):
         )
     options = StreamOptions(**about["options"])
     numbering = _unpacked(members)
-    return about["settings"], options, (members, about["numbers"]), numbering
+    probes = Probes(members["probe_table"], members["degree"].size)
+    return about["settings"], options, (members, about["numbers"]), numbering, probes
 
 
 def _bytes(text):

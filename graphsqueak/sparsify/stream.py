@@ -4,6 +4,8 @@ H is an epsilon-sparsifier of G when (1 - eps) L_G <= L_H <= (1 + eps) L_G: ever
 quadratic form x' L x, every effective resistance agrees up to eps. All nodes stay.
 """
 
+import warnings
+
 import numpy as np
 
 from graphsqueak.graph import EdgeList
@@ -14,8 +16,15 @@ from graphsqueak.sparsify.engine import Engine
 from graphsqueak.sparsify.favoured import SHARE
 from graphsqueak.sparsify.numbering import Numbering
 from graphsqueak.sparsify.options import StreamOptions
+from graphsqueak.sparsify.probes import Probes
 from graphsqueak.sparsify.thesis import ThesisEngine, thesis_copies
-from graphsqueak.validation import InputError, check_choice, check_count, check_real
+from graphsqueak.validation import (
+    AccuracyWarning,
+    InputError,
+    check_choice,
+    check_count,
+    check_real,
+)
 
 __all__ = ["StreamSparsifier"]
 
@@ -57,6 +66,10 @@ class StreamSparsifier:
     degrees_ : ndarray
         Exact weighted degrees of everything seen.
     epsilon_predicted_ : float
+    probe_error_ : float
+        After `sparsifier()`: its largest error on eight random cuts that were weighed during the
+        pass, a lower bound of epsilon; infinite if components differ, NaN if streams were merged
+        that number their nodes differently.
 
     Examples
     --------
@@ -96,6 +109,7 @@ class StreamSparsifier:
         self.random_state = random_state
         self._engine = self._make_engine(int(np.random.default_rng(random_state).integers(2**63)))
         self._numbering = Numbering()
+        self._probes = Probes()
 
     def _make_engine(self, seed):
         if self.method == "fast":
@@ -124,6 +138,7 @@ class StreamSparsifier:
             if self._wanted:
                 self._engine.favoured.meet(self._numbering, n_nodes, self._wanted)
             self._engine.absorb(tail, head, part.weight, n_nodes)
+            self._probes.add(tail, head, part.weight, n_nodes)
         return self
 
     def sparsifier(self):
@@ -131,6 +146,17 @@ class StreamSparsifier:
         if self.n_nodes_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
         edges = self._engine.finished(self.budget_)
+        ends = (edges.tail, edges.head, edges.weight)
+        self.probe_error_ = self._probes.error(*ends, self.n_components_)
+        if self.options.calibrate and self.probe_error_ > self.epsilon_predicted_:
+            warnings.warn(
+                AccuracyWarning(
+                    f"a random cut of the sparsifier is off by {self.probe_error_:.2g}, more than "
+                    f"the predicted accuracy, {self.epsilon_predicted_:.2g}; keep more edges, and "
+                    "certify the result"
+                ),
+                stacklevel=2,
+            )
         return EdgeList.from_clean(
             edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
         )
@@ -149,21 +175,25 @@ class StreamSparsifier:
         merged.random_state = self.random_state
         merged._numbering, place = self._numbering.united(other._numbering, other.n_nodes_)
         merged._engine = self._engine.merged(other._engine, place)
+        merged._probes = self._probes.merged(
+            other._probes, merged.n_nodes_, same_nodes=place is None
+        )
         merged._wanted = self._wanted | other._wanted
         merged.favoured_nodes = _as_names(merged._wanted) or None
         return merged
 
     def save(self, path):
         """Write a checkpoint, whole or not at all."""
-        write_checkpoint(path, self._settings(), self.options, self._engine, self._numbering)
+        state = (self._engine, self._numbering, self._probes)
+        write_checkpoint(path, self._settings(), self.options, *state)
 
     @classmethod
     def load(cls, path):
         """Go on from a checkpoint, to the same result as if there had been no stop."""
-        settings, options, engine_state, numbering = read_checkpoint(path)
+        settings, options, engine_state, numbering, probes = read_checkpoint(path)
         stream = cls(**settings, options=options)
         stream._engine.restore(engine_state)
-        stream._numbering = numbering
+        stream._numbering, stream._probes = numbering, probes
         return stream
 
     def _settings(self):

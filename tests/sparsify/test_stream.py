@@ -256,7 +256,7 @@ def test_broken_checkpoints_are_refused(tmp_path):
         path.write_bytes(broken)
         with pytest.raises(InputError, match="no complete checkpoint"):
             StreamSparsifier.load(path)
-    path.write_bytes(whole.replace(b'"version": 1', b'"version": 9'))
+    path.write_bytes(whole.replace(b'"version": 2', b'"version": 9'))
     with pytest.raises(InputError, match=r"version 9|no complete"):
         StreamSparsifier.load(path)
     with pytest.raises(InputError, match="does not exist"):
