@@ -10,6 +10,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from graphsqueak.report.progress import reporter
 from graphsqueak.sources.coerce import as_edge_list, as_stream
@@ -101,7 +102,8 @@ def certify(
         else:
             rng = np.random.default_rng(random_state)
             stop = _Stop(steps, rtol, goal)
-            found = _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report)
+            with threadpool_limits(1, user_api="blas"):
+                found = _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report)
     found |= {"ridge": ridge, "passes": laplacian.n_passes}
     return Certificate(**found, seconds=time.perf_counter() - began)
 
