@@ -67,7 +67,8 @@ def choose_for_classes(judged, code, counts, *, unit, eta, threshold):
     etas = [c * unit for c in _ETAS] if eta == "auto" else [eta]
     levels = (0.0,) if threshold == "auto" else (threshold,)
     best, least = Choice(etas[0], levels[0], np.nan), None
-    if threshold != "auto" and len(etas) == 1:
+    could_judge = np.count_nonzero(counts[code] > 1)  # of a class that would survive without them
+    if could_judge < _FEW_JUDGES or (threshold != "auto" and len(etas) == 1):
         return best
     prior = counts / counts.sum() - 1 / counts.size
     for place, candidate in enumerate(etas):
@@ -94,6 +95,8 @@ def choose_for_values(graph, labels, *, eta, rng):
     unit = natural_unit(graph)
     targets = labels.value[:, None]
     best, least = _VALUE_ETAS[0] * unit, np.inf
+    if labels.nodes.size < _FEW_JUDGES:
+        return best
     judged = leaving_out(graph, labels.nodes, targets, rng)
     for candidate in (c * unit for c in _VALUE_ETAS):
         scores, mean = judged(candidate)
