@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.add_argument("--out", help="write the two curves as a figure")
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--per-node", type=int, default=12, help="edges per node that are kept")
+    parser.add_argument("--per-node", type=int, default=20, help="edges per node that are kept")
     parser.add_argument("--most", type=float, default=IN_MEMORY, help="edges of the exact solution")
     parser.add_argument("--k", type=int, nargs="*", help="numbers of neighbours")
     arguments = parser.parse_args()

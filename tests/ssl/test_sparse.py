@@ -174,8 +174,8 @@ def test_regression_on_a_sparsifier_is_close_to_the_exact_one(dense):
     assert sparse.n_edges_used_ <= 6_000
 
 
-def test_reference_agrees_with_itself_on_the_whole_graph():
-    """The a priori bound on H against G needs both; here H is a real sparsifier."""
+def test_a_real_sparsifier_is_as_close_as_its_epsilon_promises():
+    """E <= eta eps^2 / (4 (1 - eps)) f' L f, with l eta = 0.3 and l = 3."""
     graph, _ = two_blocks(62_209)
     small = gs.sparsify(graph, n_edges=500, random_state=7)
     epsilon = reference.epsilon(graph, small)
