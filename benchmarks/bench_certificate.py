@@ -55,7 +55,7 @@ def all_graphs(n):
     """The graphs of bench_quality, and, in a full run, the other shared real ones."""
     yield from bench_quality.graphs(n)
     if n >= 2000:
-        yield from zoo.load(["4elt", "wing", "minnesota", "ca-AstroPh"])
+        yield from zoo.load(["4elt", "wing", "minnesota"])
 
 
 def proved(name, graph):

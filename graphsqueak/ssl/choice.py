@@ -7,8 +7,9 @@ rescaling all weights changes nothing.
 
 Decisions are made on centred scores, f + t (m - 1/C) with m the class means and t the threshold.
 t = 0 is best unless the classes are uneven and overlap, where part of the prior has to come back;
-t = 1 is the uncentred f + ybar. t is judged together with eta, and stays 0 unless
-something else makes strictly fewer mistakes.
+t = 1 is the uncentred f + ybar. t is judged with eta, and stays 0 unless something else makes
+strictly fewer mistakes; eta stays at its first candidate unless another one makes fewer by more
+than the square root of their number, the noise of counting.
 """
 
 from typing import NamedTuple
@@ -20,8 +21,8 @@ from graphsqueak.ssl.stable import stable_scores
 
 __all__ = ["Choice", "choose_for_classes", "choose_for_values", "leaving_out", "natural_unit"]
 
-_ETAS = (0.03, 0.001, 1.0)  # in natural units; the first is the one to take when in doubt
-_VALUE_ETAS = (0.03, 0.001, 0.3, 3.0, 30.0)
+_ETAS = (0.02, 0.2, 0.001)  # in natural units; the first is the one to take when in doubt
+_VALUE_ETAS = (0.02, 0.001, 0.3, 3.0, 30.0)
 _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of the scores
 _FEW_JUDGES = 8  # below which leave-one-out says nothing
 _MOST_WORK = 5e7  # labels times edges and nodes that leave-one-out may cost
@@ -67,10 +68,11 @@ def choose_for_classes(judged, code, counts, *, unit, eta, threshold):
     etas = [c * unit for c in _ETAS] if eta == "auto" else [eta]
     levels = (0.0,) if threshold == "auto" else (threshold,)
     best, least = Choice(etas[0], levels[0], np.nan), None
-    if threshold != "auto" and len(etas) == 1:
+    could_judge = np.count_nonzero(counts[code] > 1)  # of a class that would survive without them
+    if could_judge < _FEW_JUDGES or (threshold != "auto" and len(etas) == 1):
         return best
     prior = counts / counts.sum() - 1 / counts.size
-    for place, candidate in enumerate(etas):
+    for candidate in etas:
         scores, _ = judged(candidate)
         valid = np.isfinite(scores[:, 0]) & (counts[code] > 1)
         n_judges = np.count_nonzero(valid)
@@ -78,12 +80,15 @@ def choose_for_classes(judged, code, counts, *, unit, eta, threshold):
             break
         if threshold == "auto":
             levels = np.array(_STRENGTHS) * scores[valid].std()
-        for rank, level in enumerate(levels):
-            decided = (scores[valid] + level * prior).argmax(axis=1)
-            mistakes = np.count_nonzero(decided != code[valid])
-            if least is None or (mistakes, rank, place) < least:
-                least = (mistakes, rank, place)
-                best = Choice(candidate, float(level), mistakes / n_judges)
+        mistakes = [
+            np.count_nonzero((scores[valid] + level * prior).argmax(axis=1) != code[valid])
+            for level in levels
+        ]
+        rank = int(np.argmin(mistakes))
+        # another eta has to be better by more than the noise of counting mistakes
+        if least is None or mistakes[rank] < least - np.sqrt(least):
+            least = mistakes[rank]
+            best = Choice(candidate, float(levels[rank]), least / n_judges)
     return best
 
 
@@ -94,6 +99,8 @@ def choose_for_values(graph, labels, *, eta, rng):
     unit = natural_unit(graph)
     targets = labels.value[:, None]
     best, least = _VALUE_ETAS[0] * unit, np.inf
+    if labels.nodes.size < _FEW_JUDGES:
+        return best
     judged = leaving_out(graph, labels.nodes, targets, rng)
     for candidate in (c * unit for c in _VALUE_ETAS):
         scores, mean = judged(candidate)

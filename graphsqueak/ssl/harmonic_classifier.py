@@ -58,7 +58,7 @@ class HFSClassifier(GraphClassifier):
         affinity="precomputed",
         n_neighbors=10,
         metric="euclidean",
-        tol=1e-8,
+        tol=1e-6,
         random_state=None,
     ):
         self.class_mass = class_mass

@@ -4,17 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphsqueak.ssl.base import check_eta
-from graphsqueak.ssl.choice import choose_for_classes, leaving_out, natural_unit
+from graphsqueak.ssl.choice import leaving_out, natural_unit
 from graphsqueak.ssl.label_stream import read_with_labels
 from graphsqueak.ssl.labels import as_objects, class_labels, encoded, is_unlabelled, one_column
 from graphsqueak.ssl.online import OnlineEdges
 from graphsqueak.ssl.stable import Fit, stable_scores
-from graphsqueak.ssl.stable_classifier import (
-    StableHFSClassifier,
-    check_threshold,
-    decision_scores,
-)
+from graphsqueak.ssl.stable_classifier import StableHFSClassifier, decision_scores
 
 __all__ = ["SparseHFSClassifier"]
 
@@ -38,7 +33,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     label_share : "auto" or float in [0, 1)
         A number is the share of the budget that a sparsifier gives to edges at labelled nodes
         (`favoured_nodes`); 0 is a plain sparsifier.
-    eta, threshold, unknown, affinity, n_neighbors, metric, tol
+    eta, threshold, calibrated, unknown, affinity, n_neighbors, metric, tol
         As of `StableHFSClassifier`.
     random_state : int or None
     progress : bool or callable
@@ -74,17 +69,19 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         label_share="auto",
         eta="auto",
         threshold="auto",
+        calibrated=False,
         unknown="prior",
         affinity="precomputed",
         n_neighbors=10,
         metric="euclidean",
-        tol=1e-8,
+        tol=1e-6,
         random_state=None,
         progress=False,
     ):
         super().__init__(
             eta=eta,
             threshold=threshold,
+            calibrated=calibrated,
             unknown=unknown,
             affinity=affinity,
             n_neighbors=n_neighbors,
@@ -161,15 +158,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         if small.untied is not None:
             judged = leaving_out(small.untied, labels.nodes, labels.one_hot(), rng)
             code = labels.code
-        choice = choose_for_classes(
-            judged,
-            code,
-            np.bincount(labels.code, minlength=n_classes),
-            unit=natural_unit(graph),
-            eta=check_eta(self.eta),
-            threshold=check_threshold(self.threshold),
-        )
-        self.eta_, self.threshold_ = choice.eta, choice.threshold
+        everyone = np.bincount(labels.code, minlength=n_classes)
+        self._choose(judged, code, everyone, natural_unit(graph))
         fit = stable_scores(
             graph,
             np.concatenate([judges, leaders]),

@@ -49,7 +49,7 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
         affinity="precomputed",
         n_neighbors=10,
         metric="euclidean",
-        tol=1e-8,
+        tol=1e-6,
         random_state=None,
         progress=False,
     ):

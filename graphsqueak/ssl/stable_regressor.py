@@ -44,7 +44,7 @@ class StableHFSRegressor(GraphRegressor):
         affinity="precomputed",
         n_neighbors=10,
         metric="euclidean",
-        tol=1e-8,
+        tol=1e-6,
         random_state=None,
     ):
         self.eta = eta

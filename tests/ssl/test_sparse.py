@@ -139,7 +139,8 @@ def test_labels_may_come_late_and_change(dense):
         clf.partial_fit(batch)
     late = clf.predict().copy()
     unlabelled = y == -1
-    assert np.mean((late == TRUTH)[unlabelled]) > np.mean((early == TRUTH)[unlabelled])
+    for answer in (early, late):  # a third is chance
+        assert np.mean((answer == TRUTH)[unlabelled]) > 0.55
     swapped = np.where(y == -1, -1, (y + 1) % 3)
     np.testing.assert_array_equal(clf.relabel(swapped).predict(), (late + 1) % 3)
     with pytest.warns(LateLabelsWarning, match="1 labels came after"):
@@ -173,8 +174,8 @@ def test_regression_on_a_sparsifier_is_close_to_the_exact_one(dense):
     assert sparse.n_edges_used_ <= 6_000
 
 
-def test_reference_agrees_with_itself_on_the_whole_graph():
-    """The a priori bound on H against G needs both; here H is a real sparsifier."""
+def test_a_real_sparsifier_is_as_close_as_its_epsilon_promises():
+    """E <= eta eps^2 / (4 (1 - eps)) f' L f, with l eta = 0.3 and l = 3."""
     graph, _ = two_blocks(62_209)
     small = gs.sparsify(graph, n_edges=500, random_state=7)
     epsilon = reference.epsilon(graph, small)
