@@ -96,14 +96,14 @@ def certify(
         raise InputError("a certificate reads the graph several times; a pipe can be read once")
     laplacian = StreamedLaplacian(source, sparsifier)
     is_small = sparsifier.n_nodes <= _DENSE_NODES
-    with reporter(progress, "certifying") as report:
+    # threads of the linear algebra library only get in the way: the matrices are small
+    with reporter(progress, "certifying") as report, threadpool_limits(1, user_api="blas"):
         if method == "dense" or (method == "auto" and is_small):
             found = _exact(laplacian, sparsifier, ridge, report)
         else:
             rng = np.random.default_rng(random_state)
             stop = _Stop(steps, rtol, goal)
-            with threadpool_limits(1, user_api="blas"):
-                found = _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report)
+            found = _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report)
     found |= {"ridge": ridge, "passes": laplacian.n_passes}
     return Certificate(**found, seconds=time.perf_counter() - began)
 

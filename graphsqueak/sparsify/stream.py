@@ -149,11 +149,13 @@ class StreamSparsifier:
         ends = (edges.tail, edges.head, edges.weight)
         self.probe_error_ = self._probes.error(*ends, self.n_components_)
         if self.options.calibrate and self.probe_error_ > self.epsilon_predicted_:
+            wrong = f"a random cut of it is off by {self.probe_error_:.2g}"
+            if self.probe_error_ == np.inf:
+                wrong = "a component has fallen apart"
             warnings.warn(
                 AccuracyWarning(
-                    f"a random cut of the sparsifier is off by {self.probe_error_:.2g}, more than "
-                    f"the predicted accuracy, {self.epsilon_predicted_:.2g}; keep more edges, and "
-                    "certify the result"
+                    f"the sparsifier is worse than predicted ({self.epsilon_predicted_:.2g}): "
+                    f"{wrong}; keep more edges, and certify the result"
                 ),
                 stacklevel=2,
             )
