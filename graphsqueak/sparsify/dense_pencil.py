@@ -48,11 +48,7 @@ def dense_ratios(graph_laplacian, sparsifier_laplacian, component, ridge):
         factor, sparsifier_laplacian[square] + shift, lower=True, overwrite_b=True
     )
     whitened = scipy.linalg.solve_triangular(factor, half.T, lower=True, overwrite_b=True)
-    whitened = (whitened + whitened.T) / 2
+    ratios, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
     ends = np.zeros((n_nodes, 2))
-    for column, place in enumerate((0, free.size - 1)):
-        _, vector = scipy.linalg.eigh(whitened, subset_by_index=(place, place))
-        ends[free, column] = scipy.linalg.solve_triangular(
-            factor, vector[:, 0], lower=True, trans=1
-        )
-    return np.linalg.eigvalsh(whitened), ends[:, 0], ends[:, 1]
+    ends[free] = scipy.linalg.solve_triangular(factor, vectors[:, [0, -1]], lower=True, trans=1)
+    return ratios, ends[:, 0], ends[:, 1]
