@@ -24,7 +24,7 @@ _HOME = {
     "write_edges": "sources",
 }
 
-_MODULES = {"datasets", "solvers", "sources", "sparsify"}
+_MODULES = {"datasets", "kernel", "solvers", "sources", "sparsify"}
 
 __all__ = sorted([*_HOME, "sparsify"])
 
