@@ -12,6 +12,9 @@ copies ~ Binomial(copies, p_new / p_old).
 no memory of a or pi: with the threshold theta = 1 / (c r), a weight w >= theta stays as it is and
 any other becomes theta with probability w / theta, else 0. This is `thin`.
 
+*Fixed size.* `shrink_to` keeps exactly as many items as asked: the chances are those of `thin` at the
+threshold that meets the size, and one random number for all decides (systematic sampling).
+
 The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel.
 
 References
@@ -28,10 +31,13 @@ import numpy as np
 __all__ = [
     "Sample",
     "child_seed",
+    "choose",
     "expand",
+    "inclusion",
     "merge",
     "random_bits",
     "shrink",
+    "shrink_to",
     "thin",
     "uniforms",
     "weights",
@@ -69,6 +75,51 @@ def shrink(sample, score, *, rng):
     copies = rng.binomial(sample.copies, prob / sample.prob)
     alive = copies > 0
     return Sample(sample.index[alive], prob[alive], copies[alive])
+
+
+def shrink_to(sample, score, size, *, rng):
+    """Keep exactly `size` items (or all, if they are fewer) and all copies of those.
+
+    An item survives with probability min(1, c score / prob), where c makes these add up to `size`.
+
+    >>> pair = Sample(np.arange(2), np.array([1.0, 0.5]), np.ones(2, int))
+    >>> shrink_to(pair, np.array([1.0, 0.0]), 1, rng=np.random.default_rng(90210)).index
+    array([0])
+    """
+    keep = inclusion(score / sample.prob, size)
+    chosen = choose(keep, rng=rng)
+    return Sample(sample.index[chosen], (sample.prob * keep)[chosen], sample.copies[chosen])
+
+
+def inclusion(score, size):
+    """Chances min(1, c score) that add up to `size`; all of the positive ones, if they are fewer.
+
+    >>> inclusion(np.array([8.0, 2.0, 1.0, 1.0, 0.0]), 3)
+    array([1. , 1. , 0.5, 0.5, 0. ])
+    """
+    if np.count_nonzero(score) <= size:
+        return (score > 0).astype(np.float64)
+    falling = np.sort(score)[::-1]
+    tail = np.cumsum(falling[::-1])[::-1]
+    certain = np.arange(size)  # how many are kept for sure: the first count that fits
+    fits = falling[:size] * (size - certain) <= tail[:size]
+    n_certain = int(np.argmax(fits))
+    return np.minimum(score * ((size - n_certain) / tail[n_certain]), 1.0)
+
+
+def choose(prob, *, rng):
+    """Indices of a sample that holds item i with probability prob[i], its size as even as can be.
+
+    Items are laid end to end in random order, each as long as its probability, and those in which
+    u, u + 1, u + 2, ... fall are taken, u uniform in (0, 1).
+
+    >>> choose(np.array([1.0, 0.0, 1.0]), rng=np.random.default_rng(7))
+    array([0, 2])
+    """
+    order = rng.permutation(prob.size)
+    ends = np.floor(np.cumsum(prob[order]) + rng.random())
+    taken = np.diff(ends, prepend=0.0) > 0
+    return np.sort(order[taken])
 
 
 def weights(sample, *, n_copies):
