@@ -12,8 +12,8 @@ copies ~ Binomial(copies, p_new / p_old).
 no memory of a or pi: with the threshold theta = 1 / (c r), a weight w >= theta stays as it is and
 any other becomes theta with probability w / theta, else 0. This is `thin`.
 
-*Fixed size.* `shrink_to` keeps exactly as many items as asked: the chances are those of `thin` at the
-threshold that meets the size, and one random number for all decides (systematic sampling).
+*Fixed size.* `shrink_to` keeps exactly as many items as asked: the chances are those of `thin` at
+the threshold that meets the size, and one random number for all decides (systematic sampling).
 
 The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel.
 

@@ -6,6 +6,15 @@ The names below are the public interface; each is imported when first used.
 from importlib import import_module
 
 _HOME = {
+    "BLESS": "bless",
+    "ExactRLS": "batch",
+    "KORS": "kors",
+    "ManyStepRLS": "batch",
+    "OnlineSampler": "online_sampler",
+    "RecursiveRLS": "recursive",
+    "SQUEAK": "squeak",
+    "TwoStepRLS": "batch",
+    "UniformDictionary": "batch",
     "as_kernel": "kernels",
     "effective_dimension": "leverage",
     "estimate_leverage": "estimator",

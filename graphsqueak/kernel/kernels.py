@@ -113,6 +113,9 @@ class _Named:
         from sklearn import config_context
         from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
+        Y = X if Y is None else Y
+        if not len(X) or not len(Y):
+            return np.zeros((len(X), len(Y)))
         with config_context(assume_finite=True):
             return PAIRWISE_KERNEL_FUNCTIONS[self.name](X, Y, **self.params)
 
