@@ -8,9 +8,10 @@ with chances min(1, c p_i) and the inverse as weight. They differ in p_i:
   Proposition 2.3], and loses points that are alone.
 * exact: p_i = tau_i, at O(n^3) [C17, Corollary 2.9].
 * Two-Step: a first dictionary by p_i = k_ii / trace(K), then p_i = (1 - e) raw_i [AM15].
-* Many-Step: ridges trace(K), trace(K) / 2, ..., g; each dictionary scores the points for the next
-  ridge [C17, Algorithm 5]. The printed weights divide by the next level's probabilities, and its
-  rho falls short of 2 at the first level; both are corrected here.
+* Many-Step: ridges trace(K), trace(K) / 2, ..., g; p_i = k_ii / trace(K) at first, then each
+  dictionary scores the points for the next ridge [C17, Algorithm 5]. The printed weights divide by
+  the next level's probabilities, and its rho falls short of 2 at the first level; both are
+  corrected here.
 
 References
 ----------
@@ -190,11 +191,11 @@ class ManyStepRLS(BatchDictionary):
 
     def _drawn(self, kernel, points, rng):
         n, diagonal = len(points), kernel.diag(points)
-        ridge = trace = max(diagonal.sum(), _TINY)
-        n_levels = max(math.ceil(math.log2(trace / self.ridge_) + 1), 1)
+        ridge = max(diagonal.sum(), self.ridge_)
+        n_levels = math.ceil(math.log2(ridge / self.ridge_) + 1)
         factor = max(2.0, rho(self.epsilon, n_inexact=2))
         self.n_copies_ = self._copies(n, rho=factor, n_draws=n_levels)
-        score = diagonal / trace
+        score = diagonal / ridge  # tau_i <= this <= 2 tau_i
         for _ in range(n_levels - 1):
             rows, weight = self._sample(score, self.n_copies_, rng)  # (e, ridge)-accurate
             ridge = max(ridge / 2, self.ridge_)
