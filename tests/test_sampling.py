@@ -6,6 +6,7 @@ from graphsqueak.sampling import (
     Sample,
     child_seed,
     choose,
+    choose_apart,
     expand,
     inclusion,
     merge,
@@ -109,3 +110,28 @@ def test_shrinking_to_a_size_twice_is_unbiased():
     mean = total / n_runs
     sigma = np.sqrt((square / n_runs - mean**2) / n_runs)
     assert np.all(np.abs(mean - 1) < 6 * sigma)
+
+
+def test_items_chosen_apart_have_their_probability_and_the_sample_its_size():
+    rng = np.random.default_rng(61_304_771)
+    place = np.sort(rng.uniform(size=30))
+    similarity = -np.abs(place[:, None] - place)
+    prob = inclusion(rng.uniform(0.2, 1, size=30), 10)
+    counts, spread, n_runs = np.zeros(30), [], 10_000
+    for _ in range(n_runs):
+        chosen = choose_apart(prob, similarity, rng=rng)
+        assert chosen.size == 10
+        counts[chosen] += 1
+        spread.append(np.count_nonzero(chosen < 15))
+    sigma = np.sqrt(prob * (1 - prob) / n_runs)
+    assert np.all(np.abs(counts / n_runs - prob) <= 6 * sigma + 1e-9)
+    independent = np.sum((prob * (1 - prob))[:15])
+    assert np.var(spread) < 0.3 * independent  # neighbours do not come together
+
+
+def test_a_size_that_is_no_whole_number_is_met_on_average():
+    rng = np.random.default_rng(61_304_772)
+    prob = np.array([0.5, 0.5, 0.25])
+    sizes = [choose_apart(prob, np.eye(3), rng=rng).size for _ in range(20_000)]
+    assert set(sizes) == {1, 2}
+    assert abs(np.mean(sizes) - 1.25) < 6 * np.sqrt(0.25 * 0.75 / 20_000)
