@@ -12,12 +12,17 @@ copies ~ Binomial(copies, p_new / p_old).
 no memory of a or pi: with the threshold theta = 1 / (c r), a weight w >= theta stays as it is and
 any other becomes theta with probability w / theta, else 0. This is `thin`.
 
+*Fixed size.* `shrink_to` keeps exactly as many items as asked: the chances are those of `thin` at
+the threshold that meets the size, and one random number for all decides (systematic sampling).
+
 The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel.
 
 References
 ----------
 [CLV17] Calandriello, Lazaric, Valko. Distributed adaptive sampling for kernel matrix
         approximation. AISTATS 2017.
+[GLS12] Grafstrom, Lundstrom, Schelin. Spatially balanced sampling through the pivotal method.
+        Biometrics 68(2), 2012.
 """
 
 from typing import NamedTuple
@@ -28,10 +33,14 @@ import numpy as np
 __all__ = [
     "Sample",
     "child_seed",
+    "choose",
+    "choose_apart",
     "expand",
+    "inclusion",
     "merge",
     "random_bits",
     "shrink",
+    "shrink_to",
     "thin",
     "uniform",
     "uniforms",
@@ -70,6 +79,73 @@ def shrink(sample, score, *, rng):
     copies = rng.binomial(sample.copies, prob / sample.prob)
     alive = copies > 0
     return Sample(sample.index[alive], prob[alive], copies[alive])
+
+
+def shrink_to(sample, score, size, *, rng, similarity=None):
+    """Keep exactly `size` items (or all, if they are fewer) and all copies of those.
+
+    An item survives with probability min(1, c score / prob), where c makes these add up to `size`.
+    With a matrix of similarities those that are alike are seldom kept together (`choose_apart`).
+
+    >>> pair = Sample(np.arange(2), np.array([1.0, 0.5]), np.ones(2, int))
+    >>> shrink_to(pair, np.array([1.0, 0.0]), 1, rng=np.random.default_rng(90210)).index
+    array([0])
+    """
+    keep = inclusion(score / sample.prob, size)
+    if similarity is None:
+        chosen = choose(keep, rng=rng)
+    else:
+        chosen = choose_apart(keep, similarity, rng=rng)
+    return Sample(sample.index[chosen], (sample.prob * keep)[chosen], sample.copies[chosen])
+
+
+def inclusion(score, size):
+    """Chances min(1, c score) that add up to `size`; all of the positive ones, if they are fewer.
+
+    >>> inclusion(np.array([8.0, 2.0, 1.0, 1.0, 0.0]), 3)
+    array([1. , 1. , 0.5, 0.5, 0. ])
+    """
+    if np.count_nonzero(score) <= size:
+        return (score > 0).astype(np.float64)
+    falling = np.sort(score)[::-1]
+    tail = np.cumsum(falling[::-1])[::-1]
+    certain = np.arange(size)  # how many are kept for sure: the first count that fits
+    fits = falling[:size] * (size - certain) <= tail[:size]
+    n_certain = int(np.argmax(fits))
+    return np.minimum(score * ((size - n_certain) / tail[n_certain]), 1.0)
+
+
+def choose(prob, *, rng):
+    """Indices of a sample that holds item i with probability prob[i], its size as even as can be.
+
+    Items are laid end to end in random order, each as long as its probability, and those in which
+    u, u + 1, u + 2, ... fall are taken, u uniform in (0, 1).
+
+    >>> choose(np.array([1.0, 0.0, 1.0]), rng=np.random.default_rng(7))
+    array([0, 2])
+    """
+    order = rng.permutation(prob.size)
+    ends = np.floor(np.cumsum(prob[order]) + rng.random())
+    taken = np.diff(ends, prepend=0.0) > 0
+    return np.sort(order[taken])
+
+
+def choose_apart(prob, similarity, *, rng):
+    """Indices of a sample that holds item i with probability prob[i] and is spread out [GLS12].
+
+    An undecided item, drawn at random, meets the one most similar to it; one of the two hands as
+    much of its probability to the other as that can take, by a coin that keeps both expectations,
+    and is decided. So one of two twins is kept rather than none or both.
+
+    >>> twins = np.array([[1.0, 0.9, 0.0, 0.0], [0.9, 1.0, 0.0, 0.0],
+    ...                   [0.0, 0.0, 1.0, 0.9], [0.0, 0.0, 0.9, 1.0]])
+    >>> choose_apart(np.full(4, 0.5), twins, rng=np.random.default_rng(7)) // 2
+    array([0, 1])
+    """
+    prob = np.array(prob, dtype=np.float64)
+    coins = rng.random((2, prob.size))
+    _compete(prob, np.ascontiguousarray(similarity), coins)
+    return np.flatnonzero(prob > 0.5)
 
 
 def weights(sample, *, n_copies):
@@ -130,3 +206,35 @@ def _mix(z):
 def _uniforms(seed, start, out):
     for i in range(out.size):
         out[i] = uniform(seed, start + np.uint64(i), np.uint64(0))
+
+
+@numba.njit(cache=True, nogil=True)
+def _compete(prob, similarity, coins):
+    """Turn probabilities into zeros and ones, neighbour against neighbour, in place."""
+    open_items = np.flatnonzero((prob > 1e-12) & (prob < 1 - 1e-12))
+    n_open = open_items.size
+    meeting = 0
+    while n_open > 1:
+        a = min(int(coins[0, meeting] * n_open), n_open - 1)
+        i = open_items[a]
+        b, most = -1, -np.inf
+        for other in range(n_open):
+            if other != a and similarity[i, open_items[other]] > most:
+                b, most = other, similarity[i, open_items[other]]
+        j = open_items[b]
+        both = prob[i] + prob[j]
+        if both < 1:
+            i_wins = coins[1, meeting] * both < prob[i]
+            prob[i], prob[j] = (both, 0.0) if i_wins else (0.0, both)
+        else:
+            i_wins = coins[1, meeting] * (2 - both) < 1 - prob[j]
+            prob[i], prob[j] = (1.0, both - 1) if i_wins else (both - 1, 1.0)
+        for place in (max(a, b), min(a, b)):
+            item = open_items[place]
+            if prob[item] < 1e-12 or prob[item] > 1 - 1e-12:
+                n_open -= 1
+                open_items[place] = open_items[n_open]
+        meeting += 1
+    if n_open == 1:
+        item = open_items[0]
+        prob[item] = 1.0 if coins[1, meeting] < prob[item] else 0.0

@@ -70,3 +70,17 @@ def harmonic(graph, labelled, targets):
     inner = laplacian[np.ix_(rest, rest)]
     scores[rest] = np.linalg.solve(inner, -laplacian[np.ix_(rest, labelled)] @ targets)
     return scores
+
+
+def kernel_leverage(K, ridge):
+    """tau_i = [K (K + ridge I)^-1]_ii by a dense inverse."""
+    return np.diag(K @ np.linalg.inv(K + ridge * np.eye(len(K))))
+
+
+def dictionary_range(K, weights, ridge):
+    """Extreme eigenvalues of C (I - diag(weights)) C, C = K^1/2 (K + ridge I)^-1/2."""
+    lam, U = np.linalg.eigh(K)
+    lam = np.maximum(lam, 0)
+    C = U * np.sqrt(lam / (lam + ridge)) @ U.T
+    values = np.linalg.eigvalsh(C * (1 - weights) @ C)
+    return values[0], values[-1]

@@ -5,9 +5,13 @@ import numpy as np
 from graphsqueak.sampling import (
     Sample,
     child_seed,
+    choose,
+    choose_apart,
     expand,
+    inclusion,
     merge,
     shrink,
+    shrink_to,
     thin,
     uniforms,
     weights,
@@ -67,3 +71,67 @@ def test_uniforms_are_uniform_and_know_only_their_own_number():
 def test_children_of_a_seed_differ():
     seeds = {child_seed(5, number) for number in range(1000)} | {child_seed(6, 0)}
     assert len(seeds) == 1001
+
+
+def test_inclusion_is_capped_proportional_and_adds_up():
+    rng = np.random.default_rng(18_220_117)
+    for size in (1, 7, 59):
+        score = rng.pareto(0.7, size=60)
+        chance = inclusion(score, size)
+        np.testing.assert_allclose(chance.sum(), size)
+        below = chance < 1
+        assert np.ptp(chance[below] / score[below]) < 1e-9 * (chance[below] / score[below]).max()
+        assert np.all(score[~below] >= score[below].max(initial=0))
+
+
+def test_chosen_items_have_their_probability_and_the_sample_its_size():
+    rng = np.random.default_rng(55_410_983)
+    prob = inclusion(rng.uniform(size=12) ** 3, 5)
+    counts, n_runs = np.zeros(12), 20_000
+    for _ in range(n_runs):
+        chosen = choose(prob, rng=rng)
+        assert chosen.size == 5
+        counts[chosen] += 1
+    sigma = np.sqrt(prob * (1 - prob) / n_runs)
+    assert np.all(np.abs(counts / n_runs - prob) <= 6 * sigma + 1e-9)
+
+
+def test_shrinking_to_a_size_twice_is_unbiased():
+    rng = np.random.default_rng(39_116_204)
+    score, total, square, n_runs = rng.uniform(size=20) ** 2, 0.0, 0.0, 20_000
+    start = Sample(np.arange(20), np.ones(20), np.ones(20, int))
+    for _ in range(n_runs):
+        some = shrink_to(start, score, 12, rng=rng)
+        few = shrink_to(some, score[some.index] ** 0.5, 6, rng=rng)
+        assert few.index.size == 6
+        final = np.zeros(20)
+        final[few.index] = weights(few, n_copies=1)
+        total, square = total + final, square + final**2
+    mean = total / n_runs
+    sigma = np.sqrt((square / n_runs - mean**2) / n_runs)
+    assert np.all(np.abs(mean - 1) < 6 * sigma)
+
+
+def test_items_chosen_apart_have_their_probability_and_the_sample_its_size():
+    rng = np.random.default_rng(61_304_771)
+    place = np.sort(rng.uniform(size=30))
+    similarity = -np.abs(place[:, None] - place)
+    prob = inclusion(rng.uniform(0.2, 1, size=30), 10)
+    counts, spread, n_runs = np.zeros(30), [], 10_000
+    for _ in range(n_runs):
+        chosen = choose_apart(prob, similarity, rng=rng)
+        assert chosen.size == 10
+        counts[chosen] += 1
+        spread.append(np.count_nonzero(chosen < 15))
+    sigma = np.sqrt(prob * (1 - prob) / n_runs)
+    assert np.all(np.abs(counts / n_runs - prob) <= 6 * sigma + 1e-9)
+    independent = np.sum((prob * (1 - prob))[:15])
+    assert np.var(spread) < 0.3 * independent  # neighbours do not come together
+
+
+def test_a_size_that_is_no_whole_number_is_met_on_average():
+    rng = np.random.default_rng(61_304_772)
+    prob = np.array([0.5, 0.5, 0.25])
+    sizes = [choose_apart(prob, np.eye(3), rng=rng).size for _ in range(20_000)]
+    assert set(sizes) == {1, 2}
+    assert abs(np.mean(sizes) - 1.25) < 6 * np.sqrt(0.25 * 0.75 / 20_000)

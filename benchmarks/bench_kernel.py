@@ -1,0 +1,271 @@
+"""Kernel dictionaries: how close to K at how many atoms, and how fast.
+
+    python benchmarks/bench_kernel.py [--quick] [--json]
+
+*kernel matrix*: |K - K~| / |K| (spectral norm) and trace(K - K~) / trace(K) of the unregularised
+Nystrom approximation, for every sampler and for scikit-learn's `Nystroem` (uniform) at equal m, the
+median over seeds. KORS has as many atoms as it drew; `Nystroem` is given the same number, seed by
+seed.
+*regression*: mean squared test error (the variance of y is 1) of one pass of `NystromRidge`, beside
+`Nystroem` and ridge regression at equal m, and the noise, the standard error of that difference.
+*steps*: seconds per point of KORS and SQUEAK against m, and the exponent.
+*blocks*: SQUEAK point by point and in blocks. *long*: KORS over 100,000 points.
+"""
+
+import argparse
+import json
+import time
+
+import numpy as np
+from points import load
+from scipy.sparse.linalg import eigsh
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import Ridge
+
+from graphsqueak.kernel import (
+    BLESS,
+    KORS,
+    SQUEAK,
+    ExactRLS,
+    ManyStepRLS,
+    NystromRidge,
+    RecursiveRLS,
+    TwoStepRLS,
+    UniformDictionary,
+    as_kernel,
+    effective_dimension,
+)
+
+SAMPLERS = (
+    UniformDictionary,
+    ExactRLS,
+    TwoStepRLS,
+    ManyStepRLS,
+    RecursiveRLS,
+    BLESS,
+    SQUEAK,
+    KORS,
+)
+KORS_COPIES = 2
+SEED = 299_792
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer seeds, points and sizes")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.add_argument("--only", nargs="+", choices=list(STUDIES), default=list(STUDIES))
+    options = parser.parse_args()
+    studies = {}
+    for name in options.only:
+        studies[name] = STUDIES[name](options.quick)
+        if not options.json:
+            print(f"-- {name}")
+            for row in studies[name]:
+                print("  ".join(f"{key} {_text(value)}" for key, value in row.items()), flush=True)
+    if options.json:
+        print(json.dumps({"benchmark": "kernel", **studies}))
+
+
+def _text(value):
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def kernel_matrix(quick):
+    """One row per data set, size and sampler; ratios are to Nystroem at the same m."""
+    rows = []
+    n_points, sizes = (1000, (50,)) if quick else (2000, (50, 100, 200))
+    seeds = range(3 if quick else 10)
+    for name, X, _ in load():
+        X = X[:n_points]
+        params = {"gamma": 1 / X.shape[1]}
+        K = as_kernel("rbf", params)(X, X)
+        whole = np.array([_norm(K), np.trace(K)])
+        for m in sizes:
+            peer = {}
+
+            def uniform(size, seed, X=X, K=K, params=params, peer=peer):
+                if (size, seed) not in peer:
+                    z = Nystroem(n_components=size, random_state=seed, **params).fit_transform(X)
+                    peer[size, seed] = _errors(K, z)
+                return peer[size, seed]
+
+            for sampler in SAMPLERS:
+                ours, theirs, used = [], [], []
+                for seed in seeds:
+                    d = _dictionary(sampler, m, X, params, seed)
+                    used.append(len(d.indices_))
+                    ours.append(_errors(K, _features(K, d.indices_)))
+                    theirs.append(uniform(used[-1], seed))
+                ours, theirs = np.median(ours, axis=0), np.median(theirs, axis=0)
+                row = {"data": name, "m": m, "sampler": sampler.__name__}
+                row |= {"atoms": float(np.median(used)), "spectral": ours[0] / whole[0]}
+                row |= {"trace": ours[1] / whole[1]}
+                row |= {"spectral_over_nystroem": ours[0] / theirs[0]}
+                rows.append(row | {"trace_over_nystroem": ours[1] / theirs[1]})
+    return rows
+
+
+def _dictionary(sampler, m, X, params, seed):
+    settings = {"kernel_params": params, "random_state": SEED + seed}
+    if sampler is not KORS:
+        return sampler(n_components=m, ridge="auto", **settings).fit(X)
+    ridge = SQUEAK(n_components=m, ridge="auto", **settings).fit(X[:1000]).ridge_
+    ridge *= len(X) / min(len(X), 1000)
+    return KORS(ridge=ridge, n_copies=KORS_COPIES, **settings).fit(X)
+
+
+def _features(K, rows):
+    lam, U = np.linalg.eigh(K[np.ix_(rows, rows)])
+    kept = lam > 1e-12 * lam[-1]
+    return K[:, rows] @ (U[:, kept] / np.sqrt(lam[kept]))
+
+
+def _errors(K, z):
+    rest = K - z @ z.T
+    return _norm(rest), np.trace(rest)
+
+
+def _norm(matrix):
+    start = np.ones(len(matrix))
+    return abs(float(eigsh(matrix, k=1, v0=start, tol=1e-4, return_eigenvectors=False)[0]))
+
+
+def regression(quick):
+    """Test error of one pass beside the peer's, the median over seeds of both."""
+    rows = []
+    n_train, n_test = (1500, 1000) if quick else (3600, 1000)
+    for name, X, y in load():
+        params = {"gamma": 1 / X.shape[1]}
+        train, test = slice(0, n_train), slice(n_train, n_train + n_test)
+        for sampling in ("squeak", "kors"):
+            errors = []
+            for seed in range(3 if quick else 10):
+                ours, used = _one_pass(sampling, X[train], y[train], params, seed)
+                peer = Nystroem(n_components=used, random_state=seed, **params).fit(X[train])
+                model = Ridge(alpha=0.1, fit_intercept=False)
+                model.fit(peer.transform(X[train]), y[train])
+                predicted = model.predict(peer.transform(X[test]))
+                errors.append([(ours.predict(X[test]) - y[test]) ** 2, (predicted - y[test]) ** 2])
+            square = np.array(errors)
+            mine, theirs = np.median(square.mean(axis=2), axis=0)
+            gap = (square[:, 0] - square[:, 1]).mean(axis=0)
+            noise = float(gap.std() / np.sqrt(gap.size))
+            row = {"data": name, "sampling": sampling, "atoms": used, "error": float(mine)}
+            rows.append(row | {"nystroem": float(theirs), "noise": noise})
+    return rows
+
+
+def _one_pass(sampling, X, y, params, seed, m=100):
+    settings = {"kernel_params": params, "random_state": SEED + seed}
+    if sampling == "squeak":
+        sampler = SQUEAK(n_components=m, ridge="auto", **settings)
+    else:
+        few = SQUEAK(n_components=m, ridge="auto", **settings).fit(X[:1000])
+        sampler = KORS(ridge=few.ridge_ * len(X) / 1000, n_copies=KORS_COPIES, **settings)
+    model = NystromRidge(alpha=0.1, kernel_params=params, sampling=sampler)
+    for start in range(0, len(X), 200):
+        model.partial_fit(X[start : start + 200], y[start : start + 200])
+    return model, len(model.landmarks_)
+
+
+def steps(quick):
+    """Seconds per point once the dictionary has m atoms, each point by itself and in blocks."""
+    rows, times = [], {}
+    rng = np.random.default_rng(SEED)
+    sizes = (100, 200, 400) if quick else (200, 400, 800, 1600)
+    for m in sizes:
+        for what, seconds in _step_times(m, rng).items():
+            times.setdefault(what, []).append(seconds)
+    for what, seconds in times.items():
+        tail = slice(-3, None)
+        exponent = np.polyfit(np.log(sizes[tail]), np.log(seconds[tail]), 1)[0]
+        row = {"what": what, "exponent": float(exponent)}
+        rows.append(row | {f"m{m}_us": 1e6 * s for m, s in zip(sizes, seconds, strict=True)})
+    return rows
+
+
+def _step_times(m, rng):
+    X = rng.normal(size=(m + 512, 10))
+    kors = KORS(kernel_params={"gamma": 0.05}, ridge=1e-6, n_copies=10**6, n_components=m)
+    kors.fit(X[:m])
+    squeak = SQUEAK(kernel_params={"gamma": 0.05}, n_components=m, ridge=1e-3)
+    squeak.fit(X[: m + 64])
+    many = rng.normal(size=(4 * m, 10))
+    return {
+        "KORS step": _per_point(lambda: _single(kors, X[m:]), 512),
+        "KORS block": _per_point(lambda: kors.partial_fit(X[m:]), 512),
+        "SQUEAK": _per_point(lambda: squeak.partial_fit(many), 4 * m),
+    }
+
+
+def _single(kors, points):
+    """The triangular solve of KORS, point by point, kernel values given."""
+    sampler = kors._sampler
+    values = as_kernel("rbf", kors.kernel_params)(kors.components_, points)
+    for column in values.T:
+        sampler.score(column, 1.0)
+
+
+def _per_point(work, n_points, repeats=3):
+    best = np.inf
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - began)
+    return best / n_points
+
+
+def blocks(quick):
+    """SQUEAK over 5,000 points: seconds and accuracy (median of the seeds)."""
+    rows, seconds = [], []
+    X = np.random.default_rng(SEED).normal(size=(1500 if quick else 5000, 10))
+    for batch_size in (1, None):
+        spent, accuracy, atoms = [], [], []
+        for seed in range(2 if quick else 3):
+            began = time.perf_counter()
+            d = SQUEAK(
+                kernel_params={"bandwidth": 4.0},
+                ridge=20.0,
+                n_copies=8,
+                batch_size=batch_size,
+                random_state=seed,
+            ).fit(X)
+            atoms.append(len(d.indices_))
+            spent.append(time.perf_counter() - began)
+            accuracy.append(d.accuracy(X))
+        seconds.append(min(spent))
+        row = {"batch_size": batch_size or "half of m", "seconds": seconds[-1]}
+        row |= {"atoms": float(np.median(atoms)), "epsilon": float(np.median(accuracy))}
+        rows.append(row)
+    rows.append({"speed_up": seconds[0] / seconds[1]})
+    return rows
+
+
+def long(quick):
+    """KORS over many points of dimension 10."""
+    n = 10_000 if quick else 100_000
+    X = np.random.default_rng(SEED).normal(size=(n, 10))
+    settings = {"kernel_params": {"bandwidth": 4.0}}
+    sample = 2000  # K of all points has about n / sample times the eigenvalues of a sample's
+    d_eff = effective_dimension(X[:sample], ridge=46.0 * sample / 100_000, **settings)
+    rows = []
+    for n_copies in (1, 8):
+        began = time.perf_counter()
+        d = KORS(ridge=46.0 * n / 100_000, n_copies=n_copies, random_state=SEED, **settings).fit(X)
+        row = {"points": n, "d_eff": d_eff, "n_copies": n_copies, "atoms": len(d.indices_)}
+        rows.append(row | {"seconds": time.perf_counter() - began})
+    return rows
+
+
+STUDIES = {
+    "kernel_matrix": kernel_matrix,
+    "regression": regression,
+    "steps": steps,
+    "blocks": blocks,
+    "long": long,
+}
+
+
+if __name__ == "__main__":
+    main()

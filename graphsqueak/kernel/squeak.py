@@ -1,0 +1,227 @@
+"""SQUEAK: a dictionary from one pass, with removal, in a chain or a tree of merges.
+
+Points are taken in as exact, a block at a time, and merged with the dictionary so far (`merging`).
+A block costs one Cholesky factorisation, so blocks of half the dictionary's size make a point
+O(m^2) instead of O(m^3), and the estimates of a chain are the better ones, k = 1.
+
+The tree merges blocks pairwise, k = 2, on any number of workers [C17, Section 3.3]. A merge
+is a pure function with a seed of its own: same tree and seed, same dictionary.
+
+References
+----------
+[C17]   Calandriello. Efficient sequential learning in structured and constrained environments.
+        PhD thesis, 2017.
+[CLV17] Calandriello, Lazaric, Valko. Distributed adaptive sampling for kernel matrix
+        approximation. AISTATS 2017.
+"""
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+
+from graphsqueak.kernel.budget import squeak_copies
+from graphsqueak.kernel.dictionary import Dictionary
+from graphsqueak.kernel.estimator import rho
+from graphsqueak.kernel.merging import MergeRule, leaf, merge_nodes, merge_tree
+from graphsqueak.sampling import child_seed
+from graphsqueak.validation import InputError, check_choice, check_count
+
+__all__ = ["SQUEAK"]
+
+_LEAST_BLOCK = 64
+_ROOM = 2  # atoms held on the way for each of n_components
+_HORIZON = 10**6  # points that a guarantee is made for, when nobody says how many will come
+_LAST = 2**40  # number of the merge that only looks, for its seed
+_TREES = ("sequential", "balanced")
+
+
+class SQUEAK(Dictionary):
+    """Sequential or tree-shaped sampling with removal; `Dictionary`'s parameters, and:
+
+    tree : {"sequential", "balanced"}
+        The shape of `fit`; `partial_fit` always goes on sequentially.
+    batch_size : int, optional
+        Points per merge; by default half the dictionary, or n_components; in a balanced tree, the
+        points of a leaf.
+    n_jobs : int, optional
+        Workers for a balanced tree, by joblib (threads, unless a backend is chosen with
+        `joblib.parallel_config`).
+    horizon : int, optional
+        Points for which epsilon is meant; by default those of `fit`, or a million for
+        `partial_fit`.
+
+    With ridge="auto" the ridge grows with the stream so that there are half as many effective
+    dimensions as atoms.
+
+    Examples
+    --------
+    >>> X = np.append(np.zeros(1000), 9.0)[:, None]
+    >>> d = SQUEAK(ridge=0.1, n_components=5, random_state=7).fit(X)
+    >>> len(d.indices_), 1000 in d.indices_
+    (5, True)
+    >>> d = d.partial_fit(X + 4)
+    >>> d.n_seen_, len(d.indices_)
+    (2002, 5)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        kernel_params=None,
+        ridge=1.0,
+        n_components=None,
+        epsilon=0.5,
+        budget="practical",
+        delta=0.1,
+        n_copies=None,
+        tree="sequential",
+        batch_size=None,
+        n_jobs=None,
+        horizon=None,
+        random_state=None,
+    ):
+        super().__init__(
+            kernel=kernel,
+            kernel_params=kernel_params,
+            ridge=ridge,
+            n_components=n_components,
+            epsilon=epsilon,
+            budget=budget,
+            delta=delta,
+            n_copies=n_copies,
+            random_state=random_state,
+        )
+        self.tree = tree
+        self.batch_size = batch_size
+        self.n_jobs = n_jobs
+        self.horizon = horizon
+
+    def fit(self, X, y=None):
+        """Start again, and take in the rows of X."""
+        kernel, points = self._bound(X, reset=True)
+        self._begin(kernel, points, n_points=len(points))
+        if self.tree == "balanced":
+            self._node = self._grown(points)
+            self.n_seen_ = len(points)
+            return self
+        return self._take(points)
+
+    def partial_fit(self, X, y=None):
+        """Take in more rows; how they are cut into calls does not matter."""
+        if self._precomputed():
+            raise InputError("a precomputed kernel matrix has no further rows; call fit")
+        fresh = not self.__sklearn_is_fitted__()
+        kernel, points = self._bound(X, reset=fresh)
+        if fresh:
+            self._begin(kernel, points, n_points=_HORIZON)
+        return self._take(points)
+
+    def merge(self, other):
+        """A dictionary of the points of both; the rows of `other` follow those of this one."""
+        for name in ("kernel", "kernel_params", "ridge", "n_components", "epsilon"):
+            if getattr(self, name) != getattr(other, name):
+                raise InputError(f"dictionaries with different {name} cannot be merged")
+        if self.n_copies_ != other.n_copies_:
+            raise InputError(
+                f"dictionaries of {self.n_copies_} and {other.n_copies_} copies cannot be merged; "
+                "give both the same n_copies or horizon"
+            )
+        if self._precomputed():
+            raise InputError("dictionaries of two kernel matrices cannot be merged")
+        merged = clone(self)
+        merged._rule, merged.n_copies_ = self._rule, self.n_copies_
+        merged.n_features_in_ = self.n_features_in_
+        merged._seed, merged._n_merges = child_seed(self._seed, other._seed % 2**32), 1
+        nodes = [*self._parts(), *(node.moved(self.n_seen_) for node in other._parts())]
+        rng = np.random.default_rng(child_seed(merged._seed, 0))
+        merged._node = merge_nodes(self._rule, nodes, rng=rng)
+        merged._pending, merged._finished = self._pending[:0], None
+        merged.n_seen_ = self.n_seen_ + other.n_seen_
+        return merged
+
+    @property
+    def ridge_(self):
+        return self._look()[0].ridge
+
+    def _kept(self):
+        return self._look()[1]
+
+    def _begin(self, kernel, points, *, n_points):
+        self._check()
+        check_choice("tree", self.tree, _TREES)
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size)
+        if self.horizon is not None:
+            n_points = check_count("horizon", self.horizon)
+        n_inexact = 1 + _TREES.index(self.tree)
+        factor = rho(self.epsilon, n_inexact=n_inexact)
+        self.n_copies_ = self._copies(n_points, rho=factor, theory=squeak_copies)
+        size = None if self.n_components is None else _ROOM * self.n_components
+        ridge = 0.0 if isinstance(self.ridge, str) else float(self.ridge)
+        self._rule = MergeRule(kernel, ridge, self.epsilon, self.n_copies_, size)
+        self._seed = int(np.random.default_rng(self.random_state).integers(2**63))
+        self._node = leaf(self._rule, points[:0], 0)
+        self._pending, self._n_merges, self.n_seen_, self._finished = points[:0], 0, 0, None
+
+    def _take(self, points):
+        self._finished = None
+        while len(points):
+            room = self._block() - len(self._pending)
+            self._pending = np.concatenate([self._pending, points[:room]])
+            self.n_seen_ += min(room, len(points))
+            points = points[room:]
+            if len(self._pending) >= self._block():
+                rng = np.random.default_rng(child_seed(self._seed, self._n_merges))
+                self._node = merge_nodes(self._rule, self._parts(), rng=rng)
+                self._pending = self._pending[:0]
+                self._n_merges += 1
+        return self
+
+    def _block(self):
+        """Points per merge, as things stand."""
+        if self.batch_size is not None:
+            return self.batch_size
+        if self.n_components is not None:
+            return max(self.n_components, _LEAST_BLOCK)
+        return max(self._node.rows.size // 2, _LEAST_BLOCK)
+
+    def _parts(self):
+        """The dictionary so far and, if there are any, the points that wait."""
+        if not len(self._pending):
+            return [self._node]
+        waiting = leaf(self._rule, self._pending, self.n_seen_ - len(self._pending))
+        return [self._node, waiting] if self._node.rows.size else [waiting]
+
+    def _look(self):
+        """The dictionary of all points so far, and its atoms; the stream is left as it is."""
+        if self._finished is None:
+            rule = self._rule._replace(size=self.n_components)
+            parts, node = self._parts(), self._node
+            if rule.size is not None or len(self._pending):
+                rng = np.random.default_rng(child_seed(self._seed, _LAST))
+                node = merge_nodes(rule, parts, rng=rng)
+            self._finished = node, rule.atoms(node)
+        return self._finished
+
+    def _grown(self, points):
+        """The root of a balanced tree over blocks of rows."""
+        size = self.batch_size or max(4 * (self.n_components or 0), 4 * _LEAST_BLOCK)
+        leaves = [
+            leaf(self._rule, points[start : start + size], start)
+            for start in range(0, len(points), size)
+        ]
+
+        def rngs(level, position):
+            return np.random.default_rng(child_seed(child_seed(self._seed, level), position))
+
+        with Parallel(n_jobs=self.n_jobs, prefer="threads") as workers:
+
+            def run(tasks):
+                return workers(delayed(task)(*args, **named) for task, args, named in tasks)
+
+            shrunk = [
+                (merge_nodes, (self._rule, [one]), {"rng": rngs(0, position)})
+                for position, one in enumerate(leaves)
+            ]
+            return merge_tree(self._rule, run(shrunk), rngs=rngs, run=run)

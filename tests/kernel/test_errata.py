@@ -1,0 +1,184 @@
+"""Every entry of docs/errata.md: the printed formula fails on an example, ours holds on it."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import binom, poisson
+
+from graphsqueak.kernel import (
+    NystromRidge,
+    effective_dimension,
+    estimate_leverage,
+    leverage_scores,
+    online_effective_dimension,
+)
+from graphsqueak.kernel.budget import kors_copies
+from graphsqueak.kernel.estimator import rho
+from graphsqueak.kernel.kernels import bind
+from tests import reference
+from tests.kernel.problems import clusters, gaussian_matrix
+
+PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
+ONE = np.ones((1, 1))
+
+
+def scalar_estimate(weight, ridge, **settings):
+    """The estimate for a single point of norm 1 with this weight."""
+    kernel, points = bind("precomputed", None, ONE)
+    weights = np.array([weight])
+    return float(estimate_leverage(kernel, points, points, weights, ridge=ridge, **settings)[0])
+
+
+def test_every_entry_of_the_page_has_its_test_and_every_test_its_entry():
+    named = set(re.findall(r"`(test_\w+)`", PAGE.read_text()))
+    here = {name for name in globals() if name.startswith("test_")}
+    assert named == here - {"test_every_entry_of_the_page_has_its_test_and_every_test_its_entry"}
+
+
+def test_scores_need_the_square_of_the_eigenvectors():
+    K = np.array([[2.0, 1.0], [1.0, 2.0]])
+    lam, U = np.linalg.eigh(K)
+    truth = reference.kernel_leverage(K, 1.0)
+    assert not np.allclose(U @ (lam / (lam + 1)), truth)
+    np.testing.assert_allclose(U**2 @ (lam / (lam + 1)), truth)
+    np.testing.assert_allclose(leverage_scores(K, kernel="precomputed"), truth)
+
+
+def test_a_new_point_can_more_than_halve_a_score():
+    X = np.array([[0.03], [3.0]])
+    before, after = (leverage_scores(X[:t], kernel="linear", ridge=1.0)[0] for t in (1, 2))
+    assert after < before / (1 + before)
+    assert after < before / 2
+    assert after >= before * 1 / (1 + 9)
+
+
+def test_the_online_dimension_can_exceed_the_printed_bound():
+    same, g = np.ones((200, 1)), 100.0
+    d_eff = effective_dimension(same, kernel="linear", ridge=g)
+    d_onl = online_effective_dimension(same, kernel="linear", ridge=g)
+    assert d_onl > 2 * d_eff * math.log(200 / g)
+    assert d_onl <= 2 * d_eff * math.log(2 * 200 / g)
+
+
+def test_a_union_of_accurate_dictionaries_is_accurate_for_twice_the_ridge_only():
+    empty = np.zeros(1)
+    assert reference.dictionary_range(ONE, empty, 1.0)[1] <= 0.5 + 1e-12
+    twins, nothing = np.ones((2, 2)), np.zeros(2)
+    assert reference.dictionary_range(twins, nothing, 1.0)[1] > 0.6
+    assert reference.dictionary_range(twins, nothing, 2.0)[1] <= 0.5 + 1e-12
+
+
+def test_the_estimator_of_a_merge_needs_the_larger_ridge_in_its_prefactor():
+    e, g = 0.5, 0.1
+    weight = 1 - e * (1 + g)  # (e, g)-accurate for one point of norm 1, just so
+    truth = 1 / (1 + g)
+    ours = scalar_estimate(weight, g, epsilon=e, n_inexact=2)
+    printed = ours * (1 + e)  # (1 - e) / g instead of (1 - e) / ((1 + e) g)
+    assert printed > truth
+    assert truth / rho(e, n_inexact=2) <= ours <= truth
+
+
+def test_the_factor_of_a_merge_counts_every_inexact_part_twice():
+    e, g = 0.3, 0.5
+    heavy = 1 + e * (1 + g)
+    ratio = (1 / (1 + g)) / scalar_estimate(heavy, g, epsilon=e)
+    assert ratio > (1 + 2 * (1 - 1) * e) / (1 - e)  # printed, for k = 1
+    assert math.isclose(ratio, rho(e))  # and ours is attained
+
+
+def test_weights_of_many_step_divide_by_the_probability_of_the_draw():
+    K = gaussian_matrix(clusters(50))
+    kernel, points = bind("precomputed", None, K)
+    first = np.full(50, 1 / 50)
+    rows = np.arange(0, 50, 5)
+    following = estimate_leverage(
+        kernel, points, points[rows], np.full(10, 5.0), ridge=25.0, epsilon=0.5
+    )
+    copies = np.arange(31)
+    mean = binom.pmf(copies[:, None], 30, first).T @ copies / 30
+    np.testing.assert_allclose(mean / first, 1.0)
+    assert np.abs(mean / following - 1).max() > 0.2
+
+
+def test_recursive_sampling_needs_over_estimates():
+    X = clusters(400)
+    K = gaussian_matrix(X)
+    kernel, points = bind("precomputed", None, K)
+    half = np.flatnonzero(np.random.default_rng(77_215).random(400) < 0.5)
+    truth = reference.kernel_leverage(K, 1.0)
+    over, under = (
+        estimate_leverage(
+            kernel, points, points[half], np.ones(half.size), ridge=1.0, epsilon=0.5, side=side
+        )
+        for side in ("over", "under")
+    )
+    assert np.all(over >= truth)
+    assert np.mean(under >= truth) < 0.5
+
+
+def test_the_number_of_atoms_has_a_chernoff_tail_not_a_faster_one():
+    d = 3.0
+    tail = poisson.sf(3 * d - 1, d)  # the limit of many small probabilities
+    assert tail > math.exp(-3 * d * (3 * d - (math.log(3 * d) + 1)))
+    assert tail > math.exp(-2 * d)
+    assert tail <= math.exp(-d * (3 * math.log(3) - 2))
+
+
+def test_budgets_of_kors_must_cover_every_step():
+    e, delta, T = 0.5, 0.1, 1000
+
+    def failure(copies, factor):
+        """The union bound of the proof: Freedman at every step, variance rho / copies."""
+        t = np.arange(1, T + 1)
+        return np.sum(2 * t * np.exp(-(e**2) * copies / (factor * (2 + 2 * e / 3))))
+
+    thesis, paper = 4 * math.log(2 * T / delta) / e**2, 3 * math.log(T / delta) / e**2
+    assert failure(thesis, rho(e)) > delta
+    assert failure(paper, 1.0) > delta
+    for factor in (rho(e), 1.0):
+        assert failure(kors_copies(e, delta=delta, n_points=T, rho=factor), factor) <= delta
+
+
+def test_ridge_regression_penalises_the_norm_in_the_kernels_space():
+    K, y, lam = 2.0, 1.0, 1.0
+    w = y / (K + lam)
+    grid = np.linspace(0, 1, 10_001)
+    ours = (y - K * grid) ** 2 + lam * K * grid**2
+    printed = (y - K * grid) ** 2 + lam * grid**2
+    assert abs(grid[np.argmin(ours)] - w) < 1e-3
+    assert abs(grid[np.argmin(printed)] - w) > 0.05
+
+
+def test_regression_weights_need_the_square_of_the_kernel():
+    K, g, lam, y = 2.0, 1.0, 1.0, 1.0
+    C, V = K, K + g
+    exact = y / (K**2 / V + lam)
+    assert math.isclose((y - C * C * y / (C * C + lam * V)) / lam, exact)
+    assert not math.isclose((y - C * C * y / (K + lam * V)) / lam, exact)
+    model = NystromRidge(
+        alpha=lam, kernel="precomputed", landmarks=[0], ridge=g, regularized=True
+    ).fit(np.array([[K]]), [y])
+    assert math.isclose(model.predict([[K]])[0], K**2 / V * exact)
+
+
+def risk(smoother, signal=1.0):
+    """Of one noiseless observation."""
+    return ((1 - smoother) * signal) ** 2
+
+
+def test_predictions_must_use_the_same_approximation_as_the_fit():
+    K, approximation, lam, g = 1.0, 0.0, 0.1, 1.0  # the point was not drawn
+    e = K / (K + g)
+    bound = (1 + e * g / (1 - e) / lam) ** 2 * risk(K / (K + lam))
+    assert risk(K / (approximation + lam)) > bound
+    assert risk(approximation / (approximation + lam)) <= bound + 1e-12
+
+
+def test_the_risk_of_the_regularised_form_has_the_larger_factor():
+    K, g, lam, e = 1.0, 1.0, 0.5, 0.0  # an exact dictionary
+    approximation = K**2 / (K + g)
+    achieved = risk(approximation / (approximation + lam))
+    assert achieved > (1 + e * g / (1 - e) / lam) ** 2 * risk(K / (K + lam))
+    assert achieved <= (1 + g / (1 - e) / lam) ** 2 * risk(K / (K + lam))

@@ -1,0 +1,94 @@
+"""KORS: blocks are single steps, every prefix is served, the ceiling holds."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import InputError
+from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
+from graphsqueak.kernel.estimator import estimate_leverage
+from graphsqueak.kernel.growing_cholesky import GrowingCholesky
+from graphsqueak.sampling import uniforms
+from tests import reference
+from tests.kernel.problems import clusters, gaussian_matrix
+
+PARAMS = {"gamma": 0.5}
+
+
+@pytest.mark.parametrize("form", ["thesis", "paper"])
+def test_blocks_of_any_size_are_single_steps(form):
+    X = clusters(400)
+    settings = {"kernel_params": PARAMS, "n_copies": 3, "form": form, "random_state": 9}
+    whole = KORS(**settings).fit(X)
+    pieces = KORS(**settings)
+    for start, stop in ((0, 1), (1, 2), (2, 300), (300, 301), (301, 400)):
+        pieces.partial_fit(X[start:stop])
+    kernel = as_kernel("rbf", PARAMS)
+    sampler = OnlineSampler(ridge=1.0, n_copies=3, epsilon=0.5, form=form)
+    kept = []
+    for t, u in enumerate(uniforms(whole._seed, 0, 400)):
+        row = kernel(X[kept], X[t : t + 1])[:, 0]
+        if sampler.offer(row, 1.0, uniform=u):
+            kept.append(t)
+    assert 30 < len(kept) < 350
+    for d in (whole, pieces):
+        np.testing.assert_array_equal(d.indices_, kept)
+        np.testing.assert_allclose(d.weights_, sampler.weights, rtol=1e-8)
+
+
+def test_the_score_is_that_of_the_dictionary_with_the_point_added():
+    X, kernel = clusters(60), as_kernel("rbf", PARAMS)
+    sampler = OnlineSampler(ridge=0.4, n_copies=2, epsilon=0.3, form="thesis")
+    kept = []
+    for t, u in enumerate(np.random.default_rng(66_713).random(60)):
+        row = kernel(X[kept], X[t : t + 1])[:, 0]
+        weights = np.append(sampler.weights, 1.0)
+        expected = estimate_leverage(kernel, X[[t]], X[[*kept, t]], weights, ridge=0.4)
+        assert sampler.score(row, 1.0) == pytest.approx(expected[0], rel=1e-9)
+        if sampler.offer(row, 1.0, uniform=u):
+            kept.append(t)
+    gram = kernel(X[kept], X[kept])
+    root = np.sqrt(sampler.weights)
+    lower = sampler.factor.lower
+    expected = root[:, None] * gram * root + 0.4 * np.eye(len(kept))
+    np.testing.assert_allclose(lower @ lower.T, expected, atol=1e-12)
+
+
+def test_every_prefix_has_an_accurate_dictionary_at_the_theory_budget():
+    rng = np.random.default_rng(902_113)
+    X = np.repeat(5 * np.eye(3), 100, axis=0) + 0.01 * rng.normal(size=(300, 3))
+    rng.shuffle(X)
+    K = gaussian_matrix(X, 1 / 3)
+    for form in ("thesis", "paper"):
+        d = KORS(ridge=1500.0, budget="theory", form=form, horizon=300, random_state=4)
+        for start in range(0, 300, 30):
+            t = start + 30
+            d.partial_fit(X[start:t])
+            weight = np.zeros(t)
+            weight[d.indices_] = d.weights_
+            low, high = reference.dictionary_range(K[:t, :t], weight, 1500.0)
+            assert max(-low, high) <= 0.5
+        assert len(d.indices_) < 200
+
+
+def test_a_ceiling_stops_insertions():
+    X = clusters(300)
+    free = KORS(kernel_params=PARAMS, n_copies=4, random_state=3).fit(X)
+    capped = KORS(kernel_params=PARAMS, n_copies=4, n_components=25, random_state=3).fit(X)
+    np.testing.assert_array_equal(capped.indices_, free.indices_[:25])
+    assert capped.n_seen_ == 300
+
+
+def test_a_growing_factor_is_the_whole_ones():
+    rng = np.random.default_rng(11_842)
+    factor = rng.normal(size=(200, 210))
+    matrix = factor @ factor.T
+    grown = GrowingCholesky()
+    for t in range(200):
+        row = grown.solve(matrix[:t, t : t + 1])[:, 0]
+        grown.append(row, np.sqrt(matrix[t, t] - row @ row))
+    np.testing.assert_allclose(grown.lower, np.linalg.cholesky(matrix), atol=1e-8)
+
+
+def test_a_kernel_matrix_cannot_be_continued():
+    with pytest.raises(InputError, match="call fit"):
+        KORS(kernel="precomputed").partial_fit(np.eye(3))

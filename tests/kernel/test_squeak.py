@@ -1,0 +1,145 @@
+"""SQUEAK: blocks, trees and merges are one chain; probabilities never rise."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from graphsqueak import InputError
+from graphsqueak.kernel import SQUEAK, ExactRLS, as_kernel
+from graphsqueak.kernel.merging import MergeRule, leaf, merge_nodes
+from tests.kernel.problems import clusters, gaussian_matrix
+
+PARAMS = {"gamma": 0.5}
+SETTINGS = {"kernel_params": PARAMS, "random_state": 21}
+
+
+@pytest.mark.parametrize("size", [{"n_copies": 6}, {"n_components": 30, "ridge": "auto"}])
+def test_how_rows_are_cut_into_calls_does_not_matter(size):
+    X = clusters(500)
+    whole = SQUEAK(**SETTINGS, **size, horizon=500).fit(X)
+    pieces = SQUEAK(**SETTINGS, **size, horizon=500)
+    for start, stop in ((0, 1), (1, 2), (2, 150), (150, 151), (151, 500)):
+        pieces.partial_fit(X[start:stop])
+        assert pieces.indices_.max() < stop  # a look changes nothing
+    np.testing.assert_array_equal(whole.indices_, pieces.indices_)
+    np.testing.assert_array_equal(whole.weights_, pieces.weights_)
+    assert whole.ridge_ == pieces.ridge_
+
+
+def test_probabilities_never_rise_and_copies_never_come_back():
+    X, rng = clusters(300), np.random.default_rng(3_310)
+    rule = MergeRule(as_kernel("rbf", PARAMS), 1.0, 0.5, n_copies=5, size=None)
+    node, before = leaf(rule, X[:30], 0), {}
+    for start in range(30, 300, 30):
+        node = merge_nodes(rule, [node, leaf(rule, X[start : start + 30], start)], rng=rng)
+        now = {row: (p, q) for row, p, q in zip(node.rows, node.prob, node.copies, strict=True)}
+        for row in now.keys() & before.keys():
+            assert now[row][0] <= before[row][0]
+            assert now[row][1] <= before[row][1]
+        before = now
+    assert min(p for p, _ in before.values()) < 0.3
+
+
+@pytest.mark.parametrize("size", [{"n_copies": 6}, {"n_components": 30}])
+def test_a_tree_is_the_same_on_any_number_of_workers(size):
+    X = clusters(600)
+    trees = [
+        SQUEAK(**SETTINGS, **size, tree="balanced", batch_size=64, n_jobs=n_jobs).fit(X)
+        for n_jobs in (None, 1, 2)
+    ]
+    for tree in trees[1:]:
+        np.testing.assert_array_equal(tree.indices_, trees[0].indices_)
+        np.testing.assert_array_equal(tree.weights_, trees[0].weights_)
+    assert trees[0].n_seen_ == 600
+
+
+def test_point_by_point_blocks_tree_and_oracle_have_the_same_errors():
+    """Medians of 40 runs each; the spread of a median is about 1.25 sd / sqrt(40)."""
+    K = gaussian_matrix(clusters(60))
+    shapes = [
+        (SQUEAK, {"batch_size": 1}),
+        (SQUEAK, {"batch_size": 15}),
+        (SQUEAK, {"batch_size": 15, "tree": "balanced"}),
+        (ExactRLS, {}),
+    ]
+    errors = []
+    for sampler, shape in shapes:
+        runs = [
+            sampler(kernel="precomputed", n_copies=60, random_state=13 * run + 1, epsilon=0.05)
+            .set_params(**shape)
+            .fit(K)
+            .accuracy(K)
+            for run in range(40)
+        ]
+        errors.append(runs)
+    median = np.median(errors, axis=1)
+    sigma = 1.25 * np.std(errors, axis=1) / np.sqrt(40)
+    for chain in range(3):
+        # a chain estimates with its own error and pays rho at most: factor sqrt(rho), here 1.1
+        noise = 6 * np.hypot(sigma[chain], sigma[3])
+        assert abs(median[chain] - median[3]) <= 0.2 * median[3] + noise
+
+
+def test_merging_two_streams_is_a_dictionary_of_both():
+    X = clusters(400)
+    one = SQUEAK(**SETTINGS, n_copies=40).fit(X[:250])
+    two = SQUEAK(kernel_params=PARAMS, random_state=22, n_copies=40).fit(X[250:])
+    both = one.merge(two)
+    assert both.n_seen_ == 400
+    np.testing.assert_array_equal(both.components_, X[both.indices_])
+    assert both.indices_.max() >= 250
+    assert both.accuracy(X) < 0.7
+    again = one.merge(two)
+    np.testing.assert_array_equal(both.weights_, again.weights_)
+    assert both.partial_fit(X[:5]).n_seen_ == 405
+    assert one.n_seen_ == 250
+
+
+def test_merges_are_unbiased():
+    K = gaussian_matrix(clusters(20, seed=6_120))
+    X = np.linalg.cholesky(K + 1e-9 * np.eye(20))
+    total = square = 0.0
+    for run in range(400):
+        one, two = (
+            SQUEAK(kernel="linear", n_copies=3, batch_size=4, random_state=2 * run + side)
+            for side in (0, 1)
+        )
+        both = one.fit(X[:10]).merge(two.fit(X[10:]))
+        weight = np.zeros(20)
+        weight[both.indices_] = both.weights_
+        total, square = total + weight, square + weight**2
+    sigma = np.sqrt((square / 400 - (total / 400) ** 2) / 400)
+    assert np.all(np.abs(total / 400 - 1) <= 6 * sigma)
+
+
+def test_a_dictionary_survives_pickling_in_mid_stream():
+    X = clusters(300)
+    d = SQUEAK(**SETTINGS, n_components=20).partial_fit(X[:130])
+    thawed = pickle.loads(pickle.dumps(d))  # noqa: S301
+    np.testing.assert_array_equal(
+        d.partial_fit(X[130:]).weights_, thawed.partial_fit(X[130:]).weights_
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"ridge": 2.0}, "different ridge"),
+        ({"kernel": "laplacian"}, "different kernel"),
+        ({"n_copies": 7}, "7 copies"),
+    ],
+)
+def test_only_like_merges_with_like(other, message):
+    X = clusters(30)
+    one = SQUEAK(n_copies=5).fit(X)
+    with pytest.raises(InputError, match=message):
+        one.merge(SQUEAK(n_copies=5).set_params(**other).fit(X))
+
+
+def test_a_kernel_matrix_cannot_be_continued_or_merged():
+    one = SQUEAK(kernel="precomputed", n_copies=2).fit(np.eye(3))
+    with pytest.raises(InputError, match="call fit"):
+        one.partial_fit(np.eye(3))
+    with pytest.raises(InputError, match="two kernel matrices"):
+        one.merge(one)
