@@ -46,7 +46,7 @@ SAMPLERS = (
     SQUEAK,
     KORS,
 )
-KORS_COPIES = 2
+KORS_COPIES = 4
 SEED = 299_792
 
 
