@@ -92,7 +92,7 @@ class BatchDictionary(Dictionary):
         return self._atoms
 
     def _found_ridge(self, kernel, points, rng):
-        """The ridge, or the one at which a uniform sample has a quarter as many dimensions as atoms."""
+        """The ridge given, or the one that suits the number of atoms, by a uniform sample."""
         if not isinstance(self.ridge, str):
             return float(self.ridge)
         size = min(4 * self.n_components, len(points))
