@@ -25,7 +25,12 @@ import math
 
 import numpy as np
 
-from graphsqueak.kernel.dictionary import Atoms, Dictionary, ridge_for_dimension
+from graphsqueak.kernel.dictionary import (
+    ATOMS_PER_DIMENSION,
+    Atoms,
+    Dictionary,
+    ridge_for_dimension,
+)
 from graphsqueak.kernel.estimator import estimate_leverage, rho
 from graphsqueak.kernel.leverage import cholesky, inverse_diagonal
 from graphsqueak.sampling import Sample, expand, shrink, shrink_to, thin, weights
@@ -87,13 +92,13 @@ class BatchDictionary(Dictionary):
         return self._atoms
 
     def _found_ridge(self, kernel, points, rng):
-        """The ridge, or the one at which a uniform sample has n_components / 2 dimensions."""
+        """The ridge given, or the one that suits the number of atoms, by a uniform sample."""
         if not isinstance(self.ridge, str):
             return float(self.ridge)
         size = min(4 * self.n_components, len(points))
         some = points[rng.choice(len(points), size=size, replace=False)]
         eigenvalues = np.linalg.eigvalsh(kernel(some, some)) * (len(points) / size)
-        return ridge_for_dimension(eigenvalues, self.n_components / 2)
+        return ridge_for_dimension(eigenvalues, self.n_components / ATOMS_PER_DIMENSION)
 
     def _sample(self, prob, n_copies, rng):
         """Row numbers and weights of a draw; for a fixed size only proportions matter."""
@@ -153,7 +158,7 @@ class ExactRLS(BatchDictionary):
         if not isinstance(self.ridge, str):
             return float(self.ridge)
         eigenvalues = np.linalg.eigvalsh(kernel(points, points))
-        return ridge_for_dimension(eigenvalues, self.n_components / 2)
+        return ridge_for_dimension(eigenvalues, self.n_components / ATOMS_PER_DIMENSION)
 
     def _drawn(self, kernel, points, rng):
         factor = cholesky(kernel(points, points), self.ridge_)

@@ -2,7 +2,7 @@
 
 An atom is drawn as Binomial(q, p) copies of weight 1 / (q p). The functions give q; `rho` is the
 factor by which the scores p may be too small (see `estimator`). They are the budgets of
-[C17, Chapter 3] and [CLV17b] as corrected in docs/errata.md: KORS is a union bound over all steps,
+[C17, Chapter 3] and [CLV17c] as corrected in docs/errata.md: KORS is a union bound over all steps,
 so its logarithm has T^2, and the thesis form pays rho. "practical" keeps rho log(n) / eps^2 and
 drops the constant: theory budgets keep every point of a data set of a few thousand.
 
@@ -10,7 +10,7 @@ References
 ----------
 [C17]    Calandriello. Efficient sequential learning in structured and constrained environments.
          PhD thesis, 2017.
-[CLV17b] Calandriello, Lazaric, Valko. Second-order kernel online convex optimization with
+[CLV17c] Calandriello, Lazaric, Valko. Second-order kernel online convex optimization with
          adaptive sketching. ICML 2017.
 """
 

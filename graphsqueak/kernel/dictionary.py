@@ -17,7 +17,9 @@ from graphsqueak.kernel.budget import batch_copies, practical_copies
 from graphsqueak.kernel.kernels import bind
 from graphsqueak.validation import InputError, check_choice, check_count, check_real
 
-__all__ = ["Atoms", "Dictionary", "ridge_for_dimension"]
+__all__ = ["ATOMS_PER_DIMENSION", "Atoms", "Dictionary", "ridge_for_dimension"]
+
+ATOMS_PER_DIMENSION = 4  # with ridge="auto"; 2 favours outlying points, 8 the bulk of them
 
 
 class Atoms(NamedTuple):
@@ -51,7 +53,7 @@ class Dictionary(BaseEstimator):
         See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
     ridge : float or "auto"
         gamma > 0, in the units of the eigenvalues of K (n lambda of the normalised papers).
-        "auto", with `n_components` only: half as many effective dimensions as components.
+        "auto", with `n_components` only: a quarter as many effective dimensions as components.
     n_components : int, optional
         Exactly that many atoms (all points, if there are fewer). Otherwise `n_copies`, or as many
         copies as `epsilon` needs.
@@ -124,6 +126,10 @@ class Dictionary(BaseEstimator):
 
     @property
     def components_(self):
+        return self._kept().points
+
+    def _held(self):
+        """All points that a stream holds, at least those that it shows."""
         return self._kept().points
 
     def __sklearn_is_fitted__(self):

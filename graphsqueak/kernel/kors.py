@@ -24,7 +24,7 @@ class KORS(Dictionary):
     """Kernel online row sampling; parameters and attributes of `Dictionary`, and:
 
     form : {"thesis", "paper"}
-        Binomial copies [C17, Algorithm 8], or one coin per point [CLV17b, Algorithm 2]. For the
+        Binomial copies [C17, Algorithm 8], or one coin per point [CLV17c, Algorithm 2]. For the
         latter `n_copies` is beta.
     horizon : int, optional
         Points for which epsilon is meant; by default those of `fit`, or a million for

@@ -12,6 +12,7 @@ from graphsqueak.kernel.batch import ExactRLS, ManyStepRLS, TwoStepRLS, UniformD
 from graphsqueak.kernel.bless import BLESS
 from graphsqueak.kernel.dictionary import Dictionary
 from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.feature_sums import CarriedSums
 from graphsqueak.kernel.kernels import as_kernel, bind
 from graphsqueak.kernel.kors import KORS
 from graphsqueak.kernel.recursive import RecursiveRLS
@@ -93,6 +94,25 @@ class DictionaryEstimator(BaseEstimator):
         self.embedding_ = Embedding(kernel, self.landmarks_)
         if self._precomputed():
             self.embedding_.kernel = None  # new points come as kernel values
+
+    def _summed(self, X, y):
+        """Sums over the features of all rows, chosen beforehand: the second of two passes."""
+        self._sums = CarriedSums(self.embedding_, n_targets=y.shape[1])
+        self._sums.add(self._features, X, y)
+        return self._sums.seen_from(self.embedding_)
+
+    def _summed_on(self, X, y, *, fresh):
+        """Sums over the features of all rows so far, of which only X is at hand."""
+        held = self.embedding_
+        if self.dictionary_ is not None:
+            points = self.dictionary_._held()
+            if len(points) > len(self.landmarks_):
+                held = Embedding(held.kernel, points)
+        if fresh:
+            self._sums = CarriedSums(held, n_targets=y.shape[1])
+        self._sums.rebase(held)
+        self._sums.add(held, X, y)
+        return self._sums.seen_from(self.embedding_)
 
     def _given(self, X):
         """Landmarks of the user's: points, or row numbers."""

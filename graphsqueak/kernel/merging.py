@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.kernel.dictionary import Atoms, ridge_for_dimension
+from graphsqueak.kernel.dictionary import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
 from graphsqueak.kernel.estimator import atom_leverage, merged_ridge
 from graphsqueak.sampling import Sample, shrink, shrink_to
 
@@ -136,5 +136,5 @@ def _scores(rule, union, gram, n_inexact):
     if rule.ridge == 0:
         root = np.sqrt(weight)
         eigenvalues = np.linalg.eigvalsh(root[:, None] * gram * root)
-        ridge = max(ridge, ridge_for_dimension(eigenvalues, rule.size / 2))
+        ridge = max(ridge, ridge_for_dimension(eigenvalues, rule.size / ATOMS_PER_DIMENSION))
     return atom_leverage(gram, weight, ridge=ridge) / weight, ridge

@@ -11,13 +11,13 @@ which equals the estimate from the dictionary with the point added at weight 1. 
     "paper"   p = min(1, b (1 + e) tau~),  kept with chance p,   weight 1 / p.
 
 On insertion L gains the row (s^1/2 v', (s k_xx + g - s v'v)^1/2). Nothing ever leaves. A step is
-O(m^2) and m kernel evaluations [C17, Algorithm 8], [CLV17b, Algorithm 2].
+O(m^2) and m kernel evaluations [C17, Algorithm 8], [CLV17c, Algorithm 2].
 
 References
 ----------
 [C17]    Calandriello. Efficient sequential learning in structured and constrained environments.
          PhD thesis, 2017.
-[CLV17b] Calandriello, Lazaric, Valko. Second-order kernel online convex optimization with
+[CLV17c] Calandriello, Lazaric, Valko. Second-order kernel online convex optimization with
          adaptive sketching. ICML 2017.
 """
 

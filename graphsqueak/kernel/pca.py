@@ -20,7 +20,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from graphsqueak.kernel.feature_sums import FeatureSums
 from graphsqueak.kernel.landmarks import DictionaryEstimator, streams
 from graphsqueak.validation import check_count
 
@@ -87,21 +86,15 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
         """Choose the atoms among the rows of X and find the components of all rows."""
         X = self._checked(X, reset=True)
         self._choose(X, stream=False)
-        self._sums = FeatureSums(n_features=self.embedding_.rank, n_targets=0)
-        return self._take(X)
+        return self._solve(self._summed(X, np.zeros((len(X), 0))))
 
     @available_if(streams)
     def partial_fit(self, X, y=None):
         """Take in more rows, and forget them."""
         fresh = not self.__sklearn_is_fitted__()
         X = self._checked(X, reset=fresh)
-        older = None if fresh else self.embedding_
         self._choose(X, stream=True)
-        if fresh:
-            self._sums = FeatureSums(n_features=self.embedding_.rank, n_targets=0)
-        elif older is not self.embedding_:
-            self._sums.move(self.embedding_.map_from(older))
-        return self._take(X)
+        return self._solve(self._summed_on(X, np.zeros((len(X), 0)), fresh=fresh))
 
     def transform(self, X):
         """Coordinates of the rows of X along the components."""
@@ -109,9 +102,7 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
         z = self._features(self._checked(X, reset=False))
         return (z - self.mean_) @ self.components_.T
 
-    def _take(self, X):
-        sums = self._sums
-        sums.add_all(self._features, X, np.zeros((len(X), 0)))
+    def _solve(self, sums):
         self.mean_ = sums.total / sums.n_points if self.center else np.zeros(len(sums.total))
         gram = sums.gram - sums.n_points * np.outer(self.mean_, self.mean_)
         eigenvalues, V = np.linalg.eigh(gram)

@@ -26,7 +26,6 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsqueak.kernel.feature_sums import FeatureSums
 from graphsqueak.kernel.landmarks import DictionaryEstimator, streams
 from graphsqueak.validation import check_real
 
@@ -89,23 +88,15 @@ class NystromRidge(RegressorMixin, DictionaryEstimator):
         """Choose the atoms among the rows of X and solve."""
         X, targets = self._checked_pair(X, y, reset=True)
         self._choose(X, stream=False)
-        self._sums = FeatureSums(n_features=self.embedding_.rank, n_targets=targets.shape[1])
-        self._sums.add_all(self._features, X, targets)
-        return self._solve()
+        return self._solve(self._summed(X, targets))
 
     @available_if(streams)
     def partial_fit(self, X, y):
         """Take in more rows, and forget them."""
         fresh = not self.__sklearn_is_fitted__()
         X, targets = self._checked_pair(X, y, reset=fresh)
-        older = None if fresh else self.embedding_
         self._choose(X, stream=True)
-        if fresh:
-            self._sums = FeatureSums(n_features=self.embedding_.rank, n_targets=targets.shape[1])
-        elif older is not self.embedding_:
-            self._sums.move(self.embedding_.map_from(older))
-        self._sums.add_all(self._features, X, targets)
-        return self._solve()
+        return self._solve(self._summed_on(X, targets, fresh=fresh))
 
     def predict(self, X):
         """f at the rows of X."""
@@ -121,8 +112,8 @@ class NystromRidge(RegressorMixin, DictionaryEstimator):
         self._flat = y.ndim == 1
         return X, y.reshape(len(y), -1).astype(np.float64)
 
-    def _solve(self):
-        gram, moment, F = self._sums.gram, self._sums.moment, None
+    def _solve(self, sums):
+        gram, moment, F = sums.gram, sums.moment, None
         if self.regularized:
             F = self.embedding_.regulariser(self.landmark_weights_, self._regularisation_ridge())
             gram, moment = F.T @ gram @ F, F.T @ moment

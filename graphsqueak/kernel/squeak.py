@@ -50,7 +50,7 @@ class SQUEAK(Dictionary):
         Points for which epsilon is meant; by default those of `fit`, or a million for
         `partial_fit`.
 
-    With ridge="auto" the ridge grows with the stream so that there are half as many effective
+    With ridge="auto" the ridge grows with the stream so that there are a quarter as many effective
     dimensions as atoms.
 
     Examples
@@ -143,6 +143,9 @@ class SQUEAK(Dictionary):
     @property
     def ridge_(self):
         return self._look()[0].ridge
+
+    def _held(self):
+        return np.concatenate([node.points for node in self._parts()])
 
     def _kept(self):
         return self._look()[1]

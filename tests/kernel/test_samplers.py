@@ -40,7 +40,7 @@ CONFIGURATIONS = [
 @pytest.mark.parametrize(("sampler", "settings"), CONFIGURATIONS)
 def test_weights_are_one_on_average(sampler, settings):
     K = gaussian_matrix(clusters(16, seed=6_119))
-    n_runs, total, square = 400, np.zeros(17), np.zeros(17)
+    n_runs, total, square = 250, np.zeros(17), np.zeros(17)
     for run in range(n_runs):
         seed = 104_729 * run + 17
         d = sampler(kernel="precomputed", random_state=seed).set_params(**settings).fit(K)

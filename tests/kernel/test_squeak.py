@@ -55,7 +55,7 @@ def test_a_tree_is_the_same_on_any_number_of_workers(size):
 
 
 def test_point_by_point_blocks_tree_and_oracle_have_the_same_errors():
-    """Medians of 40 runs each; the spread of a median is about 1.25 sd / sqrt(40)."""
+    """Medians of 30 runs each; the spread of a median is about 1.25 sd / sqrt(30)."""
     K = gaussian_matrix(clusters(60))
     shapes = [
         (SQUEAK, {"batch_size": 1}),
@@ -70,11 +70,11 @@ def test_point_by_point_blocks_tree_and_oracle_have_the_same_errors():
             .set_params(**shape)
             .fit(K)
             .accuracy(K)
-            for run in range(40)
+            for run in range(30)
         ]
         errors.append(runs)
     median = np.median(errors, axis=1)
-    sigma = 1.25 * np.std(errors, axis=1) / np.sqrt(40)
+    sigma = 1.25 * np.std(errors, axis=1) / np.sqrt(30)
     for chain in range(3):
         # a chain estimates with its own error and pays rho at most: factor sqrt(rho), here 1.1
         noise = 6 * np.hypot(sigma[chain], sigma[3])
@@ -100,7 +100,7 @@ def test_merges_are_unbiased():
     K = gaussian_matrix(clusters(20, seed=6_120))
     X = np.linalg.cholesky(K + 1e-9 * np.eye(20))
     total = square = 0.0
-    for run in range(400):
+    for run in range(250):
         one, two = (
             SQUEAK(kernel="linear", n_copies=3, batch_size=4, random_state=2 * run + side)
             for side in (0, 1)
@@ -109,8 +109,8 @@ def test_merges_are_unbiased():
         weight = np.zeros(20)
         weight[both.indices_] = both.weights_
         total, square = total + weight, square + weight**2
-    sigma = np.sqrt((square / 400 - (total / 400) ** 2) / 400)
-    assert np.all(np.abs(total / 400 - 1) <= 6 * sigma)
+    sigma = np.sqrt((square / 250 - (total / 250) ** 2) / 250)
+    assert np.all(np.abs(total / 250 - 1) <= 6 * sigma)
 
 
 def test_a_dictionary_survives_pickling_in_mid_stream():
