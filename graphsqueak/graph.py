@@ -56,7 +56,8 @@ class EdgeList:
                 "they must be one-dimensional and of the same length"
             )
         check_weights(weight)
-        lowest, highest = _range_of(tail, head)
+        lowest = int(min(tail.min(initial=0), head.min(initial=0)))
+        highest = int(max(tail.max(initial=-1), head.max(initial=-1)))
         if lowest < 0:
             raise InputError(f"node {lowest} is negative; nodes are numbered from 0")
         if n_nodes is None:
@@ -255,6 +256,13 @@ class EdgeList:
             f"total_weight={self.weight.sum():.6g})"
         )
 
+    def _repr_html_(self):
+        from graphsqueak.report.table import html_table
+
+        ends = [self.ids[side[:5]] for side in (self.tail, self.head)]
+        rows = zip(*ends, (f"{weight:.4g}" for weight in self.weight[:5]), strict=True)
+        return html_table(rows, header=("source", "target", "weight"), caption=repr(self))
+
 
 def power_of_two(weight):
     """The power of two just below a positive weight: dividing by it is exact.
@@ -292,9 +300,3 @@ def _frozen(array, dtype):
     array = np.ascontiguousarray(array, dtype=dtype).view()
     array.flags.writeable = False
     return array
-
-
-def _range_of(tail, head):
-    if tail.size == 0:
-        return 0, -1
-    return int(min(tail.min(), head.min())), int(max(tail.max(), head.max()))
