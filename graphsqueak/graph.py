@@ -202,9 +202,8 @@ class EdgeList:
     def incidence(self):
         """B of shape (n_edges, n_nodes) with rows b_e, so that L = B^T diag(weight) B."""
         edge, sign = np.tile(np.arange(self.n_edges), 2), np.repeat([1.0, -1.0], self.n_edges)
-        node = np.concatenate([self.tail, self.head])
-        shape = (self.n_edges, self.n_nodes)
-        return scipy.sparse.coo_array((sign, (edge, node)), shape=shape).tocsr()
+        ends, shape = np.concatenate([self.tail, self.head]), (self.n_edges, self.n_nodes)
+        return scipy.sparse.coo_array((sign, (edge, ends)), shape=shape).tocsr()
 
     def degrees(self):
         """Weighted degree of every node.
@@ -221,9 +220,8 @@ class EdgeList:
         >>> EdgeList(tail=[1], head=[2], n_nodes=4).components()
         array([0, 1, 1, 2], dtype=int32)
         """
-        shape = (self.n_nodes, self.n_nodes)
         ones = np.ones(self.n_edges, dtype=np.int8)
-        half = scipy.sparse.coo_array((ones, (self.tail, self.head)), shape=shape)
+        half = scipy.sparse.coo_array((ones, (self.tail, self.head)), shape=(self.n_nodes,) * 2)
         return scipy.sparse.csgraph.connected_components(half, directed=False)[1]
 
     def simplified(self):
@@ -234,7 +232,7 @@ class EdgeList:
         array([3.])
         """
         low, high = np.minimum(self.tail, self.head), np.maximum(self.tail, self.head)
-        shape = (self.n_nodes, self.n_nodes)
+        shape = (self.n_nodes,) * 2
         upper = scipy.sparse.coo_array((self.weight, (low, high)), shape=shape).tocsr()
         upper.sum_duplicates()
         upper = upper.tocoo()

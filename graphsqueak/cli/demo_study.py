@@ -14,7 +14,19 @@ import numpy as np
 from graphsqueak.report.progress import reporter
 from graphsqueak.sources import neighbor_edges
 
-__all__ = ["KEEP", "Study", "draws_of_labels", "label_mails", "neighbour_count"]
+__all__ = [
+    "KEEP",
+    "Study",
+    "all_edges",
+    "draws_of_labels",
+    "edges_at_labels",
+    "edges_between_samples",
+    "edges_used",
+    "fit_once",
+    "label_mails",
+    "neighbour_count",
+    "summary",
+]
 
 KEEP = 0.05
 _ETA = 0.03  # over the mean degree: the same smoothness for all
@@ -67,9 +79,9 @@ def label_mails(study, *, n_draws, seed, progress=False):
                 fits = []
                 for y in draws[count]:
                     report(n_done, n_done / n_fits, f"{name}, {count:,} labels")
-                    fits.append(_fit(make(), graph, held, y, truth))
+                    fits.append(fit_once(make(), graph, held, y, truth))
                     n_done += 1
-                rows.append({"method": name, "labels": count} | _summary(fits, study.n_edges))
+                rows.append({"method": name, "labels": count} | summary(fits, study.n_edges))
     return rows
 
 
@@ -83,31 +95,32 @@ def _methods(study, dense, few, seed):
     n_samples = int(np.sqrt(KEEP) * n_nodes)
     in_tally = 2 * n_nodes  # sums at labels, one per node and class, count as edges
     return [
-        ("exact Stable-HFS", lambda: ssl.StableHFSClassifier(**eta), dense, _all_edges),
+        ("exact Stable-HFS", lambda: ssl.StableHFSClassifier(**eta), dense, all_edges),
         (
             "label-aware Sparse-HFS",
             lambda: ssl.SparseHFSClassifier(n_edges=budget - in_tally, **eta),
             study.stream,
-            _edges_used,
+            edges_used,
         ),
         (
             "plain sparsifier",
             lambda: ssl.SparseHFSClassifier(n_edges=budget, label_share=0.0, **eta),
             study.stream,
-            _edges_used,
+            edges_used,
         ),
         (
             "SubSampling",
             lambda: ssl.SubsampledHFSClassifier(n_samples=n_samples, random_state=seed),
             dense,
-            _edges_between_samples,
+            edges_between_samples,
         ),
-        ("1-NN", lambda: ssl.NearestLabelClassifier(), dense, _edges_at_labels),
-        ("just use k = 10", lambda: ssl.StableHFSClassifier(**own_eta), few, _all_edges),
+        ("1-NN", lambda: ssl.NearestLabelClassifier(), dense, edges_at_labels),
+        ("just use k = 10", lambda: ssl.StableHFSClassifier(**own_eta), few, all_edges),
     ]
 
 
-def _fit(model, graph, held, y, truth):
+def fit_once(model, graph, held, y, truth):
+    """Accuracy, its mean over classes, edges needed and seconds."""
     from graphsqueak.ssl.base import UnreachedWarning
 
     began = time.perf_counter()
@@ -121,26 +134,30 @@ def _fit(model, graph, held, y, truth):
     return right.mean(), np.mean(recalls), held(model, graph, y), seconds
 
 
-def _all_edges(model, graph, y):
+def all_edges(model, graph, y):
+    """The whole graph."""
     return graph.n_edges
 
 
-def _edges_used(model, graph, y):
+def edges_used(model, graph, y):
+    """What the estimator says it kept."""
     return model.n_edges_used_
 
 
-def _edges_at_labels(model, graph, y):
+def edges_at_labels(model, graph, y):
+    """Those with a labelled end."""
     known = y >= 0
     return np.count_nonzero(known[graph.tail] | known[graph.head])
 
 
-def _edges_between_samples(model, graph, y):
+def edges_between_samples(model, graph, y):
     """In expectation, over the nodes drawn."""
     n_samples = max(model.n_samples, np.count_nonzero(y >= 0))
     return graph.n_edges * (n_samples / graph.n_nodes) ** 2
 
 
-def _summary(fits, n_all):
+def summary(fits, n_all):
+    """Means over fits, and the standard error of the accuracy."""
     accuracy, balanced, edges, seconds = (np.array(column) for column in zip(*fits, strict=True))
     spread = accuracy.std(ddof=1) / np.sqrt(accuracy.size) if accuracy.size > 1 else 0.0
     return {

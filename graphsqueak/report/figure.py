@@ -61,6 +61,7 @@ def side_by_side(pairs):
         ax.scatter(whole, sparse, s=8, alpha=0.5, color="#4477aa", linewidth=0)
         ax.set_title(name)
         ax.set_xlabel("graph")
+        ax.locator_params(nbins=3)  # long numbers side by side
     panels[0][0].set_ylabel("sparsifier")
     return figure
 
