@@ -56,7 +56,8 @@ class EdgeList:
                 "they must be one-dimensional and of the same length"
             )
         check_weights(weight)
-        lowest, highest = _range_of(tail, head)
+        lowest = int(min(tail.min(initial=0), head.min(initial=0)))
+        highest = int(max(tail.max(initial=-1), head.max(initial=-1)))
         if lowest < 0:
             raise InputError(f"node {lowest} is negative; nodes are numbered from 0")
         if n_nodes is None:
@@ -201,9 +202,8 @@ class EdgeList:
     def incidence(self):
         """B of shape (n_edges, n_nodes) with rows b_e, so that L = B^T diag(weight) B."""
         edge, sign = np.tile(np.arange(self.n_edges), 2), np.repeat([1.0, -1.0], self.n_edges)
-        node = np.concatenate([self.tail, self.head])
-        shape = (self.n_edges, self.n_nodes)
-        return scipy.sparse.coo_array((sign, (edge, node)), shape=shape).tocsr()
+        ends, shape = np.concatenate([self.tail, self.head]), (self.n_edges, self.n_nodes)
+        return scipy.sparse.coo_array((sign, (edge, ends)), shape=shape).tocsr()
 
     def degrees(self):
         """Weighted degree of every node.
@@ -220,9 +220,8 @@ class EdgeList:
         >>> EdgeList(tail=[1], head=[2], n_nodes=4).components()
         array([0, 1, 1, 2], dtype=int32)
         """
-        shape = (self.n_nodes, self.n_nodes)
         ones = np.ones(self.n_edges, dtype=np.int8)
-        half = scipy.sparse.coo_array((ones, (self.tail, self.head)), shape=shape)
+        half = scipy.sparse.coo_array((ones, (self.tail, self.head)), shape=(self.n_nodes,) * 2)
         return scipy.sparse.csgraph.connected_components(half, directed=False)[1]
 
     def simplified(self):
@@ -233,7 +232,7 @@ class EdgeList:
         array([3.])
         """
         low, high = np.minimum(self.tail, self.head), np.maximum(self.tail, self.head)
-        shape = (self.n_nodes, self.n_nodes)
+        shape = (self.n_nodes,) * 2
         upper = scipy.sparse.coo_array((self.weight, (low, high)), shape=shape).tocsr()
         upper.sum_duplicates()
         upper = upper.tocoo()
@@ -254,6 +253,13 @@ class EdgeList:
             f"EdgeList(n_nodes={self.n_nodes}, n_edges={self.n_edges}, "
             f"total_weight={self.weight.sum():.6g})"
         )
+
+    def _repr_html_(self):
+        from graphsqueak.report.table import html_table
+
+        ends = [self.ids[side[:5]] for side in (self.tail, self.head)]
+        rows = zip(*ends, (f"{weight:.4g}" for weight in self.weight[:5]), strict=True)
+        return html_table(rows, header=("source", "target", "weight"), caption=repr(self))
 
 
 def power_of_two(weight):
@@ -292,9 +298,3 @@ def _frozen(array, dtype):
     array = np.ascontiguousarray(array, dtype=dtype).view()
     array.flags.writeable = False
     return array
-
-
-def _range_of(tail, head):
-    if tail.size == 0:
-        return 0, -1
-    return int(min(tail.min(), head.min())), int(max(tail.max(), head.max()))

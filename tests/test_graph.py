@@ -164,3 +164,11 @@ def test_components_match_networkx():
     assert found.max() + 1 == len(expected)
     for nodes in expected:
         assert len(set(found[list(nodes)])) == 1
+
+
+def test_notebooks_show_the_size_and_the_first_edges():
+    shown = EdgeList.from_pairs([("a<b", "b", 0.5), *((0, v) for v in range(1, 9))])._repr_html_()
+    assert "n_edges=9" in shown
+    assert "<td>a&lt;b</td><td>b</td><td>0.5</td>" in shown
+    assert shown.count("<tr>") == 6
+    assert "n_edges=0" in EdgeList(tail=[], head=[])._repr_html_()

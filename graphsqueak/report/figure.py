@@ -2,7 +2,16 @@
 
 import numpy as np
 
-__all__ = ["side_by_side", "spectrum"]
+__all__ = [
+    "accuracy_against",
+    "degree_calibration",
+    "kept_against_leverage",
+    "side_by_side",
+    "spectrum",
+]
+
+_COLOURS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#777777")
+_MARKERS = "osD^vPX"
 
 
 def spectrum(ratios, shares, interval, *, ax=None):
@@ -52,7 +61,114 @@ def side_by_side(pairs):
         ax.scatter(whole, sparse, s=8, alpha=0.5, color="#4477aa", linewidth=0)
         ax.set_title(name)
         ax.set_xlabel("graph")
+        ax.locator_params(nbins=3)  # long numbers side by side
     panels[0][0].set_ylabel("sparsifier")
+    return figure
+
+
+def degree_calibration(degrees, before, after, *, ax=None):
+    """Degrees of a sparsifier over those of the graph, before and after calibration.
+
+    Parameters
+    ----------
+    degrees, before, after : ndarray
+        Weighted degrees, of the graph and of its sparsifier without and with calibration.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax)
+    seen = np.asarray(degrees) > 0
+    ratios = [np.asarray(some)[seen] / np.asarray(degrees)[seen] for some in (before, after)]
+    bins = np.linspace(min(map(np.min, ratios)), max(map(np.max, ratios)), 50)
+    for ratio, name, colour in zip(ratios, ("before", "after"), _COLOURS, strict=False):
+        ax.hist(ratio, bins=bins, color=colour, alpha=0.7, label=name)
+    ax.axvline(1.0, color="black", linewidth=0.8)
+    ax.set_yscale("log")
+    ax.set_xlabel("degree, sparsifier / graph")
+    ax.set_ylabel("nodes")
+    ax.legend(title="calibration", frameon=False)
+    return ax
+
+
+def kept_against_leverage(leverage, kept, *, n_bins=20, ax=None):
+    """Share of the edges that were kept, over bins of equally many edges of similar leverage.
+
+    Parameters
+    ----------
+    leverage : ndarray
+        Weight times effective resistance of every edge of the graph.
+    kept : ndarray of bool
+        Which of them the sparsifier has.
+    n_bins : int
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax)
+    leverage, kept = np.asarray(leverage), np.asarray(kept)
+    bins = np.array_split(np.argsort(leverage, kind="stable"), min(n_bins, leverage.size))
+    middle = np.array([np.median(leverage[part]) for part in bins])
+    share = np.array([kept[part].mean() for part in bins])
+    ax.plot(middle, share, color=_COLOURS[0], marker="o", label="kept")
+    expected = np.minimum(1.0, kept.sum() * middle / leverage.sum())
+    ax.plot(middle, expected, color="black", linewidth=0.8, label="in proportion to leverage")
+    ax.set_xlabel("leverage (bins of equally many edges)")
+    ax.set_ylabel("share of the edges kept")
+    ax.set_ylim(0.0, 1.05)
+    ax.legend(frameon=False)
+    return ax
+
+
+def accuracy_against(rows, x="edges", *, label=None, floor=None):
+    """Accuracy over edges, bytes or seconds: one panel per number of labels, one mark per row.
+
+    Parameters
+    ----------
+    rows : list of dict
+        With the keys method, labels, accuracy and `x`; rows of one method are joined in the order
+        of `x`, and an optional error is drawn as a bar.
+    x : str
+        The key on the horizontal axis, which is logarithmic.
+    label : str, optional
+        Its name. Default: `x`.
+    floor : float, optional
+        Accuracy of the most frequent class, drawn as a line.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    labels = sorted({row["labels"] for row in rows})
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    size = {"figsize": (3.8 * len(labels), 3.9), "squeeze": False, "sharey": True}
+    figure, panels = _pyplot().subplots(1, len(labels), layout="constrained", **size)
+    for ax, n_labels in zip(panels[0], labels, strict=True):
+        for place, method in enumerate(methods):
+            own = [row for row in rows if (row["method"], row["labels"]) == (method, n_labels)]
+            own.sort(key=lambda row: row[x])
+            ax.errorbar(
+                [row[x] for row in own],
+                [row["accuracy"] for row in own],
+                [row.get("error", 0.0) for row in own],
+                color=_COLOURS[place % len(_COLOURS)],
+                marker=_MARKERS[place % len(_MARKERS)],
+                markersize=6,
+                linewidth=1,
+                label=method,
+            )
+        if floor is not None:
+            ax.axhline(floor, color="black", linewidth=0.8, linestyle=":")
+        ax.set_xscale("log")
+        ax.set_title(f"{n_labels:,} labels")
+        ax.set_xlabel(label or x)
+    panels[0][0].set_ylabel("accuracy")
+    handles, names = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 

@@ -1,8 +1,8 @@
-"""Rows as an HTML table, as notebooks show it."""
+"""Rows as a table: HTML, as notebooks show it, or plain text for a terminal."""
 
 from html import escape
 
-__all__ = ["html_table"]
+__all__ = ["html_table", "text_table"]
 
 
 def html_table(rows, *, header=(), caption=""):
@@ -18,6 +18,24 @@ def html_table(rows, *, header=(), caption=""):
         parts.append(_row(header, "th"))
     parts += [_row(row, "td") for row in rows]
     return "".join([*parts, "</table>"])
+
+
+def text_table(rows, *, header):
+    """Columns two blanks apart; the first to the left, the others to the right.
+
+    >>> print(text_table([("1-NN", 0.83), ("exact", 0.9)], header=("method", "accuracy")))
+    method  accuracy
+    1-NN        0.83
+    exact        0.9
+    """
+    cells = [[str(cell) for cell in row] for row in (header, *rows)]
+    width = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(_line(row, width) for row in cells)
+
+
+def _line(cells, width):
+    first, *others = zip(cells, width, strict=True)
+    return "  ".join([f"{first[0]:<{first[1]}}", *(f"{cell:>{w}}" for cell, w in others)])
 
 
 def _row(cells, tag):

@@ -96,19 +96,6 @@ def test_same_seed_same_file(tmp_path):
     assert files[0] == files[1]
 
 
-def test_demo_tells_the_story(capsys):
-    assert run(["demo"]) == 0
-    printed = capsys.readouterr().out
-    assert "33.0000 = nodes - components" in printed
-    assert "graphsqueak info" in printed
-
-
-def test_demo_speaks_json(capsys):
-    assert run(["demo", "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert record["most_resistive"][0]["leverage"] == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -1,0 +1,43 @@
+"""One HTML page that needs nothing beside it: text, tables, figures, commands."""
+
+import base64
+import io
+from html import escape
+
+__all__ = ["html_page", "picture"]
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:52em;margin:2em auto;padding:0 1em}"
+    "table{border-collapse:collapse}td,th{padding:.2em .7em;text-align:right}"
+    "td:first-child,th:first-child{text-align:left}tr:nth-child(even){background:#f3f3f3}"
+    "pre{background:#f3f3f3;padding:1em;overflow:auto}img{max-width:100%}"
+)
+
+
+def html_page(title, parts):
+    """A page of `parts`: pairs of a kind ("text", "code" or "html") and what it says.
+
+    >>> page = html_page("A < B", [("text", "1 < 2"), ("code", "ls")])
+    >>> "<title>A &lt; B</title>" in page, "<p>1 &lt; 2</p>" in page, "<pre>ls</pre>" in page
+    (True, True, True)
+    """
+    wrap = {
+        "text": lambda said: f"<p>{escape(said)}</p>",
+        "code": lambda said: f"<pre>{escape(said)}</pre>",
+        "html": lambda said: said,
+    }
+    body = "\n".join(wrap[kind](said) for kind, said in parts)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
+    )
+
+
+def picture(figure, *, alt, dpi=110):
+    """A matplotlib figure as PNG bytes, and as an <img> that carries them."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
+    data = file.getvalue()
+    text = base64.b64encode(data).decode()
+    return data, f'<img alt="{escape(alt, quote=True)}" src="data:image/png;base64,{text}">'

@@ -1,0 +1,57 @@
+"""Figures show the numbers that they are given."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from graphsqueak.report import figure, page, table
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    mpl.pyplot.close("all")
+
+
+def test_every_number_of_labels_has_a_panel_with_all_methods():
+    rows = [
+        {"method": name, "labels": labels, "edges": edges, "accuracy": 0.5 + labels / 300}
+        for name in ("exact", "sparse")
+        for labels in (20, 100)
+        for edges in (1000, 10)
+    ]
+    drawn = figure.accuracy_against(rows, floor=0.5)
+    assert [ax.get_title() for ax in drawn.axes] == ["20 labels", "100 labels"]
+    for ax in drawn.axes:
+        lines = [container[0] for container in ax.containers]
+        assert len(lines) == 2
+        np.testing.assert_array_equal(lines[0].get_xdata(), [10, 1000])
+
+
+def test_bins_of_leverage_show_the_share_kept():
+    leverage = np.repeat([0.1, 1.0], 50)
+    kept = np.concatenate([np.arange(50) < 10, np.ones(50, dtype=bool)])
+    ax = figure.kept_against_leverage(leverage, kept, n_bins=2)
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), [[0.1, 0.2], [1.0, 1.0]])
+
+
+def test_degree_histograms_count_every_node_that_has_edges():
+    degrees = np.array([0.0, 1.0, 2.0, 4.0])
+    ax = figure.degree_calibration(degrees, [0, 0.5, 2, 6], [0, 1, 2, 4.1])
+    counts = [sum(bar.get_height() for bar in bars) for bars in ax.containers]
+    assert counts == [3, 3]
+
+
+def test_a_picture_is_a_png_that_a_page_can_carry():
+    ax = figure.spectrum(np.array([0.5, 1.0]), np.array([0.5, 0.5]), (0.4, 1.2))
+    data, tag = page.picture(ax.figure, alt='"ratios"')
+    assert data.startswith(b"\x89PNG")
+    assert 'alt="&quot;ratios&quot;"' in tag
+
+
+def test_cells_of_a_page_are_escaped():
+    assert "&lt;b&gt;" in table.html_table([("<b>",)])
+    with pytest.raises(ValueError, match="shorter"):
+        table.text_table([("one",)], header=("a", "b"))

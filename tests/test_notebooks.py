@@ -1,0 +1,47 @@
+"""Every notebook runs from top to bottom, and is stored with the outputs of a run."""
+
+import os
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_there_are_notebooks():
+    assert len(NOTEBOOKS) == 4
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore")  # of the machinery that runs notebooks, not of ours
+def test_it_runs(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+    notebook = nbformat.read(path, as_version=4)
+    stored = [kinds(cell) for cell in notebook.cells]
+    client = NotebookClient(
+        notebook, timeout=90, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+    )
+    client.execute()
+    assert [kinds(cell) for cell in notebook.cells] == stored
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_is_stored_with_outputs_and_without_places_or_warnings(path):
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert any("image/png" in kinds(cell) for cell in code)
+    assert not any("stderr" in kinds(cell) for cell in code)
+    assert not re.search(r"/(home|tmp|work|Users|opt)/", path.read_text())
+
+
+def kinds(cell):
+    """What a cell puts out: streams by name, results by their types."""
+    found = []
+    for output in cell.get("outputs", []):
+        found += [output.name] if output.output_type == "stream" else sorted(output.get("data", {}))
+    return found
