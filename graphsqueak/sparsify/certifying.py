@@ -157,7 +157,9 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
             return difference
         run.step(product)
         least, most = outer_bounds(run.ritz, run.first, run.last, t)
-        low, high = max(low, least), min(high, most)
+        # a ratio found outside shows that an earlier bound was one of those that fail
+        low = max(low, least) if low <= run.ritz[0] else least
+        high = min(high, most) if run.ritz[-1] <= high else most
         inner = _interval(1 / run.ritz[-1], 1 / run.ritz[0])["epsilon_upper"] * (1 - _ROUNDING)
         outer = _interval(1 / high, 1 / low if low > 0 else np.inf)
         history.append((inner, outer["epsilon_upper"]))
