@@ -28,6 +28,7 @@ from ssl_data import (
     largest_component,
     neighbours,
     polblogs,
+    spam,
     spambase,
     spambase_graph,
 )
@@ -85,9 +86,7 @@ def graphs(quick):
             print(f"{name}: left out, its file is not there", file=sys.stderr)
         else:
             yield name, *largest_component(*found)
-    if hasattr(gs.datasets, "load_spam"):
-        points, truth = gs.datasets.load_spam()[:2]
-        yield "spam", neighbours(points, 10), np.asarray(truth)
+    yield "spam", *largest_component(neighbours(spam()[0], 10), spam()[1])
 
 
 def compare(graph, truth, n_labels, n_seeds, balanced):
@@ -189,8 +188,8 @@ def dense_rows(quick, n_seeds):
     sets = [("digits", load_digits(return_X_y=True))]
     if not quick and spambase() is not None:
         sets.append(("spambase", spambase()))
-    if not quick and hasattr(gs.datasets, "load_spam"):
-        sets.append(("spam", gs.datasets.load_spam()[:2]))
+    if not quick:
+        sets.append(("spam", spam()))
     for name, (points, truth) in sets:
         dense = gs.EdgeList.from_scipy(neighbours(points, len(truth) // 6))
         small = gs.EdgeList.from_scipy(neighbours(points, 10))

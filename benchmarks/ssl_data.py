@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse
 from sklearn.neighbors import kneighbors_graph
 
+from graphsqueak.datasets import load_spam
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 52_361
 
@@ -70,6 +72,12 @@ def spambase():
     table = table[np.random.default_rng(SEED).permutation(len(table))]
     points = np.log1p(table[:, :57])
     return (points - points.mean(axis=0)) / points.std(axis=0), table[:, -1].astype(int)
+
+
+def spam():
+    """The shipped mails."""
+    mails = load_spam()
+    return mails.points, mails.labels
 
 
 def spambase_graph():

@@ -25,12 +25,15 @@ class SmallGraph(NamedTuple):
     untied: EdgeList | None  # the same with every labelled node by itself, where that is known
     n_nodes: int
     n_seen: int  # edges of the stream
-    n_used: int  # edges, and entries of the tally, that are left
+    n_used: int  # edges, and entries of the tally, that are left: at most the budget
     ids: np.ndarray
 
 
 def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, progress=False):
     """Sparsify `source`, with the edges at labelled nodes summed exactly (see `tally`).
+
+    Sums count as edges: where both together are above the budget, they are thinned to it, the sums
+    favoured.
 
     Parameters
     ----------
@@ -71,15 +74,28 @@ def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, 
         columns = map(np.concatenate, zip(*spare, strict=True))
         whole = EdgeList.from_clean(*columns, n_nodes, ids)
         return SmallGraph(whole, nobody, whole, n_nodes, n_seen, whole.n_edges, ids)
-    rest = stream.sparsifier()
-    untied = tally.joined(rest, ids) if tally.per_node else None
-    if tally.per_node and tally.n_edges() <= n_nodes * n_classes:
-        return SmallGraph(untied, nobody, untied, n_nodes, n_seen, untied.n_edges, ids)
+    rest, budget = stream.sparsifier(), allowed(n_nodes, n_seen)
+    untied = None
     if tally.per_node:
+        few_sums = tally.n_edges() <= n_nodes * n_classes
+        labelled = np.flatnonzero(tally.who >= 0)
+        untied = _within(tally.joined(rest, ids), labelled, budget, stream.random_state)
+        if few_sums:
+            return SmallGraph(untied, nobody, untied, n_nodes, n_seen, untied.n_edges, ids)
         tally.merge_classes()
-    graph = tally.joined(rest)
+    leaders = np.arange(n_nodes, n_nodes + n_classes)
+    graph = _within(tally.joined(rest), leaders, budget, stream.random_state)
     tied = np.flatnonzero(tally.who >= 0)
     return SmallGraph(graph, tied, untied, n_nodes, n_seen, graph.n_edges, ids)
+
+
+def _within(graph, carriers, budget, seed):
+    """`graph`, thinned to the budget if it is above; edges of those who carry labels come first."""
+    if graph.n_edges <= budget:
+        return graph
+    names = (np.arange(graph.n_nodes) if graph.own_ids is None else graph.own_ids)[carriers]
+    stream = StreamSparsifier(n_edges=budget, favoured_nodes=names, random_state=seed)
+    return stream.partial_fit(graph).sparsifier()
 
 
 def _meet(tally, ids, n_nodes, who, judges):

@@ -52,10 +52,10 @@ def test_a_graph_that_fits_is_not_tied_even_with_many_labels(monkeypatch):
 def test_a_dense_graph_is_labelled_from_a_small_part(dense, few_labels, monkeypatch):
     monkeypatch.setattr(label_stream, "_FEW", few_labels)
     y = few(20)
-    clf = gs.SparseHFSClassifier(n_edges=2_000, random_state=7).fit(dense, y)
+    clf = gs.SparseHFSClassifier(n_edges=2_900, random_state=7).fit(dense, y)
     exact = gs.StableHFSClassifier(random_state=7).fit(dense, y)
     assert clf.n_edges_seen_ == 40_000
-    assert clf.n_edges_used_ <= 2_000 + 3 * N_NODES + 3
+    assert clf.n_edges_used_ <= 2_900  # sums at labelled nodes are counted, too
     unlabelled = y == -1
     assert np.mean(clf.transduction_[unlabelled] == exact.transduction_[unlabelled]) > 0.9
 
