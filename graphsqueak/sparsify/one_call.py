@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from graphsqueak.graph import EdgeList
 from graphsqueak.sources.coerce import as_edge_list, as_stream
 from graphsqueak.sparsify.baselines import (
     batch_sparsifier,
@@ -40,7 +41,8 @@ def sparsify(
     graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
         Read once, batch by batch.
     n_edges, epsilon, keep : exactly one
-        Edges of the result, or its accuracy, or their share of all edges.
+        Edges of the result, or its accuracy, or their share of all edges. Of a long stream whose
+        length is not known beforehand, `keep` may fall short: what has been thinned stays thin.
     method : {"fast", "thesis", "batch", "uniform", "kors"}
         The first two stream. The others hold the whole graph and are there to compare with:
         Spielman and Srivastava's sampling by resistances, uniform sampling, and insertion only.
@@ -84,6 +86,10 @@ def sparsify(
         seed = int(np.random.default_rng(random_state).integers(2**63))
         return _IN_MEMORY[method](edges, budget, seed=seed)
     check_choice("method", method, ("fast", "thesis", *_IN_MEMORY))
+    source = as_stream(graph)
+    if keep is not None and isinstance(source, EdgeList):  # the number of edges is known
+        n_edges = Budget(n_edges, epsilon, keep).checked()(source.n_nodes, source.n_edges)
+        keep = None
     stream = StreamSparsifier(
         n_edges=n_edges,
         epsilon=epsilon,
@@ -93,7 +99,6 @@ def sparsify(
         options=options,
         random_state=random_state,
     )
-    source = as_stream(graph)
     goal = epsilon if method == "fast" else None
     run_stream(stream, source, progress=progress)
     if certify is None:

@@ -121,6 +121,11 @@ def test_too_small_a_budget_is_refused():
         sparsify(sources.complete(50), n_edges=30)
 
 
+def test_a_graph_in_memory_gets_its_share():
+    graph = sources.erdos_renyi(1000, 1_500_000, random_state=31).to_edge_list()
+    assert 0.9 * 75_000 <= sparsify(graph, keep=0.05, random_state=31).n_edges <= 75_000
+
+
 @pytest.mark.parametrize(
     ("source", "n_edges"),
     [
