@@ -29,6 +29,7 @@ from ssl_data import (
     neighbours,
     polblogs,
     spam,
+    spam_graph,
     spambase,
     spambase_graph,
 )
@@ -86,7 +87,7 @@ def graphs(quick):
             print(f"{name}: left out, its file is not there", file=sys.stderr)
         else:
             yield name, *largest_component(*found)
-    yield "spam", *largest_component(neighbours(spam()[0], 10), spam()[1])
+    yield "spam", *largest_component(*spam_graph())
 
 
 def compare(graph, truth, n_labels, n_seeds, balanced):

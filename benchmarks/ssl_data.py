@@ -8,6 +8,7 @@ import scipy.sparse
 from sklearn.neighbors import kneighbors_graph
 
 from graphsqueak.datasets import load_spam
+from graphsqueak.sources import neighbor_edges
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 52_361
@@ -78,6 +79,12 @@ def spam():
     """The shipped mails."""
     mails = load_spam()
     return mails.points, mails.labels
+
+
+def spam_graph():
+    """By cosines: some mails have no word left, and the origin is near to everything."""
+    points, truth = spam()
+    return neighbor_edges(points, 10).to_edge_list().to_scipy(), truth
 
 
 def spambase_graph():

@@ -1,8 +1,10 @@
 """Points as a graph: each joined to its nearest neighbours.
 
-The weight between a point i and its neighbour j at distance d_ij is exp(-4 d_ij^2 / s_i^2), s_i the
-distance to the furthest of i's neighbours: the scale adapts to the density. Both directions are
-averaged, a missing one counts as zero.
+The weight between a point i and its neighbour j at distance d_ij is exp(-c d_ij^2 / s_i^2), s_i the
+distance to the furthest of i's neighbours: the scale adapts to the density. The distances to all
+neighbours are nearly the same in high dimension, so that a fixed c would tell near from far in the
+plane and nothing there; c is such that, in the median point, the nearest neighbour weighs twenty
+times as much as the furthest. Both directions are averaged, a missing one counts as zero.
 """
 
 import numpy as np
@@ -11,6 +13,9 @@ import scipy.sparse
 from graphsqueak.graph import EdgeList
 
 __all__ = ["links_to_neighbours", "neighbour_graph"]
+
+_CONTRAST = 20.0
+_LEAST_SPREAD = 0.1
 
 
 def neighbour_graph(points, *, n_neighbors, metric):
@@ -27,9 +32,11 @@ def neighbour_graph(points, *, n_neighbors, metric):
     index = NearestNeighbors(n_neighbors=max(min(n_neighbors, n_points - 1), 1), metric=metric)
     index.fit(points)
     if n_points == 1:
+        index.sharpness_ = 1.0
         return EdgeList.from_clean([], [], [], n_nodes=1), index
     distance, neighbour = index.kneighbors()
-    half = _links(distance, neighbour, n_points)
+    index.sharpness_ = _sharpness(distance)
+    half = _links(distance, neighbour, n_points, index.sharpness_)
     both = scipy.sparse.triu((half + half.T) / 2, format="coo")
     graph = EdgeList(tail=both.row, head=both.col, weight=both.data, n_nodes=n_points)
     return graph, index
@@ -38,13 +45,22 @@ def neighbour_graph(points, *, n_neighbors, metric):
 def links_to_neighbours(points, index):
     """Weights (n_new, n_known) between new points and the nearest ones that are known."""
     distance, neighbour = index.kneighbors(points)
-    return _links(distance, neighbour, index.n_samples_fit_)
+    return _links(distance, neighbour, index.n_samples_fit_, index.sharpness_)
 
 
-def _links(distance, neighbour, n_known):
+def _sharpness(distance):
+    """c of the module's first lines; bounded, for points that are all equally far."""
+    nearest = _ratios(distance)[:, 0]
+    return np.log(_CONTRAST) / max(1 - np.median(nearest**2), _LEAST_SPREAD)
+
+
+def _ratios(distance):
     scale = distance.max(axis=1, keepdims=True)
-    ratio = np.divide(distance, scale, out=np.zeros_like(distance), where=scale > 0)
-    weight = np.exp(-4 * ratio**2)
+    return np.divide(distance, scale, out=np.zeros_like(distance), where=scale > 0)
+
+
+def _links(distance, neighbour, n_known, sharpness):
+    weight = np.exp(-sharpness * _ratios(distance) ** 2)
     row = np.repeat(np.arange(len(distance)), distance.shape[1])
     shape = (len(distance), n_known)
     return scipy.sparse.coo_array((weight.ravel(), (row, neighbour.ravel())), shape=shape).tocsr()

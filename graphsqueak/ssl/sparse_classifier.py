@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphsqueak.ssl.choice import leaving_out, natural_unit
+from graphsqueak.ssl.choice import natural_unit
 from graphsqueak.ssl.label_stream import read_with_labels
 from graphsqueak.ssl.labels import as_objects, class_labels, encoded, is_unlabelled, one_column
 from graphsqueak.ssl.online import OnlineEdges
@@ -152,11 +152,11 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
                 tol=_JUDGE_TOL,
                 random_state=rng,
             )
-            return fit.centred[judges], fit.offset[judges]
+            return fit.centred[judges]
 
         code = labels.code[judge]
         if small.untied is not None:
-            judged = leaving_out(small.untied, labels.nodes, labels.one_hot(), rng)
+            judged, _ = self._judged(small.untied, labels.nodes, labels.one_hot())
             code = labels.code
         everyone = np.bincount(labels.code, minlength=n_classes)
         self._choose(judged, code, everyone, natural_unit(graph))

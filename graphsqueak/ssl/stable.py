@@ -24,7 +24,7 @@ import numpy as np
 
 from graphsqueak.solvers import LaplacianSolver
 
-__all__ = ["Fit", "stable_scores"]
+__all__ = ["Fit", "label_means", "smoothed", "stable_scores"]
 
 
 class Fit(NamedTuple):
@@ -69,27 +69,59 @@ def stable_scores(graph, labelled, targets, alpha, *, copies=None, tol=1e-8, ran
     (array([ 0.25,  0.  , -0.25]), array([0.5, 0.5, 0.5]))
     """
     component = graph.components()
+    own, times = component[labelled], _times(copies, labelled)
+    mean, has_label = label_means(targets, own, times, component)
+    centred = smoothed(
+        graph,
+        labelled,
+        targets - mean[own],
+        alpha,
+        copies=copies,
+        tol=tol,
+        random_state=random_state,
+    )
+    return Fit(centred, mean[component], has_label[component])
+
+
+def smoothed(graph, labelled, columns, alpha, *, copies=None, tol=1e-8, random_state=None):
+    """M b for every column b (l, K): the minimiser above for labels b that are not centred.
+
+    One solve with K + 1 columns. Zero where no label reaches.
+    """
+    component = graph.components()
     n_components = int(component.max(initial=-1)) + 1
-    copies = np.ones(graph.n_nodes) if copies is None else copies
-    own, times = component[labelled], copies[labelled][:, None]
+    own, times = component[labelled], _times(copies, labelled)
+    has_label = np.bincount(own, times.ravel(), n_components) > 0
+    weight = np.ones(graph.n_nodes) if copies is None else copies
+    rhs = np.zeros((graph.n_nodes, columns.shape[1] + 1))
+    rhs[labelled, :-1] = times * columns / alpha
+    rhs[:, -1] = has_label[component] * weight / alpha
+    ridge = np.zeros(graph.n_nodes)
+    ridge[labelled] = times.ravel() / alpha
+    solution = LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=random_state).solve(rhs)
+    if n_components == 1:
+        total = (weight @ solution)[None, :]
+    else:
+        total = _sums(component, weight[:, None] * solution, n_components)
+    shift = np.zeros_like(total[:, :-1])
+    np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
+    return solution[:, :-1] - shift[component] * solution[:, -1:]
+
+
+def label_means(targets, own, times, component):
+    """Mean label of every component, that of all labels where it has none; and which have one."""
+    n_components = int(component.max(initial=-1)) + 1
     counts = np.bincount(own, times.ravel(), n_components)
     has_label = counts > 0
     everywhere = (times * targets).sum(axis=0) / times.sum()
     mean = np.tile(everywhere, (n_components, 1))
     mean[has_label] = _sums(own, times * targets, n_components)[has_label]
     mean[has_label] /= counts[has_label, None]
-    reached = has_label[component]
-    rhs = np.zeros((graph.n_nodes, targets.shape[1] + 1))
-    rhs[labelled, :-1] = times * (targets - mean[own]) / alpha
-    rhs[:, -1] = reached * copies / alpha
-    ridge = np.zeros(graph.n_nodes)
-    ridge[labelled] = times.ravel() / alpha
-    solution = LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=random_state).solve(rhs)
-    total = _sums(component, copies[:, None] * solution, n_components)
-    shift = np.zeros_like(total[:, :-1])
-    np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
-    centred = solution[:, :-1] - shift[component] * solution[:, -1:]
-    return Fit(centred, mean[component], reached)
+    return mean, has_label
+
+
+def _times(copies, labelled):
+    return np.ones((labelled.size, 1)) if copies is None else copies[labelled][:, None]
 
 
 def _sums(component, values, n_components):

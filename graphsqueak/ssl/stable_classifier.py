@@ -5,8 +5,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphsqueak.ssl.base import GraphClassifier, check_eta
 from graphsqueak.ssl.calibration import fit_sigmoids, sigmoid_shares
-from graphsqueak.ssl.choice import choose_for_classes, leaving_out, natural_unit
+from graphsqueak.ssl.choice import choose_for_classes, natural_unit
 from graphsqueak.ssl.fit_bound import bound_of_fit, no_bound
+from graphsqueak.ssl.leave_one_out import leave_one_out
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.ssl.uncertainty import posterior_deviation
 from graphsqueak.validation import InputError, check_real
@@ -23,11 +24,11 @@ class StableHFSClassifier(GraphClassifier):
     Parameters
     ----------
     eta : float or "auto"
-        Weight of the smoothness term; "auto" takes the one that would misclassify the fewest
-        labelled nodes had it not known them (leave-one-out in closed form, or folds).
+        Weight of the smoothness term; "auto" takes 2 / (l mean degree), unless another one would
+        misclassify clearly fewer labelled nodes had it not known them (leave-one-out).
     threshold : float or "auto"
         How much of the class means is added back to centred scores: 0 none, 1 all. "auto" is
-        chosen as eta is, and stays 0 unless another value makes strictly fewer mistakes.
+        chosen as eta is, and stays 0 unless other values make fewer mistakes.
     calibrated : bool
         Make `label_distributions_` probabilities: a sigmoid per class, fitted to the scores of
         labelled nodes that did not know their labels. Needs 20 of them; else nothing is done.
@@ -73,14 +74,30 @@ class StableHFSClassifier(GraphClassifier):
         self.tol, self.random_state = tol, random_state
 
     def _scores(self, graph, labels):
-        rng = np.random.default_rng(self.random_state)
-        targets = labels.one_hot()
-        judged = _when_asked(lambda: leaving_out(graph, labels.nodes, targets, rng))
+        targets, n_labels = labels.one_hot(), labels.nodes.size
+        judged, fits = self._judged(graph, labels.nodes, targets)
         self._choose(judged, labels.code, targets.sum(axis=0), natural_unit(graph))
-        alpha = labels.nodes.size * self.eta_
-        fit = stable_scores(graph, labels.nodes, targets, alpha, tol=self.tol, random_state=rng)
+        fit = fits.get(self.eta_)
+        if fit is None:
+            rng = np.random.default_rng(self.random_state)
+            alpha = n_labels * self.eta_
+            fit = stable_scores(graph, labels.nodes, targets, alpha, tol=self.tol, random_state=rng)
         self._evidence = (graph, labels.nodes, targets, fit)
         return decision_scores(fit, self.threshold_), fit.reached
+
+    def _judged(self, graph, nodes, targets):
+        """A function from eta to what labelled nodes get without their labels, and its fits."""
+        fits = {}
+
+        def judged(eta):
+            rng = np.random.default_rng(self.random_state)
+            left = leave_one_out(
+                graph, nodes, targets, nodes.size * eta, tol=self.tol, random_state=rng
+            )
+            fits[eta] = left.fit
+            return left.scores
+
+        return judged, fits
 
     def _choose(self, judged, code, counts, unit):
         """Set eta_, threshold_ and the curves of calibration, by those who judge."""
@@ -96,7 +113,7 @@ class StableHFSClassifier(GraphClassifier):
         self._curves = None
         if self.calibrated:
             prior = counts / counts.sum() - 1 / counts.size
-            scores = judged(self.eta_)[0] + self.threshold_ * prior
+            scores = judged(self.eta_) + self.threshold_ * prior
             self._curves = fit_sigmoids(scores, code, counts.size)
 
     def _distributions(self, scores, reached):
@@ -137,18 +154,6 @@ class StableHFSClassifier(GraphClassifier):
 def check_threshold(threshold):
     """`threshold` as a number or "auto"."""
     return threshold if threshold == "auto" else check_real("threshold", threshold, below=np.inf)
-
-
-def _when_asked(make):
-    """A function that is made by its first call."""
-    made = []
-
-    def call(eta):
-        if not made:
-            made.append(make())
-        return made[0](eta)
-
-    return call
 
 
 def decision_scores(fit, threshold):

@@ -18,7 +18,7 @@ class StableHFSRegressor(GraphRegressor):
     Parameters
     ----------
     eta : float or "auto"
-        "auto" takes the one of least squared leave-one-out error (or error over folds).
+        "auto" takes the one of least squared leave-one-out error.
     affinity, n_neighbors, metric, tol, random_state
         As of `HFSClassifier`.
 
