@@ -108,10 +108,10 @@ def compare(graph, truth, n_labels, n_seeds, balanced):
             if seed == 0:
                 record["peak MB"] = traced(predict)
     rows = {name: summary(record) for name, record in out.items()}
-    best = max(row["accuracy"] for row in rows.values())
+    best = max(row["accuracy"] for name, row in rows.items() if not name.startswith("ours"))
     ours = rows["ours: stable"]
     margin = (ours["accuracy"] - best) / max(ours["error"], 1e-9)
-    return {"methods": rows, "ours minus best, in standard errors": margin}
+    return {"methods": rows, "ours minus best peer, in standard errors": margin}
 
 
 def traced(predict):
@@ -192,8 +192,8 @@ def dense_rows(quick, n_seeds):
     if not quick:
         sets.append(("spam", spam()))
     for name, (points, truth) in sets:
-        dense = gs.EdgeList.from_scipy(neighbours(points, len(truth) // 6))
-        small = gs.EdgeList.from_scipy(neighbours(points, 10))
+        by_cosine = name == "spam"
+        dense, small = (joined(points, k, by_cosine) for k in (len(truth) // 6, 10))
         for n_labels in (20,) if quick else (20, 100, 1000):
             out, used = {}, []
             for seed in range(n_seeds):
@@ -214,6 +214,12 @@ def dense_rows(quick, n_seeds):
                 "gap": row["exact"] - row["label-aware"],
                 "methods": row,
             }
+
+
+def joined(points, k, by_cosine):
+    if by_cosine:
+        return gs.neighbor_edges(points, k).to_edge_list()
+    return gs.EdgeList.from_scipy(neighbours(points, k))
 
 
 def variants(dense, small, y, seed):
@@ -243,7 +249,8 @@ def print_peers(row):
             f"{record['peak MB']:6.1f} MB",
             flush=True,
         )
-    print(f"  ours minus best: {row['ours minus best, in standard errors']:+.1f} standard errors")
+    margin = row["ours minus best peer, in standard errors"]
+    print(f"  ours (stable) minus the best peer: {margin:+.1f} standard errors")
 
 
 def print_dense(row):

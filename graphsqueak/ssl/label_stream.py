@@ -9,11 +9,13 @@ from graphsqueak.report.progress import reporter
 from graphsqueak.sparsify import StreamSparsifier
 from graphsqueak.sparsify.budget import Budget
 from graphsqueak.sparsify.numbering import Numbering
+from graphsqueak.ssl.choice import natural_unit
 from graphsqueak.ssl.tally import Tally
 
 __all__ = ["SmallGraph", "read_with_labels"]
 
 _FEW = 256  # labels that are tallied one by one
+_COARSE = 0.5  # eps above which a sparsifier is noise beside exact sums
 _JUDGES = 128  # of more labels: at most so many, and an eighth, stay out to choose eta by
 
 
@@ -27,6 +29,7 @@ class SmallGraph(NamedTuple):
     n_seen: int  # edges of the stream
     n_used: int  # edges, and entries of the tally, that are left: at most the budget
     ids: np.ndarray
+    unit: float  # `natural_unit` of the stream
 
 
 def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, progress=False):
@@ -73,20 +76,41 @@ def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, 
     if spare is not None:
         columns = map(np.concatenate, zip(*spare, strict=True))
         whole = EdgeList.from_clean(*columns, n_nodes, ids)
-        return SmallGraph(whole, nobody, whole, n_nodes, n_seen, whole.n_edges, ids)
+        unit = natural_unit(whole)
+        return SmallGraph(whole, nobody, whole, n_nodes, n_seen, whole.n_edges, ids, unit)
     rest, budget = stream.sparsifier(), allowed(n_nodes, n_seen)
+    unit = natural_unit(tally.joined(rest))
+    rest = _discounted(rest, stream.n_edges_seen_)
     untied = None
     if tally.per_node:
         few_sums = tally.n_edges() <= n_nodes * n_classes
         labelled = np.flatnonzero(tally.who >= 0)
         untied = _within(tally.joined(rest, ids), labelled, budget, stream.random_state)
         if few_sums:
-            return SmallGraph(untied, nobody, untied, n_nodes, n_seen, untied.n_edges, ids)
+            return SmallGraph(untied, nobody, untied, n_nodes, n_seen, untied.n_edges, ids, unit)
         tally.merge_classes()
     leaders = np.arange(n_nodes, n_nodes + n_classes)
     graph = _within(tally.joined(rest), leaders, budget, stream.random_state)
     tied = np.flatnonzero(tally.who >= 0)
-    return SmallGraph(graph, tied, untied, n_nodes, n_seen, graph.n_edges, ids)
+    return SmallGraph(graph, tied, untied, n_nodes, n_seen, graph.n_edges, ids, unit)
+
+
+def _discounted(rest, n_seen):
+    """`rest` as it is if it is a good sparsifier; else each edge counts as itself alone.
+
+    At mean degree d, eps is 2 / sqrt(d) at best, and where that is above a half, the sampled edges
+    drown what the exact sums say. Counted without the others that they stand for, they still carry
+    labels to where no sum does. (Digits, k = n / 6, 5 % of the edges: from 2.3, 2.4 and 4.1 points
+    below the exact solution at 20, 100 and 800 labels to 0.8, -1.3 and 0.8. With d above 16, as on
+    the shipped mails, full weights are better by a point.)
+    """
+    degree = 2 * rest.n_edges / max(rest.n_nodes, 1)
+    if degree * _COARSE**2 >= 4:
+        return rest
+    share = rest.n_edges / max(n_seen, 1)
+    return EdgeList.from_clean(
+        rest.tail, rest.head, share * rest.weight, rest.n_nodes, rest.own_ids
+    )
 
 
 def _within(graph, carriers, budget, seed):

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphsqueak.ssl.choice import natural_unit
 from graphsqueak.ssl.label_stream import read_with_labels
 from graphsqueak.ssl.labels import as_objects, class_labels, encoded, is_unlabelled, one_column
 from graphsqueak.ssl.online import OnlineEdges
@@ -120,7 +119,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self._note(small.graph, small.n_seen)
         labels = class_labels(y, small)
         if small.tied.size == 0:
-            return self._fit_graph(small.graph, labels)
+            self._remember(small.graph, labels)
+            return self._answer(*self._scores(small.graph, labels, small.unit))
         self._remember(small, labels)
         self._evidence = None
         return self._answer(*self._tied_scores(small, labels))
@@ -159,7 +159,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             judged, _ = self._judged(small.untied, labels.nodes, labels.one_hot())
             code = labels.code
         everyone = np.bincount(labels.code, minlength=n_classes)
-        self._choose(judged, code, everyone, natural_unit(graph))
+        self._choose(judged, code, everyone, small.unit)
         fit = stable_scores(
             graph,
             np.concatenate([judges, leaders]),

@@ -73,10 +73,11 @@ class StableHFSClassifier(GraphClassifier):
         self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
         self.tol, self.random_state = tol, random_state
 
-    def _scores(self, graph, labels):
+    def _scores(self, graph, labels, unit=None):
         targets, n_labels = labels.one_hot(), labels.nodes.size
         judged, fits = self._judged(graph, labels.nodes, targets)
-        self._choose(judged, labels.code, targets.sum(axis=0), natural_unit(graph))
+        unit = natural_unit(graph) if unit is None else unit
+        self._choose(judged, labels.code, targets.sum(axis=0), unit)
         fit = fits.get(self.eta_)
         if fit is None:
             rng = np.random.default_rng(self.random_state)
