@@ -1,6 +1,6 @@
 """Labels from few: our classifiers against those of other packages, and what sparsifying costs.
 
-    python benchmarks/bench_ssl.py [--quick] [--json] [--seeds N] [--part peers|dense]
+    python benchmarks/bench_ssl.py [--quick] [--json] [--seeds N] [--part peers|dense] [--only NAME]
 
 `peers`: every method gets the same graph and the same labels (20 draws, balanced on digits), all at
 their defaults. Accuracy and balanced accuracy over the nodes without a label, mean and standard
@@ -42,18 +42,19 @@ def main():
     parser.add_argument("--quick", action="store_true", help="two data sets, three draws")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--only", default="", help="data sets whose name begins so")
     parser.add_argument("--part", choices=["peers", "dense", "both"], default="both")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     n_seeds = 3 if arguments.quick else arguments.seeds
     rows = []
     if arguments.part != "dense":
-        for row in peer_rows(arguments.quick, n_seeds):
+        for row in peer_rows(arguments.quick, n_seeds, arguments.only):
             rows.append(row)
             if not arguments.json:
                 print_peers(row)
     if arguments.part != "peers":
-        for row in dense_rows(arguments.quick, min(n_seeds, 10)):
+        for row in dense_rows(arguments.quick, min(n_seeds, 10), arguments.only):
             rows.append(row)
             if not arguments.json:
                 print_dense(row)
@@ -61,8 +62,10 @@ def main():
         print(json.dumps({"benchmark": "ssl", "rows": rows}))
 
 
-def peer_rows(quick, n_seeds):
+def peer_rows(quick, n_seeds, only):
     for name, graph, truth in graphs(quick):
+        if not name.startswith(only):
+            continue
         for n_labels in (20, 100, 1000):
             if n_labels > len(truth) // 2 or (quick and n_labels > 100):
                 continue
@@ -184,7 +187,7 @@ def learning_peers(graph, y, nodes):
     }
 
 
-def dense_rows(quick, n_seeds):
+def dense_rows(quick, n_seeds, only):
     """Sparse-HFS at 5 % of the edges, part by part."""
     sets = [("digits", load_digits(return_X_y=True))]
     if not quick and spambase() is not None:
@@ -192,6 +195,8 @@ def dense_rows(quick, n_seeds):
     if not quick:
         sets.append(("spam", spam()))
     for name, (points, truth) in sets:
+        if not name.startswith(only):
+            continue
         by_cosine = name == "spam"
         dense, small = (joined(points, k, by_cosine) for k in (len(truth) // 6, 10))
         for n_labels in (20,) if quick else (20, 100, 1000):

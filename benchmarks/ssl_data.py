@@ -84,7 +84,7 @@ def spam():
 def spam_graph():
     """By cosines: some mails have no word left, and the origin is near to everything."""
     points, truth = spam()
-    return neighbor_edges(points, 10).to_edge_list().to_scipy(), truth
+    return scipy.sparse.csr_matrix(neighbor_edges(points, 10).to_edge_list().to_scipy()), truth
 
 
 def spambase_graph():
