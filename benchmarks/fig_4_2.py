@@ -85,7 +85,7 @@ def mails(path):
 def on_graph(points, truth, k, draws):
     """Rows of the methods that get the graph of k neighbours."""
     began = time.perf_counter()
-    stream = neighbor_edges(points, k)
+    stream = neighbor_edges(points, k, weight="thesis")
     dense = stream.to_edge_list()
     search = time.perf_counter() - began
     n, budget = dense.n_nodes, int(study.KEEP * dense.n_edges)
@@ -116,7 +116,7 @@ def few_neighbours(points, truth, draws):
 
 def nearest(points, truth, draws):
     """1-NN by the graph in which every mail has half of all others for neighbours."""
-    graph = neighbor_edges(points, truth.size // 2).to_edge_list()
+    graph = neighbor_edges(points, truth.size // 2, weight="thesis").to_edge_list()
     model = ssl.NearestLabelClassifier()
     return fitted("1-NN", model, graph, study.edges_at_labels, truth, draws, {})
 

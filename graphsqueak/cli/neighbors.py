@@ -25,8 +25,9 @@ def neighbors(
         str, typer.Option(help="union: either is a neighbour of the other; mutual: both are.")
     ] = "union",
     weight: Annotated[
-        str, typer.Option(help="thesis, gaussian, local, cosine or unit.")
-    ] = "thesis",
+        str | None,
+        typer.Option(help="thesis, gaussian, local, cosine or unit. [default: by the metric]"),
+    ] = None,
     sigma: Annotated[float | None, typer.Option(help="Width, for thesis and gaussian.")] = None,
     approximate: Annotated[
         bool, typer.Option("--approximate", help="Nearly the nearest, with pynndescent.")

@@ -24,7 +24,7 @@ def neighbor_edges(
     *,
     metric="cosine",
     symmetrise="union",
-    weight="thesis",
+    weight=None,
     sigma=None,
     approximate=False,
     ids=None,
@@ -50,10 +50,11 @@ def neighbor_edges(
         d^2 = 2 - 2 cos.
     symmetrise : {"union", "mutual"}
         Join i and j where either is a neighbour of the other, or only where both are.
-    weight : {"thesis", "gaussian", "local", "cosine", "unit"}
+    weight : {"thesis", "gaussian", "local", "cosine", "unit"}, optional
         exp(-d / (2 sigma^2)), exp(-d^2 / (2 sigma^2)), exp(-d^2 / (s_i s_j)) with s_i the distance
         to the seventh neighbour, the cosine, or 1. Edges whose weight is zero are dropped and
-        counted.
+        counted. Default: the cosine if that is the metric and no sigma is given, else the thesis'
+        form.
     sigma : float, optional
         Default: sqrt(3) for "thesis", the mean distance to the last neighbour for "gaussian".
     approximate : bool
@@ -91,6 +92,8 @@ def neighbor_edges(
     """
     check_choice("metric", metric, ("cosine", "euclidean"))
     check_choice("symmetrise", symmetrise, ("union", "mutual"))
+    if weight is None:
+        weight = "cosine" if metric == "cosine" and sigma is None else "thesis"
     check_choice("weight", weight, FORMS)
     sigma = check_sigma(sigma, weight)
     rows = prepared(points, metric)

@@ -80,7 +80,8 @@ def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, 
         return SmallGraph(whole, nobody, whole, n_nodes, n_seen, whole.n_edges, ids, unit)
     rest, budget = stream.sparsifier(), allowed(n_nodes, n_seen)
     unit = natural_unit(tally.joined(rest))
-    rest = _discounted(rest, stream.n_edges_seen_)
+    n_left = max(budget - tally.n_edges(), budget // 2)
+    rest = _discounted(rest, min(n_left, rest.n_edges), stream.n_edges_seen_)
     untied = None
     if tally.per_node:
         few_sums = tally.n_edges() <= n_nodes * n_classes
@@ -95,8 +96,9 @@ def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, 
     return SmallGraph(graph, tied, untied, n_nodes, n_seen, graph.n_edges, ids, unit)
 
 
-def _discounted(rest, n_seen):
-    """`rest` as it is if it is a good sparsifier; else each edge counts as itself alone.
+def _discounted(rest, n_left, n_seen):
+    """`rest` as it is if the `n_left` edges that it may keep make a good sparsifier; else each edge
+    counts as itself alone.
 
     At mean degree d, eps is 2 / sqrt(d) at best, and where that is above a half, the sampled edges
     drown what the exact sums say. Counted without the others that they stand for, they still carry
@@ -104,7 +106,7 @@ def _discounted(rest, n_seen):
     below the exact solution at 20, 100 and 800 labels to 0.8, -1.3 and 0.8. With d above 16, as on
     the shipped mails, full weights are better by a point.)
     """
-    degree = 2 * rest.n_edges / max(rest.n_nodes, 1)
+    degree = 2 * n_left / max(rest.n_nodes, 1)
     if degree * _COARSE**2 >= 4:
         return rest
     share = rest.n_edges / max(n_seen, 1)
