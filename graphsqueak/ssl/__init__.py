@@ -15,6 +15,7 @@ _HOME = {
     "StableHFSClassifier": "stable_classifier",
     "StableHFSRegressor": "stable_regressor",
     "SubsampledHFSClassifier": "subsampled",
+    "UnreachedWarning": "base",
 }
 
 __all__ = sorted(_HOME)
