@@ -1,0 +1,122 @@
+"""Merge trees on Dask: processes on this machine, or a cluster by its scheduler's address.
+
+Dask places the tasks, moves the results, starts dead workers again and repeats what they had not
+delivered. Here tasks are only named, ordered and given one thread each. A task is more urgent the
+earlier it stands in the tree's post-order: then the fewest results wait in the workers' memory.
+"""
+
+import contextlib
+import logging
+import queue
+import secrets
+
+import distributed
+import numba
+from distributed.comm import CommClosedError
+from threadpoolctl import threadpool_limits
+
+from graphsqueak.sources.summary import peak_rss
+from graphsqueak.trees.running import size_of
+from graphsqueak.validation import InputError
+
+__all__ = ["connected", "runner"]
+
+_PATIENCE = "20s"  # for a scheduler to answer
+_LOOK = 0.2  # seconds between two looks at what has been reported
+
+
+@contextlib.contextmanager
+def connected(workers, scheduler):
+    """A client of `workers` new processes, or of the scheduler at an address."""
+    if scheduler is None:
+        cluster = distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,  # a stream keeps its own bound, by shrinking: nobody is to be killed
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        )
+        with cluster, distributed.Client(cluster) as client:
+            yield client
+        return
+    try:
+        client = distributed.Client(scheduler, timeout=_PATIENCE)
+    except (OSError, ValueError, TimeoutError, CommClosedError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"no Dask scheduler answers at {scheduler} ({reason}); check the address, "
+            "tcp://host:port, and that `dask scheduler` runs there"
+        ) from None
+    with client:
+        if not client.scheduler_info()["workers"]:
+            raise InputError(
+                f"the scheduler at {scheduler} has no workers; start some: dask worker {scheduler}"
+            )
+        yield client
+
+
+def runner(client):
+    """The backend of a client; see `running`."""
+
+    def run(tree, leaf, merge, items, seeds, report):
+        name, finished = f"graphsqueak-{secrets.token_hex(8)}", queue.SimpleQueue()
+        client.subscribe_topic(name, lambda event: finished.put(event[1]))
+        try:
+            root = _submitted(client, name, tree, leaf, merge, items, seeds)
+            try:
+                while not root.done():
+                    _pass_on(finished, report)
+                result = root.result()
+            except distributed.KilledWorker as death:
+                raise InputError(
+                    f"{death.allowed_failures + 1} workers died of task {death.task}; if memory "
+                    "was short, give fewer workers or a lower memory limit"
+                ) from None
+            finally:
+                root.cancel()
+            while not finished.empty():
+                _pass_on(finished, report)
+            return result
+        finally:
+            client.unsubscribe_topic(name)
+
+    return run
+
+
+def _submitted(client, name, tree, leaf, merge, items, seeds):
+    """The future of the root; the others are let go, so that results vanish once merged."""
+    order = tree.post_order()
+    futures = {}
+    for urgency, node in enumerate(order):
+        children = tree.children(node)
+        how = {"priority": -urgency, "pure": False}
+        if children:
+            inputs = [futures.pop(child) for child in children]
+            key = (f"{name}-merge", node)
+            future = client.submit(_task, merge, inputs, seeds[node], name, node, key=key, **how)
+        else:
+            key = (f"{name}-leaf", node)
+            future = client.submit(
+                _task, leaf, items[node], seeds[node], name, node, key=key, **how
+            )
+        futures[node] = future
+    return futures[tree.root]
+
+
+def _pass_on(finished, report):
+    with contextlib.suppress(queue.Empty):
+        report(*finished.get(timeout=_LOOK))
+
+
+def _task(function, inputs, seed, topic, node):
+    """Runs on a worker, on one thread: a worker has as many tasks as it has threads."""
+    allowed = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            result = function(inputs, seed)
+    finally:
+        numba.set_num_threads(allowed)
+    distributed.get_worker().log_event(topic, (node, peak_rss(), size_of(result)))
+    return result
