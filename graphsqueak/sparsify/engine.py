@@ -109,7 +109,7 @@ class Engine:
 
     def _look_around(self):
         budget = self.budget(self.n_nodes, self.n_seen)
-        room, target = self.options.room * budget, self.options.target * budget
+        room, target = self.options.most_kept(budget, self.n_nodes)
         if self.buffer.size > room:
             if self._can_sweep:
                 self.sweep()
@@ -223,6 +223,14 @@ class Engine:
             edges = coalesced(self.buffer.edges(), self.n_nodes, n_copies=self.options.n_copies)
             self.buffer = KeptBuffer(edges)
         self.judge = None
+
+    def make_room(self, n_streams):
+        """Before as many streams are united: where memory is limited, keep to a share of it."""
+        if self.options.memory_limit is not None:
+            budget = self.budget(self.n_nodes, self.n_seen)
+            most = self.options.most_kept(budget, self.n_nodes)[0] // n_streams
+            if self.buffer.size > most:
+                self.shrink(int(most))
 
     def state(self):
         """Everything that the rest of the stream depends on, as arrays and numbers."""

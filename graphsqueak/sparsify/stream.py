@@ -210,9 +210,11 @@ class StreamSparsifier:
         return packed(*self._state())
 
     @classmethod
-    def from_bytes(cls, data):
-        """The stream that `to_bytes` gave."""
-        return cls._from(data, "the state")
+    def from_bytes(cls, data, *, n_streams=1):
+        """The stream that `to_bytes` gave; one of `n_streams` that share what memory allows."""
+        stream = cls._from(data, "the state")
+        stream._engine.make_room(n_streams)
+        return stream
 
     def _state(self):
         state = (self._engine, self._numbering, self._probes)

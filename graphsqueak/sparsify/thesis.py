@@ -153,6 +153,9 @@ class ThesisEngine:
     def settle(self):
         """Nothing to make smaller: copies and probabilities are needed as they are."""
 
+    def make_room(self, n_streams):
+        """Nothing to drop: the guarantee needs every copy."""
+
     _ARRAYS = ("tail", "head", "weight", "degree", "parent")
     _NUMBERS = ("n_joins", "n_seen", "n_shrinks", "n_after", "seed", "n_copies", "block")
 

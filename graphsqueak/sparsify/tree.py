@@ -42,7 +42,6 @@ class GrownTree(NamedTuple):
 
     stream: StreamSparsifier
     run: TreeRun
-    n_resumed: int
 
 
 def leaf(piece, seed, *, settings, options=None, store=None):
@@ -76,7 +75,7 @@ def leaf(piece, seed, *, settings, options=None, store=None):
 
 def merge(states, seed):
     """The state of all parts whose states are given, in their order."""
-    streams = [StreamSparsifier.from_bytes(state) for state in states]
+    streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
     merged = streams[0].merge(*streams[1:], random_state=seed)
     merged.note = {name: sum(stream.note[name] for stream in streams) for name in _DROPPED}
     return merged.to_bytes()
@@ -125,7 +124,6 @@ def grow(
     tree = as_tree(shape, len(pieces))
     ridge = settings.get("ridge", 0.0)
     settings = settings | {"ridge": ridge / len(pieces)}
-    n_resumed = 0 if store is None else store.count()
     run = run_tree(
         tree,
         partial(leaf, settings=settings, options=options, store=store),
@@ -137,4 +135,4 @@ def grow(
     )
     stream = StreamSparsifier.from_bytes(run.result)
     stream.set_ridge(ridge)
-    return GrownTree(stream, run, n_resumed)
+    return GrownTree(stream, run)

@@ -13,10 +13,9 @@ import secrets
 import distributed
 import numba
 from distributed.comm import CommClosedError
-from threadpoolctl import threadpool_limits
 
 from graphsqueak.sources.summary import peak_rss
-from graphsqueak.trees.running import size_of
+from graphsqueak.trees.running import computed, size_of
 from graphsqueak.validation import InputError
 
 __all__ = ["connected", "runner"]
@@ -34,7 +33,7 @@ def connected(workers, scheduler):
             threads_per_worker=1,
             processes=True,
             memory_limit=0,  # a stream keeps its own bound, by shrinking: nobody is to be killed
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         )
         with cluster, distributed.Client(cluster) as client:
@@ -114,8 +113,7 @@ def _task(function, inputs, seed, topic, node):
     allowed = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        with threadpool_limits(1):
-            result = function(inputs, seed)
+        result = computed(function, inputs, seed)
     finally:
         numba.set_num_threads(allowed)
     distributed.get_worker().log_event(topic, (node, peak_rss(), size_of(result)))

@@ -13,11 +13,13 @@ so that all backends return the same, however often a worker dies.
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from threadpoolctl import threadpool_limits
+
 from graphsqueak.report.progress import reporter
 from graphsqueak.sources.summary import peak_rss
 from graphsqueak.validation import InputError, check_count
 
-__all__ = ["TreeRun", "open_backend", "run_here", "run_tree", "size_of"]
+__all__ = ["TreeRun", "computed", "open_backend", "run_here", "run_tree", "size_of"]
 
 
 class TreeRun(NamedTuple):
@@ -77,11 +79,17 @@ def run_here(tree, leaf, merge, items, seeds, report):
     for node in tree.post_order():
         children = tree.children(node)
         if children:
-            held[node] = merge([held.pop(child) for child in children], seeds[node])
+            held[node] = computed(merge, [held.pop(child) for child in children], seeds[node])
         else:
-            held[node] = leaf(items[node], seeds[node])
+            held[node] = computed(leaf, items[node], seeds[node])
         report(node, peak_rss(), size_of(held[node]))
     return held[tree.root]
+
+
+def computed(function, inputs, seed):
+    """function(inputs, seed) with BLAS on one thread: on more, it may round otherwise."""
+    with threadpool_limits(1, user_api="blas"):
+        return function(inputs, seed)
 
 
 def size_of(result):

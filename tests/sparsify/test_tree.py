@@ -3,9 +3,18 @@
 import numpy as np
 import pytest
 
-from graphsqueak import EdgeList, InputError, StreamSparsifier, read_edges, sources, write_edges
+from graphsqueak import (
+    EdgeList,
+    InputError,
+    StreamOptions,
+    StreamSparsifier,
+    read_edges,
+    sources,
+    write_edges,
+)
 from graphsqueak.sources.splitting import split
 from graphsqueak.sparsify import engine
+from graphsqueak.sparsify.costs import stream_bytes
 from graphsqueak.sparsify.leaf_store import open_store
 from graphsqueak.sparsify.tree import Piece, grow, leaf, merge
 from graphsqueak.trees.running import run_here, run_tree
@@ -123,3 +132,24 @@ def test_finished_leaves_are_not_read_again(tmp_path):
     with pytest.raises(InputError, match="written with other parts"):
         open_store(tmp_path / "leaves", pieces[:3], {}, seed=9, resume=True)
     assert open_store(tmp_path / "leaves", pieces, {}, seed=10, resume=False).count() == 0
+
+
+def test_little_memory_makes_a_leaf_shrink_earlier(short_chunks):
+    """Room for 8,000 edges instead of 10,500: never more, and two states of 3,500 fit into it."""
+    graph = sources.erdos_renyi(300, 44_850, random_state=4).to_edge_list()
+    settings = {"n_edges": 3_500}
+    options = StreamOptions(memory_limit=stream_bytes(300, 8_000))
+    most = []
+    for limited in (None, options):
+        stream, kept = StreamSparsifier(**settings, options=limited, random_state=3), []
+        for start in range(0, graph.n_edges, 512):
+            kept.append(stream.partial_fit(graph.part(start, start + 512)).n_kept_)
+        most.append(max(kept))
+    assert most[0] > 10_000
+    assert most[1] <= 8_000
+    for shape, least in (("balanced", 3_150), (4, 1_600)):  # four at once get 2,000 each
+        tree = grow(split(graph, 8), settings=settings, options=options, shape=shape, seed=3)
+        assert tree.stream.n_kept_ <= 8_000
+        result = tree.stream.sparsifier()
+        assert least <= result.n_edges <= 3_500
+        assert reference.epsilon(graph, result) < 1.1 * np.sqrt(2 * 300 / result.n_edges)
