@@ -1,15 +1,18 @@
 """Merge trees on Dask: processes on this machine, or a cluster by its scheduler's address.
 
 Dask places the tasks, moves the results, starts dead workers again and repeats what they had not
-delivered. Here tasks are only named, ordered and given one thread each. A task is more urgent the
-earlier it stands in the tree's post-order: then the fewest results wait in the workers' memory.
+delivered. Here tasks are only named, ordered and given one thread each: a worker has as many tasks at
+a time as it has threads. A task is more urgent the earlier it stands in the tree's post-order: then
+the fewest results wait in the workers' memory.
 """
 
 import contextlib
 import logging
+import os
 import queue
 import secrets
 
+import dask
 import distributed
 import numba
 from distributed.comm import CommClosedError
@@ -22,20 +25,28 @@ __all__ = ["connected", "runner"]
 
 _PATIENCE = "20s"  # for a scheduler to answer
 _LOOK = 0.2  # seconds between two looks at what has been reported
+_THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_LOCAL = {
+    # One thread each, and memory handed back as the C library sees fit: Dask's default hands back
+    # every array at once, and fetching its pages anew took a third of a worker's time.
+    "distributed.nanny.pre-spawn-environ": dict.fromkeys(_THREADS, 1),
+    "distributed.worker.profile.enabled": False,
+}
 
 
 @contextlib.contextmanager
 def connected(workers, scheduler):
     """A client of `workers` new processes, or of the scheduler at an address."""
     if scheduler is None:
-        cluster = distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=0,  # a stream keeps its own bound, by shrinking: nobody is to be killed
-            dashboard_address=":0",
-            silence_logs=logging.CRITICAL,
-        )
+        with dask.config.set(_LOCAL):
+            cluster = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,  # a stream keeps its own bound, by shrinking: nobody is killed
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+            )
         with cluster, distributed.Client(cluster) as client:
             yield client
         return
@@ -109,9 +120,9 @@ def _pass_on(finished, report):
 
 
 def _task(function, inputs, seed, topic, node):
-    """Runs on a worker, on one thread: a worker has as many tasks as it has threads."""
+    """Runs on a worker, on one thread, unless its environment allows numba more."""
     allowed = numba.get_num_threads()
-    numba.set_num_threads(1)
+    numba.set_num_threads(min(int(os.environ.get("NUMBA_NUM_THREADS", 1)), allowed))
     try:
         result = computed(function, inputs, seed)
     finally:

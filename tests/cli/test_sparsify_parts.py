@@ -51,16 +51,6 @@ def test_a_killed_run_redoes_only_unfinished_parts(folder, tmp_path, capsys):
     assert "resume needs checkpoint" in capsys.readouterr().err
 
 
-def test_an_accuracy_is_met_by_growing_further_trees(tmp_path, capsys):
-    path, out = tmp_path / "edges.tsv", tmp_path / "out.tsv"
-    write_edges(sources.small_world(300, 20, 0.1, random_state=4), path)
-    asked = ["--epsilon", "0.5", "--seed", "2", "--tree", "3", "--parts", "5", "--json"]
-    assert run(["sparsify", str(path), *asked, "-o", str(out)]) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert record["epsilon_upper"] <= 0.5
-    assert (record["parts"], record["tree"]) == (5, "3")
-
-
 def test_a_plan_needs_no_output_and_knows_its_input(folder, tmp_path, capsys):
     asked = ["sparsify", str(folder), "--edges", "9000", "--plan", "--workers", "2"]
     assert run([*asked, "--parts", "16", "--json"]) == 0

@@ -10,12 +10,15 @@ from graphsqueak import (
     StreamSparsifier,
     read_edges,
     sources,
+    sparsify,
     write_edges,
 )
 from graphsqueak.sources.splitting import split
 from graphsqueak.sparsify import engine
+from graphsqueak.sparsify.correction import corrected
 from graphsqueak.sparsify.costs import stream_bytes
 from graphsqueak.sparsify.leaf_store import open_store
+from graphsqueak.sparsify.parted import sparsify_parts
 from graphsqueak.sparsify.tree import Piece, grow, leaf, merge
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree, random_tree
@@ -153,3 +156,15 @@ def test_little_memory_makes_a_leaf_shrink_earlier(short_chunks):
         result = tree.stream.sparsifier()
         assert least <= result.n_edges <= 3_500
         assert reference.epsilon(graph, result) < 1.1 * np.sqrt(2 * 300 / result.n_edges)
+
+
+def test_an_accuracy_that_was_missed_is_met_by_another_tree():
+    graph = sources.complete(200).to_edge_list()
+    how = {"tree": 3, "n_parts": 5, "random_state": 4}
+    first = sparsify_parts(graph, {"n_edges": 600, "ridge": 0.0}, **how)
+    made = corrected(graph, first.stream, epsilon=0.5, rerun=first.rerun)
+    assert made.n_runs > 1
+    assert made.certificate.meets(0.5)
+    again = sparsify(graph, n_edges=made.stream.n_edges, **how)
+    np.testing.assert_array_equal(again.weight, made.sparsifier.weight)
+    assert sparsify(graph, epsilon=0.5, **how).certificate.meets(0.5)
