@@ -1,6 +1,6 @@
 """Merge trees on workers: two against one, and one against this process.
 
-    python benchmarks/bench_distributed.py [--quick] [--json] [--rounds N]
+    python benchmarks/bench_distributed.py [--quick] [--json] [--rounds N] [--folder DIR]
 
 Edges lie in 16 Parquet files; a balanced tree sparsifies them
 
@@ -43,11 +43,14 @@ def main():
     parser.add_argument("--quick", action="store_true", help="an eighth of the edges")
     parser.add_argument("--rounds", type=int, default=1, help="how often; the best time counts")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.add_argument("--folder", type=Path, help="keep the parts there, and use them again")
     arguments = parser.parse_args()
     n_edges = 5_000_000 if arguments.quick else 40_000_000
     settings = {"n_edges": n_edges // 40}
-    with tempfile.TemporaryDirectory() as folder:
-        write_parts(Path(folder), n_edges, n_edges // 400)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.folder or Path(temporary)
+        if not list(folder.glob("*.parquet")):
+            write_parts(folder, n_edges, n_edges // 400)
         pieces = split(read_edges(folder), N_PARTS)
         seconds, same = timed_rounds(pieces, settings, arguments.rounds)
         steps = step_costs(pieces, settings)

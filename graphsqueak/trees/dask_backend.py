@@ -1,7 +1,7 @@
 """Merge trees on Dask: processes on this machine, or a cluster by its scheduler's address.
 
 Dask places the tasks, moves the results, starts dead workers again and repeats what they had not
-delivered. Here tasks are only named, ordered and given one thread each: a worker has as many tasks at
+delivered. Here tasks are only named, ordered and given one thread: a worker has as many tasks at
 a time as it has threads. A task is more urgent the earlier it stands in the tree's post-order: then
 the fewest results wait in the workers' memory.
 """
@@ -17,6 +17,7 @@ import distributed
 import numba
 from distributed.comm import CommClosedError
 
+from graphsqueak import __version__
 from graphsqueak.sources.summary import peak_rss
 from graphsqueak.trees.running import computed, size_of
 from graphsqueak.validation import InputError
@@ -25,11 +26,10 @@ __all__ = ["connected", "runner"]
 
 _PATIENCE = "20s"  # for a scheduler to answer
 _LOOK = 0.2  # seconds between two looks at what has been reported
-_THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _LOCAL = {
     # One thread each, and memory handed back as the C library sees fit: Dask's default hands back
     # every array at once, and fetching its pages anew took a third of a worker's time.
-    "distributed.nanny.pre-spawn-environ": dict.fromkeys(_THREADS, 1),
+    "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
 }
 
@@ -46,6 +46,7 @@ def connected(workers, scheduler):
                 memory_limit=0,  # a stream keeps its own bound, by shrinking: nobody is killed
                 dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
+                env={"NUMBA_NUM_THREADS": "1"},
             )
         with cluster, distributed.Client(cluster) as client:
             yield client
@@ -63,7 +64,18 @@ def connected(workers, scheduler):
             raise InputError(
                 f"the scheduler at {scheduler} has no workers; start some: dask worker {scheduler}"
             )
+        _check_versions(client)
         yield client
+
+
+def _check_versions(client):
+    """Refuse a cluster that does not have this package: its tasks would never be finished."""
+    found = client.get_versions(packages=["graphsqueak"])
+    for name, about in {"the scheduler": found["scheduler"], **found["workers"]}.items():
+        version = about["packages"].get("graphsqueak")
+        if version != __version__:
+            has = f"has graphsqueak {version}" if version else "has no graphsqueak"
+            raise InputError(f"{name} {has}, this is {__version__}; install the same one there")
 
 
 def runner(client):

@@ -167,6 +167,15 @@ def test_a_task_that_kills_its_workers_is_given_up(cluster, monkeypatch):
         run_tree(as_tree("balanced", 1), _die, _die, [0], seed=1, backend=backend)
 
 
+def test_a_cluster_with_another_version_is_refused(cluster, monkeypatch):
+    monkeypatch.setattr(dask_backend, "__version__", "9.9")
+    with (
+        pytest.raises(InputError, match=r"has graphsqueak \d.*, this is 9.9; install the same"),
+        open_backend(scheduler=cluster.scheduler_address),
+    ):
+        pass
+
+
 def test_what_cannot_work_is_said_at_once(monkeypatch):
     with (
         pytest.raises(InputError, match="workers, to start them here, or scheduler"),
