@@ -5,7 +5,8 @@
 Edges lie in 16 Parquet files; a balanced tree sparsifies them
 
 *here*: in one process on one thread, the merge tree without Dask,
-*one worker*, *two workers*: processes of one thread each, started by Dask before the clock runs.
+*one worker*, *two workers*: processes of one thread each, started by Dask before the clock runs,
+*one pass*: no tree, one thread, for what a tree costs beyond that.
 
 The thread is the unit: this benchmark and its workers run with one thread each for numba, BLAS and
 Arrow, so that two workers have twice what one has and no more. Every run reads the same files,
@@ -108,6 +109,11 @@ def timed_rounds(pieces, settings, n_rounds):
                 began = time.perf_counter()
                 results.add(grow(pieces, **how, backend=backend).run.result)
                 seconds.setdefault(name, []).append(time.perf_counter() - began)
+            began = time.perf_counter()
+            stream = StreamSparsifier(**settings, random_state=SEED)
+            for piece in pieces:
+                stream.partial_fit(piece)
+            seconds.setdefault("one pass", []).append(time.perf_counter() - began)
     return seconds, len(results) == 1
 
 
