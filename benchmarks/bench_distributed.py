@@ -53,7 +53,7 @@ def main():
         if not list(folder.glob("*.parquet")):
             write_parts(folder, n_edges, n_edges // 400)
         pieces = split(read_edges(folder), N_PARTS)
-        seconds, same = timed_rounds(pieces, settings, arguments.rounds)
+        seconds, facts = timed_rounds(pieces, settings, arguments.rounds)
         steps = step_costs(pieces, settings)
     best = {name: min(times) for name, times in seconds.items()}
     rows = [
@@ -63,8 +63,7 @@ def main():
     ratios = {
         "two workers over one (wanted 1.6)": best["one worker"] / best["two workers"],
         "one worker over here (wanted 0.85)": best["here"] / best["one worker"],
-        "same bytes": same,
-    }
+    } | facts
     if arguments.json:
         record = {"benchmark": "distributed", "edges": n_edges, "parts": len(pieces)}
         print(json.dumps(record | {"rows": rows, "ratios": ratios, "steps": steps}))
@@ -93,7 +92,7 @@ def write_parts(folder, n_edges, n_nodes):
 
 
 def timed_rounds(pieces, settings, n_rounds):
-    """Seconds of every run, and whether all gave the same bytes."""
+    """Seconds of every run; whether all gave the same bytes; memory and traffic of two workers."""
     how = {"settings": settings, "seed": SEED}
     seconds, results = {}, set()
     with ExitStack() as stack:
@@ -107,14 +106,17 @@ def timed_rounds(pieces, settings, n_rounds):
         for _ in range(n_rounds):
             for name, backend in backends.items():
                 began = time.perf_counter()
-                results.add(grow(pieces, **how, backend=backend).run.result)
+                run = grow(pieces, **how, backend=backend).run
                 seconds.setdefault(name, []).append(time.perf_counter() - began)
+                results.add(run.result)
+                costs = {"MiB a worker": run.worker_peak_bytes >> 20}
+                costs |= {"MiB moved": run.moved_bytes >> 20}
             began = time.perf_counter()
             stream = StreamSparsifier(**settings, random_state=SEED)
             for piece in pieces:
                 stream.partial_fit(piece)
             seconds.setdefault("one pass", []).append(time.perf_counter() - began)
-    return seconds, len(results) == 1
+    return seconds, {"same bytes": len(results) == 1} | costs
 
 
 def step_costs(pieces, settings):

@@ -78,7 +78,7 @@ def sparsify_parts(
         A folder for finished leaves, which all workers see.
     resume : bool
         Go on from the leaves in `checkpoint`.
-    random_state : int or None
+    random_state : int, Generator or None
     progress : bool or callable
 
     Returns
@@ -96,14 +96,13 @@ def sparsify_parts(
     store = None
     if resume and checkpoint is None:
         raise InputError("resume needs checkpoint, the folder of leaves to go on from")
-    if resume and random_state is None:
-        random_state = stored_seed(checkpoint)
-    if random_state is None:
-        random_state = int(np.random.default_rng().integers(2**63))
+    seed = stored_seed(checkpoint) if resume and random_state is None else None
+    if seed is None:
+        seed = int(np.random.default_rng(random_state).integers(2**63))
     if checkpoint is not None:
         wanted = settings | {"tree": str(tree), "memory_limit": memory_limit}
-        store = open_store(checkpoint, pieces, wanted, seed=random_state, resume=resume)
-    how = {"options": options, "shape": tree, "seed": random_state, "progress": progress}
+        store = open_store(checkpoint, pieces, wanted, seed=seed, resume=resume)
+    how = {"options": options, "shape": tree, "seed": seed, "progress": progress}
 
     def planted(settings, store):
         with open_backend(workers=workers, scheduler=scheduler) as backend:

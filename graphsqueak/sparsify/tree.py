@@ -5,7 +5,7 @@
 
 Both are pure functions from bytes (or a part to be read) to bytes, so a tree of them can run
 anywhere, and a task can be repeated: same seed, parts and shape, same bytes. A state is what a
-checkpoint holds (`checkpoint`), settled: kept edges, exact degrees, union-find and ids, about 13
+checkpoint holds (`checkpoint`), settled: kept edges, exact degrees, union-find and ids, at most 12
 bytes per kept edge and 20 per node. Ids are reconciled where states are merged (`reconciling`).
 
 For graphs a merge costs no accuracy, only its shrink does [C17, Section 3.3.2]: the shape of the

@@ -97,6 +97,7 @@ def runner(client):
                 ) from None
             finally:
                 root.cancel()
+            _pass_on(finished, report)
             while not finished.empty():
                 _pass_on(finished, report)
             return result

@@ -70,7 +70,7 @@ def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="p
 
         result = backend(tree, leaf, merge, items, tree.seeds(seed), report)
     moved = sum(size for node, (_, size) in done.items() if node != tree.root)
-    return TreeRun(result, max(peak for peak, _ in done.values()), moved)
+    return TreeRun(result, max((peak for peak, _ in done.values()), default=0), moved)
 
 
 def run_here(tree, leaf, merge, items, seeds, report):
