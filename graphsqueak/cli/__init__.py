@@ -14,6 +14,7 @@ from graphsqueak.cli.certify import certify
 from graphsqueak.cli.demo import demo
 from graphsqueak.cli.info import info
 from graphsqueak.cli.label import label
+from graphsqueak.cli.merge import merge
 from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (certify, demo, info, label, neighbors, resistance, sparsify):
+for command in (certify, demo, info, label, merge, neighbors, resistance, sparsify):
     app.command()(command)
 
 

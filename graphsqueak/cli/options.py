@@ -13,7 +13,9 @@ __all__ = [
     "Ids",
     "Json",
     "Quiet",
+    "Scheduler",
     "Seed",
+    "Workers",
     "open_edges",
     "print_json",
     "print_line",
@@ -32,6 +34,14 @@ Edges = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same seed, same result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Start that many processes, and share the parts."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster: tcp://host:8786."),
+]
 Ids = Annotated[
     str, typer.Option("--ids", help="How to read node ids: auto, integer or text (keeps 007).")
 ]

@@ -12,19 +12,25 @@ from graphsqueak.cli.options import (
     Ids,
     Json,
     Quiet,
+    Scheduler,
     Seed,
+    Workers,
     open_edges,
     print_json,
     print_line,
     shows_progress,
 )
+from graphsqueak.cli.plan import print_plan
+from graphsqueak.validation import InputError
 
 __all__ = ["sparsify"]
 
 
 def sparsify(
     edges: Edges,
-    out: Annotated[str, typer.Option("-o", "--out", help="Where to write the sparsifier.")],
+    out: Annotated[
+        str | None, typer.Option("-o", "--out", help="Where to write the sparsifier.")
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Accuracy from which the number of edges is predicted.")
     ] = None,
@@ -44,10 +50,31 @@ def sparsify(
     ] = None,
     delta: Annotated[float, typer.Option(help="The certificate may fail with this.")] = 0.01,
     checkpoint: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Save the state there now and then.")
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Save the state in this file now and then; of a tree, finished parts in a folder.",
+        ),
     ] = None,
     every: Annotated[float, typer.Option(metavar="SECONDS", help="How often.")] = 60.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    tree: Annotated[
+        str | None,
+        typer.Option(
+            help="Read the input in parts and merge them: balanced, sequential, or states per "
+            "merge (default with --workers or --scheduler: balanced)."
+        ),
+    ] = None,
+    parts: Annotated[int | None, typer.Option(min=1, help="About how many parts.")] = None,
+    memory_limit: Annotated[
+        float | None,
+        typer.Option(metavar="GIB", help="For each worker; it shrinks earlier to keep to it."),
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
+    ] = False,
     ids: Ids = "auto",
     header: Header = None,
     on_bad_line: BadLine = "error",
@@ -61,30 +88,47 @@ def sparsify(
     and --keep. --epsilon is measured, by reading the file again, and met: if the first run misses
     it, another one with more edges follows. On a pipe the accuracy is predicted, for dense graphs.
 
+    --workers or --scheduler read parts of the input apart and merge what they keep, on processes of
+    this machine or on a Dask cluster.
+
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
     from graphsqueak.sources import write_edges
     from graphsqueak.sparsify.correction import Corrected, corrected
-    from graphsqueak.sparsify.running import run_stream
 
     began = time.perf_counter()
     settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
     settings |= {"method": method, "ridge": ridge}
-    stream = _opened(settings, seed, checkpoint, resume)
+    limit = None if memory_limit is None else int(memory_limit * 2**30)
+    where = {"workers": workers, "scheduler": scheduler, "tree": tree, "n_parts": parts}
+    saving = {"checkpoint": checkpoint, "resume": resume}
     source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
+    if plan:
+        print_plan(source, settings, where, limit, as_json=as_json)
+        return
+    if out is None:
+        raise InputError("--out FILE is missing: where to write the sparsifier")
     goal = epsilon if method == "fast" else None
     certify = _certifies(certify, source, goal)
     progress = shows_progress(quiet=quiet, as_json=as_json)
-    run_stream(stream, source, progress=progress, checkpoint=checkpoint, every=every)
+    where |= {"memory_limit": limit}
+    run = _run_tree if _is_tree(where) else _run_stream
+    stream, told, rerun = run(source, settings, where, saving | {"every": every}, seed, progress)
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
     if certify:
         made = corrected(
-            source, stream, epsilon=goal, delta=delta, random_state=seed, progress=progress
+            source,
+            stream,
+            epsilon=goal,
+            delta=delta,
+            random_state=seed,
+            progress=progress,
+            rerun=rerun,
         )
     else:
         made = Corrected(stream.sparsifier(), None, stream, 1)
     write_edges(made.sparsifier, out, weights=True)
-    record = _record(made, source, seed)
+    record = _record(made, seed) | told
     record |= {"seconds": time.perf_counter() - began, "edges_per_second": rate}
     if as_json:
         print_json(record)
@@ -95,10 +139,38 @@ def sparsify(
         )
 
 
+def _is_tree(where):
+    from graphsqueak.sparsify.parted import runs_in_parts
+
+    return runs_in_parts(**where, checkpoint=None, resume=False)
+
+
+def _run_stream(source, settings, where, saving, seed, progress):
+    """One pass: the stream, what to tell of it, and None: it is made again by another pass."""
+    from graphsqueak.sparsify.running import run_stream
+
+    stream = _opened(settings, seed, saving["checkpoint"], saving["resume"])
+    how = {"checkpoint": saving["checkpoint"], "every": saving["every"]}
+    run_stream(stream, source, progress=progress, **how)
+    names = ("self_loops", "zero_weights", "bad_lines")
+    return stream, {name: getattr(source, f"n_{name}") for name in names}, None
+
+
+def _run_tree(source, settings, where, saving, seed, progress):
+    """A merge tree: the stream at its root, what to tell of it, and how to run another one."""
+    from graphsqueak.sparsify.parted import sparsify_parts
+
+    how = {"checkpoint": saving["checkpoint"], "resume": saving["resume"]}
+    grown = sparsify_parts(source, settings, **where, **how, random_state=seed, progress=progress)
+    told = {name.removeprefix("n_"): count for name, count in grown.stream.note.items()}
+    told |= {"parts": grown.n_parts, "parts_resumed": grown.n_resumed}
+    told |= {"workers": where["workers"], "tree": where["tree"] or "balanced"}
+    told |= {name: getattr(grown.run, name) for name in ("worker_peak_bytes", "moved_bytes")}
+    return grown.stream, told, grown.rerun
+
+
 def _certifies(asked, source, epsilon):
     """Whether to certify: as asked, else with --epsilon where the input can be read again."""
-    from graphsqueak.validation import InputError
-
     if asked and not source.is_rereadable:
         raise InputError(
             "--certify reads the input several times; a pipe can be read once: write it to a file, "
@@ -111,7 +183,6 @@ def _opened(settings, seed, checkpoint, resume):
     from pathlib import Path
 
     from graphsqueak.sparsify import StreamSparsifier
-    from graphsqueak.validation import InputError
 
     fresh = StreamSparsifier(**settings, random_state=seed)
     if not resume:
@@ -138,7 +209,7 @@ def _accuracy(made):
     return f"certified: {made.certificate}"
 
 
-def _record(made, source, seed):
+def _record(made, seed):
     from graphsqueak.sources.summary import peak_rss
 
     stream, certificate = made.stream, made.certificate
@@ -150,9 +221,6 @@ def _record(made, source, seed):
         "shrinks": stream.n_shrinks_,
         "epsilon_predicted": stream.epsilon_predicted_,
         "probe_error": stream.probe_error_,
-        "self_loops": source.n_self_loops,
-        "zero_weights": source.n_zero_weights,
-        "bad_lines": source.n_bad_lines,
         "components": stream.n_components_,
         "seed": seed,
     }

@@ -24,8 +24,20 @@ import numpy as np
 from graphsqueak.kernel.dictionary import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
 from graphsqueak.kernel.estimator import atom_leverage, merged_ridge
 from graphsqueak.sampling import Sample, shrink, shrink_to
+from graphsqueak.trees.packing import packed, unpack
 
-__all__ = ["MergeRule", "Node", "leaf", "merge_nodes", "merge_tree"]
+__all__ = [
+    "MergeRule",
+    "Node",
+    "leaf",
+    "merge_nodes",
+    "merged_nodes",
+    "packed_node",
+    "shrunk_leaf",
+    "unpacked_node",
+]
+
+_COLUMNS = ("rows", "points", "prob", "copies")
 
 
 class Node(NamedTuple):
@@ -105,24 +117,35 @@ def merge_nodes(rule, nodes, *, rng):
     return Node(rows[i], points[i], kept.prob, kept.copies, ridge, exact=False)
 
 
-def merge_tree(rule, nodes, *, rngs, run):
-    """Merge neighbours, level by level, until one node is left.
+def shrunk_leaf(item, seed, *, rule):
+    """A leaf of a tree: raw points from a row on, as an exact node, thinned at once."""
+    first_row, points = item
+    return packed_node(
+        merge_nodes(rule, [leaf(rule, points, first_row)], rng=np.random.default_rng(seed))
+    )
 
-    `rngs(level, position)` gives a merge its own generator and `run(tasks)` calls functions without
-    arguments and returns their results in order, so the outcome does not depend on who runs what.
+
+def merged_nodes(nodes, seed, *, rule):
+    """A merge of a tree: packed nodes in, one out."""
+    nodes = [unpacked_node(node) for node in nodes]
+    return packed_node(merge_nodes(rule, nodes, rng=np.random.default_rng(seed)))
+
+
+def packed_node(node):
+    """A node as bytes, to travel."""
+    numbers = {"ridge": float(node.ridge), "exact": bool(node.exact)}
+    return packed(numbers, {name: getattr(node, name) for name in _COLUMNS})
+
+
+def unpacked_node(data):
+    """What `packed_node` was given.
+
+    >>> rule = MergeRule(None, 1.0, 0.5, n_copies=5, size=None)
+    >>> unpacked_node(packed_node(leaf(rule, np.zeros((1, 1)), 3))).copies
+    array([5])
     """
-    level = 1
-    while len(nodes) > 1:
-        pairs = [nodes[i : i + 2] for i in range(0, len(nodes), 2)]
-        nodes = run(
-            [
-                (merge_nodes, (rule, pair), {"rng": rngs(level, position)})
-                for position, pair in enumerate(pairs)
-                if len(pair) == 2
-            ]
-        ) + [pair[0] for pair in pairs if len(pair) == 1]
-        level += 1
-    return nodes[0]
+    numbers, columns = unpack(data, "the node")
+    return Node(**columns, **numbers)
 
 
 def _scores(rule, union, gram, n_inexact):

@@ -4,8 +4,9 @@ Points are taken in as exact, a block at a time, and merged with the dictionary 
 A block costs one Cholesky factorisation, so blocks of half the dictionary's size make a point
 O(m^2) instead of O(m^3), and the estimates of a chain are the better ones, k = 1.
 
-The tree merges blocks pairwise, k = 2, on any number of workers [C17, Section 3.3]. A merge
-is a pure function with a seed of its own: same tree and seed, same dictionary.
+The tree merges blocks, two or more at a time, on any number of workers [C17, Section 3.3], with
+the trees and backends that graphs have (`graphsqueak.trees`). A merge is a pure function with a
+seed of its own: same tree and seed, same dictionary.
 
 References
 ----------
@@ -15,16 +16,26 @@ References
         approximation. AISTATS 2017.
 """
 
+from functools import partial
+
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from graphsqueak.kernel.budget import squeak_copies
 from graphsqueak.kernel.dictionary import Dictionary
 from graphsqueak.kernel.estimator import rho
-from graphsqueak.kernel.merging import MergeRule, leaf, merge_nodes, merge_tree
+from graphsqueak.kernel.merging import (
+    MergeRule,
+    leaf,
+    merge_nodes,
+    merged_nodes,
+    shrunk_leaf,
+    unpacked_node,
+)
 from graphsqueak.sampling import child_seed
-from graphsqueak.validation import InputError, check_choice, check_count
+from graphsqueak.trees.running import open_backend, run_tree
+from graphsqueak.trees.shapes import as_tree
+from graphsqueak.validation import InputError, check_count
 
 __all__ = ["SQUEAK"]
 
@@ -32,20 +43,21 @@ _LEAST_BLOCK = 64
 _ROOM = 2  # atoms held on the way for each of n_components
 _HORIZON = 10**6  # points that a guarantee is made for, when nobody says how many will come
 _LAST = 2**40  # number of the merge that only looks, for its seed
-_TREES = ("sequential", "balanced")
 
 
 class SQUEAK(Dictionary):
     """Sequential or tree-shaped sampling with removal; `Dictionary`'s parameters, and:
 
-    tree : {"sequential", "balanced"}
-        The shape of `fit`; `partial_fit` always goes on sequentially.
+    tree : {"sequential", "balanced"} or int
+        The shape of `fit`: a chain, a tree of pairs, or one that merges so many dictionaries at a
+        time. `partial_fit` always goes on sequentially.
     batch_size : int, optional
-        Points per merge; by default half the dictionary, or n_components; in a balanced tree, the
-        points of a leaf.
-    n_jobs : int, optional
-        Workers for a balanced tree, by joblib (threads, unless a backend is chosen with
-        `joblib.parallel_config`).
+        Points per merge; by default half the dictionary, or n_components; in a tree, the points
+        of a leaf.
+    workers : int, optional
+        Processes to start for a tree.
+    scheduler : str, optional
+        Address of a Dask cluster to run a tree on instead, as "tcp://host:8786".
     horizon : int, optional
         Points for which epsilon is meant; by default those of `fit`, or a million for
         `partial_fit`.
@@ -77,7 +89,8 @@ class SQUEAK(Dictionary):
         n_copies=None,
         tree="sequential",
         batch_size=None,
-        n_jobs=None,
+        workers=None,
+        scheduler=None,
         horizon=None,
         random_state=None,
     ):
@@ -94,14 +107,15 @@ class SQUEAK(Dictionary):
         )
         self.tree = tree
         self.batch_size = batch_size
-        self.n_jobs = n_jobs
+        self.workers = workers
+        self.scheduler = scheduler
         self.horizon = horizon
 
     def fit(self, X, y=None):
         """Start again, and take in the rows of X."""
         kernel, points = self._bound(X, reset=True)
         self._begin(kernel, points, n_points=len(points))
-        if self.tree == "balanced":
+        if self.tree != "sequential":
             self._node = self._grown(points)
             self.n_seen_ = len(points)
             return self
@@ -152,12 +166,12 @@ class SQUEAK(Dictionary):
 
     def _begin(self, kernel, points, *, n_points):
         self._check()
-        check_choice("tree", self.tree, _TREES)
+        self._check_tree()
         if self.batch_size is not None:
             check_count("batch_size", self.batch_size)
         if self.horizon is not None:
             n_points = check_count("horizon", self.horizon)
-        n_inexact = 1 + _TREES.index(self.tree)
+        n_inexact = 1 if self.tree == "sequential" else 2 if self.tree == "balanced" else self.tree
         factor = rho(self.epsilon, n_inexact=n_inexact)
         self.n_copies_ = self._copies(n_points, rho=factor, theory=squeak_copies)
         size = None if self.n_components is None else _ROOM * self.n_components
@@ -166,6 +180,17 @@ class SQUEAK(Dictionary):
         self._seed = int(np.random.default_rng(self.random_state).integers(2**63))
         self._node = leaf(self._rule, points[:0], 0)
         self._pending, self._n_merges, self.n_seen_, self._finished = points[:0], 0, 0, None
+
+    def _check_tree(self):
+        as_tree(self.tree, 1)
+        elsewhere = self.workers is not None or self.scheduler is not None
+        if elsewhere and self.tree == "sequential":
+            raise InputError("workers share a tree; give tree='balanced'")
+        if elsewhere and self._precomputed():
+            raise InputError(
+                "a precomputed kernel matrix would be sent to every worker; give points and a "
+                "kernel, or leave workers and scheduler out"
+            )
 
     def _take(self, points):
         self._finished = None
@@ -208,23 +233,16 @@ class SQUEAK(Dictionary):
         return self._finished
 
     def _grown(self, points):
-        """The root of a balanced tree over blocks of rows."""
+        """The root of a tree over blocks of rows."""
         size = self.batch_size or max(4 * (self.n_components or 0), 4 * _LEAST_BLOCK)
-        leaves = [
-            leaf(self._rule, points[start : start + size], start)
-            for start in range(0, len(points), size)
-        ]
-
-        def rngs(level, position):
-            return np.random.default_rng(child_seed(child_seed(self._seed, level), position))
-
-        with Parallel(n_jobs=self.n_jobs, prefer="threads") as workers:
-
-            def run(tasks):
-                return workers(delayed(task)(*args, **named) for task, args, named in tasks)
-
-            shrunk = [
-                (merge_nodes, (self._rule, [one]), {"rng": rngs(0, position)})
-                for position, one in enumerate(leaves)
-            ]
-            return merge_tree(self._rule, run(shrunk), rngs=rngs, run=run)
+        items = [(start, points[start : start + size]) for start in range(0, len(points), size)]
+        with open_backend(workers=self.workers, scheduler=self.scheduler) as backend:
+            run = run_tree(
+                as_tree(self.tree, len(items)),
+                partial(shrunk_leaf, rule=self._rule),
+                partial(merged_nodes, rule=self._rule),
+                items,
+                seed=self._seed,
+                backend=backend,
+            )
+        return unpacked_node(run.result)

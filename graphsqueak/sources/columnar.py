@@ -12,15 +12,19 @@ __all__ = ["read_arrow", "read_parquet"]
 _ROWS = 1 << 19  # rows decoded at a time
 
 
-def read_parquet(path, name, options, *, kind=None):
-    """Read a Parquet file; see `read_text` for what is returned."""
+def read_parquet(path, name, options, *, kind=None, groups=None):
+    """Read a Parquet file, or its row groups from `groups[0]` up to `groups[1]`.
+
+    See `read_text` for what is returned.
+    """
     import pyarrow.parquet as pq
 
     def tables(columns):
         with pq.ParquetFile(path, pre_buffer=False) as file:  # a buffer would grow with the file
-            n_rows = max(1, file.metadata.num_rows)
+            chosen = range(file.num_row_groups) if groups is None else range(*groups)
+            n_rows = max(1, sum(file.metadata.row_group(group).num_rows for group in chosen))
             n_read = 0
-            for batch in file.iter_batches(_ROWS, columns=columns):
+            for batch in file.iter_batches(_ROWS, row_groups=list(chosen), columns=columns):
                 n_read += batch.num_rows
                 yield batch, n_read / n_rows
 

@@ -7,6 +7,7 @@ counted.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from graphsqueak.sources.base import EdgeSource
 from graphsqueak.sources.batching import Batcher
@@ -16,7 +17,7 @@ from graphsqueak.sources.parts import find_parts
 from graphsqueak.sources.text_ids import TextIds
 from graphsqueak.validation import InputError, check_choice, check_count
 
-__all__ = ["FileSource", "ReadOptions", "read_edges"]
+__all__ = ["FileSource", "ReadOptions", "Settled", "read_edges"]
 
 _DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": "", " ": "", "whitespace": ""}
 
@@ -105,45 +106,56 @@ class ReadOptions:
     format: str
 
 
-class FileSource(EdgeSource):
-    """The stream behind `read_edges`."""
+class Settled(NamedTuple):
+    """What the first file with data settles for all: kind of ids, weights or none, and its name."""
 
-    def __init__(self, parts, options, *, batch_size):
+    kind: str
+    is_weighted: bool
+    name: str
+
+
+class FileSource(EdgeSource):
+    """The stream behind `read_edges`; with `settled`, a piece of one, which may be empty."""
+
+    def __init__(self, parts, options, *, batch_size, settled=None):
         super().__init__()
         self.is_rereadable = all(part.is_rereadable for part in parts)
-        self._parts, self._options, self._batch_size = parts, options, batch_size
-        self._is_spent = False
+        self.parts, self.options, self.batch_size = parts, options, batch_size
+        self._settled, self._is_spent = settled, False
 
     def __repr__(self):
-        more = f" and {len(self._parts) - 1} more" if len(self._parts) > 1 else ""
-        return f"<edges of {self._parts[0].name}{more}>"
+        more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
+        return f"<edges of {self.parts[0].name}{more}>"
 
     def _batches(self):
         if self._is_spent:
             raise InputError(
-                f"{self._parts[0].name} is a pipe and has been read already; save it to a file to "
+                f"{self.parts[0].name} is a pipe and has been read already; save it to a file to "
                 "read it more than once"
             )
         self._is_spent = not self.is_rereadable
-        kind = batcher = None
-        for place, part in enumerate(self._parts):
+        settled, batcher = self._settled, None
+        for place, part in enumerate(self.parts):
             with part.open() as stream:
-                part_kind, is_weighted, chunks = open_part(stream, part, self._options, kind=kind)
+                kind = settled and settled.kind
+                part_kind, is_weighted, chunks = open_part(stream, part, self.options, kind=kind)
                 if part_kind is None:
                     continue
-                if batcher is None:
-                    kind, first_name, first_weighted = part_kind, part.name, is_weighted
-                    numbering = TextIds() if kind == "text" else IntegerIds(kind)
-                    self._ids, self.id_kind = numbering, numbering.kind
-                    batcher = Batcher(self._batch_size, numbering)
-                elif is_weighted != first_weighted:
+                settled = settled or Settled(part_kind, is_weighted, part.name)
+                if is_weighted != settled.is_weighted:
                     raise InputError(
                         f"{part.name} has {'a' if is_weighted else 'no'} weight column, unlike "
-                        f"{first_name}; read them apart, or give weighted=False"
+                        f"{settled.name}; read them apart, or give weighted=False"
                     )
+                if batcher is None:
+                    numbering = TextIds() if settled.kind == "text" else IntegerIds(settled.kind)
+                    self._ids, self.id_kind = numbering, numbering.kind
+                    batcher = Batcher(self.batch_size, numbering)
                 for chunk in chunks:
-                    self.fraction_read = (place + chunk.fraction_read) / len(self._parts)
+                    self.fraction_read = (place + chunk.fraction_read) / len(self.parts)
                     yield from self._numbered(chunk, numbering, batcher)
+        if self._settled is not None and batcher is None:
+            batcher = Batcher(0, None)
         self._end(batcher)
         yield batcher.rest()
 
@@ -165,8 +177,8 @@ class FileSource(EdgeSource):
         self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
 
     def _end(self, batcher):
-        if batcher is None or batcher.n_nodes == 0:
-            name = self._parts[0].name if len(self._parts) == 1 else f"{len(self._parts)} files"
+        if batcher is None or (batcher.n_nodes == 0 and self._settled is None):
+            name = self.parts[0].name if len(self.parts) == 1 else f"{len(self.parts)} files"
             skipped = f" ({self.n_bad_lines} bad lines skipped)" if self.n_bad_lines else ""
             raise InputError(f"no edges in {name}{skipped}; check that this is the right file")
         self._count(batcher)

@@ -8,22 +8,25 @@ from graphsqueak.sources.metis import read_metis
 from graphsqueak.sources.text_file import read_text
 from graphsqueak.validation import InputError
 
-__all__ = ["open_part"]
+__all__ = ["format_of", "open_part"]
 
 _COMPRESSED = (".gz", ".zst", ".bz2")
 
 
 def open_part(stream, part, options, *, kind):
     """Open one file of a stream; see `read_text` for what is returned."""
-    form = _format(stream, part) if options.format == "auto" else options.format
+    if part.dialect is not None:
+        return read_text(stream, options, dialect=part.dialect)
+    form = format_of(stream, part, options)
     if form in ("parquet", "arrow"):
         if part.path is None or not part.is_rereadable or stream.is_compressed:
             raise InputError(
                 f"{part.name} is a {form} file in a pipe or compressed as a whole; {form} files "
                 "must lie on disk as they are: save it first"
             )
-        read = read_parquet if form == "parquet" else read_arrow
-        return read(part.path, part.name, options, kind=kind)
+        if form == "arrow":
+            return read_arrow(part.path, part.name, options, kind=kind)
+        return read_parquet(part.path, part.name, options, kind=kind, groups=part.span)
     if form == "text":
         return read_text(stream, options, kind=kind)
     if "text" in (kind, options.ids):
@@ -36,7 +39,10 @@ def open_part(stream, part, options, *, kind):
     return read_metis(stream)
 
 
-def _format(stream, part):
+def format_of(stream, part, options):
+    """ "text", "parquet", "arrow", "mtx" or "metis"."""
+    if options.format != "auto":
+        return options.format
     first = stream.peek(16)
     if first[: len(MATRIX_MARKET)].lower() == MATRIX_MARKET.lower():
         return "mtx"

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphsqueak.sources.dialect import Dialect
 from graphsqueak.sources.streams import ByteStream
 from graphsqueak.validation import InputError
 
@@ -21,11 +22,17 @@ __all__ = ["Part", "find_parts"]
 
 @dataclass(frozen=True)
 class Part:
-    """One file of a stream: on disk (`path`) or already open (`file`)."""
+    """One file of a stream: on disk (`path`) or already open (`file`), or a piece of one on disk.
+
+    A piece is a `span`: of bytes, made of whole lines, for text, which is read as `dialect` says;
+    of row groups for Parquet.
+    """
 
     name: str
     path: Path | None = None
     file: io.BufferedIOBase | None = None
+    span: tuple | None = None
+    dialect: Dialect | None = None
 
     @property
     def is_rereadable(self):
@@ -45,7 +52,24 @@ class Part:
         with file:
             status = os.fstat(file.fileno())
             size = status.st_size if stat.S_ISREG(status.st_mode) else None
+            if self.dialect is not None:
+                file.seek(self.span[0])
+                size = self.span[1] - self.span[0]
+                yield ByteStream(_Window(file, size), name=self.name, n_bytes=size)
+                return
             yield ByteStream(file, name=self.name, n_bytes=size)
+
+
+class _Window:
+    """The next `size` bytes of a file, as a file."""
+
+    def __init__(self, file, size):
+        self._file, self._left = file, size
+
+    def read(self, size):
+        piece = self._file.read(min(size, self._left))
+        self._left -= len(piece)
+        return piece
 
 
 def find_parts(path):

@@ -3,6 +3,8 @@
 import os
 import threading
 
+import numba
+
 __all__ = ["map_ahead"]
 
 
@@ -12,10 +14,14 @@ def map_ahead(function, items, *, n_workers=None):
     Items are drawn one at a time, in order; the function runs on several at once. At most
     n_workers + 1 results wait, so memory is bounded. An exception, of the items or of the function,
     is raised where its result would have been. When the consumer stops early, so do the threads.
+    Who is allowed one thread (`numba.set_num_threads`), as the tasks of a worker are, gets no more.
 
     >>> list(map_ahead(lambda number: number**2, range(5)))
     [0, 1, 4, 9, 16]
     """
+    if numba.get_num_threads() == 1:
+        yield from map(function, items)
+        return
     n_workers = n_workers or min(4, os.cpu_count() or 1)
     desk = _Desk(iter(items), function, n_workers + 1)
     for _ in range(n_workers):

@@ -12,7 +12,7 @@ from graphsqueak.sources.scan import Scan, scan_block
 from graphsqueak.sources.streams import line_blocks
 from graphsqueak.validation import InputError
 
-__all__ = ["ScannedBlock", "read_text", "scan_lines"]
+__all__ = ["ScannedBlock", "count_doubted", "first_look", "read_text", "scan_lines"]
 
 _SAMPLE = 1 << 20
 _LONGEST_PREAMBLE = 1 << 26
@@ -27,7 +27,7 @@ class ScannedBlock(NamedTuple):
     fraction_read: float
 
 
-def read_text(stream, options, *, kind=None):
+def read_text(stream, options, *, kind=None, dialect=None):
     """Read the lines of `stream`.
 
     Parameters
@@ -38,19 +38,25 @@ def read_text(stream, options, *, kind=None):
         What the user has set.
     kind : {"int64", "uint64", "text"}, optional
         Kind of the ids, if earlier files of the same stream have settled it.
+    dialect : Dialect, optional
+        Of a piece of a file, whose beginning says what it is.
 
     Returns
     -------
     kind, is_weighted, chunks : str, bool, iterator of Chunk
         None, False and nothing for a file without a line of data.
     """
-    dialect = _first_look(stream, options, kind)
+    doubts = dialect is None and options.header == "auto"
+    if dialect is None:
+        dialect = first_look(stream, options, kind)
     if dialect is None:
         return None, False, iter(())
-    return dialect.kind, "weight" in dialect.roles, _chunks(stream, dialect, options)
+    doubts &= dialect.kind != "text" and len(dialect.roles) == 2 and not dialect.is_named
+    return dialect.kind, "weight" in dialect.roles, _chunks(stream, dialect, options, doubts)
 
 
-def _first_look(stream, options, kind):
+def first_look(stream, options, kind=None):
+    """The `Dialect` of a stream at its beginning; None if it holds no line of data."""
     size = _SAMPLE
     while True:
         sample = stream.peek(size)
@@ -62,9 +68,8 @@ def _first_look(stream, options, kind):
         size *= 4
 
 
-def _chunks(stream, dialect, options):
-    is_pair = dialect.kind != "text" and len(dialect.roles) == 2
-    doubt = _CountDoubt() if is_pair and options.header == "auto" and not dialect.is_named else None
+def _chunks(stream, dialect, options, doubts):
+    doubt = _CountDoubt() if doubts else None
     for block in scan_lines(stream, dialect, skip_bad=options.on_bad_line == "skip"):
         if doubt and not doubt.remains(block.scan.ends):
             doubt = None
@@ -76,11 +81,15 @@ def _chunks(stream, dialect, options):
             fraction_read=block.fraction_read,
         )
     if doubt and doubt.is_exact:
-        raise InputError(
-            f"{stream.name}: its first line, '{doubt.n_nodes} {doubt.n_lines}', may be an edge or "
-            "count the nodes and edges that follow; give header=True (--header) to skip it, "
-            "header=False (--no-header) to keep it"
-        )
+        raise count_doubted(stream.name, f"{doubt.n_nodes} {doubt.n_lines}")
+
+
+def count_doubted(name, line):
+    """What to say of a first line that may count nodes and lines."""
+    return InputError(
+        f"{name}: its first line, '{line}', may be an edge or count the nodes and edges that "
+        "follow; give header=True (--header) to skip it, header=False (--no-header) to keep it"
+    )
 
 
 class _CountDoubt:

@@ -43,7 +43,24 @@ class TextIds:
 
     def number(self, text, spans):
         """Node numbers (n, 2) of the sources and targets at `spans` (n, 4) of a text."""
-        flat = np.ascontiguousarray(spans).reshape(-1, 2)
+        return self._number(text, np.ascontiguousarray(spans).reshape(-1, 2)).reshape(-1, 2)
+
+    def place(self, text, ends):
+        """Node numbers of ids that lie end to end in a text, each up to its end.
+
+        >>> ids = TextIds()
+        >>> ids.place(np.frombuffer(b"annbobann", dtype=np.uint8), np.array([3, 6, 9]))
+        array([0, 1, 0])
+        """
+        starts = np.concatenate([[0], ends[:-1]])
+        return self._number(text, np.column_stack([starts, ends]))
+
+    def buffers(self, n_nodes):
+        """The text of the first ids, end to end, and their ends: what `place` takes."""
+        ends = self._stops[1 : n_nodes + 1]
+        return self._text[: self._stops[n_nodes]], ends
+
+    def _number(self, text, flat):
         nodes = np.empty(len(flat), dtype=np.int64)
         place = 0
         while True:
@@ -59,7 +76,7 @@ class TextIds:
                 self._hash_mask,
             )
             if place == len(flat):
-                return nodes.reshape(-1, 2)
+                return nodes
             self._grow(flat[place, 1] - flat[place, 0])
 
     def __len__(self):

@@ -1,98 +1,72 @@
 """Checkpoints: the whole state of a stream in one file, read back without pickle.
 
-A checkpoint is a NumPy .npz archive (a zip whose members carry checksums) with
+A checkpoint is an Arrow stream (`graphsqueak.trees.packing`) whose metadata hold a JSON record
+(format, version, settings, options, counters) and a checksum, and whose single row holds
 
-    about        JSON: format, version, settings, options, counters
     tail, head, weight, copies, pinned      the kept edges
     degree, parent                          per node: exact degree, union-find
     probe_table                             weights of random cuts
     judge_*                                 the filter of the last shrink, if there is one
     ids, or ids_text and ids_end            the user's ids: integers, or UTF-8 text and its ends
 
-It is written beside its place and renamed, so that a stop never leaves half of one.
+It is written beside its place and renamed, so that a stop never leaves half of one. What travels
+between the workers of a merge tree is the same stream of bytes.
 """
 
-import json
-import zipfile
 from dataclasses import asdict
 
-import numpy as np
-
-from graphsqueak.sources.atomic import atomic_file
 from graphsqueak.sparsify.numbering import Numbering
 from graphsqueak.sparsify.options import StreamOptions
 from graphsqueak.sparsify.probes import Probes
+from graphsqueak.sparsify.reconciling import pack_ids, unpack_ids
+from graphsqueak.trees.packing import unpack
 from graphsqueak.validation import InputError
 
-__all__ = ["FORMAT", "read_checkpoint", "write_checkpoint"]
+__all__ = ["FORMAT", "as_state", "from_state", "is_checkpoint"]
 
 FORMAT = "graphsqueak stream"
-VERSION = 2
+VERSION = 3
+_MARK = FORMAT.encode()
 
 
-def write_checkpoint(path, settings, options, engine, numbering, probes):
-    """Write settings, options, engine, ids and probes to `path`."""
+def as_state(settings, options, engine, numbering, probes, *, note):
+    """Record and arrays of a stream."""
     arrays, numbers = engine.state()
-    about = {
+    record = {
         "format": FORMAT,
         "version": VERSION,
         "settings": settings,
         "options": asdict(options),
         "numbers": numbers,
+        "note": note,
     }
-    members = {"about": _bytes(json.dumps(about)), "probe_table": probes.table}
-    members |= arrays | _packed(numbering, engine.n_nodes)
-    with atomic_file(path) as file:
-        np.savez(file, **members)
+    ids = pack_ids(numbering.ids, engine.n_nodes)
+    return record, arrays | {"probe_table": probes.table} | ids
 
 
-def read_checkpoint(path):
-    """Settings, options, engine state, numbering and probes of a checkpoint."""
+def from_state(data, name):
+    """Settings, options, engine state, numbering, probes and note, from bytes."""
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            members = {name: archive[name] for name in archive.files}
-        about = json.loads(members.pop("about").tobytes())
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist; check the path of the checkpoint") from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        record, arrays = unpack(data, name)
+    except InputError as error:
         raise InputError(
-            f"{path} is no complete checkpoint ({error}); start the run again without it"
+            f"{name} is no complete checkpoint ({error}); start the run again without it"
         ) from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise InputError(f"{path} is not a checkpoint of graphsqueak sparsify")
-    if about["version"] != VERSION:
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(f"{name} is not a checkpoint of graphsqueak sparsify")
+    if record["version"] != VERSION:
         raise InputError(
-            f"{path} is a checkpoint of version {about['version']}, this program reads {VERSION}; "
+            f"{name} is a checkpoint of version {record['version']}, this program reads {VERSION}; "
             "start the run again, or use the program that wrote it"
         )
-    options = StreamOptions(**about["options"])
-    numbering = _unpacked(members)
-    probes = Probes(members["probe_table"], members["degree"].size)
-    return about["settings"], options, (members, about["numbers"]), numbering, probes
+    options = StreamOptions(**record["options"])
+    numbering = Numbering(unpack_ids(arrays))
+    probes = Probes(arrays["probe_table"], arrays["degree"].size)
+    state = (arrays, record["numbers"])
+    return record["settings"], options, state, numbering, probes, record["note"]
 
 
-def _bytes(text):
-    return np.frombuffer(text.encode(), dtype=np.uint8)
-
-
-def _packed(numbering, n_nodes):
-    if numbering.ids is None:
-        return {}
-    ids = np.asarray(numbering.ids)[:n_nodes]
-    if ids.dtype.kind in "iu":
-        return {"ids": ids}
-    texts = [str(name).encode() for name in ids.tolist()]
-    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    return {"ids_text": np.frombuffer(b"".join(texts), dtype=np.uint8), "ids_end": ends}
-
-
-def _unpacked(members):
-    if "ids" in members:
-        return Numbering(members["ids"])
-    if "ids_end" not in members:
-        return Numbering()
-    text, ends = members["ids_text"].tobytes(), members["ids_end"]
-    starts = np.concatenate([[0], ends[:-1]])
-    ids = np.empty(ends.size, dtype=object)
-    ids[:] = [text[a:b].decode() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    return Numbering(ids)
+def is_checkpoint(path):
+    """Whether a file on disk begins as a checkpoint does."""
+    with open(path, "rb") as file:
+        return _MARK in file.read(1024)

@@ -29,7 +29,15 @@ class Corrected(NamedTuple):
 
 
 def corrected(
-    source, stream, *, epsilon=None, delta=0.01, steps=None, random_state=None, progress=False
+    source,
+    stream,
+    *,
+    epsilon=None,
+    delta=0.01,
+    steps=None,
+    random_state=None,
+    progress=False,
+    rerun=None,
 ):
     """Certify what `stream` made of `source`; while `epsilon` is missed, run again with more edges.
 
@@ -46,6 +54,8 @@ def corrected(
         Default: certify once, whatever comes out.
     delta, steps, random_state, progress
         As of `certify`.
+    rerun : callable, optional
+        rerun(n_edges) gives a stream that has seen all of `source`. Default: one pass.
 
     Returns
     -------
@@ -75,14 +85,18 @@ def corrected(
         if epsilon is None or certificate.meets(epsilon):
             return Corrected(sparsifier, certificate, stream, n_runs)
         n_edges = math.ceil(_growth(certificate, epsilon) * sparsifier.n_edges)
-        stream = StreamSparsifier(
-            n_edges=n_edges,
-            ridge=stream.ridge,
-            options=stream.options,
-            random_state=stream.random_state,
-        )
-        run_stream(stream, source, progress=progress)
+        again = _one_pass(source, stream, progress) if rerun is None else rerun
+        stream = again(n_edges)
         n_runs += 1
+
+
+def _one_pass(source, stream, progress):
+    def rerun(n_edges):
+        how = {"ridge": stream.ridge, "options": stream.options}
+        fresh = StreamSparsifier(n_edges=n_edges, **how, random_state=stream.random_state)
+        return run_stream(fresh, source, progress=progress)
+
+    return rerun
 
 
 def _growth(certificate, epsilon):

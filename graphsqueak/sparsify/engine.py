@@ -31,8 +31,7 @@ __all__ = ["CHUNK", "Engine"]
 CHUNK = 2**18  # edges between two looks at the room that is left
 _OVER_FOREST = 1.5
 _LAST_ROOM = 1.75  # times the budget: more than this is swept before the last shrink
-_MERGE = 2**41  # numbers of a merge and of the last sweep, for their seeds
-_LAST_SWEEP = 2**42
+_LAST_SWEEP = 2**42  # its number, for its seed
 
 
 class Engine:
@@ -110,7 +109,7 @@ class Engine:
 
     def _look_around(self):
         budget = self.budget(self.n_nodes, self.n_seen)
-        room, target = self.options.room * budget, self.options.target * budget
+        room, target = self.options.most_kept(budget, self.n_nodes)
         if self.buffer.size > room:
             if self._can_sweep:
                 self.sweep()
@@ -180,35 +179,58 @@ class Engine:
         options = {"ridge": self.ridge / self.unit, "clamp": self.options.clamp}
         return score(edges, self.n_nodes, n_probes=n_probes, seed=seed, **options)
 
-    def merged(self, other, place):
-        """An engine that has seen both streams; `place` gives the other's nodes in our numbers."""
-        both = Engine(self.budget, self.options, ridge=self.ridge, seed=self.seed)
-        both.seed = child_seed(self.seed ^ other.seed, _MERGE)
-        both.unit, ratio = self.unit, other.unit / self.unit
-        mine, theirs = self.buffer.edges(), other.buffer.edges()
-        place = np.arange(other.n_nodes, dtype=np.int32) if place is None else place
-        n_nodes = max(self.n_nodes, int(place.max(initial=-1)) + 1)
+    def merged(self, others, places, *, seed):
+        """An engine that has seen all streams; `places` are the others' nodes in our numbers.
+
+        Edges are put side by side and shrunk at most once, however many streams there are. An edge
+        that one stream's forest needs and the joint one does not is thinned as any other from now
+        on.
+        """
+        engines, places = (self, *others), (np.arange(self.n_nodes, dtype=np.int32), *places)
+        both = Engine(self.budget, self.options, ridge=self.ridge, seed=seed)
+        both.unit = next((engine.unit for engine in engines if engine.n_seen), 1.0)
+        n_nodes = 1 + max(int(place.max(initial=-1)) for place in places)
         both._grow(n_nodes)
-        both.degree[: self.n_nodes] = self.degree
         both.favoured.share = self.favoured.share
-        both.favoured.mask[: self.n_nodes] = self.favoured.mask
-        both.favoured.mask[place] |= other.favoured.mask
-        np.add.at(both.degree, place, other.degree * ratio)
-        theirs = theirs._replace(
-            tail=place[theirs.tail], head=place[theirs.head], weight=theirs.weight * ratio
-        )
-        edges = Kept(*map(np.concatenate, zip(mine, theirs, strict=True)))
+        parts = []
+        for engine, place in zip(engines, places, strict=True):
+            ratio, edges = engine.unit / both.unit, engine.buffer.edges()
+            both.degree[place] += engine.degree * ratio
+            both.favoured.mask[place] |= engine.favoured.mask
+            joins = join(both.parent, place, place[labels(engine.parent)])
+            both.n_joins += int(np.count_nonzero(joins))
+            ends = {"tail": place[edges.tail], "head": place[edges.head]}
+            parts.append(edges._replace(**ends, weight=edges.weight * ratio))
+            both.n_seen += engine.n_seen
+            both.n_shrinks += engine.n_shrinks
+        edges = Kept(*map(np.concatenate, zip(*parts, strict=True)))
         forest = np.flatnonzero(edges.pinned)
         edges.pinned[forest] = join(roots(n_nodes), edges.tail[forest], edges.head[forest])
-        for nodes, parent in ((np.arange(self.n_nodes), self.parent), (place, other.parent)):
-            up = labels(parent) if nodes is not place else place[labels(parent)]
-            both.n_joins += int(np.count_nonzero(join(both.parent, nodes, up)))
         both.buffer = KeptBuffer(edges)
-        both.n_seen = self.n_seen + other.n_seen
-        both.n_shrinks = self.n_shrinks + other.n_shrinks
-        both.scale = min(self.scale, other.scale)
+        both.scale = min(engine.scale for engine in engines)
         both._look_around()
         return both
+
+    def settle(self):
+        """Make the state small before it travels: sweep what is many, add up what is parallel.
+
+        The filter is forgotten: what is merged has none.
+        """
+        budget = self.budget(self.n_nodes, self.n_seen)
+        if self.buffer.size > _LAST_ROOM * budget and self._can_sweep:
+            self.sweep()
+        if self.n_nodes:
+            edges = coalesced(self.buffer.edges(), self.n_nodes, n_copies=self.options.n_copies)
+            self.buffer = KeptBuffer(edges)
+        self.judge = None
+
+    def make_room(self, n_streams):
+        """Before as many streams are united: where memory is limited, keep to a share of it."""
+        if self.options.memory_limit is not None:
+            budget = self.budget(self.n_nodes, self.n_seen)
+            most = self.options.most_kept(budget, self.n_nodes)[0] // n_streams
+            if self.buffer.size > most:
+                self.shrink(int(most))
 
     def state(self):
         """Everything that the rest of the stream depends on, as arrays and numbers."""
@@ -221,11 +243,11 @@ class Engine:
         return arrays, {name: getattr(self, name) for name in numbers}
 
     def restore(self, state):
-        """Go on from what `state` gave."""
+        """Go on from what `state` gave; the arrays are ours from now on."""
         arrays, numbers = state
-        self.buffer = KeptBuffer(Kept(*(arrays[name].copy() for name in Kept._fields)))
-        self.degree, self.parent = arrays["degree"].copy(), arrays["parent"].copy()
-        self.favoured.mask = arrays.get("favoured", np.zeros(self.n_nodes, np.bool_)).copy()
+        self.buffer = KeptBuffer(Kept(*(arrays[name] for name in Kept._fields)))
+        self.degree, self.parent = arrays["degree"], arrays["parent"]
+        self.favoured.mask = arrays.get("favoured", np.zeros(self.n_nodes, np.bool_))
         self.favoured.boost = float(arrays.get("boost", 1.0))
         self.__dict__.update(numbers)
         if "judge_scale" in arrays:

@@ -59,13 +59,3 @@ class Numbering:
             self._place = {name: number for number, name in enumerate(known)}
         numbers = [self._place.setdefault(name, len(self._place)) for name in ids.tolist()]
         return np.array(numbers, dtype=np.int32)
-
-    def united(self, other, n_other):
-        """A numbering for both, and where the other's nodes are in it (None: where they were)."""
-        if self.ids is None and other.ids is None:
-            return Numbering(), None
-        if self.ids is None or other.ids is None:
-            raise InputError("streams with ids and streams without cannot be merged")
-        both = Numbering(self.ids)
-        place = both._numbers(np.asarray(other.ids)[:n_other])
-        return both, place

@@ -11,6 +11,7 @@ from graphsqueak.sparsify.baselines import (
 )
 from graphsqueak.sparsify.budget import Budget
 from graphsqueak.sparsify.correction import corrected
+from graphsqueak.sparsify.parted import runs_in_parts, sparsify_parts
 from graphsqueak.sparsify.running import run_stream
 from graphsqueak.sparsify.stream import StreamSparsifier
 from graphsqueak.validation import InputError, check_choice
@@ -31,6 +32,13 @@ def sparsify(
     options=None,
     certify=None,
     delta=0.01,
+    workers=None,
+    scheduler=None,
+    tree=None,
+    n_parts=None,
+    memory_limit=None,
+    checkpoint=None,
+    resume=False,
     random_state=None,
     progress=False,
 ):
@@ -55,6 +63,10 @@ def sparsify(
         again; from a pipe, epsilon is only predicted (for dense graphs, n (2 / eps)^2 / 2 edges).
     delta : float
         The certificate may fail with this probability.
+    workers, scheduler, tree, n_parts, memory_limit, checkpoint, resume
+        Any of the first three makes it a merge tree over the parts of the input, on `workers`
+        processes of this machine, on the Dask cluster of a `scheduler`, or here: see
+        `graphsqueak.sparsify.parted.sparsify_parts`. The edges must lie in files or in memory.
     progress : bool or callable
         True draws a bar; a function is called as progress(edges, fraction, note).
 
@@ -90,23 +102,34 @@ def sparsify(
     if keep is not None and isinstance(source, EdgeList):  # the number of edges is known
         n_edges = Budget(n_edges, epsilon, keep).checked()(source.n_nodes, source.n_edges)
         keep = None
-    stream = StreamSparsifier(
-        n_edges=n_edges,
-        epsilon=epsilon,
-        keep=keep,
-        method=method,
-        ridge=ridge,
-        options=options,
-        random_state=random_state,
-    )
+    settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
+    settings |= {"method": method, "ridge": ridge}
+    how = {"options": options, "random_state": random_state, "progress": progress}
+    where = {"workers": workers, "scheduler": scheduler, "tree": tree, "n_parts": n_parts}
+    where |= {"memory_limit": memory_limit, "checkpoint": checkpoint, "resume": resume}
+    stream, rerun = _run(source, settings, how, where)
     goal = epsilon if method == "fast" else None
-    run_stream(stream, source, progress=progress)
     if certify is None:
         certify = goal is not None and getattr(source, "is_rereadable", True)
     if not certify:
         return stream.sparsifier()
     made = corrected(
-        source, stream, epsilon=goal, delta=delta, random_state=random_state, progress=progress
+        source,
+        stream,
+        epsilon=goal,
+        delta=delta,
+        random_state=random_state,
+        progress=progress,
+        rerun=rerun,
     )
     made.sparsifier.certificate = made.certificate
     return made.sparsifier
+
+
+def _run(source, settings, how, where):
+    """A stream that has seen all of `source`, and how to make one of another number of edges."""
+    if runs_in_parts(**where):
+        grown = sparsify_parts(source, settings, **how, **where)
+        return grown.stream, grown.rerun
+    stream = StreamSparsifier(**settings, options=how["options"], random_state=how["random_state"])
+    return run_stream(stream, source, progress=how["progress"]), None

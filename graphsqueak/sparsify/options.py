@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from graphsqueak.sparsify.costs import edges_within
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["StreamOptions"]
@@ -32,6 +33,9 @@ class StreamOptions:
         Right-hand sides of the sketch during the stream and in the last shrink.
     room, target : float
         Shrink when more than room * budget edges are kept, to target * budget.
+    memory_limit : int, optional
+        Bytes that a process with this stream may take, by `costs.stream_bytes`: where `room` would
+        take more, shrink earlier. Not below the forest: that much is needed.
     """
 
     filter_arrivals: bool = True
@@ -44,6 +48,7 @@ class StreamOptions:
     final_probes: int = 16
     room: float = 3.0
     target: float = 1.5
+    memory_limit: int | None = None
 
     def __post_init__(self):
         check_count("n_copies", self.n_copies)
@@ -51,6 +56,13 @@ class StreamOptions:
         check_count("final_probes", self.final_probes)
         check_real("target", self.target, least=1.0)
         check_real("room", self.room, above=self.target)
+
+    def most_kept(self, budget, n_nodes):
+        """Edges beyond which to shrink, and how many to leave."""
+        most = self.room * budget
+        if self.memory_limit is not None:
+            most = min(most, edges_within(self.memory_limit, n_nodes))
+        return most, min(self.target * budget, most / self.room * self.target)
 
     def bits(self, n_bits):
         """Digits of a rounding that keeps degrees, 0 for coins: only whole edges can be rounded."""

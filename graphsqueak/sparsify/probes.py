@@ -40,10 +40,10 @@ class Probes:
         self._grow(n_nodes)
         _add(self._signs, tail, head, weight, self.table)
 
-    def merged(self, other, n_nodes, *, same_nodes):
-        """Probes of both streams; unknown (NaN) from then on if they number nodes differently."""
-        table = self.table + other.table if same_nodes else np.full_like(self.table, np.nan)
-        return Probes(table, n_nodes)
+    def merged(self, others, n_nodes, *, same_nodes):
+        """Probes of all streams; unknown (NaN) from then on if they number nodes differently."""
+        table = sum((other.table for other in others), self.table)
+        return Probes(table if same_nodes else np.full_like(self.table, np.nan), n_nodes)
 
     def error(self, tail, head, weight, n_components):
         """Largest relative error of a sparsifier over all probes, and infinite if it is in pieces.

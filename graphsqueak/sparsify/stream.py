@@ -5,19 +5,23 @@ quadratic form x' L x, every effective resistance agrees up to eps. All nodes st
 """
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 
 from graphsqueak.graph import EdgeList
+from graphsqueak.sources.atomic import atomic_file
 from graphsqueak.sources.coerce import as_stream
 from graphsqueak.sparsify.budget import Budget, predicted_epsilon
-from graphsqueak.sparsify.checkpoint import read_checkpoint, write_checkpoint
+from graphsqueak.sparsify.checkpoint import as_state, from_state
 from graphsqueak.sparsify.engine import Engine
 from graphsqueak.sparsify.favoured import SHARE
 from graphsqueak.sparsify.numbering import Numbering
 from graphsqueak.sparsify.options import StreamOptions
 from graphsqueak.sparsify.probes import Probes
 from graphsqueak.sparsify.thesis import ThesisEngine, thesis_copies
+from graphsqueak.sparsify.uniting import check_alike, united_parts
+from graphsqueak.trees.packing import pack, packed
 from graphsqueak.validation import (
     AccuracyWarning,
     InputError,
@@ -107,9 +111,10 @@ class StreamSparsifier:
         self._wanted = frozenset(self.favoured_nodes or ())
         self.options = StreamOptions() if options is None else options
         self.random_state = random_state
-        self._engine = self._make_engine(int(np.random.default_rng(random_state).integers(2**63)))
+        self._engine = self._make_engine(_seed_from(random_state))
         self._numbering = Numbering()
         self._probes = Probes()
+        self.note = {}  # a small record that is saved with the state
 
     def _make_engine(self, seed):
         if self.method == "fast":
@@ -163,40 +168,69 @@ class StreamSparsifier:
             edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
         )
 
-    def merge(self, other):
-        """A new stream that has seen the edges of both: parts of one graph, or of two.
+    def merge(self, *others, random_state=None):
+        """A new stream that has seen the edges of all: parts of one graph, or of several.
 
         The sum of eps-sparsifiers of two graphs is an eps-sparsifier of their sum, so merging costs
-        no accuracy; only the next shrink does.
+        no accuracy; only the shrink that may follow does, one for all. Nodes are matched by id.
+        By default the random numbers that follow depend on those of the merged streams alone.
         """
-        if self.options != other.options or self.ridge != other.ridge:
-            raise InputError("streams with different options or ridge cannot be merged")
-        if self.method != other.method:
-            raise InputError(f"a {self.method} stream cannot be merged with a {other.method} one")
+        streams = (self, *others)
+        check_alike(streams)
         merged = StreamSparsifier(**self._settings(), options=self.options)
-        merged.random_state = self.random_state
-        merged._numbering, place = self._numbering.united(other._numbering, other.n_nodes_)
-        merged._engine = self._engine.merged(other._engine, place)
-        merged._probes = self._probes.merged(
-            other._probes, merged.n_nodes_, same_nodes=place is None
-        )
-        merged._wanted = self._wanted | other._wanted
+        merged.random_state = self.random_state if random_state is None else random_state
+        parts = zip(*((s._engine, s._numbering, s._probes) for s in streams), strict=True)
+        seed = None if random_state is None else _seed_from(random_state)
+        merged._engine, merged._numbering, merged._probes = united_parts(*parts, seed=seed)
+        merged._wanted = frozenset().union(*(s._wanted for s in streams))
         merged.favoured_nodes = _as_names(merged._wanted) or None
         return merged
 
     def save(self, path):
         """Write a checkpoint, whole or not at all."""
-        state = (self._engine, self._numbering, self._probes)
-        write_checkpoint(path, self._settings(), self.options, *state)
+        with atomic_file(path) as file:
+            pack(file, *self._state())
 
     @classmethod
     def load(cls, path):
         """Go on from a checkpoint, to the same result as if there had been no stop."""
-        settings, options, engine_state, numbering, probes = read_checkpoint(path)
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError:
+            raise InputError(f"{path} does not exist; check the path of the checkpoint") from None
+        return cls._from(data, path)
+
+    def to_bytes(self):
+        """What a checkpoint holds, made small to travel and to be merged.
+
+        What is kept is swept and added up first, and the filter of the last shrink is left out, so
+        a stream that goes on from here keeps more at first than this one would.
+        """
+        self._engine.settle()
+        return packed(*self._state())
+
+    @classmethod
+    def from_bytes(cls, data, *, n_streams=1):
+        """The stream that `to_bytes` gave; one of `n_streams` that share what memory allows."""
+        stream = cls._from(data, "the state")
+        stream._engine.make_room(n_streams)
+        return stream
+
+    def _state(self):
+        state = (self._engine, self._numbering, self._probes)
+        return as_state(self._settings(), self.options, *state, note=self.note)
+
+    @classmethod
+    def _from(cls, data, name):
+        settings, options, engine_state, numbering, probes, note = from_state(data, name)
         stream = cls(**settings, options=options)
         stream._engine.restore(engine_state)
-        stream._numbering, stream._probes = numbering, probes
+        stream._numbering, stream._probes, stream.note = numbering, probes, note
         return stream
+
+    def set_ridge(self, ridge):
+        """Ask for another ridge from now on; only a larger one is met by what is kept."""
+        self.ridge = self._engine.ridge = ridge
 
     def _settings(self):
         return {name: getattr(self, name) for name in _SETTINGS}
@@ -255,3 +289,7 @@ class StreamSparsifier:
 def _as_names(nodes):
     """A list of plain ints and strings, which a checkpoint can hold."""
     return None if nodes is None else [n.item() if hasattr(n, "item") else n for n in nodes]
+
+
+def _seed_from(random_state):
+    return int(np.random.default_rng(random_state).integers(2**63))

@@ -128,27 +128,33 @@ class ThesisEngine:
         ones = np.ones(graph.n_edges, dtype=np.int32)
         return Kept(graph.tail, graph.head, graph.weight, ones, none)
 
-    def merged(self, other, place):
-        """An engine that has seen both streams: samples side by side, with their probabilities."""
-        if self.n_copies != other.n_copies:
+    def merged(self, others, places, *, seed):
+        """An engine that has seen all streams: samples side by side, with their probabilities."""
+        engines, places = (self, *others), (np.arange(self.n_nodes, dtype=np.int32), *places)
+        if any(engine.n_copies != self.n_copies for engine in others):
             raise InputError("streams with different n_copies cannot be merged")
-        both = ThesisEngine(self.n_copies, block=self.block, seed=child_seed(self.seed, other.seed))
-        place = np.arange(other.n_nodes, dtype=np.int32) if place is None else place
-        n_nodes = max(self.n_nodes, int(place.max(initial=-1)) + 1)
+        both = ThesisEngine(self.n_copies, block=self.block, seed=seed)
+        n_nodes = 1 + max(int(place.max(initial=-1)) for place in places)
         both.absorb(self.tail[:0], self.head[:0], self.weight[:0], n_nodes)
-        both.degree[: self.n_nodes] = self.degree
-        np.add.at(both.degree, place, other.degree)
-        mine, theirs = np.arange(self.n_nodes), place
-        for nodes, up in ((mine, labels(self.parent)), (theirs, place[labels(other.parent)])):
-            both.n_joins += int(np.count_nonzero(join(both.parent, nodes, up)))
-        both.tail = np.concatenate([self.tail, place[other.tail]])
-        both.head = np.concatenate([self.head, place[other.head]])
-        both.weight = np.concatenate([self.weight, other.weight])
-        shifted = other.sample._replace(index=other.sample.index + self.tail.size)
-        both.sample = merge(self.sample, shifted)
-        both.n_seen = self.n_seen + other.n_seen
-        both.n_shrinks, both.n_after = self.n_shrinks + other.n_shrinks, both.n_kept
+        for engine, place in zip(engines, places, strict=True):
+            both.degree[place] += engine.degree
+            joins = join(both.parent, place, place[labels(engine.parent)])
+            both.n_joins += int(np.count_nonzero(joins))
+            sample = engine.sample._replace(index=engine.sample.index + both.tail.size)
+            both.sample = merge(both.sample, sample)
+            both.tail = np.concatenate([both.tail, place[engine.tail]])
+            both.head = np.concatenate([both.head, place[engine.head]])
+            both.weight = np.concatenate([both.weight, engine.weight])
+            both.n_seen += engine.n_seen
+            both.n_shrinks += engine.n_shrinks
+        both.n_after = both.n_kept
         return both
+
+    def settle(self):
+        """Nothing to make smaller: copies and probabilities are needed as they are."""
+
+    def make_room(self, n_streams):
+        """Nothing to drop: the guarantee needs every copy."""
 
     _ARRAYS = ("tail", "head", "weight", "degree", "parent")
     _NUMBERS = ("n_joins", "n_seen", "n_shrinks", "n_after", "seed", "n_copies", "block")
@@ -160,9 +166,9 @@ class ThesisEngine:
         return arrays, {name: getattr(self, name) for name in self._NUMBERS}
 
     def restore(self, state):
-        """Go on from what `state` gave."""
+        """Go on from what `state` gave; the arrays are ours from now on."""
         arrays, numbers = state
         for name in self._ARRAYS:
-            setattr(self, name, arrays[name].copy())
+            setattr(self, name, arrays[name])
         self.sample = Sample(*(arrays[f"sample_{name}"] for name in Sample._fields))
         self.__dict__.update(numbers)

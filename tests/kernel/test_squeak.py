@@ -41,17 +41,32 @@ def test_probabilities_never_rise_and_copies_never_come_back():
     assert min(p for p, _ in before.values()) < 0.3
 
 
-@pytest.mark.parametrize("size", [{"n_copies": 6}, {"n_components": 30}])
-def test_a_tree_is_the_same_on_any_number_of_workers(size):
+@pytest.mark.parametrize("arity", ["balanced", 3])
+def test_a_tree_sees_every_row_and_depends_on_its_seed_alone(arity):
     X = clusters(600)
     trees = [
-        SQUEAK(**SETTINGS, **size, tree="balanced", batch_size=64, n_jobs=n_jobs).fit(X)
-        for n_jobs in (None, 1, 2)
+        SQUEAK(kernel_params=PARAMS, random_state=seed, n_copies=6, tree=arity, batch_size=64).fit(
+            X
+        )
+        for seed in (21, 21, 22)
     ]
-    for tree in trees[1:]:
-        np.testing.assert_array_equal(tree.indices_, trees[0].indices_)
-        np.testing.assert_array_equal(tree.weights_, trees[0].weights_)
+    np.testing.assert_array_equal(trees[0].indices_, trees[1].indices_)
+    np.testing.assert_array_equal(trees[0].weights_, trees[1].weights_)
+    assert not np.array_equal(trees[0].indices_, trees[2].indices_)
     assert trees[0].n_seen_ == 600
+    assert trees[0].indices_.max() > 500
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"workers": 2}, "workers share a tree"),
+        ({"workers": 2, "tree": "balanced", "kernel": "precomputed"}, "sent to every worker"),
+    ],
+)
+def test_workers_need_a_tree_and_points(wrong, said):
+    with pytest.raises(InputError, match=said):
+        SQUEAK(n_copies=5, **wrong).fit(np.eye(4))
 
 
 def test_point_by_point_blocks_tree_and_oracle_have_the_same_errors():

@@ -44,7 +44,7 @@ def test_the_mean_laplacian_is_the_graphs_own():
     for seed in range(2000):
         one = run_engine(graph.part(0, 400), 6, 120, 6_700_417 * seed + 5)
         two = run_engine(graph.part(400, 700), 6, 120, 6_700_417 * seed + 6)
-        both = one.merged(two, None)
+        both = one.merged([two], [np.arange(two.n_nodes)], seed=7_919 * seed)
         both.absorb(graph.tail[700:], graph.head[700:], graph.weight[700:], 10)
         kept = both.finished(None)
         runs.append(

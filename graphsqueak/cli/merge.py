@@ -1,0 +1,57 @@
+"""graphsqueak merge: checkpoints or sparsifiers of parts of one graph, made one."""
+
+import time
+from typing import Annotated
+
+import typer
+
+from graphsqueak.cli.options import Json, Quiet, Seed, print_json, print_line
+
+__all__ = ["merge"]
+
+
+def merge(
+    parts: Annotated[
+        list[str],
+        typer.Argument(metavar="PART...", help="Checkpoints, or edge files (sparsifiers)."),
+    ],
+    out: Annotated[str, typer.Option("-o", "--out", help="Where to write the sparsifier.")],
+    n_edges: Annotated[int | None, typer.Option("--edges", help="Edges to keep, at most.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Accuracy from which the number of edges is predicted.")
+    ] = None,
+    keep: Annotated[float | None, typer.Option(help="Share of the edges to keep.")] = None,
+    seed: Seed = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+):
+    """Merge what several runs have made of edge-disjoint parts of one graph.
+
+    Checkpoints are merged with the budget they were made with, and know the exact degrees.
+    Sparsifiers are added up; give --edges, --epsilon or --keep to thin the sum.
+
+    Example: graphsqueak merge monday.ckpt tuesday.ckpt -o week.tsv
+    """
+    from graphsqueak.sources import write_edges
+    from graphsqueak.sparsify.merge_files import merged_files
+
+    began = time.perf_counter()
+    settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
+    made = merged_files(parts, settings, random_state=seed)
+    write_edges(made.sparsifier, out, weights=True)
+    record = {
+        "parts": len(parts),
+        "nodes": made.sparsifier.n_nodes,
+        "edges_read": made.n_edges_read,
+        "edges_kept": made.sparsifier.n_edges,
+        "components": int(made.sparsifier.components().max(initial=-1)) + 1,
+        "seconds": time.perf_counter() - began,
+        "seed": seed,
+    }
+    if as_json:
+        print_json(record)
+    elif not quiet:
+        print_line(
+            f"{record['edges_kept']:,} edges on {record['nodes']:,} nodes from {len(parts)} parts "
+            f"of {record['edges_read']:,} edges, in {out}"
+        )

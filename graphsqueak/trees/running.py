@@ -1,0 +1,129 @@
+"""Run a merge tree, here or on workers.
+
+A backend is a function run(tree, leaf, merge, items, seeds, report) that computes
+
+    result(node) = leaf(item, seed)                 for a leaf
+    result(node) = merge([results], seed)           for a merge
+
+for the node's own item and seed, tells report(node, peak, size) as each is finished (most memory
+its process has held, bytes of its result), and returns the root's result. The functions are pure,
+so that all backends return the same, however often a worker dies.
+"""
+
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from threadpoolctl import threadpool_limits
+
+from graphsqueak.report.progress import reporter
+from graphsqueak.sources.summary import peak_rss
+from graphsqueak.validation import InputError, check_count
+
+__all__ = ["TreeRun", "computed", "open_backend", "run_here", "run_tree", "size_of"]
+
+
+class TreeRun(NamedTuple):
+    """The root's result, the largest memory of a worker, and bytes that merges took in."""
+
+    result: object
+    worker_peak_bytes: int
+    moved_bytes: int
+
+
+def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="parts"):
+    """Run `tree` on a backend.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaf, merge : callable
+        leaf(item, seed) and merge(results, seed); module-level functions, or partials of them, so
+        that they can be sent to workers.
+    items : list
+        What each leaf is made of.
+    seed : int
+        Of the whole; every node gets a child of it.
+    backend : callable
+        From `open_backend`, or `run_here`.
+    progress : bool or callable
+        As of `graphsqueak.report.progress`, in leaves.
+
+    Returns
+    -------
+    TreeRun
+
+    Examples
+    --------
+    >>> from graphsqueak.trees.shapes import as_tree
+    >>> def leaf(item, seed): return [item]
+    >>> def merge(parts, seed): return sum(parts, [])
+    >>> run_tree(as_tree("balanced", 3), leaf, merge, "abc", seed=7, backend=run_here).result
+    ['a', 'b', 'c']
+    """
+    done = {}
+    with reporter(progress, "running the tree", unit=unit) as show:
+
+        def report(node, peak, size):
+            done[node] = peak, size
+            n_leaves = sum(node < tree.n_leaves for node in done)
+            show(n_leaves, len(done) / (tree.root + 1), f"{len(done) - n_leaves} merges")
+
+        result = backend(tree, leaf, merge, items, tree.seeds(seed), report)
+    moved = sum(size for node, (_, size) in done.items() if node != tree.root)
+    return TreeRun(result, max((peak for peak, _ in done.values()), default=0), moved)
+
+
+def run_here(tree, leaf, merge, items, seeds, report):
+    """The backend of this process: node by node, holding as few results as the tree allows."""
+    held = {}
+    for node in tree.post_order():
+        children = tree.children(node)
+        if children:
+            held[node] = computed(merge, [held.pop(child) for child in children], seeds[node])
+        else:
+            held[node] = computed(leaf, items[node], seeds[node])
+        report(node, peak_rss(), size_of(held[node]))
+    return held[tree.root]
+
+
+def computed(function, inputs, seed):
+    """function(inputs, seed) with BLAS on one thread: on more, it may round otherwise."""
+    with threadpool_limits(1, user_api="blas"):
+        return function(inputs, seed)
+
+
+def size_of(result):
+    """Bytes of a result that is bytes, 0 of anything else."""
+    return len(result) if isinstance(result, bytes) else 0
+
+
+@contextmanager
+def open_backend(*, workers=None, scheduler=None):
+    """A backend: this process, or `workers` processes on this machine, or a Dask cluster.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Processes to start, of one thread each; they end with the block.
+    scheduler : str, optional
+        Address of a Dask scheduler that runs already, as "tcp://host:8786". Its workers must have
+        this package, and see the same files.
+    """
+    if workers is None and scheduler is None:
+        yield run_here
+        return
+    if workers is not None and scheduler is not None:
+        raise InputError(
+            "give workers, to start them here, or scheduler, to use those of a cluster"
+        )
+    if workers is not None:
+        check_count("workers", workers)
+    try:
+        from graphsqueak.trees import dask_backend
+    except ImportError as missing:
+        raise InputError(
+            f"workers need Dask, and {missing.name} is not installed: "
+            "pip install 'graphsqueak[distributed]'"
+        ) from None
+    with dask_backend.connected(workers, scheduler) as client:
+        yield dask_backend.runner(client)

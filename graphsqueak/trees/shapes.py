@@ -1,0 +1,133 @@
+"""The shape of a merge tree: which results are merged, and in which order.
+
+Leaves are numbered 0, ..., n_leaves - 1 and merges follow; that number is a node's place, and its
+seed is derived from it. Merging neighbours only keeps the order of the parts: what is merged stands
+for consecutive parts of the stream [C17, Section 3.3.2, Fig. 3.3].
+
+References
+----------
+[C17] Calandriello. Efficient sequential learning in structured and constrained environments.
+      PhD thesis, 2017.
+"""
+
+from typing import NamedTuple
+
+from graphsqueak.sampling import child_seed
+from graphsqueak.validation import InputError, check_count
+
+__all__ = ["Tree", "as_tree", "k_ary", "random_tree", "sequential"]
+
+
+class Tree(NamedTuple):
+    """Merge j of `merges`, node n_leaves + j, lists the nodes it merges; the last is the root.
+
+    >>> Tree(3, ((0, 1), (3, 2))).post_order()
+    [0, 1, 3, 2, 4]
+    """
+
+    n_leaves: int
+    merges: tuple
+
+    @property
+    def root(self):
+        """The node whose result is that of the whole."""
+        return self.n_leaves + len(self.merges) - 1
+
+    def children(self, node):
+        """What `node` merges; nothing for a leaf."""
+        return () if node < self.n_leaves else self.merges[node - self.n_leaves]
+
+    def post_order(self):
+        """All nodes, each after its children and as late as can be.
+
+        Whoever follows this order holds the fewest results: in a tree of pairs, one per level.
+        """
+        order, waiting = [], [self.root]
+        while waiting:
+            node = waiting.pop()
+            order.append(node)
+            waiting += self.children(node)
+        return order[::-1]
+
+    def heights(self):
+        """How many merges lie between each node and its deepest leaf.
+
+        >>> sequential(4).heights()
+        [0, 0, 0, 0, 1, 2, 3]
+        """
+        heights = [0] * self.n_leaves
+        for merged in self.merges:
+            heights.append(1 + max(heights[node] for node in merged))
+        return heights
+
+    def seeds(self, seed):
+        """A seed for every node, by its place."""
+        return [child_seed(seed, node) for node in range(self.root + 1)]
+
+
+def as_tree(shape, n_leaves):
+    """The tree of a shape: "balanced", "sequential", how many results a merge takes, or a Tree.
+
+    >>> as_tree("balanced", 4).merges, as_tree(4, 4).merges
+    (((0, 1), (2, 3), (4, 5)), ((0, 1, 2, 3),))
+    """
+    if isinstance(shape, Tree):
+        return shape
+    if shape == "sequential":
+        return sequential(n_leaves)
+    if shape == "balanced":
+        return k_ary(n_leaves, 2)
+    if isinstance(shape, str):
+        if not shape.isdecimal():
+            raise InputError(
+                f"tree={shape!r} is not 'balanced', 'sequential' or a number of results per merge"
+            )
+        shape = int(shape)
+    return k_ary(n_leaves, check_count("tree", shape, least=2))
+
+
+def k_ary(n_leaves, arity):
+    """Merge `arity` neighbours at a time, level by level; one that is left alone moves up.
+
+    >>> k_ary(5, 3).merges
+    ((0, 1, 2), (3, 4), (5, 6))
+    """
+    merges, level, following = [], list(range(n_leaves)), n_leaves
+    while len(level) > 1:
+        groups = [level[start : start + arity] for start in range(0, len(level), arity)]
+        level = []
+        for group in groups:
+            if len(group) == 1:
+                level += group
+            else:
+                merges.append(tuple(group))
+                level.append(following)
+                following += 1
+    return Tree(n_leaves, tuple(merges))
+
+
+def sequential(n_leaves):
+    """Merge one leaf after the other into what has been merged so far.
+
+    >>> sequential(4).merges
+    ((0, 1), (4, 2), (5, 3))
+    """
+    merges, so_far = [], 0
+    for leaf in range(1, n_leaves):
+        merges.append((so_far, leaf))
+        so_far = n_leaves + leaf - 1
+    return Tree(n_leaves, tuple(merges))
+
+
+def random_tree(n_leaves, *, rng):
+    """Merge any two, drawn at random, until one is left.
+
+    >>> import numpy as np
+    >>> random_tree(2, rng=np.random.default_rng(3)).n_leaves
+    2
+    """
+    merges, left = [], list(range(n_leaves))
+    while len(left) > 1:
+        merges.append(tuple(left.pop(int(rng.integers(len(left)))) for _ in range(2)))
+        left.append(n_leaves + len(merges) - 1)
+    return Tree(n_leaves, tuple(merges))
