@@ -7,8 +7,9 @@ old span is known exactly, z_new = T z_old, and the rest was small for an accura
 
     G <- T G T',     b <- T b,     total <- T total.
 
-A stream may hold more atoms than it shows. Sums are carried on all that it holds, and only looked
-at through the few that it shows, so that little is lost on the way.
+A stream may hold more atoms than it shows. Sums are carried on all that it holds and on its first
+two hundred points, and only looked at through the few atoms that it shows: atoms that come late
+would otherwise find nothing about the points before them.
 """
 
 from typing import NamedTuple

@@ -31,6 +31,7 @@ _SAMPLERS = {
     "kors": KORS,
     "squeak": SQUEAK,
 }
+_FIRST = 200  # points of a stream's beginning that sums are carried on, beside the atoms
 
 
 def streams(estimator):
@@ -97,6 +98,7 @@ class DictionaryEstimator(BaseEstimator):
 
     def _summed(self, X, y):
         """Sums over the features of all rows, chosen beforehand: the second of two passes."""
+        self._first = X[:_FIRST]
         self._sums = CarriedSums(self.embedding_, n_targets=y.shape[1])
         self._sums.add(self._features, X, y)
         return self._sums.seen_from(self.embedding_)
@@ -104,10 +106,12 @@ class DictionaryEstimator(BaseEstimator):
     def _summed_on(self, X, y, *, fresh):
         """Sums over the features of all rows so far, of which only X is at hand."""
         held = self.embedding_
+        if fresh:
+            self._first = X[:0]
         if self.dictionary_ is not None:
-            points = self.dictionary_._held()
-            if len(points) > len(self.landmarks_):
-                held = Embedding(held.kernel, points)
+            self._first = np.concatenate([self._first, X])[:_FIRST]
+            points = np.concatenate([self.dictionary_._held(), self._first])
+            held = Embedding(held.kernel, points)
         if fresh:
             self._sums = CarriedSums(held, n_targets=y.shape[1])
         self._sums.rebase(held)

@@ -54,7 +54,7 @@ class SQUEAK(Dictionary):
     batch_size : int, optional
         Points per merge; by default half the dictionary, or n_components; in a tree, the points
         of a leaf.
-    workers : int, optional
+    n_jobs : int, optional
         Processes to start for a tree.
     scheduler : str, optional
         Address of a Dask cluster to run a tree on instead, as "tcp://host:8786".
@@ -89,7 +89,7 @@ class SQUEAK(Dictionary):
         n_copies=None,
         tree="sequential",
         batch_size=None,
-        workers=None,
+        n_jobs=None,
         scheduler=None,
         horizon=None,
         random_state=None,
@@ -107,7 +107,7 @@ class SQUEAK(Dictionary):
         )
         self.tree = tree
         self.batch_size = batch_size
-        self.workers = workers
+        self.n_jobs = n_jobs
         self.scheduler = scheduler
         self.horizon = horizon
 
@@ -183,13 +183,13 @@ class SQUEAK(Dictionary):
 
     def _check_tree(self):
         as_tree(self.tree, 1)
-        elsewhere = self.workers is not None or self.scheduler is not None
+        elsewhere = self.n_jobs is not None or self.scheduler is not None
         if elsewhere and self.tree == "sequential":
-            raise InputError("workers share a tree; give tree='balanced'")
+            raise InputError("n_jobs and scheduler share out a tree; give tree='balanced'")
         if elsewhere and self._precomputed():
             raise InputError(
                 "a precomputed kernel matrix would be sent to every worker; give points and a "
-                "kernel, or leave workers and scheduler out"
+                "kernel, or leave n_jobs and scheduler out"
             )
 
     def _take(self, points):
@@ -236,7 +236,7 @@ class SQUEAK(Dictionary):
         """The root of a tree over blocks of rows."""
         size = self.batch_size or max(4 * (self.n_components or 0), 4 * _LEAST_BLOCK)
         items = [(start, points[start : start + size]) for start in range(0, len(points), size)]
-        with open_backend(workers=self.workers, scheduler=self.scheduler) as backend:
+        with open_backend(workers=self.n_jobs, scheduler=self.scheduler) as backend:
             run = run_tree(
                 as_tree(self.tree, len(items)),
                 partial(shrunk_leaf, rule=self._rule),

@@ -28,7 +28,7 @@ _PATIENCE = "20s"  # for a scheduler to answer
 _LOOK = 0.2  # seconds between two looks at what has been reported
 _LOCAL = {
     # One thread each, and memory handed back as the C library sees fit: Dask's default hands back
-    # every array at once, and fetching its pages anew took a third of a worker's time.
+    # every array at once, and its pages have to be fetched anew.
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
 }

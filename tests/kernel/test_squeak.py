@@ -60,8 +60,8 @@ def test_a_tree_sees_every_row_and_depends_on_its_seed_alone(arity):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"workers": 2}, "workers share a tree"),
-        ({"workers": 2, "tree": "balanced", "kernel": "precomputed"}, "sent to every worker"),
+        ({"n_jobs": 2}, "share out a tree"),
+        ({"n_jobs": 2, "tree": "balanced", "kernel": "precomputed"}, "sent to every worker"),
     ],
 )
 def test_workers_need_a_tree_and_points(wrong, said):
