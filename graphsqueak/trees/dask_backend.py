@@ -2,8 +2,9 @@
 
 Dask places the tasks, moves the results, starts dead workers again and repeats what they had not
 delivered. Here tasks are only named, ordered and given one thread: a worker has as many tasks at
-a time as it has threads. A task is more urgent the earlier it stands in the tree's post-order: then
-the fewest results wait in the workers' memory.
+a time as it has threads. In a large tree a task is more urgent the earlier it stands in the tree's
+post-order: then the fewest results wait in the workers' memory. In a small one the leaves come
+first, level by level: their results fit, and fewer workers are idle at the end.
 """
 
 import contextlib
@@ -25,6 +26,7 @@ from graphsqueak.validation import InputError
 __all__ = ["connected", "runner"]
 
 _PATIENCE = "20s"  # for a scheduler to answer
+_FEW_LEAVES = 64  # of a tree that is run level by level
 _LOOK = 0.2  # seconds between two looks at what has been reported
 _LOCAL = {
     # One thread each, and memory handed back as the C library sees fit: Dask's default hands back
@@ -109,11 +111,11 @@ def runner(client):
 
 def _submitted(client, name, tree, leaf, merge, items, seeds):
     """The future of the root; the others are let go, so that results vanish once merged."""
-    order = tree.post_order()
     futures = {}
-    for urgency, node in enumerate(order):
+    for place, node in enumerate(tree.post_order()):
         children = tree.children(node)
-        how = {"priority": -urgency, "pure": False}
+        rank = node if tree.n_leaves <= _FEW_LEAVES else place
+        how = {"priority": -rank, "pure": False}
         if children:
             inputs = [futures.pop(child) for child in children]
             key = (f"{name}-merge", node)
