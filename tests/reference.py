@@ -84,3 +84,25 @@ def dictionary_range(K, weights, ridge):
     C = U * np.sqrt(lam / (lam + ridge)) @ U.T
     values = np.linalg.eigvalsh(C * (1 - weights) @ C)
     return values[0], values[-1]
+
+
+def online_newton(features, targets, *, slope, weight, alpha, clip, mask=None):
+    """The online Newton step in R^d, with A held and inverted densely in every round.
+
+    `slope(y, prediction)` is the derivative of the loss and `weight(y, prediction, slope)` what
+    multiplies z z' in A; where `mask` is False the step does not enter A. Returns the predictions,
+    the values before clipping, and w.
+    """
+    n_rounds, d = features.shape
+    A, w = alpha * np.eye(d), np.zeros(d)
+    predictions, raw = np.empty(n_rounds), np.empty(n_rounds)
+    for t, (z, y) in enumerate(zip(features, targets, strict=True)):
+        u = np.linalg.solve(A, z)
+        raw[t] = z @ w
+        predictions[t] = np.clip(raw[t], -clip, clip)
+        w = w - (raw[t] - predictions[t]) / (z @ u) * u
+        g = slope(y, predictions[t])
+        if mask is None or mask[t]:
+            A = A + weight(y, predictions[t], g) * np.outer(z, z)
+        w = w - np.linalg.solve(A, g * z)
+    return predictions, raw, w
