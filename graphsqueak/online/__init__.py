@@ -6,8 +6,21 @@ The names below are the public interface; each is imported when first used.
 from importlib import import_module
 
 _HOME = {
+    "BKONS": "pros_n_kons",
+    "CONKONS": "pros_n_kons",
+    "DualSGD": "dual_sgd",
+    "FOGD": "fourier",
     "KONS": "kons",
+    "KernelOGD": "kernel_ogd",
+    "NOGD": "nystrom_ogd",
+    "PROSNKONS": "pros_n_kons",
+    "Run": "evaluation",
+    "SkeGD": "skegd",
     "SketchedKONS": "sketched_kons",
+    "flipped_blocks": "adversary",
+    "loss_of": "losses",
+    "progressive": "evaluation",
+    "to_river": "river_adapter",
 }
 
 __all__ = sorted(_HOME)

@@ -23,6 +23,7 @@ References
 
 import numpy as np
 
+from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.growing_cholesky import GrowingCholesky
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.learner import OnlineLearner
@@ -148,6 +149,9 @@ class KONS(OnlineLearner):
 
     def _scores(self, points):
         return self._state.scores(self._kernel(self._points, points))
+
+    def _features_of(self, points):
+        return Embedding(self._kernel, self._points)(points)
 
     def _learn(self, points, targets):
         parts = [slice(i, i + _BLOCK) for i in range(0, len(points), _BLOCK)]

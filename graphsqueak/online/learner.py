@@ -12,11 +12,14 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from graphsqueak.online.losses import LOSSES, loss_of
 from graphsqueak.validation import InputError, check_real
 
 __all__ = ["OnlineLearner"]
+
+_MANY = 256
 
 
 def _classifies(learner):
@@ -31,9 +34,12 @@ class OnlineLearner(BaseEstimator):
 
     With loss="squared" a learner is a regressor, with the others a classifier of two classes, whose
     scores are positive for `classes_[1]`. A subclass has the parameters `loss` and `clip` and
-    offers `_begin(n_features)`, `_scores(points)`, and `_learn(points, targets)`, which returns the
-    scores before each update; `n_support_` tells how many points it holds.
+    offers `_begin(n_features)`, `_scores(points)`, `_features_of(points)`, the coordinates in its
+    space, and `_learn(points, targets)`, which returns the scores before each update; `n_support_`
+    tells how many points it holds.
     """
+
+    _needs_clip = True  # for the curvature of a loss other than the squared one
 
     def predict_one(self, x):
         """The prediction for one point; 0 (the first class) before anything was learnt."""
@@ -107,7 +113,7 @@ class OnlineLearner(BaseEstimator):
 
     def _start(self, n_features):
         if self.clip is None:
-            if self._loss().is_classification:
+            if self._needs_clip and self._loss().is_classification:
                 raise InputError(f"loss={self.loss!r} needs a clip; only 'squared' goes without")
         else:
             check_real("clip", self.clip, above=0.0)
@@ -116,7 +122,11 @@ class OnlineLearner(BaseEstimator):
         self.n_rounds_ = 0
 
     def _take(self, points, targets):
-        scores = self._learn(points, targets)
+        if len(points) > _MANY:
+            with threadpool_limits(1, user_api="blas"):  # its calls are too short to be shared
+                scores = self._learn(points, targets)
+        else:
+            scores = self._learn(points, targets)
         self.n_rounds_ += len(points)
         return scores
 

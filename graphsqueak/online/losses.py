@@ -60,11 +60,11 @@ class Loss(NamedTuple):
 
     def value(self, y, z):
         """l(z), element by element."""
-        return _each(loss_value, self.code, y, z)
+        return _each(_values, self.code, y, z)
 
     def derivative(self, y, z):
         """l'(z), element by element."""
-        return _each(loss_slope, self.code, y, z)
+        return _each(_slopes, self.code, y, z)
 
     def lipschitz(self, clip):
         """L for predictions within `clip`."""
@@ -85,7 +85,7 @@ class Loss(NamedTuple):
 
     def curvature(self, y, z, clip):
         """h = sigma_t l'(z)^2 at the prediction z, for competitors within `clip`."""
-        return _each(loss_curvature, self.code, y, z, clip)
+        return _each(_curvatures, self.code, y, z, clip)
 
 
 LOSSES = {
@@ -108,9 +108,10 @@ def loss_of(name):
     return LOSSES[check_choice("loss", name, tuple(LOSSES))]
 
 
-def _each(function, code, *arguments):
+def _each(compiled, code, *arguments):
     arrays = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in arguments))
-    out = np.array([function(code, *row) for row in zip(*(a.ravel() for a in arrays), strict=True)])
+    out = np.empty(arrays[0].size)
+    compiled(code, *(a.ravel() for a in arrays), out)
     return out.reshape(arrays[0].shape)
 
 
@@ -163,3 +164,21 @@ def _gap(code, y, u, z):
         return p * (1.0 - p)
     bend = loss_value(code, y, z) - loss_value(code, y, u) - loss_slope(code, y, u) * far
     return max(2.0 * bend / far**2, 0.0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _values(code, y, z, out):
+    for i in range(out.size):
+        out[i] = loss_value(code, y[i], z[i])
+
+
+@numba.njit(cache=True, nogil=True)
+def _slopes(code, y, z, out):
+    for i in range(out.size):
+        out[i] = loss_slope(code, y[i], z[i])
+
+
+@numba.njit(cache=True, nogil=True)
+def _curvatures(code, y, z, clip, out):
+    for i in range(out.size):
+        out[i] = loss_curvature(code, y[i], z[i], clip[i])
