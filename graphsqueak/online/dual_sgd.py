@@ -39,7 +39,7 @@ class DualSGD(OnlineLearner):
     loss, clip
         As in `KernelOGD`.
     regularization : float
-        lam > 0; the first steps are 1 / lam long.
+        lam > 0; the first steps are 1 / lam long, and with the squared loss lam < 1 diverges.
     n_components : int
         Points that are kept.
     n_frequencies : int
@@ -67,7 +67,7 @@ class DualSGD(OnlineLearner):
         kernel_params=None,
         loss="squared",
         clip=None,
-        regularization=0.01,
+        regularization=1.0,
         n_components=100,
         n_frequencies=400,
         random_state=None,

@@ -4,7 +4,7 @@ Kernel gradient descent until `n_components` points are kept; these start the sk
 From there on gradient descent on z(x) = Q'k_landmarks(x), and in every `cycle`-th round the point
 is absorbed and Q built again. The hypothesis has to move to the new features:
 
-    transfer="paper"         w <- f(x_t) z_new(x_t) / |z_new(x_t)|^2 [ZL19, Eq. 8]: right at one point.
+    transfer="paper"         w <- f(x_t) z_new(x_t) / |z_new(x_t)|^2, right at one point [ZL19].
     transfer="least-squares" argmin_w |Z_new w - Z_old w_old| over the points that were kept first:
                              the whole hypothesis, as well as the new features can tell it.
 
