@@ -11,7 +11,7 @@ from graphsqueak.sampling import uniforms
 
 __all__ = ["AtomStream"]
 
-_BLOCK = 256
+_BLOCK = 1024
 
 
 class AtomStream:
