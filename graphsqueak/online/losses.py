@@ -147,10 +147,10 @@ def loss_curvature(code, y, u, clip):
     if code == _LOGISTIC:
         return min(_gap(code, y, u, -clip), _gap(code, y, u, clip))
     margin = 1.0 - y * u
-    if code == _HINGE or margin <= 0:
+    if code == _HINGE or margin < 0:
         return 0.0
     beyond = clip - y * u  # the quadratic ends at the margin; competitors may lie past it
-    if beyond <= margin:
+    if beyond <= margin:  # they cannot: even a prediction at the margin has all the curvature
         return 2.0
     return 2.0 * margin * (2.0 * beyond - margin) / beyond**2
 

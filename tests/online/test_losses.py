@@ -53,6 +53,13 @@ def test_the_curvature_at_a_prediction_is_the_largest_possible(name, clip):
         assert np.all(h >= loss.sigma(clip) * slope**2 - 1e-12)
 
 
+def test_a_prediction_clipped_to_the_margin_is_no_exception():
+    """Otherwise rounding would decide between the curvatures 2 and 0."""
+    loss, u = loss_of("squared_hinge"), np.array([1.0, np.nextafter(1.0, 0.0)])
+    np.testing.assert_array_equal(loss.curvature(1.0, u, 1.0), 2.0)
+    np.testing.assert_allclose(loss.curvature(1.0, u, 3.0), 0.0, atol=1e-12)
+
+
 def test_odd_names_are_refused():
     with pytest.raises(InputError, match="not one of 'squared'"):
         loss_of("absolute")
