@@ -13,11 +13,11 @@ absent is left out.
 import argparse
 import json
 import time
-from pathlib import Path
 
 import numpy as np
 from online_data import available, load_online
 from printed import SKEGD_1, THESIS_5_1, THESIS_5_2
+from repro_page import write
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.online import (
@@ -32,9 +32,7 @@ from graphsqueak.online import (
     progressive,
 )
 from graphsqueak.online.hindsight import best_scores
-from graphsqueak.report.table import text_table
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
 WIDE = {"kernel": "gaussian", "kernel_params": {"bandwidth": 8.0}}
 NEWTON = {"PROS-N-KONS": PROSNKONS, "CON-KONS": CONKONS, "B-KONS": BKONS}
 OURS = "ours, defaults"
@@ -52,6 +50,8 @@ def main():
     )
     parser.add_argument("--only", nargs="+", choices=list(TABLES), default=list(TABLES))
     options = parser.parse_args()
+    if options.quick and options.write:
+        parser.error("the page is for whole runs; leave out --quick")
     tables = {}
     for name in options.only:
         rows = []
@@ -62,7 +62,7 @@ def main():
                     print(name, *(f"{key} {_text(v)}" for key, v in row.items()), flush=True)
         tables[name] = rows
         if options.write and rows:
-            _write(name, rows)
+            write(name, rows, ours=OURS)
     if options.json:
         print(json.dumps({"benchmark": "repro_tables", "tables": tables}))
 
@@ -262,52 +262,6 @@ def _verdict(figure, printed, tolerance, kept, size):
 
 def _text(value):
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _write(name, rows):
-    """The table into the page, between the marks of its name."""
-    header = (
-        "data",
-        "algorithm",
-        "ours",
-        "printed",
-        "kept",
-        "printed kept",
-        "s",
-        "runs",
-        "verdict",
-    )
-    digits = 5 if name == "regression" else 2
-
-    def pair(mean, spread):
-        return "" if mean is None else f"{mean:.{digits}f} ± {spread:.{digits}f}"
-
-    cells = [
-        (
-            row["data"],
-            row["algorithm"],
-            pair(row["ours"], row["sd"]),
-            _printed(row, pair, digits),
-            "" if row["algorithm"] == "BATCH" else f"{row['kept']:.0f}",
-            "" if row["printed_kept"] is None else str(row["printed_kept"]),
-            f"{row['seconds']:.2g}",
-            str(row["runs"]),
-            row["verdict"],
-        )
-        for row in rows
-    ]
-    table = text_table(cells, header=header)
-    page = PAGE.read_text()
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    before, rest = page.split(begin)
-    after = rest.split(end)[1]
-    PAGE.write_text(f"{before}{begin}\n```text\n{table}\n```\n{end}{after}")
-
-
-def _printed(row, pair, digits):
-    if row["algorithm"] == OURS and row["printed"] is not None:
-        return f"best {row['printed']:.{digits}f}"
-    return pair(row["printed"], row["printed_sd"])
 
 
 if __name__ == "__main__":
