@@ -204,7 +204,7 @@ def _step_times(m, rng):
 
 def _single(kors, points):
     """The triangular solve of KORS, point by point, kernel values given."""
-    sampler = kors._sampler
+    sampler = kors._stream.sampler
     values = as_kernel("rbf", kors.kernel_params)(kors.components_, points)
     for column in values.T:
         sampler.score(column, 1.0)

@@ -35,7 +35,7 @@ _HOME = {
     "write_edges": "sources",
 }
 
-_MODULES = {"datasets", "kernel", "solvers", "sources", "sparsify", "ssl"}
+_MODULES = {"datasets", "kernel", "online", "solvers", "sources", "sparsify", "ssl"}
 
 __all__ = sorted([*_HOME, "sparsify"])
 

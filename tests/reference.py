@@ -84,3 +84,60 @@ def dictionary_range(K, weights, ridge):
     C = U * np.sqrt(lam / (lam + ridge)) @ U.T
     values = np.linalg.eigvalsh(C * (1 - weights) @ C)
     return values[0], values[-1]
+
+
+def online_newton(features, targets, *, slope, weight, alpha, clip, mask=None):
+    """The online Newton step in R^d, with A held and inverted densely in every round.
+
+    `slope(y, prediction)` is the derivative of the loss and `weight(y, prediction, slope)` what
+    multiplies z z' in A; where `mask` is False the step does not enter A. Returns the predictions,
+    the values before clipping, and w.
+    """
+    n_rounds, d = features.shape
+    A, w = alpha * np.eye(d), np.zeros(d)
+    predictions, raw = np.empty(n_rounds), np.empty(n_rounds)
+    for t, (z, y) in enumerate(zip(features, targets, strict=True)):
+        u = np.linalg.solve(A, z)
+        raw[t] = z @ w
+        predictions[t] = np.clip(raw[t], -clip, clip)
+        w = w - (raw[t] - predictions[t]) / (z @ u) * u
+        g = slope(y, predictions[t])
+        if mask is None or mask[t]:
+            A = A + weight(y, predictions[t], g) * np.outer(z, z)
+        w = w - np.linalg.solve(A, g * z)
+    return predictions, raw, w
+
+
+def pros_n_kons(kernel, points, targets, inserted, *, loss, weight, alpha, clip, carry):
+    """PROS-N-KONS as listed: eigenvectors at every reset, a dense solve in every round.
+
+    `inserted[t]` says whether KORS adds point t, which then serves from round t + 1. With `carry`
+    (CON-KONS) the hypothesis and the matrix are mapped to the new space instead of forgotten.
+    """
+    atoms, out = [], []
+    to_atoms = np.zeros((0, 0))  # z = to_atoms' k_I
+    w, A = np.zeros(0), np.zeros((0, 0))
+    for t, (x, y) in enumerate(zip(points, targets, strict=True)):
+        if t and inserted[t - 1]:
+            atoms.append(t - 1)
+            gram = kernel(points[atoms], points[atoms])
+            lam, U = np.linalg.eigh(gram)
+            new = U / np.sqrt(lam)
+            P = new.T @ gram[:, :-1] @ to_atoms  # the old coordinates, seen from the new ones
+            old_w, old_A, j = w, A, len(atoms)
+            w, A = np.zeros(j), alpha * np.eye(j)
+            if carry:
+                w, A = P @ old_w, A + P @ (old_A - alpha * np.eye(j - 1)) @ P.T
+            to_atoms = new
+        z = to_atoms.T @ kernel(points[atoms], x[None])[:, 0] if atoms else np.zeros(0)
+        raw = z @ w
+        prediction = np.clip(raw, -clip, clip)
+        out.append(prediction)
+        if not atoms:
+            continue
+        u = np.linalg.solve(A, z)
+        w = w - (raw - prediction) / (z @ u) * u
+        g = float(loss(y, prediction))
+        A = A + weight(y, prediction, g) * np.outer(z, z)
+        w = w - np.linalg.solve(A, g * z)
+    return np.array(out)

@@ -11,7 +11,7 @@ from scipy.linalg import blas
 
 __all__ = ["GrowingCholesky"]
 
-_ROOM = 64
+_ROOM = 32
 
 
 class GrowingCholesky:

@@ -1,22 +1,18 @@
 """KORS: a dictionary from a stream, one look at each point, insertions only.
 
-See `online_sampler` for a step. Here points come in blocks: the kernel values and the triangular
-solve of a block are one call each, and an insertion corrects the rest of the block by one row, so
-the result is that of single steps, whatever the blocks.
+See `online_sampler` for a step and `atom_stream` for blocks of points, which give the same atoms.
 """
 
 import numpy as np
 
+from graphsqueak.kernel.atom_stream import AtomStream
 from graphsqueak.kernel.budget import kors_copies
 from graphsqueak.kernel.dictionary import Atoms, Dictionary
 from graphsqueak.kernel.estimator import rho
-from graphsqueak.kernel.online_sampler import OnlineSampler
-from graphsqueak.sampling import uniforms
 from graphsqueak.validation import InputError, check_choice, check_count
 
 __all__ = ["KORS"]
 
-_BLOCK = 256
 _HORIZON = 10**6  # points that a guarantee is made for, when nobody says how many will come
 
 
@@ -76,7 +72,7 @@ class KORS(Dictionary):
     def fit(self, X, y=None):
         """Start again, and take in the rows of X."""
         kernel, points = self._bound(X, reset=True)
-        self._begin(points, n_points=len(points))
+        self._begin(n_points=len(points))
         return self._take(kernel, points)
 
     def partial_fit(self, X, y=None):
@@ -86,10 +82,10 @@ class KORS(Dictionary):
         fresh = not self.__sklearn_is_fitted__()
         kernel, points = self._bound(X, reset=fresh)
         if fresh:
-            self._begin(points, n_points=_HORIZON)
+            self._begin(n_points=_HORIZON)
         return self._take(kernel, points)
 
-    def _begin(self, points, *, n_points):
+    def _begin(self, *, n_points):
         self._check()
         check_choice("form", self.form, ("thesis", "paper"))
         if isinstance(self.ridge, str):
@@ -101,50 +97,23 @@ class KORS(Dictionary):
         self.n_copies_ = self._copies(n_points, rho=factor, theory=kors_copies)
         self.n_seen_ = 0
         self._seed = int(np.random.default_rng(self.random_state).integers(2**63))
-        self._sampler = OnlineSampler(
-            ridge=self.ridge_, n_copies=self.n_copies_, epsilon=self.epsilon, form=self.form
+        self._stream = AtomStream(
+            ridge=self.ridge_,
+            n_copies=self.n_copies_,
+            epsilon=self.epsilon,
+            form=self.form,
+            seed=self._seed,
+            ceiling=self.n_components,
         )
-        self._rows = []
-        self._points = np.empty((0, points.shape[1]), points.dtype)
 
     def _kept(self):
-        rows = np.array(self._rows, dtype=np.int64)
-        return Atoms(rows, self._points[: rows.size], self._sampler.weights)
+        stream = self._stream
+        rows = np.array(stream.rows, dtype=np.int64)
+        return Atoms(rows, stream.points, stream.sampler.weights)
 
     def _take(self, kernel, points):
-        for start in range(0, len(points), _BLOCK):
-            self._take_block(kernel, points[start : start + _BLOCK])
+        for block in self._stream.blocks(kernel, points):
+            for _ in block.insertions():
+                pass
+        self.n_seen_ = self._stream.n_seen
         return self
-
-    def _take_block(self, kernel, points):
-        sampler, n = self._sampler, len(points)
-        uniform = uniforms(self._seed, self.n_seen_, self.n_seen_ + n)
-        diagonal = kernel.diag(points)
-        m = len(self._rows)
-        v = np.empty((m + n, n))  # row j: what atom j explains of every point of the block
-        if m:
-            v[:m] = sampler.project(kernel(self._points[:m], points))
-        a = sampler.surprise(v[:m], diagonal)
-        start = 0
-        while start < n and m != self.n_components:
-            hit = np.flatnonzero(sampler.hits(a[start:], uniform[start:]))
-            if not hit.size:
-                break
-            i = start + int(hit[0])
-            weight = sampler.weight(a[i], uniform[i])
-            row, pivot = sampler.insert(v[:m, i], weight, diagonal[i])
-            start = i + 1
-            values = np.sqrt(weight) * kernel(points[i : i + 1], points[start:])[0]
-            v[m, start:] = (values - row @ v[:m, start:]) / pivot
-            a[start:] = np.maximum(a[start:] - v[m, start:] ** 2 / self.ridge_, 0.0)
-            self._insert(points[i], self.n_seen_ + i)
-            m += 1
-        self.n_seen_ += n
-
-    def _insert(self, point, number):
-        m = len(self._rows)
-        if m == len(self._points):
-            room = np.empty((m // 2 + 64, self._points.shape[1]), self._points.dtype)
-            self._points = np.concatenate([self._points, room])
-        self._points[m] = point
-        self._rows.append(number)

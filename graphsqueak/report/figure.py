@@ -6,6 +6,7 @@ __all__ = [
     "accuracy_against",
     "degree_calibration",
     "kept_against_leverage",
+    "over_rounds",
     "side_by_side",
     "spectrum",
 ]
@@ -170,6 +171,34 @@ def accuracy_against(rows, x="edges", *, label=None, floor=None):
     handles, names = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
     return figure
+
+
+def over_rounds(curves, *, what, ax=None):
+    """Something that happens round by round: one line each, rounds on a logarithmic axis.
+
+    Parameters
+    ----------
+    curves : dict of str to array
+        A value for every round.
+    what : str
+        The name of the values.
+    ax : matplotlib Axes, optional
+        More lines on these axes get the next colours.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = _axes(ax)
+    for name, values in curves.items():
+        colour = _COLOURS[len(ax.lines) % len(_COLOURS)]
+        shown = np.unique(np.geomspace(1, len(values), 400).astype(np.int64))  # enough for the eye
+        ax.plot(shown, np.asarray(values)[shown - 1], color=colour, linewidth=1.5, label=name)
+    ax.set_xscale("log")
+    ax.set_xlabel("rounds")
+    ax.set_ylabel(what)
+    ax.legend(frameon=False)
+    return ax
 
 
 def _axes(ax):

@@ -1,4 +1,4 @@
-"""Every entry of docs/errata.md: the printed formula fails on an example, ours holds on it."""
+"""Every entry of docs/errata.md on kernels: the printed formula fails on an example, ours holds."""
 
 import math
 import re
@@ -32,7 +32,8 @@ def scalar_estimate(weight, ridge, **settings):
 
 
 def test_every_entry_of_the_page_has_its_test_and_every_test_its_entry():
-    named = set(re.findall(r"`(test_\w+)`", PAGE.read_text()))
+    sections = PAGE.read_text().split("## Online learning")[0]  # those have tests of their own
+    named = set(re.findall(r"`(test_\w+)`", sections))
     here = {name for name in globals() if name.startswith("test_")}
     assert named == here - {"test_every_entry_of_the_page_has_its_test_and_every_test_its_entry"}
 

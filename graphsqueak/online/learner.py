@@ -1,0 +1,192 @@
+"""What all online learners share: one interface, checks, classes, scikit-learn's manners.
+
+A round: the learner sees x_t, predicts, sees y_t, pays for its prediction and updates.
+`predict_one` never changes the learner, `learn_one` needs no prediction before it, and many rounds
+at once (`partial_fit`, `predict_then_learn`) are the same rounds, faster.
+"""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from graphsqueak.online.losses import LOSSES, loss_of
+from graphsqueak.validation import InputError, check_real
+
+__all__ = ["OnlineLearner"]
+
+_MANY = 256
+
+
+def _classifies(learner):
+    """For `available_if`: scores are those of classifiers only."""
+    if loss_of(learner.loss).is_classification:
+        return True
+    raise AttributeError(f"loss={learner.loss!r} is for regression; scores are what predict gives")
+
+
+class OnlineLearner(BaseEstimator):
+    """Base of the learners.
+
+    With loss="squared" a learner is a regressor, with the others a classifier of two classes, whose
+    scores are positive for `classes_[1]`. A subclass has the parameters `loss` and `clip` and
+    offers `_begin(n_features)`, `_scores(points)`, `_features_of(points)`, the coordinates in its
+    space, and `_learn(points, targets)`, which returns the scores before each update; `n_support_`
+    tells how many points it holds.
+    """
+
+    _needs_clip = True  # for the curvature of a loss other than the squared one
+
+    def predict_one(self, x):
+        """The prediction for one point; 0 (the first class) before anything was learnt."""
+        point = self._row(x)
+        score = self._scores(point)[0] if self.__sklearn_is_fitted__() else 0.0
+        if not self._loss().is_classification:
+            return float(score)
+        classes = getattr(self, "classes_", np.array([-1, 1]))
+        return classes[int(score > 0)].item()
+
+    def learn_one(self, x, y):
+        """One round with the point x and its target y.
+
+        Labels are -1 and 1 or False and True, unless `partial_fit` was told the classes.
+        """
+        point = self._row(x)
+        if not self.__sklearn_is_fitted__():
+            if self._loss().is_classification:
+                self.classes_ = np.array(
+                    [False, True] if isinstance(y, (bool, np.bool)) else [-1, 1]
+                )
+            self._start(point.shape[1])
+        self._take(point, self._targets(np.array([y])))
+        return self
+
+    def fit(self, X, y):
+        """Forget everything, then one round for each row of X."""
+        X, y = self._checked(X, y, reset=True)
+        if self._loss().is_classification:
+            self._set_classes(np.unique(y))
+        self._start(X.shape[1])
+        self._take(X, self._targets(y))
+        return self
+
+    def partial_fit(self, X, y, classes=None):
+        """One round for each row of X. `classes`: both labels, if y need not have both."""
+        self.predict_then_learn(X, y, classes=classes)
+        return self
+
+    def predict_then_learn(self, X, y, classes=None):
+        """One round for each row of X; returns the scores that were given before each update."""
+        fresh = not self.__sklearn_is_fitted__()
+        X, y = self._checked(X, y, reset=fresh)
+        if fresh:
+            if self._loss().is_classification:
+                self._set_classes(np.unique(y if classes is None else classes))
+            self._start(X.shape[1])
+        return self._take(X, self._targets(y))
+
+    def predict(self, X):
+        """Predictions for the rows of X, none of which is learnt from."""
+        check_is_fitted(self)
+        scores = self._scores(validate_data(self, X, dtype=np.float64, reset=False))
+        if not self._loss().is_classification:
+            return scores
+        return self.classes_[(scores > 0).astype(np.int64)]
+
+    @available_if(_classifies)
+    def decision_function(self, X):
+        """Scores of the rows of X: positive for `classes_[1]`."""
+        check_is_fitted(self)
+        return self._scores(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def score(self, X, y):
+        """R^2 of a regressor, accuracy of a classifier."""
+        of = accuracy_score if self._loss().is_classification else r2_score
+        return of(y, self.predict(X))
+
+    def _loss(self):
+        return loss_of(self.loss)
+
+    def _start(self, n_features):
+        if self.clip is None:
+            if self._needs_clip and self._loss().is_classification:
+                raise InputError(f"loss={self.loss!r} needs a clip; only 'squared' goes without")
+        else:
+            check_real("clip", self.clip, above=0.0)
+        self.n_features_in_ = n_features
+        self._begin(n_features)
+        self.n_rounds_ = 0
+
+    def _take(self, points, targets):
+        if len(points) > _MANY:
+            with threadpool_limits(1, user_api="blas"):  # its calls are too short to be shared
+                scores = self._learn(points, targets)
+        else:
+            scores = self._learn(points, targets)
+        self.n_rounds_ += len(points)
+        return scores
+
+    def _bound(self):
+        """C as a number."""
+        return np.inf if self.clip is None else float(self.clip)
+
+    def _row(self, x):
+        point = np.asarray(x, dtype=np.float64).reshape(1, -1)
+        expected = getattr(self, "n_features_in_", point.shape[1])
+        if point.shape[1] != expected:
+            raise InputError(f"x has {point.shape[1]} features but {expected} were learnt from")
+        if not np.isfinite(point).all():
+            raise InputError("x has infinite or NaN entries; remove or fill them")
+        return point
+
+    def _checked(self, X, y, *, reset):
+        classification = self._loss().is_classification
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, reset=reset, y_numeric=not classification
+        )
+        if classification:
+            check_classification_targets(y)
+            return X, y
+        return X, y.astype(np.float64)
+
+    def _set_classes(self, classes):
+        if len(classes) > 2:
+            kind = type_of_target(classes)
+            raise InputError(
+                f"Only binary classification is supported. The type of the target is {kind}; "
+                "use sklearn.multiclass.OneVsRestClassifier"
+            )
+        if len(classes) < 2:
+            raise InputError(
+                f"y has one class, {classes[0]!r}; give both labels by partial_fit(..., classes=)"
+            )
+        self.classes_ = classes
+
+    def _targets(self, y):
+        """Numbers, or -1 and 1 for the two classes."""
+        if not self._loss().is_classification:
+            return np.asarray(y, dtype=np.float64)
+        known = np.isin(y, self.classes_)
+        if not known.all():
+            odd = y[~known][0]
+            raise InputError(f"label {odd!r} is none of the classes {self.classes_.tolist()}")
+        return np.where(y == self.classes_[1], 1.0, -1.0)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "n_rounds_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else None
+        if loss is not None and loss.is_classification:
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags(poor_score=True)  # targets may lie outside clip
+        return tags

@@ -1,0 +1,225 @@
+"""PROS-N-KONS and its kin: exact Newton steps in the span of a growing dictionary.
+
+KORS chooses atoms I from the stream. In the coordinates z(x) = L^-1 k_I(x), L L' = K_II, of the
+points projected on the span of the atoms, a round is a Newton step in R^j (`newton`). An atom that
+is inserted in round t serves from round t + 1: L gains the row (z_t', s), s^2 = k_tt - z_t'z_t, and
+every feature one coordinate. The thesis takes the eigenvectors of K_II instead and finds them anew;
+predictions do not know the difference, because coordinates of the same span differ by a rotation.
+
+    PROS-N-KONS  starts again in the new space: w = 0, A = alpha I. Regret is bounded by J times
+                 that of KONS, J insertions, plus the cost of the projection [C17, Theorem 5.8].
+    CON-KONS     carries on: w <- (w, 0), A <- diag(A, alpha).
+    B-KONS       is PROS-N-KONS with a ceiling on the atoms.
+
+An atom within the span opens no coordinate and, unlike in [C17, Algorithm 14], starts nothing anew:
+the space is the same. A round is O(j^2) and j kernel evaluations, whatever t.
+
+References
+----------
+[C17]    Calandriello. Efficient sequential learning in structured and constrained environments.
+         PhD thesis, 2017, Section 5.3.
+[CLV17b] Calandriello, Lazaric, Valko. Efficient second-order online kernel learning with adaptive
+         embedding. NeurIPS 2017.
+"""
+
+import numpy as np
+
+from graphsqueak.kernel.atom_stream import AtomStream
+from graphsqueak.kernel.growing_cholesky import GrowingCholesky
+from graphsqueak.kernel.kernels import as_kernel
+from graphsqueak.online.learner import OnlineLearner
+from graphsqueak.online.newton import NewtonStep, step_rule
+from graphsqueak.validation import check_choice, check_count, check_real
+
+__all__ = ["BKONS", "CONKONS", "PROSNKONS"]
+
+_TOLERANCE = 1e-10  # of k_xx: an atom that is closer to the span of the others lies in it
+
+
+class PROSNKONS(OnlineLearner):
+    """Newton steps in the span of a dictionary; starts again with every new atom.
+
+    Parameters
+    ----------
+    kernel, kernel_params, loss, clip, alpha, eta
+        As in `KONS`. The thesis has eta="global" or half of it.
+    ridge : float, optional
+        gamma of KORS; default: alpha.
+    n_copies : int or float
+        Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
+    epsilon, form
+        Of KORS.
+    n_components : int, optional
+        The most atoms; later points are projected on the span of these.
+    random_state : int, numpy Generator or None
+
+    Attributes
+    ----------
+    n_support_, n_rounds_ : int
+        Atoms, and rounds so far.
+    components_, indices_ : ndarray
+        The atoms, and the rounds in which they came.
+    n_coordinates_ : int
+        Dimension of their span.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(7).uniform(-1, 1, size=(300, 1))
+    >>> m = PROSNKONS(alpha=0.01, random_state=7).fit(X, X[:, 0] ** 2)
+    >>> m.n_support_ < 30, abs(m.predict_one([0.9]) - 0.81) < 0.02
+    (True, True)
+    """
+
+    _carries = False
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        kernel_params=None,
+        loss="squared",
+        clip=1.0,
+        alpha=0.01,
+        eta="auto",
+        ridge=None,
+        n_copies=1,
+        epsilon=0.5,
+        form="thesis",
+        n_components=None,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.loss = loss
+        self.clip = clip
+        self.alpha = alpha
+        self.eta = eta
+        self.ridge = ridge
+        self.n_copies = n_copies
+        self.epsilon = epsilon
+        self.form = form
+        self.n_components = n_components
+        self.random_state = random_state
+
+    @property
+    def n_support_(self):
+        return len(self._stream)
+
+    @property
+    def n_coordinates_(self):
+        return self._step.size
+
+    @property
+    def components_(self):
+        return self._stream.points
+
+    @property
+    def indices_(self):
+        return np.array(self._stream.rows, dtype=np.int64)
+
+    def _begin(self, n_features):
+        alpha = check_real("alpha", self.alpha, above=0.0)
+        ceiling = self.n_components
+        self._kernel = as_kernel(self.kernel, self.kernel_params)
+        self._stream = AtomStream(
+            ridge=alpha if self.ridge is None else check_real("ridge", self.ridge, above=0.0),
+            n_copies=check_real("n_copies", self.n_copies, above=0.0),
+            epsilon=check_real("epsilon", self.epsilon, above=0.0, below=1.0),
+            form=check_choice("form", self.form, ("thesis", "paper")),
+            seed=int(np.random.default_rng(self.random_state).integers(2**63)),
+            ceiling=None if ceiling is None else check_count("n_components", ceiling),
+        )
+        self._step = NewtonStep(alpha=alpha, rule=step_rule(self.loss, self.eta, self._bound()))
+        self._factor = GrowingCholesky()
+        self._pivots = []  # the atoms that opened a coordinate
+
+    def _scores(self, points):
+        return self._step.scores(self._features_of(points).T)
+
+    def _features_of(self, points):
+        if not self._pivots:
+            return np.zeros((len(points), 0))
+        values = self._kernel(self._stream.points[self._pivots], points)
+        return self._factor.solve(values).T
+
+    def _learn(self, points, targets):
+        out = []
+        for block in self._stream.blocks(self._kernel, points):
+            n, known = len(block.points), sum(map(len, out))
+            y = targets[known : known + n]
+            features = np.empty((self._step.size + n, n), order="F")
+            if self._pivots:
+                features[: self._step.size] = self._factor.solve(block.values[self._pivots])
+            start = 0
+            for atom, i in block.insertions():
+                out.append(self._step.run(features[:, start : i + 1], y[start : i + 1]))
+                start = i + 1
+                self._open(block, features, atom, i)
+            out.append(self._step.run(features[:, start:], y[start:]))
+        return np.concatenate(out)
+
+    def _open(self, block, features, atom, i):
+        """A coordinate for the atom that came as point i of the block, if it needs one."""
+        j, start = self._step.size, i + 1
+        z = features[:j, i]
+        left = block.diagonal[i] - z @ z
+        if left <= _TOLERANCE * block.diagonal[i]:
+            return
+        pivot = np.sqrt(left)
+        self._factor.append(z, pivot)
+        features[j, start:] = (block.values[atom, start:] - z @ features[:j, start:]) / pivot
+        self._pivots.append(atom)
+        self._step.open()
+        if not self._carries:
+            self._step.reset()
+
+
+class CONKONS(PROSNKONS):
+    """Newton steps in the span of a dictionary; carries on with every new atom.
+
+    Parameters and attributes of `PROSNKONS`.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(7).uniform(-1, 1, size=(300, 1))
+    >>> m = CONKONS(alpha=0.01, n_components=10, random_state=7).fit(X, X[:, 0] ** 2)
+    >>> m.n_support_, abs(m.predict_one([0.9]) - 0.81) < 0.02
+    (10, True)
+    """
+
+    _carries = True
+
+
+class BKONS(PROSNKONS):
+    """PROS-N-KONS with at most `n_components` atoms, 100 unless told; otherwise `PROSNKONS`."""
+
+    def __init__(
+        self,
+        *,
+        kernel="rbf",
+        kernel_params=None,
+        loss="squared",
+        clip=1.0,
+        alpha=0.01,
+        eta="auto",
+        ridge=None,
+        n_copies=1,
+        epsilon=0.5,
+        form="thesis",
+        n_components=100,
+        random_state=None,
+    ):
+        super().__init__(
+            kernel=kernel,
+            kernel_params=kernel_params,
+            loss=loss,
+            clip=clip,
+            alpha=alpha,
+            eta=eta,
+            ridge=ridge,
+            n_copies=n_copies,
+            epsilon=epsilon,
+            form=form,
+            n_components=n_components,
+            random_state=random_state,
+        )

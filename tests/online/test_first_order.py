@@ -1,0 +1,191 @@
+"""First-order learners against explicit ones, and the sketches of SkeGD against whole matrices."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import InputError
+from graphsqueak.kernel import as_kernel
+from graphsqueak.online import FOGD, NOGD, DualSGD, KernelOGD, SkeGD, flipped_blocks
+from graphsqueak.online.losses import LOSSES
+from graphsqueak.online.sketches import KernelSketch, sparse_signs
+from tests.kernel.problems import clusters
+
+PARAMS = {"gamma": 0.5}
+
+
+def labelled(n_points=300):
+    X = clusters(n_points)
+    return X, np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, 1.0, -1.0)
+
+
+def descent(Z, y, loss, step, lam):
+    """Gradient descent in R^k, written out."""
+    w, out = np.zeros(Z.shape[1]), []
+    for z, target in zip(Z, y, strict=True):
+        out.append(z @ w)
+        w = w - step * (LOSSES[loss].derivative(target, out[-1]) * z + lam * w)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
+def test_kernel_descent_is_descent_in_the_feature_space(loss):
+    X, y = labelled()
+    learner = KernelOGD(kernel="linear", loss=loss, learning_rate=0.05, regularization=0.3)
+    got = learner.predict_then_learn(X, y)
+    np.testing.assert_allclose(got, descent(X, y, loss, 0.05, 0.3), atol=1e-10)
+
+
+def test_fourier_descent_is_descent_on_its_features():
+    X, y = labelled()
+    learner = FOGD(kernel_params=PARAMS, loss="hinge", learning_rate=0.2, random_state=5)
+    got = learner.predict_then_learn(X, y)
+    Z = learner._features_of(X)
+    np.testing.assert_allclose(got, descent(Z, y, "hinge", 0.2, 0.0), atol=1e-10)
+
+
+def test_fourier_features_have_the_kernel_as_their_mean():
+    X, draws = clusters(6), []
+    for seed in range(40):
+        learner = FOGD(kernel_params=PARAMS, n_components=50, random_state=seed)
+        Z = learner.fit(X, np.zeros(6))._features_of(X)
+        draws.append(Z @ Z.T)
+    sigma = 1 / np.sqrt(2 * 50 * 40)  # of cos(u'(x - y)), at most, over D and the draws
+    assert np.abs(np.mean(draws, axis=0) - as_kernel("rbf", PARAMS)(X, X)).max() < 6 * sigma
+
+
+def test_nystrom_descent_with_full_rank_carries_the_hypothesis_over():
+    X, y = labelled()
+    settings = {"kernel_params": PARAMS, "loss": "hinge", "learning_rate": 0.2}
+    learner = NOGD(n_components=40, rank=1.0, **settings)
+    before = KernelOGD(**settings)
+    scores = before.predict_then_learn(X, y)
+    n = int(np.flatnonzero(np.cumsum(y * scores < 1) == 40)[0]) + 1
+    learner.partial_fit(X[:n], y[:n], classes=[-1.0, 1.0])
+    before = KernelOGD(**settings).partial_fit(X[:n], y[:n], classes=[-1.0, 1.0])
+    assert learner.n_support_ == before.n_support_ == 40
+    np.testing.assert_allclose(learner._scores(X[:n]), before._scores(X[:n]), atol=1e-3)
+
+
+def test_dual_descent_within_its_budget_is_pegasos():
+    X, y = labelled(90)
+    learner = DualSGD(
+        kernel_params=PARAMS, loss="hinge", regularization=0.5, n_components=90, random_state=1
+    )
+    got = learner.predict_then_learn(X, y)
+    K, a, expected = as_kernel("rbf", PARAMS)(X, X), np.zeros(90), []
+    for t in range(90):
+        expected.append(K[t] @ a)
+        a *= 1 - 1 / (t + 1)
+        if y[t] * expected[-1] < 1:
+            a[t] = y[t] / (0.5 * (t + 1))
+    np.testing.assert_allclose(got, expected, atol=1e-10)
+
+
+def test_dual_descent_beyond_its_budget_stays_close():
+    X, y = labelled(400)
+    settings = {"kernel_params": PARAMS, "loss": "hinge", "regularization": 0.1}
+    whole = DualSGD(n_components=400, random_state=1, **settings).predict_then_learn(X, y)
+    some = DualSGD(n_components=20, n_frequencies=20_000, random_state=1, **settings)
+    got = some.predict_then_learn(X, y)
+    assert some.n_support_ == 20
+    assert np.mean(np.abs(got - whole)) < 0.1 * np.mean(np.abs(whole))
+
+
+def test_sparse_signs_preserve_products():
+    rng = np.random.default_rng(17_004)
+    x, y, size = rng.normal(size=50), rng.normal(size=50), 24
+    products = []
+    for _ in range(2000):
+        S = np.zeros((50, size))
+        column, value = sparse_signs(50, size, 3, rng=rng)
+        np.put_along_axis(S, column, value, axis=1)
+        products.append((S.T @ x) @ (S.T @ y))
+    variance = ((x @ y) ** 2 + (x @ x) * (y @ y)) / size
+    assert abs(np.mean(products) - x @ y) < 6 * np.sqrt(variance / 2000)
+    assert np.var(products) < variance * (1 + 6 * np.sqrt(2 / 2000) * 2)
+
+
+def test_sketches_that_grew_are_those_of_the_whole_matrix():
+    X, kernel = clusters(60), as_kernel("rbf", PARAMS)
+    landmarks = np.arange(0, 30, 3)
+    sketch = KernelSketch(
+        kernel, X[:30], landmarks, size=20, n_blocks=2, rng=np.random.default_rng(7_201)
+    )
+    for i in range(30, 60):
+        sketch.absorb(X[i : i + 1])
+    S = np.zeros((60, 20))
+    np.put_along_axis(S, sketch._column, sketch._value, axis=1)
+    K = kernel(X, X)
+    np.testing.assert_allclose(sketch.pm, S.T @ K[:, landmarks], atol=1e-12)
+    np.testing.assert_allclose(sketch.pp, S.T @ K @ S, atol=1e-12)
+
+
+def test_the_sketched_map_tends_to_the_best_one():
+    """C F C' with F sketched comes close to C C^+ K (C C^+)', the best in the span of C."""
+    X, kernel = clusters(60), as_kernel("rbf", PARAMS)
+    K, landmarks = kernel(X, X), np.arange(0, 60, 6)
+    C = K[:, landmarks]
+    P = C @ np.linalg.pinv(C)
+    excess = []
+    for size in (20, 400):
+        gaps = []
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            sketch = KernelSketch(kernel, X, landmarks, size=size, n_blocks=2, rng=rng)
+            Z = C @ sketch.map(size)
+            gaps.append(np.linalg.norm(Z @ Z.T - K) / np.linalg.norm(P @ K @ P - K))
+        excess.append(np.mean(gaps))
+    assert excess[1] < 1.2
+    assert excess[0] > 1.5
+
+
+@pytest.mark.parametrize("transfer", ["paper", "least-squares"])
+def test_what_a_new_map_keeps_of_the_hypothesis(transfer):
+    X, y = labelled(400)
+    learner = SkeGD(
+        kernel_params=PARAMS,
+        loss="hinge",
+        n_components=60,
+        n_landmarks=30,
+        rank=25,
+        sketch_size=50,
+        cycle=10**6,
+        transfer=transfer,
+        random_state=3,
+    ).fit(X, y)
+    point, probe = X[-1:], X[:100]
+    before, at = learner._scores(probe), learner._scores(point)
+    learner._renew(point)
+    change = np.linalg.norm(learner._scores(probe) - before) / np.linalg.norm(before)
+    if transfer == "paper":
+        np.testing.assert_allclose(learner._scores(point), at, atol=1e-8)
+        assert change > 0.5
+    else:
+        assert change < 0.3
+
+
+def test_cutting_the_stream_changes_nothing():
+    X, y = labelled(500)
+    for learner in (
+        SkeGD(loss="hinge", n_components=30, cycle=37, random_state=5),
+        NOGD(loss="hinge", n_components=30),
+        DualSGD(loss="hinge", n_components=30, random_state=5),
+        KernelOGD(loss="hinge"),
+    ):
+        whole = learner.predict_then_learn(X, y)
+        other = type(learner)(**learner.get_params())
+        cuts = np.split(np.arange(500), [1, 130, 260])
+        parts = [other.predict_then_learn(X[c], y[c], classes=[-1.0, 1.0]) for c in cuts]
+        np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-8)
+
+
+def test_flipped_blocks_repeat_and_flip():
+    X, y = labelled(50)
+    A, b = flipped_blocks(X, y, n_blocks=20, n_repeats=5, random_state=2)
+    assert (A.reshape(20, 5, -1) == A[::5, None]).all()
+    row = [int(np.flatnonzero((a == X).all(axis=1))[0]) for a in A[::5]]
+    np.testing.assert_array_equal(b[::5] * y[row], np.tile([1.0, -1.0], 10))
+    with pytest.raises(InputError, match="-1 and 1"):
+        flipped_blocks(X, np.zeros(50), n_blocks=2, n_repeats=2)
+    with pytest.raises(InputError, match="50 rows"):
+        flipped_blocks(X, y[:3], n_blocks=2, n_repeats=2)

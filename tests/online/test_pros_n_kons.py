@@ -1,0 +1,134 @@
+"""Newton steps on a dictionary: as listed, in one span, with a ceiling, against the adversary."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from graphsqueak.kernel import KORS, as_kernel
+from graphsqueak.online import BKONS, CONKONS, PROSNKONS
+from graphsqueak.online.losses import LOSSES
+from tests import reference
+from tests.kernel.problems import clusters
+
+PARAMS = {"gamma": 0.5}
+
+
+def problem(n_points=600, seed=61_250):
+    X = clusters(n_points)
+    noise = 0.1 * np.random.default_rng(seed).normal(size=n_points)
+    return X, np.clip(np.sin(X[:, 0]) + noise, -0.9, 0.9)
+
+
+@pytest.mark.parametrize("learner", [PROSNKONS, CONKONS])
+@pytest.mark.parametrize("eta", ["global", "auto"])
+def test_predictions_are_those_of_the_listing_with_eigenvectors(learner, eta):
+    X, y = problem()
+    law, clip = LOSSES["squared"], 0.8
+    settings = {"kernel_params": PARAMS, "alpha": 0.3, "ridge": 0.5, "clip": clip}
+    fast = learner(eta=eta, random_state=5, **settings)
+    got = fast.predict_then_learn(X, y)
+    assert 15 < fast.n_coordinates_ == fast.n_support_
+
+    def weight(target, prediction, slope):
+        return 2.0 if eta == "auto" else law.sigma(clip) * slope**2
+
+    expected = reference.pros_n_kons(
+        as_kernel("rbf", PARAMS),
+        X,
+        y,
+        np.isin(np.arange(len(X)), fast.indices_),
+        loss=law.derivative,
+        weight=weight,
+        alpha=0.3,
+        clip=clip,
+        carry=learner is CONKONS,
+    )
+    np.testing.assert_allclose(got, expected, atol=1e-8)
+
+
+def test_atoms_are_those_of_kors():
+    X, y = problem()
+    learner = PROSNKONS(kernel_params=PARAMS, ridge=0.5, n_copies=2, random_state=8).fit(X, y)
+    sampler = KORS(kernel_params=PARAMS, ridge=0.5, n_copies=2, random_state=8).fit(X)
+    np.testing.assert_array_equal(learner.indices_, sampler.indices_)
+    np.testing.assert_array_equal(learner.components_, sampler.components_)
+
+
+def test_with_the_whole_span_from_the_start_it_is_the_newton_step_of_the_full_space():
+    rng = np.random.default_rng(90_733)
+    X, y = rng.normal(size=(300, 4)), rng.uniform(-1, 1, size=300)
+    learner = CONKONS(kernel="linear", alpha=0.7, ridge=1e-9, epsilon=1e-9, random_state=3)
+    got = learner.predict_then_learn(X, y)
+    assert learner.indices_[:4].tolist() == [0, 1, 2, 3]  # all are kept until they span
+    assert learner.n_coordinates_ == 4
+    orthonormal = np.linalg.qr(X[:4].T)[0]
+    w, A = np.zeros(4), 0.7 * np.eye(4)
+    for t, z in enumerate(X):
+        prediction = np.clip(z @ w, -1, 1)
+        if t >= 4:
+            assert got[t] == pytest.approx(prediction, abs=1e-8)
+        if t < 4:  # features so far: the projection on the span of the points before
+            basis = orthonormal[:, :t]
+            z = basis @ basis.T @ z
+            prediction = np.clip(z @ w, -1, 1)
+            if t == 0:
+                continue
+        u = np.linalg.solve(A, z)
+        w = w - (z @ w - prediction) / (z @ u) * u
+        A = A + 2 * np.outer(z, z)
+        w = w - 2 * (prediction - y[t]) * np.linalg.solve(A, z)
+
+
+def test_a_ceiling_that_is_not_reached_changes_nothing():
+    X, y = problem()
+    settings = {"kernel_params": PARAMS, "ridge": 0.5, "random_state": 4}
+    free = PROSNKONS(**settings)
+    expected = free.predict_then_learn(X, y)
+    capped = BKONS(n_components=free.n_support_, **settings)
+    np.testing.assert_array_equal(capped.predict_then_learn(X, y), expected)
+    few = BKONS(n_components=5, **settings).fit(X, y)
+    np.testing.assert_array_equal(few.indices_, free.indices_[:5])
+
+
+def test_an_atom_in_the_span_starts_nothing_anew():
+    """The same point again and again, targets alternating: one coordinate, log T atoms."""
+    n_rounds = 4000
+    X, y = np.ones((n_rounds, 1)), np.where(np.arange(n_rounds) % 2, 1.0, -1.0)
+    atoms, regret = [], []
+    for seed in range(20):
+        learner = PROSNKONS(kernel="linear", alpha=1.0, eta="global", random_state=seed)
+        scores = learner.predict_then_learn(X, y)
+        assert learner.n_coordinates_ == 1
+        atoms.append(learner.n_support_)
+        regret.append(np.cumsum((scores - y) ** 2 - 1))  # the best constant is 0
+    d_onl = np.sum(1 / (1 + np.arange(1, n_rounds + 1)))
+    assert np.mean(atoms) < 3 * d_onl  # 3 q d_onl, q = 1
+    halves = np.mean(regret, axis=0)[[n_rounds // 2 - 1, n_rounds - 1]]
+    assert halves[1] - halves[0] < 0.2 * halves[0]  # logarithmic: a doubling adds a constant
+
+
+@pytest.mark.parametrize("learner", [PROSNKONS, CONKONS, BKONS])
+def test_rows_batches_and_copies_give_the_same_learner(learner):
+    X, y = problem(400)
+    settings = {"kernel_params": PARAMS, "ridge": 0.5, "random_state": 12}
+    whole = learner(**settings).fit(X, y)
+    rows = learner(**settings)
+    for i in range(150):
+        rows.learn_one(X[i], y[i])
+    rows = pickle.loads(pickle.dumps(rows))  # noqa: S301
+    rows.partial_fit(X[150:151], y[150:151]).partial_fit(X[151:], y[151:])
+    np.testing.assert_array_equal(rows.indices_, whole.indices_)
+    np.testing.assert_allclose(rows.predict(X), whole.predict(X), atol=1e-9)
+
+
+def test_the_matrix_keeps_its_inverse():
+    X, y = problem(5000)
+    learner = CONKONS(kernel_params=PARAMS, alpha=0.1, random_state=2).fit(X, y)
+    features = learner._features_of(X)
+    z = features[learner.indices_[-1] + 1 :]
+    late = CONKONS(kernel_params=PARAMS, alpha=0.1, random_state=2).fit(
+        X[: learner.indices_[-1] + 1], y[: learner.indices_[-1] + 1]
+    )
+    A = np.linalg.inv(late._step.inverse) + 2 * z.T @ z
+    np.testing.assert_allclose(learner._step.inverse @ A, np.eye(len(A)), atol=1e-6)
