@@ -1,4 +1,6 @@
-"""graphsqueak info: what is in an edge file."""
+"""graphsqueak info: what is in an edge file, or how far a checkpoint is."""
+
+from pathlib import Path
 
 from graphsqueak.cli.options import (
     BadLine,
@@ -26,18 +28,42 @@ def info(
 ):
     """Nodes, edges, weights, components and degrees of an edge file, in one pass.
 
+    For a checkpoint of sparsify: how far it is.
+
     Example: graphsqueak info edges.tsv.gz
     """
     from dataclasses import asdict
 
     from graphsqueak.sources import summarise
+    from graphsqueak.sparsify.checkpoint import is_checkpoint
 
+    if Path(edges).is_file() and is_checkpoint(edges):
+        _tell_progress(edges, as_json=as_json, quiet=quiet)
+        return
     source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
     summary = summarise(source, progress=shows_progress(quiet=quiet, as_json=as_json))
     if as_json:
         print_json(asdict(summary))
     elif not quiet:
         print_table(readable(summary))
+
+
+def _tell_progress(path, *, as_json, quiet):
+    """How far the run had come that wrote this checkpoint."""
+    from graphsqueak.sparsify import StreamSparsifier
+
+    stream = StreamSparsifier.load(path)
+    record = {
+        "nodes": stream.n_nodes_,
+        "edges_seen": stream.n_edges_seen_,
+        "edges_kept": stream.n_kept_,
+        "budget": stream.budget_,
+        "shrinks": stream.n_shrinks_,
+    }
+    if as_json:
+        print_json(record)
+    elif not quiet:
+        print_table({"checkpoint": path} | {k.replace("_", " "): v for k, v in record.items()})
 
 
 def readable(summary):

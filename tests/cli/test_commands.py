@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 
 from graphsqueak.cli import run
+from graphsqueak.sources import read_edges
+from graphsqueak.sparsify import StreamSparsifier
 
 SQUARE = "# a square, and a tail\nann\tbob\nbob\tcy\ncy\tdan\ndan\tann\ndan\teve\n"
 
@@ -30,6 +32,16 @@ def test_info_speaks_json(square, capsys):
     record = json.loads(capsys.readouterr().out)
     assert (record["nodes"], record["edges"], record["components"]) == (5, 5, 1)
     assert record["id_kind"] == "text"
+
+
+def test_info_tells_how_far_a_checkpoint_is(square, tmp_path, capsys):
+    path = tmp_path / "run.ckpt"
+    StreamSparsifier(n_edges=10, random_state=5).partial_fit(read_edges(square)).save(path)
+    assert run(["info", str(path), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["nodes"], record["edges_seen"], record["edges_kept"]) == (5, 5, 5)
+    assert run(["info", str(path)]) == 0
+    assert "edges seen" in capsys.readouterr().out
 
 
 def test_a_first_line_of_counts_is_asked_about_and_can_be_skipped(tmp_path, capsys):
