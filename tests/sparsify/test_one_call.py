@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from graphsqueak import sources
-from graphsqueak.sparsify import sparsify
-from graphsqueak.validation import InputError
+from graphsqueak import InputError, sources, sparsify
 from tests.sparsify.test_stream import small_graph
 
 
