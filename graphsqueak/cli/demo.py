@@ -44,7 +44,7 @@ def demo(
     seconds of six methods from 20, 100 and 1,000 labels. OUT gets rows.csv, accuracy.png,
     spectrum.png and index.html.
 
-    Example: graphsqueak demo
+    Example: graphsqueak demo --quick
     """
     from graphsqueak.report.table import text_table
     from graphsqueak.sources.summary import peak_rss

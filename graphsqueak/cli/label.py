@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 from graphsqueak.cli.options import (
     BadLine,
     Edges,
@@ -18,6 +19,7 @@ from graphsqueak.cli.options import (
     print_line,
     shows_progress,
 )
+from graphsqueak.cli.place import check_table_place
 
 __all__ = ["label"]
 
@@ -43,6 +45,7 @@ def label(
     epsilon: Annotated[float | None, typer.Option(help="Of sparse-hfs: accuracy.")] = None,
     n_edges: Annotated[int | None, typer.Option("--edges", help="Of sparse-hfs: edges.")] = None,
     keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share of the edges.")] = None,
+    dry_run: DryRun = False,
     ids: Ids = "auto",
     header: Header = None,
     on_bad_line: BadLine = "error",
@@ -66,11 +69,16 @@ def label(
     from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
+    check_table_place(out)
     model = _model(method, eta, {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}, seed)
     if method == "sparse-hfs":
         model.set_params(progress=shows_progress(quiet=quiet, as_json=as_json))
     source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
     given, truth = read_labels(labels, text_ids=_has_text_ids(source, ids))
+    if dry_run:
+        said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
+        tell_dry_run([beginning_of_edges(source), said], [out], as_json=as_json)
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreachedWarning)
         model.fit(source, given)

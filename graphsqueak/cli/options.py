@@ -16,10 +16,12 @@ __all__ = [
     "Scheduler",
     "Seed",
     "Workers",
+    "check_budget",
     "open_edges",
     "print_json",
     "print_line",
     "print_table",
+    "readable_size",
     "shows_progress",
 ]
 
@@ -62,6 +64,23 @@ def open_edges(path, *, ids, header, on_bad_line="error"):
     return read_edges(path, ids=ids, header=header, on_bad_line=on_bad_line)
 
 
+def check_budget(epsilon, n_edges, keep):
+    """Refuse none or several of the three options, in the words of the command line.
+
+    >>> check_budget(None, None, 0.05)
+    """
+    from graphsqueak.validation import InputError
+
+    given = {"--epsilon": epsilon, "--edges": n_edges, "--keep": keep}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise InputError(
+            f"how small shall the result be? {' and '.join(named) or 'none'} given; give one of "
+            "--keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
+            "--epsilon 0.5 (as many as an error of at most a half needs)"
+        )
+
+
 def shows_progress(*, quiet, as_json):
     """Draw a bar only for a person who is looking."""
     return not quiet and not as_json and sys.stderr.isatty()
@@ -87,6 +106,18 @@ def print_table(rows):
     width = max(map(len, rows))
     for name, value in rows.items():
         print_line(f"{name:<{width}}  {_readable(value)}")
+
+
+def readable_size(n_bytes):
+    """A number of bytes for a person.
+
+    >>> readable_size(3 << 29), readable_size(3 << 19), readable_size(12)
+    ('1.5 GiB', '1.5 MiB', '12 bytes')
+    """
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:,.1f} {name}"
+    return f"{n_bytes} bytes"
 
 
 def _readable(value):

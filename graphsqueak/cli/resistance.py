@@ -16,6 +16,7 @@ from graphsqueak.cli.options import (
     print_json,
     print_line,
 )
+from graphsqueak.cli.place import check_table_place
 
 __all__ = ["resistance"]
 
@@ -53,6 +54,7 @@ def resistance(
     from graphsqueak.sparsify import effective_resistance
 
     began = time.perf_counter()
+    check_table_place(out)
     graph = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line).to_edge_list()
     options = {"method": method, "rtol": rtol, "random_state": seed}
     if pairs is None:
