@@ -75,8 +75,8 @@ def check_budget(epsilon, n_edges, keep):
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         raise InputError(
-            f"how small shall the result be? {' and '.join(named) or 'none'} given; give one of "
-            "--keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
+            f"how small shall the result be? {' and '.join(named) or 'none'} given; give exactly "
+            "one of --keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
             "--epsilon 0.5 (as many as an error of at most a half needs)"
         )
 

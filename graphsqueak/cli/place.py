@@ -1,11 +1,12 @@
-"""Where a command will write, looked at before the work and not after it."""
+"""What a command needs in order to write, looked at before the work and not after it."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 from graphsqueak.validation import InputError
 
-__all__ = ["check_place", "check_table_place"]
+__all__ = ["check_drawing", "check_place", "check_table_place"]
 
 
 def check_place(path, *, option="--out"):
@@ -27,6 +28,14 @@ def check_place(path, *, option="--out"):
         return  # a device or a named pipe is written to as it is
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"{option} {path}: the folder {folder} cannot be written to; try another")
+
+
+def check_drawing(what):
+    """Refuse to begin what ends in a figure that cannot be drawn."""
+    if find_spec("matplotlib") is None:
+        raise InputError(
+            f"{what} draws with matplotlib; install it with pip install 'graphsqueak[plot]'"
+        )
 
 
 def check_table_place(path, *, option="--out"):

@@ -2,11 +2,9 @@
 
 import math
 import shlex
-from importlib.util import find_spec
 
 from graphsqueak.cli.options import readable_size
-from graphsqueak.cli.place import check_place
-from graphsqueak.validation import InputError
+from graphsqueak.cli.place import check_drawing, check_place
 
 __all__ = ["check_report", "write_report"]
 
@@ -31,10 +29,7 @@ _UNCERTIFIED = (
 
 def check_report(path):
     """Refuse a report that could not be drawn or written, before the work."""
-    if find_spec("matplotlib") is None:
-        raise InputError(
-            "--report draws with matplotlib; install it with pip install 'graphsqueak[plot]'"
-        )
+    check_drawing("--report")
     check_place(path, option="--report")
 
 

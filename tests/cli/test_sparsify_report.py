@@ -70,7 +70,7 @@ def test_a_pipe_is_reported_without_a_certificate(tmp_path, monkeypatch):
 
 
 def test_without_matplotlib_it_is_refused_before_the_work(tmp_path, monkeypatch, capsys):
-    import graphsqueak.cli.sparsify_report as module
+    import graphsqueak.cli.place as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     (tmp_path / "edges.tsv").write_text("0 1\n1 2\n")
@@ -79,6 +79,8 @@ def test_without_matplotlib_it_is_refused_before_the_work(tmp_path, monkeypatch,
     assert run([*arguments, "--report", str(tmp_path / "r.html")]) == 2
     assert "pip install 'graphsqueak[plot]'" in capsys.readouterr().err
     assert not out.exists()
+    assert run(["demo", "--quick", "--out", str(tmp_path / "demo")]) == 2
+    assert not (tmp_path / "demo").exists()
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: apt install chromium)")
