@@ -18,6 +18,7 @@ from graphsqueak.cli.merge import merge
 from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
+from graphsqueak.cli.wording import in_options
 from graphsqueak.validation import InputError
 
 __all__ = ["app", "run"]
@@ -58,7 +59,7 @@ def run(arguments=None):
     except TyperException as mistake:
         return _complain(mistake.format_message(), 2)
     except InputError as mistake:
-        return _complain(str(mistake), 2)
+        return _complain(in_options(str(mistake)), 2)
     except OSError as failure:
         return _complain(f"{failure.filename or 'input or output'}: {failure.strerror}", 2)
     except (Abort, KeyboardInterrupt):

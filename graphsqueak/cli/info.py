@@ -2,11 +2,14 @@
 
 from graphsqueak.cli.options import (
     BadLine,
+    Columns,
+    Delimiter,
     Edges,
     Header,
     Ids,
     Json,
     Quiet,
+    Weights,
     open_edges,
     print_json,
     print_table,
@@ -20,6 +23,9 @@ def info(
     edges: Edges,
     ids: Ids = "auto",
     header: Header = None,
+    columns: Columns = None,
+    delimiter: Delimiter = "auto",
+    weights: Weights = None,
     on_bad_line: BadLine = "error",
     as_json: Json = False,
     quiet: Quiet = False,
@@ -32,7 +38,8 @@ def info(
 
     from graphsqueak.sources import summarise
 
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
+    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
     summary = summarise(source, progress=shows_progress(quiet=quiet, as_json=as_json))
     if as_json:
         print_json(asdict(summary))

@@ -8,12 +8,15 @@ import typer
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 from graphsqueak.cli.options import (
     BadLine,
+    Columns,
+    Delimiter,
     Edges,
     Header,
     Ids,
     Json,
     Quiet,
     Seed,
+    Weights,
     open_edges,
     print_json,
     print_line,
@@ -48,6 +51,9 @@ def label(
     dry_run: DryRun = False,
     ids: Ids = "auto",
     header: Header = None,
+    columns: Columns = None,
+    delimiter: Delimiter = "auto",
+    weights: Weights = None,
     on_bad_line: BadLine = "error",
     seed: Seed = None,
     as_json: Json = False,
@@ -73,7 +79,8 @@ def label(
     model = _model(method, eta, {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}, seed)
     if method == "sparse-hfs":
         model.set_params(progress=shows_progress(quiet=quiet, as_json=as_json))
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
+    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
     given, truth = read_labels(labels, text_ids=_has_text_ids(source, ids))
     if dry_run:
         said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"

@@ -8,6 +8,8 @@ import typer
 
 __all__ = [
     "BadLine",
+    "Columns",
+    "Delimiter",
     "Edges",
     "Header",
     "Ids",
@@ -15,6 +17,7 @@ __all__ = [
     "Quiet",
     "Scheduler",
     "Seed",
+    "Weights",
     "Workers",
     "check_budget",
     "open_edges",
@@ -54,14 +57,41 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first line is no edge (default: look)."),
 ]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="LIST",
+        help="Source, target and maybe weight, by number from 0 or by name: 0,1 or from,to,hits.",
+    ),
+]
+Delimiter = Annotated[
+    str, typer.Option("--delimiter", help="Between columns: one character, tab, space, or auto.")
+]
+Weights = Annotated[
+    bool | None,
+    typer.Option("--weights/--no-weights", help="Demand weights, or ignore them (default: look)."),
+]
 
 
-def open_edges(path, *, ids, header, on_bad_line="error"):
+def open_edges(
+    path, *, ids, header, on_bad_line="error", columns=None, delimiter="auto", weights=None
+):
     """The stream that the shared options describe."""
     from graphsqueak.sources import read_edges
 
-    header = "auto" if header is None else header
-    return read_edges(path, ids=ids, header=header, on_bad_line=on_bad_line)
+    if columns is not None:
+        names = [name.strip() for name in columns.split(",")]
+        columns = tuple(int(name) if name.isdecimal() else name for name in names)
+    return read_edges(
+        path,
+        ids=ids,
+        header="auto" if header is None else header,
+        on_bad_line=on_bad_line,
+        columns=columns,
+        delimiter=delimiter,
+        weighted="auto" if weights is None else weights,
+    )
 
 
 def check_budget(epsilon, n_edges, keep):

@@ -6,12 +6,15 @@ import typer
 
 from graphsqueak.cli.options import (
     BadLine,
+    Columns,
+    Delimiter,
     Edges,
     Header,
     Ids,
     Json,
     Quiet,
     Seed,
+    Weights,
     open_edges,
     print_json,
     print_line,
@@ -34,6 +37,9 @@ def resistance(
     rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
     ids: Ids = "auto",
     header: Header = None,
+    columns: Columns = None,
+    delimiter: Delimiter = "auto",
+    weights: Weights = None,
     on_bad_line: BadLine = "error",
     seed: Seed = None,
     as_json: Json = False,
@@ -55,17 +61,19 @@ def resistance(
 
     began = time.perf_counter()
     check_table_place(out)
-    graph = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line).to_edge_list()
+    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
+    graph = source.to_edge_list()
     options = {"method": method, "rtol": rtol, "random_state": seed}
     if pairs is None:
-        tail, head, columns = graph.tail, graph.head, {"weight": graph.weight}
+        tail, head, table = graph.tail, graph.head, {"weight": graph.weight}
         result = effective_resistance(graph, **options)
     else:
         tail, head = _read_pairs(pairs, graph)
-        columns = {}
+        table = {}
         result = effective_resistance(graph, np.column_stack([tail, head]), **options)
-    columns = {"source": graph.ids[tail], "target": graph.ids[head], **columns}
-    write_columns({**columns, "resistance": result}, out)
+    table = {"source": graph.ids[tail], "target": graph.ids[head], **table}
+    write_columns({**table, "resistance": result}, out)
     record = {
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,

@@ -8,6 +8,8 @@ import typer
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 from graphsqueak.cli.options import (
     BadLine,
+    Columns,
+    Delimiter,
     Edges,
     Header,
     Ids,
@@ -15,6 +17,7 @@ from graphsqueak.cli.options import (
     Quiet,
     Scheduler,
     Seed,
+    Weights,
     Workers,
     check_budget,
     open_edges,
@@ -87,6 +90,9 @@ def sparsify(
     ] = False,
     ids: Ids = "auto",
     header: Header = None,
+    columns: Columns = None,
+    delimiter: Delimiter = "auto",
+    weights: Weights = None,
     on_bad_line: BadLine = "error",
     seed: Seed = None,
     as_json: Json = False,
@@ -115,7 +121,8 @@ def sparsify(
     limit = None if memory_limit is None else int(memory_limit * 2**30)
     where = {"workers": workers, "scheduler": scheduler, "tree": tree, "n_parts": parts}
     saving = {"checkpoint": checkpoint, "resume": resume}
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
+    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
     check_budget(epsilon, n_edges, keep)
     if plan:
         print_plan(source, settings, where, limit, as_json=as_json)

@@ -1,5 +1,6 @@
 """What a newcomer is told: help with examples that work, completion, places checked first."""
 
+import json
 import os
 import re
 import shlex
@@ -89,3 +90,27 @@ def test_how_small_is_asked_in_the_words_of_the_options(given, folder, capsys):
     said = capsys.readouterr().err
     assert "how small" in said
     assert "n_edges" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "remedy"),
+    [
+        ("a b 3 2024\nb c 4 2025\n", "--columns 0,1", ["--columns", "0,1,2"]),
+        ("source,target,distance\na,b,3\n", "--no-weights", ["--no-weights"]),
+        ("a|b\nb|c\n", "--delimiter", ["--delimiter", "|"]),
+    ],
+)
+def test_a_message_names_the_option_that_helps(text, said, remedy, tmp_path, capsys):
+    path = tmp_path / "odd.txt"
+    path.write_text(text)
+    assert run(["info", str(path)]) == 2
+    assert said in capsys.readouterr().err
+    assert run(["info", str(path), *remedy, "--quiet"]) == 0
+
+
+def test_columns_of_the_graph_are_not_those_of_the_sparsifier(tmp_path, capsys):
+    (tmp_path / "graph.txt").write_text("0 1 2024\n1 2 2025\n2 0 2025\n")
+    (tmp_path / "same.txt").write_text("0 1 1\n1 2 1\n2 0 1\n")
+    paths = [str(tmp_path / name) for name in ("graph.txt", "same.txt")]
+    assert run(["certify", *paths, "--columns", "0,1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon_upper"] < 1e-9
