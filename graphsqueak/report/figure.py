@@ -110,11 +110,13 @@ def degrees_of_both(whole, sparse):
     seen = (np.asarray(whole) > 0) & (np.asarray(sparse) > 0)
     pairs = ((np.asarray(whole)[seen], "graph"), (np.asarray(sparse)[seen], "sparsifier"))
     both = np.concatenate([degrees for degrees, _ in pairs])
-    bins = np.geomspace(0.99 * both.min(), 1.01 * both.max(), 40)
+    is_wide = both.max() > 20 * both.min()
+    spaced = np.geomspace if is_wide else np.linspace
+    bins = spaced(0.99 * both.min(), 1.01 * both.max(), 40)
     for (degrees, name), style in zip(pairs, ("stepfilled", "step"), strict=True):
         colour = _COLOURS[0] if style == "stepfilled" else _COLOURS[1]
         left.hist(degrees, bins=bins, histtype=style, color=colour, linewidth=1.5, label=name)
-    left.set_xscale("log")
+    left.set_xscale("log" if is_wide else "linear")
     left.set_xlabel("total weight of a node's edges")
     left.set_ylabel("nodes")
     left.legend(frameon=False)
