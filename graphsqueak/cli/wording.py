@@ -7,8 +7,6 @@ __all__ = ["in_options"]
 _EXACT = {
     "weighted=False": "--no-weights",
     "weighted=True": "--weights",
-    "header=True": "--header",
-    "header=False": "--no-header",
     "n_edges=": "--edges ",
     "n_neighbors=": "--neighbors ",
 }
@@ -23,9 +21,12 @@ def in_options(message):
     '4 columns; choose them, e.g. --columns 0,1, or give --no-weights'
     >>> in_options("keep=5.0 is a share of the edges, at most 1")
     '--keep 5.0 is a share of the edges, at most 1'
+    >>> in_options("give header=True (--header) or ids='text' (--ids text)")
+    'give --header or --ids text'
     >>> in_options("name it (delimiter=)")
     'name it (--delimiter)'
     """
+    message = re.sub(r"\b\w+='?\w+'? \((--[^)]+)\)", r"\1", message)  # where both are named
     for name, option in _EXACT.items():
         message = message.replace(name, option)
     message = re.sub(
