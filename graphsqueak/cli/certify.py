@@ -36,7 +36,7 @@ def certify(
     rtol: Annotated[
         float, typer.Option(help="Stop when the bounds are this close, relative to the lower.")
     ] = 0.02,
-    ridge: Annotated[float, typer.Option(help="gamma of an (eps, gamma)-sparsifier.")] = 0.0,
+    ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/certify.md.")] = 0.0,
     ids: Ids = "auto",
     header: Header = None,
     columns: Columns = None,

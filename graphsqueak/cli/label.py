@@ -43,11 +43,18 @@ def label(
     ],
     method: Annotated[str, typer.Option(help=f"One of {', '.join(_METHODS)}.")] = "sparse-hfs",
     eta: Annotated[
-        float | None, typer.Option(help="Weight of smoothness (default: chosen from the labels).")
+        float | None,
+        typer.Option(
+            help="Larger: follow the neighbours; smaller: the labels (default: by itself)."
+        ),
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Of sparse-hfs: accuracy.")] = None,
-    n_edges: Annotated[int | None, typer.Option("--edges", help="Of sparse-hfs: edges.")] = None,
-    keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share of the edges.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Of sparse-hfs: error of cuts allowed.")
+    ] = None,
+    n_edges: Annotated[
+        int | None, typer.Option("--edges", help="Of sparse-hfs: edges to hold.")
+    ] = None,
+    keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share to hold.")] = None,
     dry_run: DryRun = False,
     ids: Ids = "auto",
     header: Header = None,
@@ -61,8 +68,9 @@ def label(
 ):
     """Label every node of a graph from a few labelled ones.
 
-    OUT has the columns node, label and confidence. sparse-hfs reads the edges once and never holds
-    them; the other methods hold the graph. Nodes that no label reaches get the most frequent label
+    Nodes that are joined strongly get the same label. OUT has the columns node, label and
+    confidence. sparse-hfs reads the edges once and never holds them; the other methods hold the
+    graph, and of those stable-hfs is the one to take. Nodes that no label reaches get the most frequent label
     and confidence 1 / classes. An empty label is none; with a column truth the accuracy over the
     nodes without a label is measured.
 

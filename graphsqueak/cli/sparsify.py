@@ -36,18 +36,19 @@ __all__ = ["sparsify"]
 def sparsify(
     edges: Edges,
     out: Annotated[
-        str | None, typer.Option("-o", "--out", help="Where to write the sparsifier.")
+        str | None,
+        typer.Option("-o", "--out", help="Edge file to write: .tsv, .csv, .parquet, .mtx ..."),
     ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(help="Largest error allowed: 0.5 lets every cut be off by a half."),
     ] = None,
     n_edges: Annotated[int | None, typer.Option("--edges", help="Edges to keep, at most.")] = None,
-    keep: Annotated[float | None, typer.Option(help="Share of the edges to keep.")] = None,
+    keep: Annotated[float | None, typer.Option(help="Share of the edges to keep: 0.05.")] = None,
     method: Annotated[
         str, typer.Option(help="fast, or thesis: Algorithm 11 with its proof constants.")
     ] = "fast",
-    ridge: Annotated[float, typer.Option(help="gamma of an (eps, gamma)-sparsifier.")] = 0.0,
+    ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/sparsify.md.")] = 0.0,
     certify: Annotated[
         bool | None,
         typer.Option(
@@ -56,7 +57,7 @@ def sparsify(
             "(default: with --epsilon or --report, unless the input is a pipe).",
         ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The certificate may fail with this.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="Chance that a certificate is wrong.")] = 0.01,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -64,7 +65,7 @@ def sparsify(
             help="Save the state in this file now and then; of a tree, finished parts in a folder.",
         ),
     ] = None,
-    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often.")] = 60.0,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to save.")] = 60.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
