@@ -70,9 +70,9 @@ def label(
 
     Nodes that are joined strongly get the same label. OUT has the columns node, label and
     confidence. sparse-hfs reads the edges once and never holds them; the other methods hold the
-    graph, and of those stable-hfs is the one to take. Nodes that no label reaches get the most frequent label
-    and confidence 1 / classes. An empty label is none; with a column truth the accuracy over the
-    nodes without a label is measured.
+    graph, and of those stable-hfs is the one to take. Nodes that no label reaches get the most
+    frequent label and confidence 1 / classes. An empty label is none; with a column truth the
+    accuracy over the nodes without a label is measured.
 
     Example: graphsqueak label edges.tsv.gz labels.csv -o labelled.csv
     """
