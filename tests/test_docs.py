@@ -15,7 +15,7 @@ from graphsqueak.cli import app
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 COMMANDS = typer.main.get_command(app).commands
-PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tour.md"])
