@@ -83,6 +83,26 @@ def test_a_missing_folder_is_told_before_the_work(arguments, folder, monkeypatch
     assert run([*arguments, "-o", str(folder)]) == 2
 
 
+def test_no_command_at_all_is_answered_with_help(capsys):
+    assert run([]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Usage: graphsqueak")
+    assert all(f"\n  {command}" in said for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "look"),
+    [
+        (["fly"], "See graphsqueak --help."),
+        (["info"], "See graphsqueak info --help."),
+        (["certify", "a.tsv", "b.tsv", "--colour"], "See graphsqueak certify --help."),
+    ],
+)
+def test_a_slip_is_answered_with_where_to_look(arguments, look, capsys):
+    assert run(arguments) == 2
+    assert capsys.readouterr().err.strip().endswith(look)
+
+
 @pytest.mark.parametrize("given", [[], ["--keep", "0.1", "--edges", "9"]])
 def test_how_small_is_asked_in_the_words_of_the_options(given, folder, capsys):
     path = str(folder / "edges.tsv")
