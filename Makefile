@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
 demo: $(READY)
 	$(BIN)/graphsqueak demo
@@ -15,6 +15,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
 
 bench: .venv/ready-bench
 	@for study in benchmarks/bench_*.py; do echo "== $$study"; $(BIN)/python $$study $(ARGS) || exit 1; done

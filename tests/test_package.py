@@ -1,7 +1,6 @@
-"""The package as a newcomer meets it: imports, contracts, README, shipped data."""
+"""The package as a newcomer meets it: imports, contracts, shipped data."""
 
 import hashlib
-import os
 import re
 import subprocess
 import sys
@@ -56,18 +55,6 @@ def test_shipped_files_match_their_checksums():
     }
     for name, checksum in rows:
         assert hashlib.sha256((ROOT / "datasets" / name).read_bytes()).hexdigest() == checksum
-
-
-@pytest.mark.parametrize(
-    "number", range(len(re.findall(r"^```sh$", (ROOT / "README.md").read_text(), re.M)))
-)
-def test_shell_blocks_of_the_readme_run(number, tmp_path):
-    blocks = re.findall(r"^```sh\n(.*?)^```$", readme("."), re.MULTILINE | re.DOTALL)
-    script = "set -euo pipefail\n" + "\n".join(blocks[: number + 1])
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=os.environ | {"PATH": path}, check=True
-    )
 
 
 def readme(folder):

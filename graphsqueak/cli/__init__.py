@@ -18,6 +18,7 @@ from graphsqueak.cli.merge import merge
 from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
+from graphsqueak.cli.wording import in_options
 from graphsqueak.validation import InputError
 
 __all__ = ["app", "run"]
@@ -25,7 +26,6 @@ __all__ = ["app", "run"]
 app = typer.Typer(
     name="graphsqueak",
     help="Graphs too large to keep: read, measure, sparsify and label edge files of any size.",
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -50,19 +50,26 @@ def _root(
 
 
 def run(arguments=None):
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code; no command at all asks for help."""
+    arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         return app(arguments, prog_name="graphsqueak", standalone_mode=False) or 0
     except Exit as stop:
         return stop.exit_code
     except TyperException as mistake:
-        return _complain(mistake.format_message(), 2)
+        return _complain(mistake.format_message() + _where_to_look(mistake), 2)
     except InputError as mistake:
-        return _complain(str(mistake), 2)
+        return _complain(in_options(str(mistake)), 2)
     except OSError as failure:
         return _complain(f"{failure.filename or 'input or output'}: {failure.strerror}", 2)
     except (Abort, KeyboardInterrupt):
         return _complain("interrupted", 130)
+
+
+def _where_to_look(mistake):
+    """The help of the command that was meant, as far as it is known."""
+    context = getattr(mistake, "ctx", None)
+    return f" See {context.command_path} --help." if context else ""
 
 
 def _complain(message, code):

@@ -6,12 +6,15 @@ import typer
 
 from graphsqueak.cli.options import (
     BadLine,
+    Columns,
+    Delimiter,
     Edges,
     Header,
     Ids,
     Json,
     Quiet,
     Seed,
+    Weights,
     open_edges,
     print_json,
     print_line,
@@ -33,9 +36,12 @@ def certify(
     rtol: Annotated[
         float, typer.Option(help="Stop when the bounds are this close, relative to the lower.")
     ] = 0.02,
-    ridge: Annotated[float, typer.Option(help="gamma of an (eps, gamma)-sparsifier.")] = 0.0,
+    ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/certify.md.")] = 0.0,
     ids: Ids = "auto",
     header: Header = None,
+    columns: Columns = None,
+    delimiter: Delimiter = "auto",
+    weights: Weights = None,
     on_bad_line: BadLine = "error",
     seed: Seed = None,
     as_json: Json = False,
@@ -43,9 +49,9 @@ def certify(
 ):
     """Bound the error of a sparsifier from both sides, reading EDGES once per step.
 
-    Every x'Lx of the sparsifier is within (1 +- epsilon_upper) of that of the graph, with
-    probability 1 - delta; an x with an error of epsilon_lower was found. Up to 2000 nodes both are
-    the exact error.
+    epsilon_upper bounds the error: the weight between any group of nodes and all others is, in the
+    sparsifier, within (1 +- epsilon_upper) of the graph's, with probability 1 - delta, and so is
+    every x'Lx. An error of epsilon_lower was found. Up to 2000 nodes both are the exact error.
 
     Example: graphsqueak certify edges.tsv.gz sparse.tsv
     """
@@ -53,7 +59,7 @@ def certify(
 
     shared = {"ids": ids, "header": header, "on_bad_line": on_bad_line}
     certificate = measure(
-        open_edges(edges, **shared),
+        open_edges(edges, **shared, columns=columns, delimiter=delimiter, weights=weights),
         open_edges(sparsifier, **shared).to_edge_list(),
         delta=delta,
         steps=steps,

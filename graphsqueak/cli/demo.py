@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli.options import Json, Quiet, Seed, print_json, print_line, shows_progress
+from graphsqueak.cli.place import check_drawing
 
 __all__ = ["demo"]
 
@@ -44,11 +45,12 @@ def demo(
     seconds of six methods from 20, 100 and 1,000 labels. OUT gets rows.csv, accuracy.png,
     spectrum.png and index.html.
 
-    Example: graphsqueak demo
+    Example: graphsqueak demo --quick
     """
     from graphsqueak.report.table import text_table
     from graphsqueak.sources.summary import peak_rss
 
+    check_drawing("demo")
     folder = _folder(out)
     began = time.perf_counter()
     progress = shows_progress(quiet=quiet, as_json=as_json)

@@ -4,11 +4,14 @@ from pathlib import Path
 
 from graphsqueak.cli.options import (
     BadLine,
+    Columns,
+    Delimiter,
     Edges,
     Header,
     Ids,
     Json,
     Quiet,
+    Weights,
     open_edges,
     print_json,
     print_table,
@@ -22,6 +25,9 @@ def info(
     edges: Edges,
     ids: Ids = "auto",
     header: Header = None,
+    columns: Columns = None,
+    delimiter: Delimiter = "auto",
+    weights: Weights = None,
     on_bad_line: BadLine = "error",
     as_json: Json = False,
     quiet: Quiet = False,
@@ -40,7 +46,8 @@ def info(
     if Path(edges).is_file() and is_checkpoint(edges):
         _tell_progress(edges, as_json=as_json, quiet=quiet)
         return
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
+    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
     summary = summarise(source, progress=shows_progress(quiet=quiet, as_json=as_json))
     if as_json:
         print_json(asdict(summary))

@@ -5,19 +5,24 @@ from typing import Annotated
 
 import typer
 
+from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 from graphsqueak.cli.options import (
     BadLine,
+    Columns,
+    Delimiter,
     Edges,
     Header,
     Ids,
     Json,
     Quiet,
     Seed,
+    Weights,
     open_edges,
     print_json,
     print_line,
     shows_progress,
 )
+from graphsqueak.cli.place import check_table_place
 
 __all__ = ["label"]
 
@@ -38,13 +43,24 @@ def label(
     ],
     method: Annotated[str, typer.Option(help=f"One of {', '.join(_METHODS)}.")] = "sparse-hfs",
     eta: Annotated[
-        float | None, typer.Option(help="Weight of smoothness (default: chosen from the labels).")
+        float | None,
+        typer.Option(
+            help="Larger: follow the neighbours; smaller: the labels (default: by itself)."
+        ),
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Of sparse-hfs: accuracy.")] = None,
-    n_edges: Annotated[int | None, typer.Option("--edges", help="Of sparse-hfs: edges.")] = None,
-    keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share of the edges.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Of sparse-hfs: error of cuts allowed.")
+    ] = None,
+    n_edges: Annotated[
+        int | None, typer.Option("--edges", help="Of sparse-hfs: edges to hold.")
+    ] = None,
+    keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share to hold.")] = None,
+    dry_run: DryRun = False,
     ids: Ids = "auto",
     header: Header = None,
+    columns: Columns = None,
+    delimiter: Delimiter = "auto",
+    weights: Weights = None,
     on_bad_line: BadLine = "error",
     seed: Seed = None,
     as_json: Json = False,
@@ -52,10 +68,11 @@ def label(
 ):
     """Label every node of a graph from a few labelled ones.
 
-    OUT has the columns node, label and confidence. sparse-hfs reads the edges once and never holds
-    them; the other methods hold the graph. Nodes that no label reaches get the most frequent label
-    and confidence 1 / classes. An empty label is none; with a column truth the accuracy over the
-    nodes without a label is measured.
+    Nodes that are joined strongly get the same label. OUT has the columns node, label and
+    confidence. sparse-hfs reads the edges once and never holds them; the other methods hold the
+    graph, and of those stable-hfs is the one to take. Nodes that no label reaches get the most
+    frequent label and confidence 1 / classes. An empty label is none; with a column truth the
+    accuracy over the nodes without a label is measured.
 
     Example: graphsqueak label edges.tsv.gz labels.csv -o labelled.csv
     """
@@ -66,11 +83,17 @@ def label(
     from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
+    check_table_place(out)
     model = _model(method, eta, {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}, seed)
     if method == "sparse-hfs":
         model.set_params(progress=shows_progress(quiet=quiet, as_json=as_json))
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
+    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
     given, truth = read_labels(labels, text_ids=_has_text_ids(source, ids))
+    if dry_run:
+        said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
+        tell_dry_run([beginning_of_edges(source), said], [out], as_json=as_json)
+        return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreachedWarning)
         model.fit(source, given)

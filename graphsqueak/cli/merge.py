@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli.options import Json, Quiet, Seed, print_json, print_line
+from graphsqueak.cli.place import check_table_place
 
 __all__ = ["merge"]
 
@@ -36,6 +37,7 @@ def merge(
     from graphsqueak.sparsify.merge_files import merged_files
 
     began = time.perf_counter()
+    check_table_place(out)
     settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
     made = merged_files(parts, settings, random_state=seed)
     write_edges(made.sparsifier, out, weights=True)

@@ -4,7 +4,9 @@ from typing import Annotated
 
 import typer
 
+from graphsqueak.cli.dry_run import DryRun, beginning_of_points, tell_dry_run
 from graphsqueak.cli.options import Json, Quiet, Seed, print_json, print_line, shows_progress
+from graphsqueak.cli.place import check_table_place
 
 __all__ = ["neighbors"]
 
@@ -51,6 +53,7 @@ def neighbors(
     labels: Annotated[
         str | None, typer.Option(metavar="FILE", help="Mail: write node and label (1 spam) there.")
     ] = None,
+    dry_run: DryRun = False,
     seed: Seed = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -65,10 +68,15 @@ def neighbors(
 
     from graphsqueak.sources import neighbor_edges, write_edges
     from graphsqueak.sources.summary import peak_rss
-    from graphsqueak.sources.writing import format_of
 
     began = time.perf_counter()
-    format_of(out)  # a name that says no format is told before the work
+    check_table_place(out)
+    if labels is not None:
+        check_table_place(labels, option="--labels")
+    if dry_run:
+        outputs = [out] if labels is None else [out, labels]
+        tell_dry_run([beginning_of_points(points, layout)], outputs, as_json=as_json)
+        return
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
     words |= {"min_mails": min_mails, "sublinear": sublinear}
     rows, ids, counts = _opened(points, layout, deduplicate, labels, words)

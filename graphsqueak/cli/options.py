@@ -8,6 +8,8 @@ import typer
 
 __all__ = [
     "BadLine",
+    "Columns",
+    "Delimiter",
     "Edges",
     "Header",
     "Ids",
@@ -15,11 +17,14 @@ __all__ = [
     "Quiet",
     "Scheduler",
     "Seed",
+    "Weights",
     "Workers",
+    "check_budget",
     "open_edges",
     "print_json",
     "print_line",
     "print_table",
+    "readable_size",
     "shows_progress",
 ]
 
@@ -52,14 +57,58 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first line is no edge (default: look)."),
 ]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="LIST",
+        help="Source, target and maybe weight, by number from 0 or by name: 0,1 or from,to,hits.",
+    ),
+]
+Delimiter = Annotated[
+    str, typer.Option("--delimiter", help="Between columns: one character, tab, space, or auto.")
+]
+Weights = Annotated[
+    bool | None,
+    typer.Option("--weights/--no-weights", help="Demand weights, or ignore them (default: look)."),
+]
 
 
-def open_edges(path, *, ids, header, on_bad_line="error"):
+def open_edges(
+    path, *, ids, header, on_bad_line="error", columns=None, delimiter="auto", weights=None
+):
     """The stream that the shared options describe."""
     from graphsqueak.sources import read_edges
 
-    header = "auto" if header is None else header
-    return read_edges(path, ids=ids, header=header, on_bad_line=on_bad_line)
+    if columns is not None:
+        names = [name.strip() for name in columns.split(",")]
+        columns = tuple(int(name) if name.isdecimal() else name for name in names)
+    return read_edges(
+        path,
+        ids=ids,
+        header="auto" if header is None else header,
+        on_bad_line=on_bad_line,
+        columns=columns,
+        delimiter=delimiter,
+        weighted="auto" if weights is None else weights,
+    )
+
+
+def check_budget(epsilon, n_edges, keep):
+    """Refuse none or several of the three options, in the words of the command line.
+
+    >>> check_budget(None, None, 0.05)
+    """
+    from graphsqueak.validation import InputError
+
+    given = {"--epsilon": epsilon, "--edges": n_edges, "--keep": keep}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise InputError(
+            f"how small shall the result be? {' and '.join(named) or 'none'} given; give exactly "
+            "one of --keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
+            "--epsilon 0.5 (as many as an error of at most a half needs)"
+        )
 
 
 def shows_progress(*, quiet, as_json):
@@ -87,6 +136,18 @@ def print_table(rows):
     width = max(map(len, rows))
     for name, value in rows.items():
         print_line(f"{name:<{width}}  {_readable(value)}")
+
+
+def readable_size(n_bytes):
+    """A number of bytes for a person.
+
+    >>> readable_size(3 << 29), readable_size(3 << 19), readable_size(12)
+    ('1.5 GiB', '1.5 MiB', '12 bytes')
+    """
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:,.1f} {name}"
+    return f"{n_bytes} bytes"
 
 
 def _readable(value):

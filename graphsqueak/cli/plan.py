@@ -1,6 +1,6 @@
 """graphsqueak sparsify --plan: what a run would cost."""
 
-from graphsqueak.cli.options import print_json, print_table
+from graphsqueak.cli.options import print_json, print_table, readable_size
 
 __all__ = ["print_plan"]
 
@@ -24,19 +24,8 @@ def print_plan(source, settings, where, memory_limit, *, as_json):
             "workers": plan.workers,
             "expected time": f"{plan.seconds:,.1f} s (a part {plan.seconds_of_a_leaf:,.1f} s, "
             f"the last merge {plan.seconds_of_the_last_merge:,.1f} s)",
-            "memory per worker": _size(plan.memory_per_worker_bytes),
-            "moved between workers": _size(plan.moved_bytes),
-            "result": _size(plan.result_bytes),
+            "memory per worker": readable_size(plan.memory_per_worker_bytes),
+            "moved between workers": readable_size(plan.moved_bytes),
+            "result": readable_size(plan.result_bytes),
         }
     )
-
-
-def _size(n_bytes):
-    """A number of bytes for a person.
-
-    >>> _size(3 << 29), _size(12)
-    ('1.5 GiB', '0.0 MiB')
-    """
-    if n_bytes >= 1 << 30:
-        return f"{n_bytes / 2**30:,.1f} GiB"
-    return f"{n_bytes / 2**20:,.1f} MiB"

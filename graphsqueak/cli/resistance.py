@@ -6,16 +6,20 @@ import typer
 
 from graphsqueak.cli.options import (
     BadLine,
+    Columns,
+    Delimiter,
     Edges,
     Header,
     Ids,
     Json,
     Quiet,
     Seed,
+    Weights,
     open_edges,
     print_json,
     print_line,
 )
+from graphsqueak.cli.place import check_table_place
 
 __all__ = ["resistance"]
 
@@ -33,6 +37,9 @@ def resistance(
     rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
     ids: Ids = "auto",
     header: Header = None,
+    columns: Columns = None,
+    delimiter: Delimiter = "auto",
+    weights: Weights = None,
     on_bad_line: BadLine = "error",
     seed: Seed = None,
     as_json: Json = False,
@@ -53,17 +60,20 @@ def resistance(
     from graphsqueak.sparsify import effective_resistance
 
     began = time.perf_counter()
-    graph = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line).to_edge_list()
+    check_table_place(out)
+    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
+    graph = source.to_edge_list()
     options = {"method": method, "rtol": rtol, "random_state": seed}
     if pairs is None:
-        tail, head, columns = graph.tail, graph.head, {"weight": graph.weight}
+        tail, head, table = graph.tail, graph.head, {"weight": graph.weight}
         result = effective_resistance(graph, **options)
     else:
         tail, head = _read_pairs(pairs, graph)
-        columns = {}
+        table = {}
         result = effective_resistance(graph, np.column_stack([tail, head]), **options)
-    columns = {"source": graph.ids[tail], "target": graph.ids[head], **columns}
-    write_columns({**columns, "resistance": result}, out)
+    table = {"source": graph.ids[tail], "target": graph.ids[head], **table}
+    write_columns({**table, "resistance": result}, out)
     record = {
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,

@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 
+from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 from graphsqueak.cli.options import (
     BadLine,
+    Columns,
+    Delimiter,
     Edges,
     Header,
     Ids,
@@ -14,13 +17,17 @@ from graphsqueak.cli.options import (
     Quiet,
     Scheduler,
     Seed,
+    Weights,
     Workers,
+    check_budget,
     open_edges,
     print_json,
     print_line,
     shows_progress,
 )
+from graphsqueak.cli.place import check_place, check_table_place
 from graphsqueak.cli.plan import print_plan
+from graphsqueak.cli.sparsify_report import check_report, write_report
 from graphsqueak.validation import InputError
 
 __all__ = ["sparsify"]
@@ -29,26 +36,28 @@ __all__ = ["sparsify"]
 def sparsify(
     edges: Edges,
     out: Annotated[
-        str | None, typer.Option("-o", "--out", help="Where to write the sparsifier.")
+        str | None,
+        typer.Option("-o", "--out", help="Edge file to write: .tsv, .csv, .parquet, .mtx ..."),
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="Accuracy from which the number of edges is predicted.")
+        float | None,
+        typer.Option(help="Largest error allowed: 0.5 lets every cut be off by a half."),
     ] = None,
     n_edges: Annotated[int | None, typer.Option("--edges", help="Edges to keep, at most.")] = None,
-    keep: Annotated[float | None, typer.Option(help="Share of the edges to keep.")] = None,
+    keep: Annotated[float | None, typer.Option(help="Share of the edges to keep: 0.05.")] = None,
     method: Annotated[
         str, typer.Option(help="fast, or thesis: Algorithm 11 with its proof constants.")
     ] = "fast",
-    ridge: Annotated[float, typer.Option(help="gamma of an (eps, gamma)-sparsifier.")] = 0.0,
+    ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/sparsify.md.")] = 0.0,
     certify: Annotated[
         bool | None,
         typer.Option(
             "--certify/--no-certify",
             help="Measure the accuracy on the whole file; with --epsilon, correct it "
-            "(default: with --epsilon, unless the input is a pipe).",
+            "(default: with --epsilon or --report, unless the input is a pipe).",
         ),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The certificate may fail with this.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="Chance that a certificate is wrong.")] = 0.01,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -56,7 +65,7 @@ def sparsify(
             help="Save the state in this file now and then; of a tree, finished parts in a folder.",
         ),
     ] = None,
-    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often.")] = 60.0,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to save.")] = 60.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -72,11 +81,19 @@ def sparsify(
         float | None,
         typer.Option(metavar="GIB", help="For each worker; it shrinks earlier to keep to it."),
     ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write a page (HTML) on what was read, kept, certified."),
+    ] = None,
+    dry_run: DryRun = False,
     plan: Annotated[
         bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
     ] = False,
     ids: Ids = "auto",
     header: Header = None,
+    columns: Columns = None,
+    delimiter: Delimiter = "auto",
+    weights: Weights = None,
     on_bad_line: BadLine = "error",
     seed: Seed = None,
     as_json: Json = False,
@@ -85,8 +102,11 @@ def sparsify(
     """Keep a small, reweighted part of the edges that behaves like all of them.
 
     One pass in fixed memory. All nodes and components stay. Give exactly one of --epsilon, --edges
-    and --keep. --epsilon is measured, by reading the file again, and met: if the first run misses
-    it, another one with more edges follows. On a pipe the accuracy is predicted, for dense graphs.
+    and --keep. What stays alike are cuts (the weight between a group of nodes and all others),
+    clusters, distances by resistance and random walks; not single edges or triangles.
+
+    --epsilon is measured, by reading the file again, and met: if the first run misses it, another
+    one with more edges follows. On a pipe the accuracy is predicted, for dense graphs.
 
     --workers or --scheduler read parts of the input apart and merge what they keep, on processes of
     this machine or on a Dask cluster.
@@ -102,17 +122,23 @@ def sparsify(
     limit = None if memory_limit is None else int(memory_limit * 2**30)
     where = {"workers": workers, "scheduler": scheduler, "tree": tree, "n_parts": parts}
     saving = {"checkpoint": checkpoint, "resume": resume}
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
+    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
+    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
+    check_budget(epsilon, n_edges, keep)
     if plan:
         print_plan(source, settings, where, limit, as_json=as_json)
         return
-    if out is None:
-        raise InputError("--out FILE is missing: where to write the sparsifier")
-    goal = epsilon if method == "fast" else None
-    certify = _certifies(certify, source, goal)
-    progress = shows_progress(quiet=quiet, as_json=as_json)
     where |= {"memory_limit": limit}
-    run = _run_tree if _is_tree(where) else _run_stream
+    is_tree = _is_tree(where)
+    _check_places(out, report, None if is_tree else checkpoint)
+    goal = epsilon if method == "fast" else None
+    certify = _certifies(certify, source, wanted=goal is not None or report is not None)
+    if dry_run:
+        held = {} if is_tree else saving
+        _dry_run(source, settings, held, seed, [out, report], as_json=as_json)
+        return
+    progress = shows_progress(quiet=quiet, as_json=as_json)
+    run = _run_tree if is_tree else _run_stream
     stream, told, rerun = run(source, settings, where, saving | {"every": every}, seed, progress)
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
     if certify:
@@ -130,6 +156,8 @@ def sparsify(
     write_edges(made.sparsifier, out, weights=True)
     record = _record(made, seed) | told
     record |= {"seconds": time.perf_counter() - began, "edges_per_second": rate}
+    if report is not None:
+        write_report(report, made, record, edges=edges, out=out)
     if as_json:
         print_json(record)
     elif not quiet:
@@ -137,6 +165,27 @@ def sparsify(
             f"{record['edges_kept']:,} of {record['edges_read']:,} edges on {record['nodes']:,} "
             f"nodes in {record['seconds']:.1f} s, {_accuracy(made)}, in {out}"
         )
+        if made.certificate is not None:
+            print_line(made.certificate.in_words())
+
+
+def _check_places(out, report, checkpoint):
+    """Refuse missing and impossible places before the work."""
+    if out is None:
+        raise InputError("--out FILE is missing: where to write the sparsifier")
+    check_table_place(out)
+    if report is not None:
+        check_report(report)
+    if checkpoint is not None:
+        check_place(checkpoint, option="--checkpoint")
+
+
+def _dry_run(source, settings, saving, seed, outputs, *, as_json):
+    stream = _opened(settings, seed, saving.get("checkpoint"), saving.get("resume"))
+    reads = [beginning_of_edges(source)]
+    if stream.n_edges_seen_:
+        reads.append(f"{saving['checkpoint']}, which has seen {stream.n_edges_seen_:,} edges")
+    tell_dry_run(reads, [path for path in outputs if path is not None], as_json=as_json)
 
 
 def _is_tree(where):
@@ -169,14 +218,14 @@ def _run_tree(source, settings, where, saving, seed, progress):
     return grown.stream, told, grown.rerun
 
 
-def _certifies(asked, source, epsilon):
-    """Whether to certify: as asked, else with --epsilon where the input can be read again."""
+def _certifies(asked, source, *, wanted):
+    """Whether to certify: as asked, else if wanted and where the input can be read again."""
     if asked and not source.is_rereadable:
         raise InputError(
             "--certify reads the input several times; a pipe can be read once: write it to a file, "
             "or leave --certify out and get a predicted accuracy"
         )
-    return (epsilon is not None and source.is_rereadable) if asked is None else asked
+    return (wanted and source.is_rereadable) if asked is None else asked
 
 
 def _opened(settings, seed, checkpoint, resume):

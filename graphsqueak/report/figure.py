@@ -5,6 +5,7 @@ import numpy as np
 __all__ = [
     "accuracy_against",
     "degree_calibration",
+    "degrees_of_both",
     "kept_against_leverage",
     "over_rounds",
     "side_by_side",
@@ -92,6 +93,40 @@ def degree_calibration(degrees, before, after, *, ax=None):
     ax.set_ylabel("nodes")
     ax.legend(title="calibration", frameon=False)
     return ax
+
+
+def degrees_of_both(whole, sparse):
+    """Weighted degrees of a graph and of its sparsifier: how they are spread, and their ratio.
+
+    Parameters
+    ----------
+    whole, sparse : ndarray
+        Weighted degrees of the same nodes.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    figure, (left, right) = _pyplot().subplots(1, 2, figsize=(8.5, 3.2), layout="constrained")
+    seen = (np.asarray(whole) > 0) & (np.asarray(sparse) > 0)
+    pairs = ((np.asarray(whole)[seen], "graph"), (np.asarray(sparse)[seen], "sparsifier"))
+    both = np.concatenate([degrees for degrees, _ in pairs])
+    is_wide = both.max() > 20 * both.min()
+    spaced = np.geomspace if is_wide else np.linspace
+    bins = spaced(0.99 * both.min(), 1.01 * both.max(), 40)
+    for (degrees, name), style in zip(pairs, ("stepfilled", "step"), strict=True):
+        colour = _COLOURS[0] if style == "stepfilled" else _COLOURS[1]
+        left.hist(degrees, bins=bins, histtype=style, color=colour, linewidth=1.5, label=name)
+    left.set_xscale("log" if is_wide else "linear")
+    left.set_xlabel("total weight of a node's edges")
+    left.set_ylabel("nodes")
+    left.legend(frameon=False)
+    ratio = pairs[1][0] / pairs[0][0]
+    reach = max(0.01, 1.05 * np.abs(ratio - 1).max(initial=0.0))
+    right.hist(ratio, bins=np.linspace(1 - reach, 1 + reach, 42), color=_COLOURS[0])
+    right.set_xlabel("sparsifier / graph")
+    right.set_ylabel("nodes")
+    return figure
 
 
 def kept_against_leverage(leverage, kept, *, n_bins=20, ax=None):

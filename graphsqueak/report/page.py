@@ -11,17 +11,21 @@ _STYLE = (
     "table{border-collapse:collapse}td,th{padding:.2em .7em;text-align:right}"
     "td:first-child,th:first-child{text-align:left}tr:nth-child(even){background:#f3f3f3}"
     "pre{background:#f3f3f3;padding:1em;overflow:auto}img{max-width:100%}"
+    "td{overflow-wrap:anywhere}.words td{text-align:left}caption{text-align:left}"
 )
+# Nothing is fetched and nothing is run, even if a text should slip through unescaped.
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 def html_page(title, parts):
-    """A page of `parts`: pairs of a kind ("text", "code" or "html") and what it says.
+    """A page of `parts`: pairs of a kind ("heading", "text", "code", "html") and what it says.
 
     >>> page = html_page("A < B", [("text", "1 < 2"), ("code", "ls")])
     >>> "<title>A &lt; B</title>" in page, "<p>1 &lt; 2</p>" in page, "<pre>ls</pre>" in page
     (True, True, True)
     """
     wrap = {
+        "heading": lambda said: f"<h2>{escape(said)}</h2>",
         "text": lambda said: f"<p>{escape(said)}</p>",
         "code": lambda said: f"<pre>{escape(said)}</pre>",
         "html": lambda said: said,
@@ -29,6 +33,8 @@ def html_page(title, parts):
     body = "\n".join(wrap[kind](said) for kind, said in parts)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f'<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
         f"<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
     )

@@ -5,13 +5,13 @@ from html import escape
 __all__ = ["html_table", "text_table"]
 
 
-def html_table(rows, *, header=(), caption=""):
-    """A small table; every cell is text.
+def html_table(rows, *, header=(), caption="", words=False):
+    """A small table; every cell is text, on the left if it is of `words` and not of numbers.
 
     >>> html_table([("nodes", 34)], caption="karate")
     '<table><caption>karate</caption><tr><td>nodes</td><td>34</td></tr></table>'
     """
-    parts = ["<table>"]
+    parts = ['<table class="words">' if words else "<table>"]
     if caption:
         parts.append(f"<caption>{escape(caption)}</caption>")
     if header:

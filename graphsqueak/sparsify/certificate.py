@@ -63,20 +63,41 @@ class Certificate:
     def rows(self):
         """Name, value and meaning of every figure, for tables."""
         sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
-        gamma = f" (both plus {self.ridge:g} times the identity)" if self.ridge else ""
+        gamma = f" (L stands for L + {self.ridge:g} I)" if self.ridge else ""
+        cuts = f"the graph's, nor any x'Lx{gamma}"
         rows = [
             ("epsilon_lower", self.epsilon_lower, "an error of this size was found"),
             ("epsilon_upper", self.epsilon_upper, f"no error is larger, {sure}"),
-            ("lambda_min", self.lambda_min, f"least ratio x'L_H x / x'L_G x{gamma}, {sure}"),
-            ("lambda_max", self.lambda_max, f"largest ratio, {sure}"),
-            ("steps", self.steps, f"{self.passes} passes in {self.seconds:.3g} s"),
+            ("lambda_min", self.lambda_min, f"no cut weighs less than this times {cuts}"),
+            ("lambda_max", self.lambda_max, f"no cut weighs more than this times {cuts}"),
+            ("steps", self.steps, f"passes over the edges: {self.passes}, in {self.seconds:.3g} s"),
         ]
         if self.lightest is not None:
-            rows.append(("lightest", _pair(self.lightest), "H is most too light between these"))
-            rows.append(("heaviest", _pair(self.heaviest), "H is most too heavy between these"))
+            rows.append(
+                ("lightest", _pair(self.lightest), "the sparsifier is most too light between these")
+            )
+            rows.append(("heaviest", _pair(self.heaviest), "and most too heavy between these"))
         if self.problem:
             rows.append(("problem", self.problem, ""))
         return rows
+
+    def in_words(self):
+        """What the certificate says, to someone who thinks of cuts and not of matrices.
+
+        >>> print(Certificate(0.2, 0.2, 0.8, 1.1, delta=0.0).in_words())
+        Between any group of nodes and all others, the sparsifier has the graph's total weight
+        within 20 %, always.
+        """
+        if self.problem:
+            return f"This is no sparsifier: {self.problem}."
+        if not math.isfinite(self.epsilon_upper):
+            return "Nothing is proved yet; allow more steps."
+        sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
+        percent = math.ceil(1000 * self.epsilon_upper) / 10
+        return (
+            "Between any group of nodes and all others, the sparsifier has the graph's total "
+            f"weight within {percent:g} %, {sure}."
+        )
 
     def __str__(self):
         if self.problem:

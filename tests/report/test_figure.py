@@ -44,6 +44,14 @@ def test_degree_histograms_count_every_node_that_has_edges():
     assert counts == [3, 3]
 
 
+@pytest.mark.parametrize(("largest", "scale"), [(4.0, "linear"), (400.0, "log")])
+def test_degrees_of_graph_and_sparsifier_are_all_counted(largest, scale):
+    whole, sparse = np.array([0.0, 1.0, 2.0, largest]), np.array([0.0, 1.1, 2.0, largest])
+    left, right = figure.degrees_of_both(whole, sparse).axes
+    assert left.get_xscale() == scale
+    assert sum(bar.get_height() for bar in right.patches) == 3
+
+
 def test_a_picture_is_a_png_that_a_page_can_carry():
     ax = figure.spectrum(np.array([0.5, 1.0]), np.array([0.5, 0.5]), (0.4, 1.2))
     data, tag = page.picture(ax.figure, alt='"ratios"')

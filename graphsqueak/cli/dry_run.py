@@ -1,0 +1,92 @@
+"""--dry-run: what a command would read and write, after a look at the beginning of its input."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graphsqueak.cli.options import print_json, print_line, readable_size
+
+__all__ = ["DryRun", "beginning_of_edges", "beginning_of_points", "tell_dry_run"]
+
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Check the beginning of the input and the place of the output, and stop."
+    ),
+]
+_LINES_LOOKED_AT = 1000
+
+
+def tell_dry_run(reads, writes, *, as_json):
+    """Say what would happen: lists of texts about inputs, and of paths of outputs."""
+    if as_json:
+        print_json({"dry_run": True, "reads": reads, "writes": [str(path) for path in writes]})
+        return
+    for said in reads:
+        print_line(f"would read   {said}")
+    for path in writes:
+        print_line(f"would write  {_place(path)}")
+    print_line("Nothing was done. Leave --dry-run away to do it.")
+
+
+def beginning_of_edges(source):
+    """The first batch of a file, in words; an InputError if it cannot be read."""
+    name = source.parts[0].name
+    if len(source.parts) > 1:
+        name += f" and {len(source.parts) - 1:,} more"
+    if not source.is_rereadable:
+        return f"{name}, a pipe: not looked at, since it can be read once"
+    size = readable_size(sum(part.path.stat().st_size for part in source.parts))
+    batches = iter(source)
+    first = next(batches)
+    batches.close()
+    kind = "numbers" if source.id_kind == "integer" else "names"
+    weights = "with weights" if (first.weight != 1).any() else "all of weight 1"
+    shown = ""
+    if first.n_edges:
+        shown = f", begins with {source.ids[first.tail[0]]} - {source.ids[first.head[0]]}"
+    return f"{name}, {size}: nodes are {kind}, the first edges are {weights}{shown}"
+
+
+def beginning_of_points(path, layout):
+    """The beginning of a table of points, or the layout of a corpus of mail, in words."""
+    from graphsqueak.sources.mail_layouts import find_layout
+    from graphsqueak.sources.neighbor_files import POINT_SUFFIXES
+    from graphsqueak.validation import InputError
+
+    place = Path(path).expanduser()
+    if not place.exists():
+        raise InputError(f"{path} does not exist; give a table of points or a corpus of mail")
+    if layout is None and place.is_file() and place.suffix.lower() in POINT_SUFFIXES:
+        said = f"{path}, {readable_size(place.stat().st_size)}"
+        return f"{said}: points of {_dimension(place):,} coordinates"
+    layout = find_layout(place) if layout in (None, "auto") else layout
+    return f"{path}: mail, lying as {layout}"
+
+
+def _dimension(place):
+    """Number of coordinates; a table's first rows go through the reader, with all its checks."""
+    import tempfile
+    from itertools import islice
+
+    import polars as pl
+
+    from graphsqueak.sources.neighbor_files import read_points
+
+    suffix = place.suffix.lower()
+    if suffix in (".npy", ".npz"):
+        return read_points(place)[0].shape[1]
+    with tempfile.TemporaryDirectory() as folder:
+        head = Path(folder) / f"head{suffix}"
+        if suffix in (".csv", ".tsv"):
+            with place.open("rb") as file:
+                head.write_bytes(b"".join(islice(file, _LINES_LOOKED_AT)))
+        else:
+            pl.scan_parquet(place).head(_LINES_LOOKED_AT).collect().write_parquet(head)
+        return read_points(head)[0].shape[1]
+
+
+def _place(path):
+    there = Path(path).expanduser()
+    return f"{path}, in place of the file that is there" if there.is_file() else str(path)

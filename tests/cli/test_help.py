@@ -1,0 +1,136 @@
+"""What a newcomer is told: help with examples that work, completion, places checked first."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+
+from graphsqueak import StreamSparsifier, write_edges
+from graphsqueak.cli import app, run
+from graphsqueak.sources import block_model
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = sorted(typer.main.get_command(app).commands)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The files that the examples of the help speak of."""
+    folder = tmp_path_factory.mktemp("examples")
+    graph = block_model(100, 2_000, random_state=7).to_edge_list()
+    for name in ("edges.tsv.gz", "edges.tsv", "sparse.tsv"):
+        write_edges(graph, folder / name)
+    (folder / "labels.csv").write_text("node,label\n0,red\n1,blue\n2,green\n3,grey\n")
+    np.save(folder / "points.npy", np.random.default_rng(7).normal(size=(40, 3)))
+    for name in ("monday.ckpt", "tuesday.ckpt"):
+        StreamSparsifier(n_edges=500, random_state=7).partial_fit(graph).save(folder / name)
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_example_of_the_help_works(command, folder, monkeypatch, capsys):
+    assert run([command, "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    example = re.search(r"Example: (graphsqueak .*?) (?:Arguments|Options):", said)[1]
+    program, *arguments = shlex.split(example)
+    assert (program, arguments[0]) == ("graphsqueak", command)
+    if command == "demo":
+        assert arguments[1:] == ["--quick"]  # which test_demo.py runs
+        return
+    monkeypatch.chdir(folder)
+    assert run(arguments) == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("graphsqueak spar", "sparsify"), ("graphsqueak sparsify --dry", "--dry-run")],
+)
+def test_the_shell_completes_commands_and_options(typed, offered):
+    environment = os.environ | {
+        "_GRAPHSQUEAK_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+        "PYTHONPATH": str(ROOT),
+    }
+    code = "from graphsqueak.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [offered]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sparsify", "edges.tsv", "--keep", "0.5"],
+        ["label", "edges.tsv", "labels.csv"],
+        ["neighbors", "points.npy", "-k", "3"],
+        ["resistance", "edges.tsv"],
+        ["merge", "monday.ckpt"],
+    ],
+)
+def test_a_missing_folder_is_told_before_the_work(arguments, folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    assert run([*arguments, "-o", "missing/out.tsv"]) == 2
+    assert "there is no folder missing; make it first" in capsys.readouterr().err
+    assert run([*arguments, "-o", str(folder)]) == 2
+
+
+def test_no_command_at_all_is_answered_with_help(capsys):
+    assert run([]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Usage: graphsqueak")
+    assert all(f"\n  {command}" in said for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "look"),
+    [
+        (["fly"], "See graphsqueak --help."),
+        (["info"], "See graphsqueak info --help."),
+        (["certify", "a.tsv", "b.tsv", "--colour"], "See graphsqueak certify --help."),
+    ],
+)
+def test_a_slip_is_answered_with_where_to_look(arguments, look, capsys):
+    assert run(arguments) == 2
+    assert capsys.readouterr().err.strip().endswith(look)
+
+
+@pytest.mark.parametrize("given", [[], ["--keep", "0.1", "--edges", "9"]])
+def test_how_small_is_asked_in_the_words_of_the_options(given, folder, capsys):
+    path = str(folder / "edges.tsv")
+    assert run(["sparsify", path, "-o", str(folder / "out.tsv"), *given]) == 2
+    said = capsys.readouterr().err
+    assert "how small" in said
+    assert "n_edges" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "remedy"),
+    [
+        ("a b 3 2024\nb c 4 2025\n", "--columns 0,1", ["--columns", "0,1,2"]),
+        ("source,target,distance\na,b,3\n", "--no-weights", ["--no-weights"]),
+        ("a|b\nb|c\n", "--delimiter", ["--delimiter", "|"]),
+    ],
+)
+def test_a_message_names_the_option_that_helps(text, said, remedy, tmp_path, capsys):
+    path = tmp_path / "odd.txt"
+    path.write_text(text)
+    assert run(["info", str(path)]) == 2
+    assert said in capsys.readouterr().err
+    assert run(["info", str(path), *remedy, "--quiet"]) == 0
+
+
+def test_columns_of_the_graph_are_not_those_of_the_sparsifier(tmp_path, capsys):
+    (tmp_path / "graph.txt").write_text("0 1 2024\n1 2 2025\n2 0 2025\n")
+    (tmp_path / "same.txt").write_text("0 1 1\n1 2 1\n2 0 1\n")
+    paths = [str(tmp_path / name) for name in ("graph.txt", "same.txt")]
+    assert run(["certify", *paths, "--columns", "0,1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon_upper"] < 1e-9

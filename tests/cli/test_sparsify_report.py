@@ -1,0 +1,106 @@
+"""sparsify --report: one page, whole, offline, escaped, and looked at in a browser."""
+
+import os
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, write_edges
+from graphsqueak.cli import run
+
+EVIL = "<script>document.title='owned'</script>"
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A report on a dense graph with a hub whose name is a script."""
+    folder = tmp_path_factory.mktemp("report")
+    rng = np.random.default_rng(650_117)
+    pairs = [(f"n{u}", f"n{v}") for u, v in rng.integers(80, size=(3000, 2)) if u != v]
+    pairs += [(EVIL, f"n{v}", 3.0) for v in range(80)]
+    write_edges(EdgeList.from_pairs(pairs), folder / "edges.tsv")
+    arguments = [str(folder / "edges.tsv"), "-o", str(folder / "sparse.tsv"), "--keep", "0.3"]
+    where = folder / "report.html"
+    assert run(["sparsify", *arguments, "--report", str(where), "--seed", "5", "--quiet"]) == 0
+    return where
+
+
+def test_it_tells_what_was_read_kept_and_certified(page):
+    text = page.read_text()
+    for heading in ("What was read", "What was kept", "How good it is", "Degrees"):
+        assert f"<h2>{heading}</h2>" in text
+    assert "<td>81</td>" in text
+    assert re.search(r"<td>epsilon_upper</td><td>0\.\d+</td>", text)
+    assert text.count('src="data:image/png;base64,') == 2
+
+
+def test_ids_are_text_and_nothing_is_fetched(page):
+    class Parser(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.tags, self.targets = set(), []
+
+        def handle_starttag(self, tag, attrs):
+            self.tags.add(tag)
+            self.targets += [value for name, value in attrs if name in ("src", "href")]
+
+    parser = Parser()
+    parser.feed(page.read_text())
+    assert "document.title" in page.read_text()  # the hub is among the heaviest nodes
+    assert not parser.tags & {"script", "link", "iframe"}
+    assert all(target.startswith("data:image/png") for target in parser.targets)
+
+
+def test_a_pipe_is_reported_without_a_certificate(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    feeder = subprocess.Popen(["sh", "-c", f"printf '0 1\\n1 2\\n2 0\\n' > {pipe}"])
+    where = tmp_path / "report.html"
+    arguments = ["sparsify", str(pipe), "-o", str(tmp_path / "out.tsv"), "--edges", "9"]
+    assert run([*arguments, "--report", str(where), "--quiet"]) == 0
+    assert feeder.wait() == 0
+    assert "Not measured" in where.read_text()
+
+
+def test_without_matplotlib_it_is_refused_before_the_work(tmp_path, monkeypatch, capsys):
+    import graphsqueak.cli.place as module
+
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    (tmp_path / "edges.tsv").write_text("0 1\n1 2\n")
+    out = tmp_path / "out.tsv"
+    arguments = ["sparsify", str(tmp_path / "edges.tsv"), "-o", str(out), "--keep", "0.5"]
+    assert run([*arguments, "--report", str(tmp_path / "r.html")]) == 2
+    assert "pip install 'graphsqueak[plot]'" in capsys.readouterr().err
+    assert not out.exists()
+    assert run(["demo", "--quick", "--out", str(tmp_path / "demo")]) == 2
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: apt install chromium)")
+def test_a_browser_shows_it(page, tmp_path):
+    from matplotlib.image import imread
+
+    shot = tmp_path / "page.png"
+    window = ["--window-size=1000,2600", "--hide-scrollbars", f"--screenshot={shot}", "--dump-dom"]
+    quiet = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
+    offline = ["--host-resolver-rules=MAP * ~NOTFOUND"]
+    done = subprocess.run(
+        [BROWSER, *quiet, *offline, *window, page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "owned" not in re.search(r"<title>(.*?)</title>", done.stdout)[1]
+    pixels = (imread(shot)[:, :, :3] * 255).round().astype(int)
+    blue = np.abs(pixels - (0x44, 0x77, 0xAA)).max(axis=2) <= 2
+    rows = np.flatnonzero(blue.sum(axis=1) > 3)
+    assert blue.sum() > 10_000  # the bars of the figures
+    assert np.count_nonzero(np.diff(rows) > 100) >= 1  # two figures, one below the other

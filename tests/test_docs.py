@@ -1,0 +1,111 @@
+"""README and docs: blocks that run, links that lead somewhere, commands that exist."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from graphsqueak.cli import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+COMMANDS = typer.main.get_command(app).commands
+PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tour.md"])
+def test_shell_blocks_run(name, tmp_path):
+    blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / name).read_text(), re.M | re.S)
+    assert blocks
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(blocks)],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+
+
+def test_only_pages_whose_shell_blocks_run_have_some():
+    having = {page.relative_to(ROOT).as_posix() for page in PAGES if "```sh\n" in page.read_text()}
+    assert having == {"README.md", "docs/tour.md"}
+
+
+def test_generated_pages_are_up_to_date():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@PAGE
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        place, _, anchor = target.partition("#")
+        if "://" in place:
+            assert place.startswith("https://")
+            continue
+        linked = (page.parent / place).resolve() if place else page
+        assert linked.exists(), target
+        if anchor:
+            titles = re.findall(r"^#+ (.*)$", linked.read_text(), re.M)
+            assert anchor in {re.sub(r"[^\w-]", "", t.lower().replace(" ", "-")) for t in titles}
+
+
+@PAGE
+def test_files_and_targets_that_are_named_exist(page):
+    text = page.read_text()
+    named = re.findall(r"\b((?:benchmarks|tests|graphsqueak|docs|notebooks)/[\w/]+\.\w+)", text)
+    assert not [name for name in named if not (ROOT / name).exists()]
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M)
+    assert set(re.findall(r"(?:`|^    )make (\w+)", text, re.M)) <= set(targets)
+
+
+@PAGE
+def test_commands_and_their_options_exist(page):
+    for words in commands_of(page.read_text()):
+        name = next((word for word in words if not word.startswith("-")), None)
+        if name is None or name.isupper():  # graphsqueak --install-completion; COMMAND
+            assert set(words) <= {
+                "--help",
+                "--version",
+                "--install-completion",
+                "--show-completion",
+            }
+            continue
+        assert name in COMMANDS, words
+        known = {o for p in COMMANDS[name].params for o in (*p.opts, *p.secondary_opts)}
+        options = {word for word in words if re.match(r"--?[a-z]", word)}
+        assert options <= known | {"--help"}, words
+
+
+def commands_of(text):
+    """The words after `graphsqueak` of every command, in blocks and between backticks."""
+    joined = text.replace("\\\n", " ")
+    inline = re.findall(r"`(graphsqueak [^`]+)`", joined.replace("\n", " "))
+    blocks = "\n".join(
+        [
+            *re.findall(r"^```\w*\n(.*?)^```$", joined, re.M | re.S),
+            *re.findall(r"^    .*$", joined, re.M),
+        ]
+    )
+    in_blocks = re.findall(r"^(?:\s*|.*\| )(graphsqueak [a-z-].*)$", blocks, re.M)
+    for command in [*inline, *in_blocks]:
+        if not command.startswith("graphsqueak."):
+            yield shlex.split(command, comments=True)[1:]
+
+
+def test_commands_are_found_in_all_their_forms():
+    page = "Try `graphsqueak info\nx.tsv`.\n\n    graphsqueak merge a -o b  # c\n"
+    page += "```sh\ngzip -c x | graphsqueak info - --json\n```\n"
+    found = sorted(commands_of(page))
+    assert found == [["info", "-", "--json"], ["info", "x.tsv"], ["merge", "a", "-o", "b"]]
