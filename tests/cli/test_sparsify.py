@@ -89,7 +89,7 @@ def test_a_checkpoint_of_another_run_is_refused(edges, tmp_path, capsys):
     resume = [*base, "--resume"]
     for arguments, message in (
         (["sparsify", str(other), "--keep", "0.1", *resume], "another input"),
-        (["sparsify", str(edges), "--keep", "0.2", *resume], "written with keep=0.1"),
+        (["sparsify", str(edges), "--keep", "0.2", *resume], "written with --keep 0.1"),
         (["sparsify", str(edges), "--keep", "0.1", *resume, "--seed", "6"], "another --seed"),
     ):
         assert run(arguments) == 2
