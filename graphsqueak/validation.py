@@ -5,6 +5,7 @@ value, the place and the remedy.
 """
 
 import numbers
+import os
 
 import numpy as np
 
@@ -12,9 +13,12 @@ __all__ = [
     "AccuracyWarning",
     "ConvergenceWarning",
     "InputError",
+    "SavingWarning",
+    "available_memory",
     "check_adjacency",
     "check_choice",
     "check_count",
+    "check_fits",
     "check_real",
     "check_weights",
 ]
@@ -34,6 +38,10 @@ class ConvergenceWarning(UserWarning):
     def __init__(self, message, *, residual):
         super().__init__(message)
         self.residual = residual
+
+
+class SavingWarning(UserWarning):
+    """A state could not be saved on the way; the work goes on without."""
 
 
 def check_choice(name, value, choices):
@@ -74,6 +82,31 @@ def check_real(name, value, *, least=-np.inf, above=-np.inf, below=np.inf):
         high = f" and below {below}" if below < np.inf else ""
         raise InputError(f"{name}={value} must be {low}{high}")
     return value
+
+
+def available_memory():
+    """Bytes that this process may still take, as far as the system tells."""
+    try:
+        with open("/proc/meminfo", "rb") as file:
+            lines = dict(line.split(b":") for line in file)
+        return int(lines[b"MemAvailable"].split()[0]) << 10
+    except (OSError, KeyError, ValueError):  # not Linux: all of the memory there is
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_fits(n_bytes, what):
+    """Refuse what would need more memory than there is, before it is asked for.
+
+    >>> check_fits(10**18, "a graph of 10^16 nodes")
+    Traceback (most recent call last):
+    graphsqueak.validation.InputError: a graph of 10^16 nodes needs ... GiB of memory; ...
+    """
+    free = available_memory()
+    if n_bytes > free:
+        raise InputError(
+            f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory; {free / 2**30:,.1f} GiB are free: "
+            "use a larger machine, or check the number"
+        )
 
 
 def check_weights(weight, *, where="edge"):

@@ -62,9 +62,11 @@ def label(
     import warnings
 
     from graphsqueak.sources import write_columns
+    from graphsqueak.sources.writing import check_output
     from graphsqueak.ssl.base import UnreachedWarning
     from graphsqueak.ssl.label_file import read_labels
 
+    check_output(out)
     began = time.perf_counter()
     model = _model(method, eta, {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}, seed)
     if method == "sparse-hfs":

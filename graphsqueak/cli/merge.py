@@ -33,8 +33,10 @@ def merge(
     Example: graphsqueak merge monday.ckpt tuesday.ckpt -o week.tsv
     """
     from graphsqueak.sources import write_edges
+    from graphsqueak.sources.writing import check_output
     from graphsqueak.sparsify.merge_files import merged_files
 
+    check_output(out)
     began = time.perf_counter()
     settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
     made = merged_files(parts, settings, random_state=seed)

@@ -65,10 +65,10 @@ def neighbors(
 
     from graphsqueak.sources import neighbor_edges, write_edges
     from graphsqueak.sources.summary import peak_rss
-    from graphsqueak.sources.writing import format_of
+    from graphsqueak.sources.writing import check_output
 
     began = time.perf_counter()
-    format_of(out)  # a name that says no format is told before the work
+    check_output(out)
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
     words |= {"min_mails": min_mails, "sublinear": sublinear}
     rows, ids, counts = _opened(points, layout, deduplicate, labels, words)

@@ -50,8 +50,10 @@ def resistance(
     import numpy as np
 
     from graphsqueak.sources import write_columns
+    from graphsqueak.sources.writing import check_output
     from graphsqueak.sparsify import effective_resistance
 
+    check_output(out)
     began = time.perf_counter()
     graph = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line).to_edge_list()
     options = {"method": method, "rtol": rtol, "random_state": seed}

@@ -21,6 +21,7 @@ from graphsqueak.cli.options import (
     shows_progress,
 )
 from graphsqueak.cli.plan import print_plan
+from graphsqueak.cli.stopping import Stopped, held
 from graphsqueak.validation import InputError
 
 __all__ = ["sparsify"]
@@ -94,6 +95,7 @@ def sparsify(
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
     from graphsqueak.sources import write_edges
+    from graphsqueak.sources.writing import check_output
     from graphsqueak.sparsify.correction import Corrected, corrected
 
     began = time.perf_counter()
@@ -108,6 +110,7 @@ def sparsify(
         return
     if out is None:
         raise InputError("--out FILE is missing: where to write the sparsifier")
+    check_output(out)
     goal = epsilon if method == "fast" else None
     certify = _certifies(certify, source, goal)
     progress = shows_progress(quiet=quiet, as_json=as_json)
@@ -147,11 +150,21 @@ def _is_tree(where):
 
 def _run_stream(source, settings, where, saving, seed, progress):
     """One pass: the stream, what to tell of it, and None: it is made again by another pass."""
+    from pathlib import Path
+
+    from graphsqueak.sources.atomic import check_place
     from graphsqueak.sparsify.running import run_stream
 
     stream = _opened(settings, seed, saving["checkpoint"], saving["resume"])
+    if saving["checkpoint"] is not None:
+        check_place(saving["checkpoint"])
     how = {"checkpoint": saving["checkpoint"], "every": saving["every"]}
-    run_stream(stream, source, progress=progress, **how)
+    try:
+        run_stream(stream, source, progress=progress, **how, held=held)
+    except Stopped as stop:
+        if saving["checkpoint"] is not None and Path(saving["checkpoint"]).exists():
+            stop.checkpoint = saving["checkpoint"]
+        raise
     names = ("self_loops", "zero_weights", "bad_lines")
     return stream, {name: getattr(source, f"n_{name}") for name in names}, None
 

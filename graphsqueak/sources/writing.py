@@ -12,13 +12,13 @@ from contextlib import closing
 from pathlib import Path
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.sources.atomic import atomic_file
+from graphsqueak.sources.atomic import atomic_file, check_place
 from graphsqueak.sources.base import EdgeSource
 from graphsqueak.sources.matrix_writing import write_matrix_market, write_metis
 from graphsqueak.sources.table_writing import open_table
 from graphsqueak.validation import InputError, check_choice
 
-__all__ = ["format_of", "write_edges"]
+__all__ = ["check_output", "format_of", "write_edges"]
 
 _FORMATS = {
     ".tsv": "tsv",
@@ -102,6 +102,15 @@ def _write_table(edges, path, form, compression, weights):
 
 def _wants(weights, edges):
     return bool((edges.weight != 1).any()) if weights == "auto" else weights
+
+
+def check_output(path):
+    """Refuse a name that says no format and a place that cannot be written to.
+
+    Long work calls this before it begins, so that no result is lost for the want of a folder.
+    """
+    format_of(path)
+    check_place(path)
 
 
 def format_of(path):
