@@ -7,8 +7,11 @@ from contextlib import contextmanager
 __all__ = ["Stopped", "held", "stoppable"]
 
 
-class Stopped(KeyboardInterrupt):
-    """A signal asked for the end; `checkpoint` says where the state was saved, if it was."""
+class Stopped(BaseException):
+    """A signal asked for the end; `checkpoint` says where the state was saved, if it was.
+
+    No KeyboardInterrupt, which typer would swallow.
+    """
 
     def __init__(self, number):
         super().__init__(signal.Signals(number).name)

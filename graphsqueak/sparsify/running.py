@@ -23,16 +23,17 @@ def run_stream(stream, source, *, progress=False, checkpoint=None, every=60.0, h
     Parameters
     ----------
     held : callable, optional
-        A context manager that puts KeyboardInterrupt off. With it, an interrupt finishes the batch
-        and saves the state before it is passed on.
+        A context manager that puts signals off. With it, what ends the run between two batches (a
+        signal, a bad line) is passed on after the state was saved.
     """
     n_skip = n_saved = stream.n_edges_seen_
     skipped = np.zeros(stream.n_nodes_)
-    n_read, saved = 0, time.monotonic()
+    n_read, saved, busy = 0, time.monotonic(), False
     try:
         with reporter(progress, "sparsifying") as report:
             for batch in source:
                 with (held or nullcontext)():
+                    busy = True
                     n_old = min(n_skip - n_read, batch.n_edges) if n_read < n_skip else 0
                     if n_old:
                         _add(skipped, batch, n_old, stream)
@@ -44,9 +45,10 @@ def run_stream(stream, source, *, progress=False, checkpoint=None, every=60.0, h
                     if checkpoint and n_read > n_skip and time.monotonic() - saved > every:
                         _save(stream, checkpoint)
                         n_saved, saved = stream.n_edges_seen_, time.monotonic()
+                    busy = False
                 report(n_read, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
-    except KeyboardInterrupt:
-        if held and checkpoint and stream.n_edges_seen_ > n_saved:
+    except BaseException:
+        if held and checkpoint and not busy and stream.n_edges_seen_ > n_saved:
             with held():
                 _save(stream, checkpoint)
         raise
