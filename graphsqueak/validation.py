@@ -20,8 +20,12 @@ __all__ = [
     "check_count",
     "check_fits",
     "check_real",
+    "check_span",
     "check_weights",
 ]
+
+
+LARGEST_SPAN = 1e120
 
 
 class InputError(ValueError):
@@ -106,6 +110,21 @@ def check_fits(n_bytes, what):
         raise InputError(
             f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory; {free / 2**30:,.1f} GiB are free: "
             "use a larger machine, or check the number"
+        )
+
+
+def check_span(smallest, largest):
+    """Refuse positive weights so far apart that sums and squares of them leave double precision.
+
+    >>> check_span(1e-300, 1e-200)
+    >>> check_span(1e-300, 1e300)
+    Traceback (most recent call last):
+    graphsqueak.validation.InputError: weights from 1e-300 to 1e+300 are more than 1e+120 apart; ...
+    """
+    if largest / LARGEST_SPAN > smallest:
+        raise InputError(
+            f"weights from {smallest:g} to {largest:g} are more than {LARGEST_SPAN:g} apart; "
+            "double precision cannot hold such a graph: drop the lightest edges or scale them"
         )
 
 

@@ -70,8 +70,14 @@ def sparsify(
     ] = None,
     parts: Annotated[int | None, typer.Option(min=1, help="About how many parts.")] = None,
     memory_limit: Annotated[
-        float | None,
-        typer.Option(metavar="GIB", help="For each worker; it shrinks earlier to keep to it."),
+        str | None,
+        typer.Option(
+            "--memory",
+            "--memory-limit",
+            metavar="SIZE",
+            help="Of the process, or of each worker: 2GB, 512MiB; a number alone is GiB. It "
+            "shrinks earlier to keep to it, or refuses to begin.",
+        ),
     ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
@@ -97,11 +103,12 @@ def sparsify(
     from graphsqueak.sources import write_edges
     from graphsqueak.sources.writing import check_output
     from graphsqueak.sparsify.correction import Corrected, corrected
+    from graphsqueak.sparsify.costs import check_room, size_in_bytes
 
     began = time.perf_counter()
     settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
     settings |= {"method": method, "ridge": ridge}
-    limit = None if memory_limit is None else int(memory_limit * 2**30)
+    limit = None if memory_limit is None else check_room(size_in_bytes(memory_limit), n_edges)
     where = {"workers": workers, "scheduler": scheduler, "tree": tree, "n_parts": parts}
     saving = {"checkpoint": checkpoint, "resume": resume}
     source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line)
@@ -114,8 +121,8 @@ def sparsify(
     goal = epsilon if method == "fast" else None
     certify = _certifies(certify, source, goal)
     progress = shows_progress(quiet=quiet, as_json=as_json)
-    where |= {"memory_limit": limit}
     run = _run_tree if _is_tree(where) else _run_stream
+    where |= {"memory_limit": limit}
     stream, told, rerun = run(source, settings, where, saving | {"every": every}, seed, progress)
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
     if certify:
@@ -145,7 +152,7 @@ def sparsify(
 def _is_tree(where):
     from graphsqueak.sparsify.parted import runs_in_parts
 
-    return runs_in_parts(**where, checkpoint=None, resume=False)
+    return runs_in_parts(**where, memory_limit=None, checkpoint=None, resume=False)
 
 
 def _run_stream(source, settings, where, saving, seed, progress):
@@ -155,7 +162,7 @@ def _run_stream(source, settings, where, saving, seed, progress):
     from graphsqueak.sources.atomic import check_place
     from graphsqueak.sparsify.running import run_stream
 
-    stream = _opened(settings, seed, saving["checkpoint"], saving["resume"])
+    stream = _opened(settings, where["memory_limit"], seed, saving)
     if saving["checkpoint"] is not None:
         check_place(saving["checkpoint"])
     how = {"checkpoint": saving["checkpoint"], "every": saving["every"]}
@@ -192,13 +199,15 @@ def _certifies(asked, source, epsilon):
     return (epsilon is not None and source.is_rereadable) if asked is None else asked
 
 
-def _opened(settings, seed, checkpoint, resume):
+def _opened(settings, memory_limit, seed, saving):
     from pathlib import Path
 
-    from graphsqueak.sparsify import StreamSparsifier
+    from graphsqueak.sparsify import StreamOptions, StreamSparsifier
 
-    fresh = StreamSparsifier(**settings, random_state=seed)
-    if not resume:
+    options = StreamOptions(memory_limit=memory_limit)
+    fresh = StreamSparsifier(**settings, options=options, random_state=seed)
+    checkpoint = saving["checkpoint"]
+    if not saving["resume"]:
         return fresh
     if checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, the file to go on from")
@@ -211,6 +220,8 @@ def _opened(settings, seed, checkpoint, resume):
                 f"{checkpoint} was written with {name}={getattr(stream, name)}, not {asked}; "
                 "resume with the same options"
             )
+    if stream.options != options:
+        raise InputError(f"{checkpoint} was written with another --memory; resume with the same")
     if seed is not None and not stream.same_seed(fresh):
         raise InputError(f"{checkpoint} was written with another --seed; resume with the same one")
     return stream
