@@ -97,8 +97,8 @@ def shapes(folder, quick):
         )
     )
     cases = {
-        "isolated nodes": (str(alone), None, 10**7 // share, 5, 1),
-        "star": ("-", "star", 10**7 // share, 10**7 // share, 10**7 // share),
+        "isolated nodes": (str(alone), None, size, 5, 1),
+        "star": ("-", "star", size, size, size),
         "parallel edges": ("-", "twins", 10**8 // share, 5, 1),
     }
     for name, (source, kind, size, budget, kept) in cases.items():

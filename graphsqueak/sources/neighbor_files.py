@@ -54,7 +54,12 @@ def _from_numpy(path):
     except InputError:
         raise
     except Exception as error:  # of zipfile, zlib, tokenize, struct, scipy: each has its own
-        raise InputError(f"{path} cannot be read as {path.suffix[1:]}: {error}") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path, error):
+    reason = str(error).split("\n")[0]
+    return InputError(f"{path} cannot be read as {path.suffix[1:]}: {reason}")
 
 
 def _matrix_of(loaded, path):
@@ -84,7 +89,7 @@ def _from_table(path, suffix):
         else:
             table = _read_text(path, suffix)
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as {suffix[1:]}: {error}") from None
+        raise _unreadable(path, error) from None
     names = {name.strip().lower(): name for name in table.columns}
     id_name = next((names[name] for name in _ID_NAMES if name in names), None)
     left_out = {id_name, *(names.get(name) for name in _LABEL_NAMES)}
