@@ -91,11 +91,9 @@ def soak(folder, n_edges, every):
 def shapes(folder, quick):
     share = 10 if quick else 1
     alone = folder / "alone.mtx"
-    alone.write_text(
-        "%%MatrixMarket matrix coordinate pattern symmetric\n{0} {0} 1\n2 1\n".format(
-            10**7 // share
-        )
-    )
+    size = 10**7 // share
+    banner = "%%MatrixMarket matrix coordinate pattern symmetric"
+    alone.write_text(f"{banner}\n{size} {size} 1\n2 1\n")
     cases = {
         "isolated nodes": (str(alone), None, size, 5, 1),
         "star": ("-", "star", size, size, size),
