@@ -94,6 +94,9 @@ def _from_table(path, suffix):
     id_name = next((names[name] for name in _ID_NAMES if name in names), None)
     left_out = {id_name, *(names.get(name) for name in _LABEL_NAMES)}
     coordinates = [name for name in table.columns if name not in left_out]
+    if id_name is not None and table[id_name].null_count():
+        row = table[id_name].is_null().arg_max()
+        raise InputError(f"{path}: the {id_name} is empty in row {row + 1} of the data")
     for name in coordinates:
         if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Boolean):
             raise InputError(
