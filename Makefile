@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test lint docs audit fuzz bench clean
 
 demo: $(READY)
 	$(BIN)/graphsqueak demo
@@ -18,6 +18,17 @@ lint: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+
+# Known faults of what we depend on; asks a database on the network.
+audit: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check 'pip-audit>=2.7'
+	$(BIN)/pip-audit --skip-editable
+
+# Broken files for MINUTES, then the differential test at full length.
+MINUTES ?= 10
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES)
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q tests/sources/test_differential.py
 
 bench: .venv/ready-bench
 	@for study in benchmarks/bench_*.py; do echo "== $$study"; $(BIN)/python $$study $(ARGS) || exit 1; done

@@ -3,6 +3,7 @@
 A mistake of the user's is one line on standard error and exit code 2.
 """
 
+import shlex
 import sys
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from graphsqueak.cli.merge import merge
 from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
+from graphsqueak.cli.stopping import Stopped, stoppable
 from graphsqueak.cli.wording import in_options
 from graphsqueak.validation import InputError
 
@@ -53,7 +55,8 @@ def run(arguments=None):
     """Run one command and return its exit code; no command at all asks for help."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
-        return app(arguments, prog_name="graphsqueak", standalone_mode=False) or 0
+        with stoppable():
+            return app(arguments, prog_name="graphsqueak", standalone_mode=False) or 0
     except Exit as stop:
         return stop.exit_code
     except TyperException as mistake:
@@ -62,6 +65,8 @@ def run(arguments=None):
         return _complain(in_options(str(mistake)), 2)
     except OSError as failure:
         return _complain(f"{failure.filename or 'input or output'}: {failure.strerror}", 2)
+    except Stopped as stop:
+        return _complain(_how_to_go_on(stop, arguments), 128 + stop.number)
     except (Abort, KeyboardInterrupt):
         return _complain("interrupted", 130)
 
@@ -70,6 +75,15 @@ def _where_to_look(mistake):
     """The help of the command that was meant, as far as it is known."""
     context = getattr(mistake, "ctx", None)
     return f" See {context.command_path} --help." if context else ""
+
+
+def _how_to_go_on(stop, arguments):
+    if stop.checkpoint is None:
+        return "stopped; nothing was written"
+    words = list(arguments)
+    words += [] if "--resume" in words else ["--resume"]
+    again = shlex.join(["graphsqueak", *words])
+    return f"stopped and saved in {stop.checkpoint}; go on with: {again}"
 
 
 def _complain(message, code):

@@ -1,8 +1,6 @@
 """What a command needs in order to write, looked at before the work and not after it."""
 
-import os
 from importlib.util import find_spec
-from pathlib import Path
 
 from graphsqueak.validation import InputError
 
@@ -10,24 +8,15 @@ __all__ = ["check_drawing", "check_place", "check_table_place"]
 
 
 def check_place(path, *, option="--out"):
-    """Refuse a place where no file can be written; nothing is written or made.
+    """Refuse a place where no file can be written.
 
     >>> check_place("missing/sparse.tsv")
     Traceback (most recent call last):
     graphsqueak.validation.InputError: --out missing/sparse.tsv: there is no folder missing; ...
     """
-    place = Path(path).expanduser()
-    folder = place.parent
-    if place.is_dir():
-        raise InputError(f"{option} {path} is a folder; give the name of a file in it")
-    if not folder.exists():
-        raise InputError(f"{option} {path}: there is no folder {folder}; make it first")
-    if not folder.is_dir():
-        raise InputError(f"{option} {path}: {folder} is a file, not a folder; check the path")
-    if place.exists() and not place.is_file():
-        return  # a device or a named pipe is written to as it is
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{option} {path}: the folder {folder} cannot be written to; try another")
+    from graphsqueak.sources import atomic
+
+    atomic.check_place(path, name=f"{option} {path}")
 
 
 def check_drawing(what):

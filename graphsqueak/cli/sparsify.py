@@ -28,6 +28,7 @@ from graphsqueak.cli.options import (
 from graphsqueak.cli.place import check_place, check_table_place
 from graphsqueak.cli.plan import print_plan
 from graphsqueak.cli.sparsify_report import check_report, write_report
+from graphsqueak.cli.stopping import Stopped, held
 from graphsqueak.validation import InputError
 
 __all__ = ["sparsify"]
@@ -78,8 +79,14 @@ def sparsify(
     ] = None,
     parts: Annotated[int | None, typer.Option(min=1, help="About how many parts.")] = None,
     memory_limit: Annotated[
-        float | None,
-        typer.Option(metavar="GIB", help="For each worker; it shrinks earlier to keep to it."),
+        str | None,
+        typer.Option(
+            "--memory",
+            "--memory-limit",
+            metavar="SIZE",
+            help="Of the process, or of each worker: 2GB, 512MiB; a number alone is GiB. It "
+            "shrinks earlier to keep to it, or refuses to begin.",
+        ),
     ] = None,
     report: Annotated[
         str | None,
@@ -115,11 +122,12 @@ def sparsify(
     """
     from graphsqueak.sources import write_edges
     from graphsqueak.sparsify.correction import Corrected, corrected
+    from graphsqueak.sparsify.costs import check_room, size_in_bytes
 
     began = time.perf_counter()
     settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
     settings |= {"method": method, "ridge": ridge}
-    limit = None if memory_limit is None else int(memory_limit * 2**30)
+    limit = None if memory_limit is None else check_room(size_in_bytes(memory_limit), n_edges)
     where = {"workers": workers, "scheduler": scheduler, "tree": tree, "n_parts": parts}
     saving = {"checkpoint": checkpoint, "resume": resume}
     shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
@@ -128,14 +136,15 @@ def sparsify(
     if plan:
         print_plan(source, settings, where, limit, as_json=as_json)
         return
-    where |= {"memory_limit": limit}
     is_tree = _is_tree(where)
+    where |= {"memory_limit": limit}
     _check_places(out, report, None if is_tree else checkpoint)
     goal = epsilon if method == "fast" else None
     certify = _certifies(certify, source, wanted=goal is not None or report is not None)
     if dry_run:
-        held = {} if is_tree else saving
-        _dry_run(source, settings, held, seed, [out, report], as_json=as_json)
+        begun = {"checkpoint": None, "resume": False} if is_tree else saving
+        stream = _opened(settings, limit, seed, begun)
+        _dry_run(source, stream, checkpoint, [out, report], as_json=as_json)
         return
     progress = shows_progress(quiet=quiet, as_json=as_json)
     run = _run_tree if is_tree else _run_stream
@@ -180,27 +189,33 @@ def _check_places(out, report, checkpoint):
         check_place(checkpoint, option="--checkpoint")
 
 
-def _dry_run(source, settings, saving, seed, outputs, *, as_json):
-    stream = _opened(settings, seed, saving.get("checkpoint"), saving.get("resume"))
+def _dry_run(source, stream, checkpoint, outputs, *, as_json):
     reads = [beginning_of_edges(source)]
     if stream.n_edges_seen_:
-        reads.append(f"{saving['checkpoint']}, which has seen {stream.n_edges_seen_:,} edges")
+        reads.append(f"{checkpoint}, which has seen {stream.n_edges_seen_:,} edges")
     tell_dry_run(reads, [path for path in outputs if path is not None], as_json=as_json)
 
 
 def _is_tree(where):
     from graphsqueak.sparsify.parted import runs_in_parts
 
-    return runs_in_parts(**where, checkpoint=None, resume=False)
+    return runs_in_parts(**where, memory_limit=None, checkpoint=None, resume=False)
 
 
 def _run_stream(source, settings, where, saving, seed, progress):
     """One pass: the stream, what to tell of it, and None: it is made again by another pass."""
+    from pathlib import Path
+
     from graphsqueak.sparsify.running import run_stream
 
-    stream = _opened(settings, seed, saving["checkpoint"], saving["resume"])
+    stream = _opened(settings, where["memory_limit"], seed, saving)
     how = {"checkpoint": saving["checkpoint"], "every": saving["every"]}
-    run_stream(stream, source, progress=progress, **how)
+    try:
+        run_stream(stream, source, progress=progress, **how, held=held)
+    except Stopped as stop:
+        if saving["checkpoint"] is not None and Path(saving["checkpoint"]).exists():
+            stop.checkpoint = saving["checkpoint"]
+        raise
     names = ("self_loops", "zero_weights", "bad_lines")
     return stream, {name: getattr(source, f"n_{name}") for name in names}, None
 
@@ -228,13 +243,15 @@ def _certifies(asked, source, *, wanted):
     return (wanted and source.is_rereadable) if asked is None else asked
 
 
-def _opened(settings, seed, checkpoint, resume):
+def _opened(settings, memory_limit, seed, saving):
     from pathlib import Path
 
-    from graphsqueak.sparsify import StreamSparsifier
+    from graphsqueak.sparsify import StreamOptions, StreamSparsifier
 
-    fresh = StreamSparsifier(**settings, random_state=seed)
-    if not resume:
+    options = StreamOptions(memory_limit=memory_limit)
+    fresh = StreamSparsifier(**settings, options=options, random_state=seed)
+    checkpoint = saving["checkpoint"]
+    if not saving["resume"]:
         return fresh
     if checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, the file to go on from")
@@ -247,6 +264,8 @@ def _opened(settings, seed, checkpoint, resume):
                 f"{checkpoint} was written with {name}={getattr(stream, name)}, not {asked}; "
                 "resume with the same options"
             )
+    if stream.options != options:
+        raise InputError(f"{checkpoint} was written with another --memory; resume with the same")
     if seed is not None and not stream.same_seed(fresh):
         raise InputError(f"{checkpoint} was written with another --seed; resume with the same one")
     return stream

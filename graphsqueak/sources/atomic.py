@@ -9,7 +9,7 @@ from pathlib import Path
 
 from graphsqueak.validation import InputError
 
-__all__ = ["atomic_file"]
+__all__ = ["atomic_file", "check_place"]
 
 
 @contextmanager
@@ -34,30 +34,61 @@ def atomic_file(path, compression=None):
     (False, b'42')
     """
     place = Path(path).expanduser().resolve()
-    if place.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file")
+    check_place(path)
     if place.exists() and not place.is_file():
         with _opened(place, "wb") as file, _compressed(file, compression) as outer:
             yield outer
         return
     beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
-    with _opened(beside, "xb") as file:
-        try:
+    try:
+        with _opened(beside, "xb") as file:
             with _compressed(file, compression) as outer:
                 yield outer
             file.flush()
             os.fsync(file.fileno())
-            os.replace(beside, place)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+        os.replace(beside, place)
+    except BaseException as error:
+        beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk, most of all
+            raise InputError(
+                f"{path} could not be written: {error.strerror or error}; nothing was left "
+                "behind: make room, or choose another place"
+            ) from None
+        raise
+
+
+def check_place(path, *, name=None):
+    """Refuse a place where no file can be made, before work begins that would be lost.
+
+    Nothing is written or made. Messages speak of `name`, by default the path.
+
+    >>> check_place("missing/answer")
+    Traceback (most recent call last):
+    graphsqueak.validation.InputError: missing/answer: there is no folder missing; make it first
+    """
+    place, name = Path(path).expanduser(), name or path
+    folder = place.parent
+    if place.is_dir():
+        raise InputError(f"{name} is a folder; give the name of a file in it")
+    if place.exists() and not place.is_file():
+        return  # a device or a named pipe is written to as it is
+    if not folder.exists():
+        raise InputError(f"{name}: there is no folder {folder}; make it first")
+    if not folder.is_dir():
+        raise InputError(f"{name}: {folder} is a file, not a folder; check the path")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{name}: the folder {folder} cannot be written to; try another")
 
 
 def _opened(place, mode):
     try:
         return open(place, mode)
     except OSError as error:
-        raise InputError(f"{place} cannot be written: {error.strerror}; check the path") from None
+        raise _unwritable(place, error.strerror) from None
+
+
+def _unwritable(place, reason):
+    return InputError(f"{place} cannot be written: {reason}; check the path")
 
 
 @contextmanager

@@ -12,8 +12,9 @@ import numpy as np
 
 from graphsqueak.graph import EdgeList
 
-__all__ = ["Batcher", "Chunk"]
+__all__ = ["BYTES_PER_NODE", "Batcher", "Chunk"]
 
+BYTES_PER_NODE = 40  # of a reader: its id, twice, and its place in the table
 _INT32_MAX = np.iinfo(np.int32).max
 _NOTHING = np.zeros(0)
 

@@ -38,10 +38,10 @@ def read_arrow(path, name, options, *, kind=None):
     import pyarrow as pa
 
     def opened():
-        source = pa.memory_map(str(path))
-        if source.read_at(6, 0) == b"ARROW1":
-            return pa.ipc.open_file(source)
-        return pa.ipc.open_stream(source)
+        source = pa.OSFile(str(path))  # a file that is cut would take a memory map down with us
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
 
     def tables(columns):
         reader = opened()
@@ -62,7 +62,7 @@ def _opened(opener, name):
 
     try:
         return opener()
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).split("\n")[0]
         raise InputError(f"{name} cannot be read: {reason}; it may be truncated") from None
 
@@ -72,7 +72,7 @@ def _read(schema, n_rows, tables, name, options, kind):
         roles = choose_columns(
             len(schema.names), schema.names, columns=options.columns, weighted=options.weighted
         )
-    except InputError as error:
+    except (InputError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: {error}") from None
     chosen = {role: schema.field(place) for place, role in enumerate(roles) if role != "skip"}
     if n_rows == 0:
@@ -155,7 +155,7 @@ def _guarded(batches, name):
 
     try:
         yield from batches
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).split("\n")[0]
         raise InputError(f"{name} is damaged: {reason}; copy or download it again") from None
 

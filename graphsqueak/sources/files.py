@@ -121,7 +121,7 @@ class FileSource(EdgeSource):
         super().__init__()
         self.is_rereadable = all(part.is_rereadable for part in parts)
         self.parts, self.options, self.batch_size = parts, options, batch_size
-        self._settled, self._is_spent = settled, False
+        self._settled, self._is_spent, self._signatures = settled, False, None
 
     def __repr__(self):
         more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
@@ -134,6 +134,7 @@ class FileSource(EdgeSource):
                 "read it more than once"
             )
         self._is_spent = not self.is_rereadable
+        self._check_unchanged()
         settled, batcher = self._settled, None
         for place, part in enumerate(self.parts):
             with part.open() as stream:
@@ -158,6 +159,17 @@ class FileSource(EdgeSource):
             batcher = Batcher(0, None)
         self._end(batcher)
         yield batcher.rest()
+
+    def _check_unchanged(self):
+        """Passes must see the same edges: a file may not change between them."""
+        now = [part.signature() for part in self.parts]
+        changed = next((i for i, old in enumerate(self._signatures or now) if old != now[i]), None)
+        if changed is not None:
+            raise InputError(
+                f"{self.parts[changed].name} has changed since it was read before; copy it, and "
+                "read the copy"
+            )
+        self._signatures = now
 
     def _numbered(self, chunk, numbering, batcher):
         if chunk.nodes is not None:

@@ -7,12 +7,12 @@ half; one that is not symmetric is an error. Entries on the diagonal are self-lo
 
 import numpy as np
 
-from graphsqueak.sources.batching import Chunk
+from graphsqueak.sources.batching import BYTES_PER_NODE, Chunk
 from graphsqueak.sources.dialect import Dialect
 from graphsqueak.sources.lines import find_row
 from graphsqueak.sources.symmetry import SymmetryCheck
 from graphsqueak.sources.text_file import scan_lines
-from graphsqueak.validation import InputError
+from graphsqueak.validation import InputError, check_fits
 
 __all__ = ["MATRIX_MARKET", "read_matrix_market"]
 
@@ -117,4 +117,5 @@ def _checked_size(line, name, number):
         raise InputError(
             f"{name} is a {n_rows} x {n_columns} matrix; an adjacency matrix is square"
         )
+    check_fits(BYTES_PER_NODE * n_rows, f"{name}, line {number}: a graph of {n_rows} nodes")
     return n_rows, n_entries

@@ -9,13 +9,15 @@ both its ends and kept once.
 import numba
 import numpy as np
 
-from graphsqueak.sources.batching import Chunk
+from graphsqueak.sources.batching import BYTES_PER_NODE, Chunk
 from graphsqueak.sources.numerals import at, read_decimal, read_integer
 from graphsqueak.sources.streams import line_blocks
 from graphsqueak.sources.symmetry import SymmetryCheck
-from graphsqueak.validation import InputError
+from graphsqueak.validation import InputError, check_fits
 
 __all__ = ["read_metis"]
+
+_MOST_CONSTRAINTS = 1000
 
 
 def read_metis(stream):
@@ -42,8 +44,12 @@ def _checked_header(line, place):
     if len(form) > 3 or form.strip(b"01"):
         raise InputError(f"{place}: fmt {fields[2].decode()!r} is not three digits 0 or 1")
     n_constraints = int(fields[3]) if len(fields) > 3 else 1
+    if n_constraints > _MOST_CONSTRAINTS:
+        raise InputError(f"{place}: {n_constraints} weights for every node cannot be meant")
+    n_nodes = int(fields[0])
+    check_fits(BYTES_PER_NODE * n_nodes, f"{place}: a graph of {n_nodes} nodes")
     n_skipped = (form[0] == ord("1")) + n_constraints * (form[1] == ord("1"))
-    return int(fields[0]), int(fields[1]), n_skipped, form[2] == ord("1")
+    return n_nodes, int(fields[1]), n_skipped, form[2] == ord("1")
 
 
 def _chunks(stream, header, start, line_number):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from graphsqueak.sources.inflating import refuse_bomb
 from graphsqueak.validation import InputError
 
 __all__ = ["POINT_SUFFIXES", "read_points"]
@@ -40,6 +41,10 @@ def read_points(path):
 
 def _from_numpy(path):
     try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as members:
+                n_plain = sum(member.file_size for member in members.infolist())
+            refuse_bomb(path, path.stat().st_size, n_plain)
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return loaded, None
@@ -48,15 +53,22 @@ def _from_numpy(path):
             return _matrix_of(loaded, path), ids
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} cannot be read as {path.suffix[1:]}: {error}") from None
+    except Exception as error:  # of zipfile, zlib, tokenize, struct, scipy: each has its own
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path, error):
+    reason = str(error).split("\n")[0]
+    return InputError(f"{path} cannot be read as {path.suffix[1:]}: {reason}")
 
 
 def _matrix_of(loaded, path):
     if "format" in loaded:
         from scipy.sparse import load_npz
 
-        return load_npz(path)
+        matrix = load_npz(path).tocsr()
+        matrix.check_format(full_check=True)
+        return matrix
     names = [name for name in ("points", "X") if name in loaded] or loaded.files
     if len(names) != 1:
         raise InputError(
@@ -68,15 +80,23 @@ def _matrix_of(loaded, path):
 
 def _from_table(path, suffix):
     import polars as pl
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
-        table = pl.read_parquet(path) if suffix in (".parquet", ".pq") else _read_text(path, suffix)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{path} cannot be read as {suffix[1:]}: {error}") from None
+        if suffix in (".parquet", ".pq"):
+            table = pl.from_arrow(pq.read_table(path))  # polars panics where pyarrow complains
+        else:
+            table = _read_text(path, suffix)
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
     names = {name.strip().lower(): name for name in table.columns}
     id_name = next((names[name] for name in _ID_NAMES if name in names), None)
     left_out = {id_name, *(names.get(name) for name in _LABEL_NAMES)}
     coordinates = [name for name in table.columns if name not in left_out]
+    if id_name is not None and table[id_name].null_count():
+        row = table[id_name].is_null().arg_max()
+        raise InputError(f"{path}: the {id_name} is empty in row {row + 1} of the data")
     for name in coordinates:
         if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Boolean):
             raise InputError(

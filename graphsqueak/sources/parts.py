@@ -39,6 +39,19 @@ class Part:
         """Whether it can be opened again and again: pipes cannot."""
         return self.path is not None and stat.S_ISREG(self.path.stat().st_mode)
 
+    def signature(self):
+        """Size and time of the last change of a file on disk; None for anything else."""
+        if self.path is None:
+            return None
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            raise self._unopened(error) from None
+        return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+    def _unopened(self, error):
+        return InputError(f"{self.name} cannot be opened: {error.strerror}")
+
     @contextmanager
     def open(self):
         """Open as a `ByteStream`; a file on disk is closed at the end."""
@@ -48,7 +61,7 @@ class Part:
         try:
             file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed below
         except OSError as error:
-            raise InputError(f"{self.name} cannot be opened: {error.strerror}") from None
+            raise self._unopened(error) from None
         with file:
             status = os.fstat(file.fileno())
             size = status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -91,6 +104,8 @@ def find_parts(path):
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"{path!r} is no path, file object or list of them")
     if str(path) == "-":
+        if sys.stdin is None:
+            raise InputError("standard input is closed; give a file, or pipe one in")
         stdin = sys.stdin.buffer
         return [Part("standard input", file=getattr(stdin, "raw", stdin))]
     expanded = Path(path).expanduser()

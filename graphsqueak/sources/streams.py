@@ -5,12 +5,11 @@ one after the other (`cat a.gz b.gz`) are read to their end; one that stops in t
 error.
 """
 
-import bz2
 import math
-import zlib
 
 import numpy as np
 
+from graphsqueak.sources.inflating import Inflater, refuse_bomb
 from graphsqueak.validation import InputError
 
 __all__ = ["ByteStream", "line_blocks"]
@@ -94,26 +93,35 @@ class ByteStream:
         while piece:
             yield piece
             piece = self._read(_PIECE)
+        if self._n_bytes is not None and self._n_read < self._n_bytes:
+            raise InputError(
+                f"{self.name} ended after {self._n_read:,} of {self._n_bytes:,} bytes: it was cut "
+                "while it was read; run again when it is whole"
+            )
 
     def _inflated(self, piece, kind):
-        inflater = _new_inflater(kind)
+        inflater, n_plain = Inflater(kind), 0
         while piece:
             if inflater.eof:  # zeros between and after members are padding
                 piece = piece.lstrip(b"\0")
                 if not piece:
                     piece = self._read(_COMPRESSED_PIECE)
                     continue
-                inflater = _new_inflater(kind)
+                inflater = Inflater(kind)
             try:
-                data = inflater.decompress(piece)
+                for data in inflater.feed(piece):
+                    if data:
+                        n_plain += len(data)
+                        refuse_bomb(self.name, self._n_read, n_plain)
+                        yield data
+            except InputError:
+                raise
             except Exception as error:  # zlib.error, OSError, ZstdError: each library has its own
                 raise InputError(
                     f"{self.name} is damaged: its {kind} data cannot be decompressed ({error}); "
                     "copy or download it again"
                 ) from None
-            if data:
-                yield data
-            piece = (inflater.unused_data if inflater.eof else b"") or self._read(_COMPRESSED_PIECE)
+            piece = (inflater.rest if inflater.eof else b"") or self._read(_COMPRESSED_PIECE)
         if not inflater.eof:
             raise InputError(
                 f"{self.name} ends in the middle of its {kind} data: it is truncated; copy or "
@@ -154,13 +162,3 @@ def line_blocks(stream, *, skip=0, size=1 << 23):
         if not buffer.endswith(b"\n"):
             buffer += b"\n"
         yield np.frombuffer(buffer, dtype=np.uint8)
-
-
-def _new_inflater(kind):
-    if kind == "gzip":
-        return zlib.decompressobj(wbits=31)
-    if kind == "bzip2":
-        return bz2.BZ2Decompressor()
-    import zstandard
-
-    return zstandard.ZstdDecompressor(max_window_size=2**31).decompressobj()

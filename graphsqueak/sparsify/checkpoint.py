@@ -19,6 +19,7 @@ from graphsqueak.sparsify.numbering import Numbering
 from graphsqueak.sparsify.options import StreamOptions
 from graphsqueak.sparsify.probes import Probes
 from graphsqueak.sparsify.reconciling import pack_ids, unpack_ids
+from graphsqueak.sparsify.state_check import check_state
 from graphsqueak.trees.packing import unpack
 from graphsqueak.validation import InputError
 
@@ -44,8 +45,13 @@ def as_state(settings, options, engine, numbering, probes, *, note):
     return record, arrays | {"probe_table": probes.table} | ids
 
 
-def from_state(data, name):
-    """Settings, options, engine state, numbering, probes and note, from bytes."""
+def from_state(data, name, make):
+    """Make the stream that bytes hold, by make(options=, **settings), and restore its engine.
+
+    Returns
+    -------
+    stream, numbering, probes, note
+    """
     try:
         record, arrays = unpack(data, name)
     except InputError as error:
@@ -54,16 +60,23 @@ def from_state(data, name):
         ) from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(f"{name} is not a checkpoint of graphsqueak sparsify")
-    if record["version"] != VERSION:
+    if record.get("version") != VERSION:
         raise InputError(
-            f"{name} is a checkpoint of version {record['version']}, this program reads {VERSION}; "
-            "start the run again, or use the program that wrote it"
+            f"{name} is a checkpoint of version {record.get('version')}, this program reads "
+            f"{VERSION}; start the run again, or use the program that wrote it"
         )
-    options = StreamOptions(**record["options"])
-    numbering = Numbering(unpack_ids(arrays))
-    probes = Probes(arrays["probe_table"], arrays["degree"].size)
-    state = (arrays, record["numbers"])
-    return record["settings"], options, state, numbering, probes, record["note"]
+    try:
+        options = StreamOptions(**record["options"])
+        stream, engine = make(**record["settings"], options=options)
+        check_state(arrays, record["numbers"], wanted=engine.state()[1])
+        note = dict(record["note"])
+    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{name} holds no state of a stream ({error}); start the run again without it"
+        ) from None
+    engine.restore((arrays, record["numbers"]))
+    probes = Probes(arrays["probe_table"], engine.n_nodes)
+    return stream, Numbering(unpack_ids(arrays)), probes, note
 
 
 def is_checkpoint(path):

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphsqueak.solvers.threads import run
 from graphsqueak.sparsify.kept import Kept
+from graphsqueak.sparsify.rounding import LARGEST_INDEX
 
 __all__ = ["coalesced"]
 
@@ -43,7 +44,8 @@ def coalesced(edges, n_nodes, *, n_copies=1):
     run(_deal, work, part, *edges, shift, place, *dealt)
     size = np.zeros(n_ranges + 1, dtype=np.int64)
     group = np.linspace(0, n_ranges, _N_GROUPS + 1).astype(np.int64)
-    run(_merge, work, group, start, shift, n_nodes, n_copies, *dealt, *merged, size)
+    index = np.empty(0, np.int32 if n_edges <= LARGEST_INDEX else np.int64)
+    run(_merge, work, group, start, shift, n_nodes, n_copies, index, *dealt, *merged, size)
     first = size.cumsum()
     for old, new in zip(merged, dealt, strict=True):
         run(_gather, n_edges, start, first, old, new)
@@ -72,13 +74,13 @@ def _deal(part, tail, head, weight, copies, pinned, shift, place, *dealt):
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
-def _merge(group, start, shift, n_nodes, n_copies, low, high, weight, copies, pinned, *rest):
+def _merge(group, start, shift, n_nodes, n_copies, index, low, high, weight, copies, *rest):
     """Sum what is parallel within every range; size[r + 1] edges are left in range r."""
-    new_low, new_high, new_weight, new_copies, new_pinned, size = rest
+    pinned, new_low, new_high, new_weight, new_copies, new_pinned, size = rest
     for g in numba.prange(group.size - 1):
-        slot = np.full(n_nodes, -1, dtype=np.int32)
+        slot = np.full(n_nodes, -1, dtype=index.dtype)
         for r in range(group[g], group[g + 1]):
-            order, bounds = _sorted(low[start[r] : start[r + 1]], r << shift, 1 << shift)
+            order, bounds = _sorted(low[start[r] : start[r + 1]], r << shift, 1 << shift, index)
             end = start[r]
             for u in range(bounds.size - 1):
                 first = end
@@ -99,15 +101,15 @@ def _merge(group, start, shift, n_nodes, n_copies, low, high, weight, copies, pi
 
 
 @numba.njit(cache=True, nogil=True)
-def _sorted(low, first, n_nodes):
+def _sorted(low, first, n_nodes, index):
     """Order of the edges by their node first, ..., first + n_nodes - 1, and where each begins."""
-    bounds = np.zeros(n_nodes + 1, dtype=np.int32)
+    bounds = np.zeros(n_nodes + 1, dtype=index.dtype)
     for e in range(low.size):
         bounds[low[e] - first + 1] += 1
     for u in range(n_nodes):
         bounds[u + 1] += bounds[u]
     place = bounds[:-1].copy()
-    order = np.empty(low.size, dtype=np.int32)
+    order = np.empty(low.size, dtype=index.dtype)
     for e in range(low.size):
         order[place[low[e] - first]] = e
         place[low[e] - first] += 1

@@ -25,10 +25,12 @@ from graphsqueak.sparsify.finish import finished
 from graphsqueak.sparsify.kept import Kept, KeptBuffer
 from graphsqueak.sparsify.scoring import scale_for, score
 from graphsqueak.sparsify.thinning import thinned
+from graphsqueak.validation import InputError, check_span
 
 __all__ = ["CHUNK", "Engine"]
 
 CHUNK = 2**18  # edges between two looks at the room that is left
+_MOST_NODES = np.iinfo(np.int32).max  # kept edges number their ends in 32 bits
 _OVER_FOREST = 1.5
 _LAST_ROOM = 1.75  # times the budget: more than this is swept before the last shrink
 _LAST_SWEEP = 2**42  # its number, for its seed
@@ -71,6 +73,8 @@ class Engine:
         self._grow(n_nodes)
         if self.n_seen == 0 and tail.size:
             self.unit = power_of_two(weight[0])
+        if tail.size:
+            check_span(min(self.unit, weight.min()), max(self.unit, weight.max()))
         if self.unit != 1.0:
             weight = weight / self.unit
         start = 0
@@ -83,6 +87,11 @@ class Engine:
                 self._look_around()
 
     def _grow(self, n_nodes):
+        if n_nodes > _MOST_NODES:
+            raise InputError(
+                f"{n_nodes:,} nodes are more than a stream can number ({_MOST_NODES:,}); "
+                "sparsify parts of the graph with fewer nodes"
+            )
         if n_nodes > self.n_nodes:
             more = n_nodes - self.n_nodes
             self.parent = np.concatenate(

@@ -1,9 +1,9 @@
 """What the stream sparsifier does beyond Algorithm 11, each switchable for study."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from graphsqueak.sparsify.costs import edges_within
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["StreamOptions"]
 
@@ -51,6 +51,11 @@ class StreamOptions:
     memory_limit: int | None = None
 
     def __post_init__(self):
+        for field in fields(self):
+            if field.type is bool:
+                check_choice(field.name, getattr(self, field.name), (True, False))
+        if self.memory_limit is not None:
+            check_count("memory_limit", self.memory_limit)
         check_count("n_copies", self.n_copies)
         check_count("n_probes", self.n_probes)
         check_count("final_probes", self.final_probes)

@@ -13,7 +13,7 @@ from graphsqueak.graph import EdgeList, power_of_two
 from graphsqueak.sources.coerce import as_edge_list
 from graphsqueak.sparsify.exact import exact_resistances
 from graphsqueak.sparsify.sketch import embed, resistance_bounds, sketched_parts
-from graphsqueak.validation import InputError, check_choice, check_count, check_real
+from graphsqueak.validation import InputError, check_choice, check_count, check_real, check_span
 
 __all__ = ["effective_resistance"]
 
@@ -76,6 +76,7 @@ def effective_resistance(
         tail, head = graph.tail, graph.head
     else:
         tail, head = _check_pairs(pairs, graph.n_nodes)
+    check_span(graph.weight.min(initial=np.inf), graph.weight.max(initial=0.0))
     unit = power_of_two(graph.weight.max(initial=1e-300))
     graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
     resistance = np.where(tail == head, 0.0, np.inf)

@@ -27,6 +27,7 @@ from graphsqueak.sampling import child_seed, random_bits, uniforms
 
 __all__ = ["count_spread", "round_keeping_degrees"]
 
+LARGEST_INDEX = np.iinfo(np.int32).max  # places beyond take 64 bits
 _WALKS = 32  # at most
 
 
@@ -60,7 +61,8 @@ def round_keeping_degrees(tail, head, prob, n_nodes, *, seed, n_bits=3):
         odd = np.flatnonzero(level & (1 << bit))
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
-            up = _alternate(tail[odd], head[odd], n_nodes, key)
+            index = np.empty(0, np.int32 if 2 * odd.size <= LARGEST_INDEX else np.int64)
+            up = _alternate(tail[odd], head[odd], n_nodes, key, index)
             level[odd] += np.where(up, 1 << bit, -(1 << bit)).astype(np.int32)
     return level == top
 
@@ -76,14 +78,14 @@ def count_spread(n_edges, expected, *, n_bits=3):
 
 
 @numba.njit(cache=True, nogil=True)
-def _alternate(tail, head, n_nodes, seed):
+def _alternate(tail, head, n_nodes, seed, index):
     """Directions (up or not) that alternate along closed tours of edges.
 
     The edges at a node are paired, each with the next in the node's list; stepping from an edge to
     its partner at its far end walks along a tour. Several walks go on in turn, since each spends
     its time waiting for memory; where two meet, one node may be off by two.
     """
-    slot, edge_at = _half_edges(tail, head, n_nodes)
+    slot, edge_at = _half_edges(tail, head, n_nodes, index)
     turn = np.zeros(tail.size, dtype=np.int8)  # 0: not walked yet, 1: up, -1: down
     n_walks = min(_WALKS, 1 + tail.size // 1000)
     first = np.zeros(n_walks, dtype=np.int64)
@@ -118,11 +120,12 @@ def _alternate(tail, head, n_nodes, seed):
 
 
 @numba.njit(cache=True, nogil=True)
-def _half_edges(tail, head, n_nodes):
+def _half_edges(tail, head, n_nodes, index):
     """Slots of the two ends of every edge; slots 2i and 2i + 1 are partners.
 
     Each node has an even number of slots of its own. The last edge of a node of odd degree is
-    paired with that of the next such node: there is an even number of them.
+    paired with that of the next such node: there is an even number of them. `index` is empty and
+    says of which type slots are.
     """
     degree = np.zeros(n_nodes, dtype=np.int64)
     for e in range(tail.size):
@@ -135,8 +138,8 @@ def _half_edges(tail, head, n_nodes):
         place[u] = end
         end += degree[u] // 2 * 2
         stop[u] = end
-    edge_at = np.empty(2 * tail.size, dtype=np.int32)
-    slot = np.empty(2 * tail.size, dtype=np.int32)
+    edge_at = np.empty(2 * tail.size, dtype=index.dtype)
+    slot = np.empty(2 * tail.size, dtype=index.dtype)
     for e in range(tail.size):
         for side in range(2):
             u = tail[e] if side == 0 else head[e]

@@ -196,8 +196,10 @@ class StreamSparsifier:
         """Go on from a checkpoint, to the same result as if there had been no stop."""
         try:
             data = Path(path).read_bytes()
-        except FileNotFoundError:
-            raise InputError(f"{path} does not exist; check the path of the checkpoint") from None
+        except OSError as error:
+            gone = isinstance(error, FileNotFoundError)
+            reason = "does not exist" if gone else f"cannot be read: {error.strerror}"
+            raise InputError(f"{path} {reason}; check the path of the checkpoint") from None
         return cls._from(data, path)
 
     def to_bytes(self):
@@ -222,10 +224,11 @@ class StreamSparsifier:
 
     @classmethod
     def _from(cls, data, name):
-        settings, options, engine_state, numbering, probes, note = from_state(data, name)
-        stream = cls(**settings, options=options)
-        stream._engine.restore(engine_state)
-        stream._numbering, stream._probes, stream.note = numbering, probes, note
+        def make(**settings):
+            stream = cls(**settings)
+            return stream, stream._engine
+
+        stream, stream._numbering, stream._probes, stream.note = from_state(data, name, make)
         return stream
 
     def set_ridge(self, ridge):

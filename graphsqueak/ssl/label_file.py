@@ -51,16 +51,18 @@ def read_labels(path, *, text_ids=False):
 
 def _read(path):
     import polars as pl
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     name = str(path).lower()
     if not Path(path).exists():
         raise InputError(f"{path} does not exist; check the path of the labels")
     try:
         if name.endswith((".parquet", ".pq")):
-            return pl.read_parquet(path)
+            return pl.from_arrow(pq.read_table(path))  # polars panics where pyarrow complains
         separator = "\t" if ".tsv" in name or ".txt" in name else ","
         return pl.read_csv(path, separator=separator, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read as a table of labels: {reason}") from None
 

@@ -20,6 +20,9 @@ __all__ = ["pack", "packed", "unpack"]
 _RECORD, _SHAPES = b"record", b"shapes"
 _TRAILER = struct.Struct("<8sQI")  # mark, length of the stream, its CRC-32
 _MARK = b"squeaked"
+# of bytes with a right checksum and a wrong content: Arrow's errors are OSError and ValueError
+_MADE_WRONG = (OSError, ValueError, KeyError, TypeError, AttributeError, MemoryError, StopIteration)
+_MADE_WRONG += (NotImplementedError, RecursionError)
 
 
 def pack(file, record, arrays):
@@ -64,14 +67,22 @@ def unpack(data, name):
         raise InputError(f"{name} does not end as it should: truncated, or another kind of file")
     if _TRAILER.unpack(data[-_TRAILER.size :]) != (_MARK, len(body), zlib.crc32(body)):
         raise InputError(f"{name} is damaged: its checksum is wrong")
-    with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
-        batch = reader.read_next_batch()
-    record, shapes = (json.loads(batch.schema.metadata[key]) for key in (_RECORD, _SHAPES))
-    arrays = {}
-    for column, shape in shapes.items():
-        values = batch.column(column).values.to_numpy(zero_copy_only=False)
-        arrays[column] = np.array(values).reshape(shape)
-    return record, arrays
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
+            batch = reader.read_next_batch()
+            batch.validate(full=True)
+        record, shapes = (json.loads(batch.schema.metadata[key]) for key in (_RECORD, _SHAPES))
+        return record, {name: _array(batch.column(name), shape) for name, shape in shapes.items()}
+    except _MADE_WRONG as error:
+        reason = str(error).split("\n")[0]
+        raise InputError(f"{name} was not written by this program: {reason}") from None
+
+
+def _array(column, shape):
+    array = np.array(column.values.to_numpy(zero_copy_only=False))
+    if array.dtype.kind not in "iufb":
+        raise TypeError(f"an array of {array.dtype}")
+    return array.reshape(shape)
 
 
 class _Counted:

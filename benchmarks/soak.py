@@ -1,0 +1,186 @@
+"""A long run through a pipe, killed and resumed, against one that nobody disturbed.
+
+    python benchmarks/soak.py [--quick] [--json] [--edges MILLIONS]
+
+Edges are made on the fly and piped as text into `graphsqueak sparsify -` with a checkpoint every 30
+seconds (every second with --quick). Five times the process is killed (signal 9) at a random moment
+and started again on the same pipe from its beginning. Reported: whether the result is the same to
+the byte as that of the unbroken run, and the resident memory in the two halves of that run.
+
+Then shapes at the edge, each in a process of its own: ten million isolated nodes, a star with ten
+million leaves, a hundred million parallel edges between two nodes (a tenth with --quick).
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+SEED = 314_159
+BATCH = 1_000_000
+PROGRAM = [sys.executable, "-m", "graphsqueak", "sparsify"]
+KILLS = 5
+FLAT = 1.15  # memory of the second half over that of the first
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="20 million edges")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.add_argument("--edges", type=int, help="millions of edges (default: 300)")
+    parser.add_argument("--make", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.make:
+        make(arguments.make[0], int(arguments.make[1]))
+        return
+    n_edges = 10**6 * (arguments.edges or (20 if arguments.quick else 300))
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        every = "1" if arguments.quick else "30"
+        for row in (*soak(Path(folder), n_edges, every), *shapes(Path(folder), arguments.quick)):
+            rows.append(row)
+            if not arguments.json:
+                print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+    if arguments.json:
+        print(json.dumps({"benchmark": "soak", "rows": rows}))
+    sys.exit(not all(row["good"] for row in rows))
+
+
+def soak(folder, n_edges, every):
+    straight, resumed, saved = (folder / name for name in ("straight.tsv", "out.tsv", "run.ckpt"))
+    options = ["-", "--edges", str(max(n_edges // 150, 200_000)), "--seed", "8", "--quiet"]
+    with piped("random", BATCH, [*options, "-o", str(straight)]) as process:
+        watched(process)  # compiled code is ready from here on
+    began = time.perf_counter()
+    with piped("random", n_edges, [*options, "-o", str(straight)]) as process:
+        memory = watched(process)
+    length = time.perf_counter() - began
+    first, second = memory[len(memory) // 4 : len(memory) // 2], memory[len(memory) // 2 :]
+    growth = max(second) / max(first)
+    yield {
+        "what": "unbroken",
+        "million edges": n_edges // 10**6,
+        "seconds": round(length, 1),
+        "peak MiB": max(memory) >> 20,
+        "second half over first": round(growth, 3),
+        "good": process.returncode == 0 and growth < FLAT,
+    }
+    options += ["-o", str(resumed), "--checkpoint", str(saved), "--every", every, "--resume"]
+    moments, n_killed, n_resumed, peak = random.Random(SEED), 0, 0, 0
+    while True:
+        n_resumed += saved.exists()
+        with piped("random", n_edges, options) as process:
+            until = moments.uniform(0.3, 0.9) * length if n_killed < KILLS else np.inf
+            peak = max(peak, *watched(process, until))
+        if n_killed == KILLS:
+            break
+        if process.returncode == 0:  # it was quicker than the kill: from the beginning
+            saved.unlink()
+        n_killed += process.returncode != 0
+    yield {
+        "what": "killed and resumed",
+        "kills": n_killed,
+        "resumed from a checkpoint": n_resumed,
+        "peak MiB": peak >> 20,
+        "same bytes": resumed.read_bytes() == straight.read_bytes(),
+        "good": n_resumed > 0 and resumed.read_bytes() == straight.read_bytes(),
+    }
+
+
+def shapes(folder, quick):
+    share = 10 if quick else 1
+    alone = folder / "alone.mtx"
+    size = 10**7 // share
+    banner = "%%MatrixMarket matrix coordinate pattern symmetric"
+    alone.write_text(f"{banner}\n{size} {size} 1\n2 1\n")
+    cases = {
+        "isolated nodes": (str(alone), None, size, 5, 1),
+        "star": ("-", "star", size, size, size),
+        "parallel edges": ("-", "twins", 10**8 // share, 5, 1),
+    }
+    for name, (source, kind, size, budget, kept) in cases.items():
+        options = [source, "--edges", str(budget), "--json", "-o", str(folder / "shape.parquet")]
+        began = time.perf_counter()
+        with piped(kind, size, options) as process:
+            out = process.stdout.read()
+            process.wait()
+        record = json.loads(out or "{}")
+        yield {
+            "what": name,
+            "size": size,
+            "seconds": round(time.perf_counter() - began, 1),
+            "peak MiB": record.get("peak_rss_bytes", 0) >> 20,
+            "kept": record.get("edges_kept"),
+            "good": record.get("edges_kept") == kept,
+        }
+
+
+class piped:  # noqa: N801 - used as a context manager
+    """Run sparsify on what `make` writes; both processes are gone at the end."""
+
+    def __init__(self, kind, n_edges, options):
+        self._maker = None
+        if kind is not None:
+            maker = [sys.executable, __file__, "--make", kind, str(n_edges)]
+            self._maker = subprocess.Popen(maker, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        source = self._maker.stdout if self._maker else None
+        self._process = subprocess.Popen([*PROGRAM, *options], stdin=source, stdout=subprocess.PIPE)
+        if source:
+            source.close()
+
+    def __enter__(self):
+        return self._process
+
+    def __exit__(self, *_):
+        for process in filter(None, (self._process, self._maker)):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        self._process.stdout.close()
+
+
+def watched(process, seconds=np.inf):
+    """Resident memory, ten times a second, until the process ends or is killed after `seconds`."""
+    began, memory = time.perf_counter(), [0]
+    while process.poll() is None:
+        if time.perf_counter() - began > seconds:
+            process.kill()
+            break
+        memory.append(resident(process.pid))
+        time.sleep(0.1)
+    process.wait()
+    return memory
+
+
+def resident(pid):
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS")), 0)
+
+
+def make(kind, n_edges):
+    """Write edges as text to standard output, the same at every call."""
+    for place in range(0, n_edges, BATCH):
+        size = min(BATCH, n_edges - place)
+        if kind == "random":
+            rng = np.random.default_rng([SEED, place])
+            ends = rng.integers(100_000, size=(2, size))
+        elif kind == "star":
+            ends = np.zeros(size, int), np.arange(place + 1, place + size + 1)
+        else:
+            ends = np.zeros(size, int), np.ones(size, int)
+        frame = pl.DataFrame({"u": ends[0], "v": ends[1]})
+        sys.stdout.buffer.write(frame.write_csv(include_header=False, separator="\t").encode())
+
+
+if __name__ == "__main__":
+    main()

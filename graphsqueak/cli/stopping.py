@@ -1,0 +1,59 @@
+"""What Ctrl-C and `kill` do: stop between two batches, save, clean up, leave with 130 or 143."""
+
+import signal
+import threading
+from contextlib import contextmanager
+
+__all__ = ["Stopped", "held", "stoppable"]
+
+
+class Stopped(BaseException):
+    """A signal asked for the end; `checkpoint` says where the state was saved, if it was.
+
+    No KeyboardInterrupt, which typer would swallow.
+    """
+
+    def __init__(self, number):
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+        self.checkpoint = None
+
+
+_waiting = []  # signals that came while work was held together
+_depth = [0]
+
+
+@contextmanager
+def stoppable():
+    """Within it, SIGINT and SIGTERM raise `Stopped`, a second time at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    _waiting.clear()
+    for number in before:
+        signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def held():
+    """Work that must not be cut in the middle: a signal waits until it is done."""
+    _depth[0] += 1
+    try:
+        yield
+    finally:
+        _depth[0] -= 1
+    if _waiting and not _depth[0]:
+        raise Stopped(_waiting.pop())
+
+
+def _stop(number, frame):
+    if _depth[0] and not _waiting:
+        _waiting.append(number)
+    else:
+        raise Stopped(number)

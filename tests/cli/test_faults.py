@@ -1,0 +1,233 @@
+"""Full disks, signals, files that vanish, closed pipes: one line, no half-written output."""
+
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from graphsqueak import InputError, StreamSparsifier, read_edges, sources, write_edges
+from graphsqueak.cli import run, stopping
+from graphsqueak.sparsify.running import run_stream
+from graphsqueak.validation import SavingWarning
+
+PROGRAM = [sys.executable, "-m", "graphsqueak"]
+BUDGET = ["--edges", "20000", "--seed", "8"]
+
+
+@pytest.fixture(scope="module")
+def edges(tmp_path_factory):
+    path = tmp_path_factory.mktemp("edges") / "edges.tsv"
+    write_edges(sources.erdos_renyi(300, 60_000, random_state=77), path)
+    return path
+
+
+@pytest.fixture
+def small_files():
+    """A limit on the size of files ends a write as a full disk does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("name", ["out.tsv", "out.parquet", "out.arrow", "out.csv.gz"])
+def test_a_file_that_does_not_fit_leaves_nothing(edges, tmp_path, small_files, capsys, name):
+    assert run(["sparsify", str(edges), *BUDGET, "-o", str(tmp_path / name)]) == 2
+    said = capsys.readouterr().err
+    assert "could not be written: File too large; nothing was left behind" in said
+    assert len(said.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_that_does_not_fit_leaves_nothing(edges, tmp_path, small_files, capsys):
+    assert run(["resistance", str(edges), "-o", str(tmp_path / "r.csv")]) == 2
+    assert "r.csv could not be written" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of one megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a small tmpfs needs root")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_keeps_the_output_of_the_last_run(edges, small_disk, capsys):
+    out = small_disk / "out.tsv"
+    assert run(["sparsify", str(edges), "--edges", "400", "-o", str(out), "--quiet"]) == 0
+    before = out.read_bytes()
+    (small_disk / "filler").write_bytes(bytes(1_000_000))
+    assert run(["sparsify", str(edges), *BUDGET, "-o", str(out)]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert out.read_bytes() == before
+    assert sorted(path.name for path in small_disk.iterdir()) == ["filler", "out.tsv"]
+
+
+def test_a_checkpoint_that_does_not_fit_does_not_end_the_run(small_disk):
+    stream = StreamSparsifier(n_edges=20_000, random_state=5)
+    (small_disk / "filler").write_bytes(bytes(1_000_000))
+    source = sources.erdos_renyi(300, 60_000, random_state=77)
+    with pytest.warns(SavingWarning, match="No space left on device"):
+        run_stream(stream, source, checkpoint=small_disk / "run.ckpt", every=0.0)
+    assert stream.n_edges_seen_ == 60_000
+    assert [path.name for path in small_disk.iterdir()] == ["filler"]
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("sparsify", BUDGET),
+        ("sparsify", [*BUDGET, "--checkpoint", "ok"]),
+        ("resistance", []),
+        ("merge", []),
+    ],
+)
+def test_an_output_that_cannot_be_is_told_before_the_input_is_read(
+    tmp_path, capsys, command, options
+):
+    """The input here is no graph at all: nobody has looked at it."""
+    path = tmp_path / "edges.tsv"
+    path.write_text("this is no edge\n")
+    for out, words in (("no/out.tsv", "there is no folder"), ("", "format"), ("out", "format")):
+        assert run([command, str(path), *options, "-o", str(tmp_path / out)]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_a_folder_that_may_not_be_written_to(edges, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    assert run(["sparsify", str(edges), *BUDGET, "-o", str(tmp_path / "out.tsv")]) == 2
+    assert "may not be written to" in capsys.readouterr().err
+
+
+def test_a_file_that_is_cut_while_it_is_read(tmp_path):
+    path = tmp_path / "edges.tsv"
+    path.write_text("1 2\n" * 15_000_000)
+    batches = iter(read_edges(path, batch_size=100_000))
+    next(batches)
+    os.truncate(path, 56_000_000)
+    with pytest.raises(InputError, match=r"edges\.tsv ended after .* it was cut while it was read"):
+        list(batches)
+
+
+def test_a_file_that_is_deleted_while_it_is_read_is_read_to_its_end(tmp_path):
+    path = tmp_path / "edges.tsv"
+    path.write_text("1 2\n" * 5_000_000)
+    batches = iter(read_edges(path, batch_size=10**6))
+    next(batches)
+    path.unlink()
+    assert sum(batch.n_edges for batch in batches) == 4_000_000
+
+
+@pytest.mark.parametrize("change", [os.unlink, lambda path: os.truncate(path, 40)])
+def test_a_file_that_changes_between_two_passes(tmp_path, change):
+    path = tmp_path / "edges.tsv"
+    path.write_text("1 2\n" * 50)
+    source = read_edges(path)
+    list(source)
+    change(path)
+    with pytest.raises(InputError, match=r"edges\.tsv .*(changed|No such file)"):
+        list(source)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path, number, code):
+    """The input is a pipe that falls silent, so that the signal certainly comes before the end."""
+    text = "".join(f"{u} {(u * u + 7 * v) % 997}\n" for v in range(3000) for u in range(1000))
+    saved, out, straight = tmp_path / "my run.ckpt", tmp_path / "out.tsv", tmp_path / "straight.tsv"
+    command = [*PROGRAM, "sparsify", "-", "--edges", "90000", "--seed", "8"]
+    saving = ["-o", str(out), "--checkpoint", str(saved), "--every", "0"]
+    process = subprocess.Popen(
+        [*command, *saving], stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    feeder = threading.Thread(target=lambda: process.stdin.write(text.encode()))
+    feeder.start()
+    while not saved.exists() and process.poll() is None:
+        time.sleep(0.01)
+    feeder.join()
+    process.send_signal(number)
+    said = process.stderr.read().decode()
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait() == code
+    assert len(said.splitlines()) == 1
+    assert not out.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["my run.ckpt"]
+    assert 0 < StreamSparsifier.load(saved).n_edges_seen_ < 3_000_000
+    again = shlex.split(said.partition("go on with: ")[2])
+    assert again[0] == "graphsqueak"
+    subprocess.run([*PROGRAM, *again[1:], "--quiet"], input=text.encode(), check=True)
+    subprocess.run([*command, "-o", straight, "--quiet"], input=text.encode(), check=True)
+    assert out.read_bytes() == straight.read_bytes()
+
+
+def test_a_signal_waits_for_the_end_of_what_is_held():
+    done = []
+
+    def work():
+        with stopping.stoppable(), stopping.held():
+            signal.raise_signal(signal.SIGTERM)
+            done.append("work")
+
+    with pytest.raises(stopping.Stopped) as caught:
+        work()
+    assert done == ["work"]
+    assert caught.value.number == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_the_last_checkpoint_holds_the_whole_input(edges, tmp_path):
+    saved, out = tmp_path / "run.ckpt", tmp_path / "out.tsv"
+    command = ["sparsify", str(edges), *BUDGET, "-o", str(out), "--checkpoint", str(saved)]
+    assert run([*command, "--quiet"]) == 0
+    assert StreamSparsifier.load(saved).n_edges_seen_ == 60_000
+
+
+def test_a_clock_that_jumps_changes_nothing(tmp_path, monkeypatch):
+    """Waits are measured by a clock that cannot be set; the time of day is never asked."""
+    monkeypatch.setattr(time, "time", lambda: pytest.fail("the time of day was asked"))
+    moments = iter([0.0, 1e9, -1e9, *range(1000)])
+    monkeypatch.setattr(time, "monotonic", lambda: next(moments))
+    stream = StreamSparsifier(n_edges=4000, random_state=5)
+    source = sources.erdos_renyi(300, 60_000, random_state=77)
+    run_stream(stream, source, checkpoint=tmp_path / "run.ckpt", every=30.0)
+    assert StreamSparsifier.load(tmp_path / "run.ckpt").n_edges_seen_ == 60_000
+
+
+def test_a_reader_that_leaves_early(edges, tmp_path):
+    """`graphsqueak ... | head`: no word on standard error, and the output is there."""
+    out = tmp_path / "out.tsv"
+    command = [*PROGRAM, "sparsify", str(edges), *BUDGET, "-o", str(out)]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert done.stderr == b""
+    assert read_edges(out).to_edge_list().n_edges <= 20_000
+
+
+def test_closed_standard_input(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(["info", "-"]) == 2
+    assert "standard input is closed" in capsys.readouterr().err
+
+
+def test_two_runs_that_write_one_output(edges, tmp_path):
+    out = tmp_path / "out.tsv"
+    command = [*PROGRAM, "sparsify", str(edges), "--edges", "20000", "-o", str(out), "--quiet"]
+    both = [subprocess.Popen([*command, "--seed", seed]) for seed in ("1", "2")]
+    assert [process.wait() for process in both] == [0, 0]
+    for seed in ("1", "2"):
+        assert run([*command[3:], "--seed", seed, "-o", f"{tmp_path}/{seed}.tsv"]) == 0
+    assert out.read_bytes() in [(tmp_path / f"{seed}.tsv").read_bytes() for seed in ("1", "2")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.tsv", "2.tsv", "out.tsv"]
