@@ -107,7 +107,7 @@ def test_an_output_that_cannot_be_is_told_before_the_input_is_read(
 def test_a_folder_that_may_not_be_written_to(edges, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
     assert run(["sparsify", str(edges), *BUDGET, "-o", str(tmp_path / "out.tsv")]) == 2
-    assert "may not be written to" in capsys.readouterr().err
+    assert "cannot be written to" in capsys.readouterr().err
 
 
 def test_a_file_that_is_cut_while_it_is_read(tmp_path):
@@ -157,8 +157,8 @@ def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path
     feeder.join()
     process.send_signal(number)
     said = process.stderr.read().decode()
-    process.stdin.close()
-    process.stdout.close()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        pipe.close()
     assert process.wait() == code
     assert len(said.splitlines()) == 1
     assert not out.exists()
