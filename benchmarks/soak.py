@@ -4,8 +4,9 @@
 
 Edges are made on the fly and piped as text into `graphsqueak sparsify -` with a checkpoint every 30
 seconds (every second with --quick). Five times the process is killed (signal 9) at a random moment
-and started again on the same pipe from its beginning. Reported: whether the result is the same to
-the byte as that of the unbroken run, and the resident memory in the two halves of that run.
+after a checkpoint, and started again on the same pipe from its beginning. Reported: whether the
+result is the same to the byte as that of the unbroken run, and the resident memory in the two
+halves of that run.
 
 Then shapes at the edge, each in a process of its own: ten million isolated nodes, a star with ten
 million leaves, a hundred million parallel edges between two nodes (a tenth with --quick).
@@ -77,8 +78,8 @@ def soak(folder, n_edges, every):
     while True:
         n_resumed += saved.exists()
         with piped("random", n_edges, options) as process:
-            until = moments.uniform(0.3, 0.9) * length if n_killed < KILLS else np.inf
-            peak = max(peak, *watched(process, until))
+            delay = moments.uniform(0.0, float(every)) if n_killed < KILLS else np.inf
+            peak = max(peak, *watched(process, saved, delay))
         if n_killed == KILLS:
             break
         if process.returncode == 0:  # it was quicker than the kill: from the beginning
@@ -146,17 +147,26 @@ class piped:  # noqa: N801 - used as a context manager
         self._process.stdout.close()
 
 
-def watched(process, seconds=np.inf):
-    """Resident memory, ten times a second, until the process ends or is killed after `seconds`."""
-    began, memory = time.perf_counter(), [0]
+def watched(process, saved=None, delay=np.inf):
+    """Resident memory, ten times a second, until the process ends.
+
+    It is killed `delay` seconds after it has written the checkpoint `saved`.
+    """
+    memory, before, kill_at = [0], written(saved), np.inf
     while process.poll() is None:
-        if time.perf_counter() - began > seconds:
+        if kill_at == np.inf and written(saved) != before:
+            kill_at = time.perf_counter() + delay
+        if time.perf_counter() > kill_at:
             process.kill()
             break
         memory.append(resident(process.pid))
         time.sleep(0.1)
     process.wait()
     return memory
+
+
+def written(saved):
+    return saved.stat().st_mtime_ns if saved is not None and saved.exists() else None
 
 
 def resident(pid):

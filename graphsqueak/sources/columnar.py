@@ -7,7 +7,7 @@ from graphsqueak.sources.columns import choose_columns
 from graphsqueak.sources.read_ahead import map_ahead
 from graphsqueak.validation import InputError
 
-__all__ = ["read_arrow", "read_parquet"]
+__all__ = ["parquet_frame", "read_arrow", "read_parquet"]
 
 _ROWS = 1 << 19  # rows decoded at a time
 
@@ -31,6 +31,19 @@ def read_parquet(path, name, options, *, kind=None, groups=None):
     with _opened(lambda: pq.ParquetFile(path), name) as file:
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
     return _read(schema, n_rows, tables, name, options, kind)
+
+
+def parquet_frame(path):
+    """A whole Parquet file as a polars frame; ArrowException, OSError or ValueError if broken.
+
+    Polars panics over broken files where pyarrow complains.
+    """
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    table.validate(full=True)
+    return pl.from_arrow(table.rename_columns(list(table.schema.names)))
 
 
 def read_arrow(path, name, options, *, kind=None):

@@ -10,12 +10,17 @@ import zlib
 
 from graphsqueak.validation import InputError
 
-__all__ = ["Inflater", "refuse_bomb"]
+__all__ = ["Inflater", "most_inflated", "refuse_bomb"]
 
 _STEP = 1 << 22  # bytes given out at a time
 _SLICE = 1 << 13  # compressed bytes given to zstd, which has no other limit
 _LARGEST_RATIO = 1000
 _HARMLESS = 1 << 28  # bytes that may come of anything
+
+
+def most_inflated(n_packed):
+    """Bytes that so many compressed ones may become."""
+    return max(_HARMLESS, _LARGEST_RATIO * n_packed)
 
 
 def refuse_bomb(name, n_packed, n_plain):
@@ -26,7 +31,7 @@ def refuse_bomb(name, n_packed, n_plain):
     Traceback (most recent call last):
     graphsqueak.validation.InputError: edges.gz grows more than 1000 times ...
     """
-    if n_plain > max(_HARMLESS, _LARGEST_RATIO * n_packed):
+    if n_plain > most_inflated(n_packed):
         raise InputError(
             f"{name} grows more than {_LARGEST_RATIO} times when it is decompressed, as made to "
             "fill memory or disk; if you trust it, decompress it yourself"

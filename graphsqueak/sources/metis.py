@@ -28,6 +28,11 @@ def read_metis(stream):
         offset += len(line) + 1
         if line.strip() and not line.lstrip().startswith(b"%"):
             header = _checked_header(line, f"{stream.name}, line {number}")
+            if header[0] > stream.most_bytes:  # every node has a line of its own
+                raise InputError(
+                    f"{stream.name} is too short for the {header[0]} nodes of its header; the file "
+                    "is truncated or the header wrong"
+                )
             break
     else:
         raise InputError(f"{stream.name} has no header line 'n m [fmt [ncon]]'; it is empty")

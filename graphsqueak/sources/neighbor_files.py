@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from graphsqueak.sources.columnar import parquet_frame
 from graphsqueak.sources.inflating import refuse_bomb
 from graphsqueak.validation import InputError
 
@@ -81,13 +82,10 @@ def _matrix_of(loaded, path):
 def _from_table(path, suffix):
     import polars as pl
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        if suffix in (".parquet", ".pq"):
-            table = pl.from_arrow(pq.read_table(path))  # polars panics where pyarrow complains
-        else:
-            table = _read_text(path, suffix)
+        is_parquet = suffix in (".parquet", ".pq")
+        table = parquet_frame(path) if is_parquet else _read_text(path, suffix)
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     names = {name.strip().lower(): name for name in table.columns}

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from graphsqueak.sources.inflating import Inflater, refuse_bomb
+from graphsqueak.sources.inflating import Inflater, most_inflated, refuse_bomb
 from graphsqueak.validation import InputError
 
 __all__ = ["ByteStream", "line_blocks"]
@@ -61,6 +61,13 @@ class ByteStream:
         self.is_compressed = kind is not None
         self._pieces = self._inflated(first, kind) if kind else self._plain(first)
         self._ahead = b""
+
+    @property
+    def most_bytes(self):
+        """How many decompressed bytes there can be at most; infinite if that is unknown."""
+        if self._n_bytes is None:
+            return math.inf
+        return most_inflated(self._n_bytes) if self.is_compressed else self._n_bytes
 
     @property
     def fraction_read(self):

@@ -139,7 +139,7 @@ def _check_numbers(numbers, wanted):
         if like is None and value is None:
             continue
         kind = kinds_of_numbers.Integral if whole or like is None else kinds_of_numbers.Real
-        least, below = (0, 2**63) if whole else (5e-324, np.inf)
+        least, below = (0, 2**64) if whole else (5e-324, np.inf)
         good = isinstance(value, kind) and not isinstance(value, bool)
         if not good or not (least <= value < below or value == like):
             raise InputError(f"the number {name} is {value!r}")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from graphsqueak.sources.columnar import parquet_frame
 from graphsqueak.validation import InputError
 
 __all__ = ["read_labels"]
@@ -52,14 +53,13 @@ def read_labels(path, *, text_ids=False):
 def _read(path):
     import polars as pl
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     name = str(path).lower()
     if not Path(path).exists():
         raise InputError(f"{path} does not exist; check the path of the labels")
     try:
         if name.endswith((".parquet", ".pq")):
-            return pl.from_arrow(pq.read_table(path))  # polars panics where pyarrow complains
+            return parquet_frame(path)
         separator = "\t" if ".tsv" in name or ".txt" in name else ","
         return pl.read_csv(path, separator=separator, infer_schema_length=None)
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:

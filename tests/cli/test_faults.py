@@ -143,7 +143,7 @@ def test_a_file_that_changes_between_two_passes(tmp_path, change):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path, number, code):
     """The input is a pipe that falls silent, so that the signal certainly comes before the end."""
-    text = "".join(f"{u} {(u * u + 7 * v) % 997}\n" for v in range(3000) for u in range(1000))
+    text = "".join(f"{u} {(u * u + 7 * v) % 997}\n" for v in range(2600) for u in range(1000))
     saved, out, straight = tmp_path / "my run.ckpt", tmp_path / "out.tsv", tmp_path / "straight.tsv"
     command = [*PROGRAM, "sparsify", "-", "--edges", "90000", "--seed", "8"]
     saving = ["-o", str(out), "--checkpoint", str(saved), "--every", "0"]
@@ -163,9 +163,11 @@ def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path
     assert len(said.splitlines()) == 1
     assert not out.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["my run.ckpt"]
-    assert 0 < StreamSparsifier.load(saved).n_edges_seen_ < 3_000_000
+    assert 0 < StreamSparsifier.load(saved).n_edges_seen_ < 2_600_000
     again = shlex.split(said.partition("go on with: ")[2])
     assert again[0] == "graphsqueak"
+    if number == signal.SIGINT:
+        return  # one way round is enough
     subprocess.run([*PROGRAM, *again[1:], "--quiet"], input=text.encode(), check=True)
     subprocess.run([*command, "-o", straight, "--quiet"], input=text.encode(), check=True)
     assert out.read_bytes() == straight.read_bytes()

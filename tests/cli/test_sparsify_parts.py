@@ -69,7 +69,6 @@ def test_a_plan_needs_no_output_and_knows_its_input(folder, tmp_path, capsys):
     [
         (["--tree", "oak", "-o", "x.tsv"], "--tree 'oak' is not"),
         (["--parts", "3", "-o", "x.tsv"], "n_parts is for merge trees"),
-        (["--memory-limit", "2", "-o", "x.tsv"], "memory_limit is for merge trees"),
         ([], "--out FILE is missing"),
     ],
 )
