@@ -13,6 +13,7 @@ References
 [ZP04] Zelnik-Manor, Perona. Self-tuning spectral clustering. NIPS 2004.
 """
 
+import numba
 import numpy as np
 
 from graphsqueak.validation import InputError, check_real
@@ -44,10 +45,7 @@ def weigh(form, nodes, squared, *, sigma, reach, scale, norms):
         return np.exp(squared / (-2.0 * (sigma or reach.mean() or 1.0) ** 2))
     if form == "local":
         return np.exp(-squared / (scale[tail] * scale[head]))
-    lengths = np.sqrt(norms[tail] * norms[head])
-    product = 0.5 * (norms[tail] + norms[head] - squared)
-    cosine = np.divide(product, lengths, out=np.zeros_like(product), where=lengths > 0)
-    return np.clip(cosine, 0.0, 1.0)
+    return _cosines(nodes, squared, norms)
 
 
 def local_scale(near, reach):
@@ -64,3 +62,14 @@ def check_sigma(sigma, form):
     if form not in ("thesis", "gaussian"):
         raise InputError(f"sigma={sigma!r} has no meaning for weight={form!r}; leave it away")
     return check_real("sigma", sigma, above=0.0, below=np.inf)
+
+
+@numba.njit(cache=True, nogil=True)
+def _cosines(nodes, squared, norms):
+    """At least 0; 0 for the origin. One array, since there are many pairs."""
+    cosine = np.zeros(squared.size)
+    for pair in range(squared.size):
+        a, b = norms[nodes[pair, 0]], norms[nodes[pair, 1]]
+        if a > 0 and b > 0:
+            cosine[pair] = min(max(0.5 * (a + b - squared[pair]) / np.sqrt(a * b), 0.0), 1.0)
+    return cosine
