@@ -197,3 +197,17 @@ def test_components_of_a_stream_are_close_to_those_of_two_passes():
     exact = np.linalg.eigvalsh(gaussian_matrix(points))[::-1][:4]
     assert np.all(pca.eigenvalues_ <= exact + 1e-9)
     assert np.all(pca.eigenvalues_ >= 0.97 * exact)
+
+
+def test_late_atoms_know_about_early_points():
+    """One pass of KORS is nearly as good as summing again over all rows for the same atoms."""
+    rng = np.random.default_rng(60_107)
+    X = rng.normal(size=(1500, 4))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    how = {"kernel_params": {"gamma": 0.1}, "alpha": 0.1}
+    one = NystromRidge(sampling=KORS(ridge=5.0, n_copies=2, random_state=3), **how)
+    for start in range(0, 1500, 50):
+        one.partial_fit(X[start : start + 50], y[start : start + 50])
+    two = NystromRidge(landmarks=one.landmarks_, **how).fit(X, y)
+    error = {model: np.mean((model.predict(X) - y) ** 2) for model in (one, two)}
+    assert error[one] < 1.1 * error[two]

@@ -1,0 +1,62 @@
+"""The rules behind the defaults: threshold, discount of sampled edges, weights of neighbours."""
+
+import numpy as np
+import pytest
+
+from graphsqueak.ssl.choice import choose_for_classes
+from graphsqueak.ssl.label_stream import _discounted
+from graphsqueak.ssl.points import neighbour_graph
+from tests.ssl.graphs import random_graph
+
+
+def chosen(first, code, **how):
+    """The choice by judges whose scores for class 1 are given, whatever eta is."""
+    scores = np.column_stack([-np.asarray(first), first])
+    settings = {"unit": 1.0, "eta": "auto", "threshold": "auto"} | how
+    return choose_for_classes(lambda eta: scores, code, np.bincount(code), **settings)
+
+
+def test_the_threshold_is_the_middle_of_those_with_the_fewest_mistakes():
+    """Nine of class 0 below 0.5, three of class 1 above 1.5: t must move the cut in between."""
+    first = np.array([-2.0] * 6 + [0.5] * 3 + [1.5] * 3)
+    code = np.repeat([0, 1], [9, 3])
+    choice = chosen(first, code)
+    cut = choice.threshold * (9 - 3) / 12 / 2  # scores are equal where 2 f = t (m_0 - m_1)
+    assert choice.mistakes == 0
+    assert 0.5 < cut < 1.5
+    levels = np.array([0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4]) * np.std([-first, first])
+    good = [t for t in levels if 0.5 < t / 4 < 1.5]
+    assert choice.threshold == pytest.approx(np.mean(good))
+
+
+def test_even_classes_and_a_given_eta_need_no_judges():
+    def nobody(eta):
+        raise AssertionError("judged without need")
+
+    counts = np.array([10, 10])
+    how = {"unit": 1.0, "eta": 0.5, "threshold": "auto"}
+    assert choose_for_classes(nobody, np.repeat([0, 1], 10), counts, **how).eta == 0.5
+
+
+def test_l_eta_is_two_over_the_mean_degree_when_nobody_can_judge():
+    choice = chosen(np.array([-1.0, 1.0]), np.array([0, 1]), unit=0.25)
+    assert choice.eta * 2 == pytest.approx(2 * 0.25)
+
+
+@pytest.mark.parametrize(("n_left", "power"), [(100, 1.0), (30 * 128, 0.25)])
+def test_sampled_edges_count_the_less_the_coarser_the_sparsifier(n_left, power):
+    """Mean degree 20/3 is below 16; at 256, 2 eps = 4 / 16."""
+    rest = random_graph(7_003)
+    share = rest.n_edges / 5000
+    weight = _discounted(rest, n_left, 5000).weight
+    np.testing.assert_allclose(weight, rest.weight * share**power)
+    np.testing.assert_array_equal(_discounted(rest, n_left, rest.n_edges).weight, rest.weight)
+
+
+@pytest.mark.parametrize("dimension", [1, 30])
+def test_the_nearest_neighbour_weighs_twenty_times_the_furthest_in_any_dimension(dimension):
+    points = np.random.default_rng(88_210).normal(size=(400, dimension))
+    _, index = neighbour_graph(points, n_neighbors=10, metric="euclidean")
+    distance = index.kneighbors()[0]
+    ratio = np.median(distance[:, 0] ** 2 / distance[:, -1] ** 2)
+    assert np.exp(index.sharpness_ * (1 - ratio)) == pytest.approx(20)
