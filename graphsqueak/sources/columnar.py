@@ -140,7 +140,7 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
         return table, batch.num_rows, fraction
 
     first_row = 1
-    for table, n_rows, fraction in map_ahead(work, _guarded(tables(names), name)):
+    for table, n_rows, fraction in map_ahead(work, _guarded(_valid(tables(names)), name)):
         bad = _bad_rows(table, n_rows, kind)
         if bad and on_bad_line == "error":
             fault, rows = min(bad.items(), key=lambda found: np.argmax(found[1]))
@@ -160,6 +160,13 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
             fraction_read=fraction,
         )
         first_row += n_rows
+
+
+def _valid(batches):
+    """The same; ArrowInvalid where a text is not UTF-8 or an offset leads nowhere."""
+    for batch, fraction in batches:
+        batch.validate(full=True)
+        yield batch, fraction
 
 
 def _guarded(batches, name):

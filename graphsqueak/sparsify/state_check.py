@@ -16,7 +16,10 @@ __all__ = ["check_state"]
 
 
 class _Rule(NamedTuple):
-    """An array of a kind ("i" whole, "f" real, "b" boolean), its shape, least <= values < below."""
+    """An array of a kind ("i" whole, "f" real, "b" boolean), its shape, least <= values < below.
+
+    Whole and real numbers have 32 or 64 bits: no compiled loop takes halves.
+    """
 
     kind: str
     shape: tuple
@@ -54,6 +57,7 @@ _TOGETHER = (
 )
 _MAY_BE_ODD = {"probe_table", "boost", "judge_scale"}  # NaN or infinite means something there
 _IDS = ("ids", "ids_text", "ids_end")
+_SHORTEST = 4  # bytes of a number
 
 
 def check_state(arrays, numbers, *, wanted):
@@ -83,7 +87,8 @@ def _check_array(name, array, rule, sizes):
     fits = len(shape) == array.ndim and all(
         length in (None, held) for length, held in zip(shape, array.shape, strict=True)
     )
-    if array.dtype.kind != rule.kind or not fits:
+    too_short = rule.kind != "b" and array.dtype.itemsize < _SHORTEST
+    if array.dtype.kind != rule.kind or too_short or not fits:
         raise InputError(f"the array {name} is {array.dtype} of shape {array.shape}")
     if rule.kind == "b" or array.size == 0:
         return

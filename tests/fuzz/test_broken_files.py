@@ -4,11 +4,13 @@ import random
 import warnings
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphsqueak import EdgeList, InputError, StreamSparsifier
+from graphsqueak import EdgeList, InputError, StreamSparsifier, read_edges
 from graphsqueak.report.table import html_table
 from graphsqueak.sources import inflating
 from graphsqueak.trees.packing import packed, unpack
@@ -69,6 +71,20 @@ def test_what_was_found_in_files(tmp_path, name, old, new, words):
     refused(tmp_path, name, FILES[name].replace(old, new), words)
 
 
+@pytest.mark.parametrize("name", ["text.parquet", "text.arrow"])
+def test_ids_that_are_not_utf8_are_found_where_they_are_read(tmp_path, name):
+    text, offsets = pa.py_buffer(b"a\xffb"), pa.py_buffer(np.array([0, 1, 2, 3], dtype=np.int32))
+    wrong = pa.StringArray.from_buffers(3, offsets, text)
+    table, path = pa.table({"source": wrong, "target": ["x", "y", "z"]}), tmp_path / name
+    if name.endswith("parquet"):
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    with pytest.raises(InputError, match=r"is damaged: In column 0: .*UTF8"):
+        read_edges(path).to_edge_list()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -76,6 +92,7 @@ def test_what_was_found_in_files(tmp_path, name, old, new, words):
         (lambda record, arrays: arrays["tail"].__setitem__(0, 99), "tail holds values out of"),
         (lambda record, arrays: arrays["head"].__setitem__(0, -1), "head holds values out of"),
         (lambda record, arrays: arrays["weight"].__setitem__(0, np.nan), "weight holds values"),
+        (lambda record, arrays: arrays.update(weight=arrays["weight"].astype("f2")), "float16 of"),
         (lambda record, arrays: arrays["parent"].__setitem__(0, 5), "parent is no forest"),
         (lambda record, arrays: arrays.update(copies=arrays["copies"][1:]), "copies is int32 of"),
         (lambda record, arrays: arrays.update(tail=arrays["tail"] * 1.0), "tail is float64"),
