@@ -14,6 +14,7 @@ from graphsqueak.validation import InputError, check_count, check_real
 __all__ = ["Budget", "predicted_epsilon"]
 
 _MARGIN = 1.1  # more edges than the limit asks for
+_FEWEST = 2**19  # edges that a share is taken to be while nobody knows how long the stream is
 
 
 class Budget(NamedTuple):
@@ -34,6 +35,15 @@ class Budget(NamedTuple):
         if self.epsilon is not None:
             return math.ceil(_MARGIN * 2 * n_nodes / self.epsilon**2)
         return max(math.ceil(self.keep * n_seen), 1)
+
+    def during(self, n_nodes, n_seen):
+        """The same while the stream goes on.
+
+        The share of a beginning is a small number, and what is thinned to it does not come back
+        when the stream turns out to be long: so a share is half a million edges at least.
+        """
+        budget = self(n_nodes, n_seen)
+        return budget if self.keep is None else max(budget, _FEWEST)
 
     def checked(self):
         """This budget, or an InputError."""

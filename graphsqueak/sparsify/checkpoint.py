@@ -26,7 +26,7 @@ from graphsqueak.validation import InputError
 __all__ = ["FORMAT", "as_state", "from_state", "is_checkpoint"]
 
 FORMAT = "graphsqueak stream"
-VERSION = 3
+VERSION = 4
 _MARK = FORMAT.encode()
 
 

@@ -45,7 +45,7 @@ class Engine:
         self.degree = np.zeros(0)
         self.parent = np.zeros(0, dtype=np.int32)
         self.n_joins = self.n_seen = self.n_shrinks = 0
-        self.scale = np.inf
+        self.per_node = np.inf  # budget a node that the filter's scale is for
         self.judge = None
         self.unit = 1.0
         self.favoured = Favoured()
@@ -117,7 +117,7 @@ class Engine:
         self.buffer.append(Kept(tail, head, new, copies, pinned & self.options.pin_forest))
 
     def _look_around(self):
-        budget = self.budget(self.n_nodes, self.n_seen)
+        budget = self.budget.during(self.n_nodes, self.n_seen)
         room, target = self.options.most_kept(budget, self.n_nodes)
         if self.buffer.size > room:
             if self._can_sweep:
@@ -128,7 +128,15 @@ class Engine:
             self._refresh()
 
     def _refresh(self):
+        """Bring the filter up to the present degrees, and to a budget that has grown with them."""
         self.judge = refreshed(self.judge, self.degree + self.ridge / self.unit)
+        growth = self._budget_per_node() / self.per_node
+        if self.budget.keep is not None and growth > 1:
+            self.judge = self.judge._replace(scale=self.judge.scale * growth)
+            self.per_node *= growth
+
+    def _budget_per_node(self):
+        return self.budget.during(self.n_nodes, self.n_seen) / self.n_nodes
 
     def _refreshes(self):
         """Not more often than once per node: the work stays constant per edge."""
@@ -174,11 +182,12 @@ class Engine:
             resistance, sketch = self.score(edges, self.options.n_probes, self.n_shrinks)
             resistance, self.favoured.boost = self.favoured.boosted(edges, resistance, target)
             leverage = (edges.weight * resistance)[~edges.pinned]
-            self.scale = min(self.scale, scale_for(leverage, target - n_pinned))
+            scale = scale_for(leverage, target - n_pinned)
             seed = child_seed(self.seed, self.n_shrinks)
-            edges = thinned(edges, resistance, self.scale, self.n_nodes, seed=seed)
+            edges = thinned(edges, resistance, scale, self.n_nodes, seed=seed)
             if self.options.filter_arrivals:
-                self.judge = make_filter(sketch, labels(self.parent), self.scale)
+                self.judge = make_filter(sketch, labels(self.parent), scale)
+                self.per_node = self._budget_per_node()
         self.buffer = KeptBuffer(edges)
         self.n_shrinks += 1
 
@@ -216,7 +225,6 @@ class Engine:
         forest = np.flatnonzero(edges.pinned)
         edges.pinned[forest] = join(roots(n_nodes), edges.tail[forest], edges.head[forest])
         both.buffer = KeptBuffer(edges)
-        both.scale = min(engine.scale for engine in engines)
         both._look_around()
         return both
 
@@ -236,7 +244,7 @@ class Engine:
     def make_room(self, n_streams):
         """Before as many streams are united: where memory is limited, keep to a share of it."""
         if self.options.memory_limit is not None:
-            budget = self.budget(self.n_nodes, self.n_seen)
+            budget = self.budget.during(self.n_nodes, self.n_seen)
             most = self.options.most_kept(budget, self.n_nodes)[0] // n_streams
             if self.buffer.size > most:
                 self.shrink(int(most))
@@ -248,7 +256,7 @@ class Engine:
             arrays |= {"favoured": self.favoured.mask, "boost": np.array(self.favoured.boost)}
         if self.judge is not None:
             arrays |= {f"judge_{name}": part for name, part in self.judge._asdict().items()}
-        numbers = ("n_joins", "n_seen", "n_shrinks", "scale", "seed", "unit")
+        numbers = ("n_joins", "n_seen", "n_shrinks", "per_node", "seed", "unit")
         return arrays, {name: getattr(self, name) for name in numbers}
 
     def restore(self, state):

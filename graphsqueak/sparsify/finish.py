@@ -50,7 +50,7 @@ def finished(engine, budget):
         resistance, _ = engine.score(edges, options.final_probes, _LAST)
         resistance, _ = engine.favoured.boosted(edges, resistance, budget)
         seed = child_seed(engine.seed, _LAST)
-        edges = _thin_to(edges, resistance, engine.scale, budget, n_nodes, seed, options)
+        edges = _thin_to(edges, resistance, budget, n_nodes, seed, options)
         is_whole = False
     return _calibrated(edges, engine.degree) if options.calibrate and not is_whole else edges
 
@@ -59,7 +59,7 @@ def _calibrated(edges, degree):
     return edges._replace(weight=calibrated(edges.tail, edges.head, edges.weight, degree))
 
 
-def _thin_to(edges, resistance, largest_scale, budget, n_nodes, seed, options):
+def _thin_to(edges, resistance, budget, n_nodes, seed, options):
     """Thin without a pinned forest where that is safe, with it otherwise."""
     n_bits = options.bits(_BITS)
     spread = np.sqrt(budget)
@@ -67,7 +67,7 @@ def _thin_to(edges, resistance, largest_scale, budget, n_nodes, seed, options):
         spread = count_spread(edges.tail.size, budget, n_bits=n_bits)
     aim = budget - 4 * spread
     free = edges._replace(pinned=np.zeros_like(edges.pinned))
-    scale = min(largest_scale, scale_for(edges.weight * resistance, aim))
+    scale = scale_for(edges.weight * resistance, aim)
     if scale >= _SAFE_SCALE or not options.pin_forest:
         thin = thinned(free, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
         if options.pin_forest:
@@ -76,7 +76,7 @@ def _thin_to(edges, resistance, largest_scale, budget, n_nodes, seed, options):
             return thin
     n_pinned = np.count_nonzero(edges.pinned)
     leverage = (edges.weight * resistance)[~edges.pinned]
-    scale = min(largest_scale, scale_for(leverage, max(aim - n_pinned, 0.0)))
+    scale = scale_for(leverage, max(aim - n_pinned, 0.0))
     return thinned(edges, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
 
 

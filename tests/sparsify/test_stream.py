@@ -8,7 +8,7 @@ import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources, sparsify
 from graphsqueak.sources.forest import labels
-from graphsqueak.sparsify import checkpoint, engine
+from graphsqueak.sparsify import budget, checkpoint, engine
 from graphsqueak.trees.packing import packed
 from tests import reference
 
@@ -299,3 +299,19 @@ def test_the_forest_has_the_graphs_components():
 def same_bytes(one, two):
     columns = ("tail", "head", "weight")
     return all(getattr(one, name).tobytes() == getattr(two, name).tobytes() for name in columns)
+
+
+@pytest.mark.parametrize("order", ["random", "sorted"])
+def test_a_share_of_a_stream_of_unknown_length_is_as_good_as_the_number(monkeypatch, order):
+    """A stream that stayed with the scale of its first shrink would be left with a fraction."""
+    monkeypatch.setattr(engine, "CHUNK", 4096)
+    monkeypatch.setattr(budget, "_FEWEST", 2000)
+    graph = sources.erdos_renyi(400, 160_000, random_state=60_113).to_edge_list()
+    if order == "sorted":
+        places = np.argsort(graph.tail, kind="stable")
+        columns = (graph.tail[places], graph.head[places], graph.weight[places])
+        graph = EdgeList.from_clean(*columns, graph.n_nodes)
+    share = fed(StreamSparsifier(keep=0.05, random_state=5), graph).sparsifier()
+    number = fed(StreamSparsifier(n_edges=8000, random_state=5), graph).sparsifier()
+    assert 0.97 * 8000 <= share.n_edges <= 8000
+    assert reference.epsilon(graph, share) < 1.1 * reference.epsilon(graph, number)
