@@ -31,11 +31,14 @@ _JUDGE_TOL = 1e-5
 
 
 class Choice(NamedTuple):
-    """What was chosen; `mistakes` is the share of judges misclassified, NaN if nobody judged."""
+    """What was chosen, and by whom: centred scores and classes of the judges, empty if there were
+    too few; `mistakes` is the share of them misclassified, else NaN."""
 
     eta: float
     threshold: float
     mistakes: float
+    judged: np.ndarray
+    code: np.ndarray
 
 
 def natural_unit(graph):
@@ -66,8 +69,10 @@ def choose_for_classes(judged, code, counts, *, unit, eta, threshold):
         `natural_unit` of the graph.
     """
     etas = [alpha * unit / counts.sum() for alpha in _ALPHAS] if eta == "auto" else [eta]
-    best = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan)
-    settled = len(etas) == 1 and (threshold != "auto" or (counts == counts[0]).all())
+    nobody = np.zeros((0, counts.size)), np.zeros(0, dtype=np.int64)
+    best = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan, *nobody)
+    even = counts.size > 2 and (counts == counts[0]).all()
+    settled = len(etas) == 1 and (threshold != "auto" or even)
     could_judge = np.count_nonzero(counts[code] > 1)  # of a class that would survive without them
     if settled or could_judge < max(_FEW_JUDGES, _FEW_A_CLASS * counts.size):
         return best
@@ -79,9 +84,10 @@ def choose_for_classes(judged, code, counts, *, unit, eta, threshold):
         n_judges = np.count_nonzero(valid)
         if n_judges < _FEW_JUDGES:
             break
-        level, mistakes = _threshold(scores[valid], code[valid], prior, threshold)
+        judges = scores[valid], code[valid]
+        level, mistakes = _threshold(*judges, prior, threshold)
         if least is None or mistakes < least - np.sqrt(least):
-            least, best = mistakes, Choice(candidate, level, mistakes / n_judges)
+            least, best = mistakes, Choice(candidate, level, mistakes / n_judges, *judges)
         if least <= _GOOD_ENOUGH * n_judges:
             break
     return best

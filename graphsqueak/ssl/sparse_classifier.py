@@ -8,7 +8,7 @@ from graphsqueak.ssl.label_stream import read_with_labels
 from graphsqueak.ssl.labels import as_objects, class_labels, encoded, is_unlabelled, one_column
 from graphsqueak.ssl.online import OnlineEdges
 from graphsqueak.ssl.stable import Fit, stable_scores
-from graphsqueak.ssl.stable_classifier import StableHFSClassifier, decision_scores
+from graphsqueak.ssl.stable_classifier import StableHFSClassifier
 
 __all__ = ["SparseHFSClassifier"]
 
@@ -43,7 +43,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         The graph that was labelled. Where labelled nodes stand behind their class, it has a node
         per class behind the others.
     n_edges_seen_, n_edges_used_ : int
-    eta_, threshold_, transduction_, label_distributions_, scores_, reached_, classes_, ids_
+    eta_, threshold_, cut_, transduction_, label_distributions_, scores_, reached_, classes_, ids_
         As of `StableHFSClassifier`.
 
     Examples
@@ -159,7 +159,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             judged, _ = self._judged(small.untied, labels.nodes, labels.one_hot())
             code = labels.code
         everyone = np.bincount(labels.code, minlength=n_classes)
-        self._choose(judged, code, everyone, small.unit)
+        choice = self._choose(judged, code, everyone, small.unit)
         fit = stable_scores(
             graph,
             np.concatenate([judges, leaders]),
@@ -172,4 +172,4 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         place = np.arange(n_nodes)
         place[labels.nodes[~judge]] = n_nodes + behind
         fit = Fit(*(part[place] for part in fit))
-        return decision_scores(fit, self.threshold_), fit.reached
+        return self._decision(fit, choice, everyone / everyone.sum()), fit.reached

@@ -10,16 +10,18 @@ from graphsqueak.ssl.fit_bound import bound_of_fit, no_bound
 from graphsqueak.ssl.leave_one_out import leave_one_out
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.ssl.uncertainty import posterior_deviation
+from graphsqueak.ssl.valley import cut_in_valley
 from graphsqueak.validation import InputError, check_real
 
-__all__ = ["StableHFSClassifier", "check_threshold", "decision_scores"]
+__all__ = ["StableHFSClassifier", "check_threshold"]
 
 
 class StableHFSClassifier(GraphClassifier):
     """Stable-HFS, one column per class [C17, Section 4.4.1; Belkin, Matveeva, Niyogi 2004].
 
     Scores sum to zero over every component and over every row. A node gets the class of its
-    largest score, plus threshold_ times (class mean - 1/C).
+    largest score, plus threshold_ times (class mean - 1/C); of two classes the second, if its score
+    is above cut_.
 
     Parameters
     ----------
@@ -28,7 +30,8 @@ class StableHFSClassifier(GraphClassifier):
         misclassify clearly fewer labelled nodes had it not known them (leave-one-out).
     threshold : float or "auto"
         How much of the class means is added back to centred scores: 0 none, 1 all. "auto" is
-        chosen as eta is, and stays 0 unless other values make fewer mistakes.
+        chosen as eta is, and stays 0 unless other values make fewer mistakes. With two classes
+        the cut between them then moves towards scores that few nodes have (`valley`).
     calibrated : bool
         Make `label_distributions_` probabilities: a sigmoid per class, fitted to the scores of
         labelled nodes that did not know their labels. Needs 20 of them; else nothing is done.
@@ -37,8 +40,9 @@ class StableHFSClassifier(GraphClassifier):
 
     Attributes
     ----------
-    eta_, threshold_ : float
-        What was used.
+    eta_, threshold_, cut_ : float
+        What was used; cut_ is 0 with more than two classes, or a threshold that was given.
+        `scores_` are those after both.
     uncertainty_ : ndarray (n_nodes,)
         Posterior standard deviation of the scores.
     bound_ : Bound
@@ -77,14 +81,14 @@ class StableHFSClassifier(GraphClassifier):
         targets, n_labels = labels.one_hot(), labels.nodes.size
         judged, fits = self._judged(graph, labels.nodes, targets)
         unit = natural_unit(graph) if unit is None else unit
-        self._choose(judged, labels.code, targets.sum(axis=0), unit)
+        choice = self._choose(judged, labels.code, targets.sum(axis=0), unit)
         fit = fits.get(self.eta_)
         if fit is None:
             rng = np.random.default_rng(self.random_state)
             alpha = n_labels * self.eta_
             fit = stable_scores(graph, labels.nodes, targets, alpha, tol=self.tol, random_state=rng)
         self._evidence = (graph, labels.nodes, targets, fit)
-        return decision_scores(fit, self.threshold_), fit.reached
+        return self._decision(fit, choice, targets.mean(axis=0)), fit.reached
 
     def _judged(self, graph, nodes, targets):
         """A function from eta to what labelled nodes get without their labels, and its fits."""
@@ -101,7 +105,7 @@ class StableHFSClassifier(GraphClassifier):
         return judged, fits
 
     def _choose(self, judged, code, counts, unit):
-        """Set eta_, threshold_ and the curves of calibration, by those who judge."""
+        """Set eta_ and threshold_ by those who judge."""
         choice = choose_for_classes(
             judged,
             code,
@@ -111,11 +115,27 @@ class StableHFSClassifier(GraphClassifier):
             threshold=check_threshold(self.threshold),
         )
         self.eta_, self.threshold_ = choice.eta, choice.threshold
-        self._curves = None
+        if self.calibrated and not choice.code.size:
+            choice = choice._replace(judged=judged(self.eta_), code=code)
+        return choice
+
+    def _decision(self, fit, choice, shares):
+        """Scores to decide by; sets cut_ and the curves of calibration by those who judge.
+
+        `shares` are the classes' shares of the labels.
+        """
+        prior, n_classes = shares - 1 / shares.size, shares.size
+        scores = decision_scores(fit, self.threshold_)
+        judged = choice.judged + self.threshold_ * prior
+        self.cut_, self._curves = 0.0, None
+        if self.threshold == "auto" and n_classes == 2 and not np.isnan(choice.mistakes):
+            self.cut_ = cut_in_valley(scores[fit.reached, 1], judged[:, 1], choice.code == 1)
+            towards = self.cut_ * np.array([1.0, -1.0])
+            scores[fit.reached & ~is_pure(fit)] += towards
+            judged = judged + towards
         if self.calibrated:
-            prior = counts / counts.sum() - 1 / counts.size
-            scores = judged(self.eta_) + self.threshold_ * prior
-            self._curves = fit_sigmoids(scores, code, counts.size)
+            self._curves = fit_sigmoids(judged, choice.code, n_classes)
+        return scores
 
     def _distributions(self, scores, reached):
         if self._curves is None:
@@ -165,7 +185,12 @@ def decision_scores(fit, threshold):
     n_classes = fit.offset.shape[1]
     prior = fit.offset - 1 / n_classes
     scores = fit.centred + threshold * prior
-    pure = fit.reached & (fit.offset.max(axis=1) == 1.0)
+    pure = is_pure(fit)
     scores[pure] = prior[pure]
     scores[~fit.reached] = 0.0
     return scores
+
+
+def is_pure(fit):
+    """Nodes of components whose labels are all of one class."""
+    return fit.reached & (fit.offset.max(axis=1) == 1.0)

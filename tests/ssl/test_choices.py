@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from graphsqueak.ssl import StableHFSClassifier
 from graphsqueak.ssl.choice import choose_for_classes
 from graphsqueak.ssl.label_stream import _discounted
 from graphsqueak.ssl.points import neighbour_graph
+from graphsqueak.ssl.valley import cut_in_valley
 from tests.ssl.graphs import random_graph
 
 
@@ -33,9 +35,40 @@ def test_even_classes_and_a_given_eta_need_no_judges():
     def nobody(eta):
         raise AssertionError("judged without need")
 
-    counts = np.array([10, 10])
+    counts = np.array([10, 10, 10])
     how = {"unit": 1.0, "eta": 0.5, "threshold": "auto"}
-    assert choose_for_classes(nobody, np.repeat([0, 1], 10), counts, **how).eta == 0.5
+    assert choose_for_classes(nobody, np.repeat([0, 1, 2], 10), counts, **how).eta == 0.5
+
+
+def test_two_classes_are_cut_half_way_to_where_no_node_lies():
+    """Labels allow cuts from -1 to 5; only from 3 to 4 is there no node, and 3.5 / 2 is taken."""
+    rng = np.random.default_rng(41_077)
+    scores = np.concatenate([rng.uniform(-4, 3, size=4000), rng.uniform(4, 6, size=1000)])
+    judged, is_second = np.array([-3.0, -1.0, 5.0, 5.5]), np.array([False, False, True, True])
+    assert cut_in_valley(scores, judged, is_second) == pytest.approx(3.5 / 2, abs=0.1)
+    assert cut_in_valley(-scores, -judged, ~is_second) == pytest.approx(-3.5 / 2, abs=0.1)
+    assert cut_in_valley(scores / 7, judged / 7, is_second) == pytest.approx(3.5 / 14, abs=0.1 / 7)
+
+
+def test_labels_come_before_the_valley():
+    """A cut in the empty place would misjudge two labels of four; one below them misjudges none."""
+    scores = np.concatenate([np.linspace(-4, 3, 4000), np.linspace(4, 6, 1000)])
+    judged, is_second = np.array([-3.0, -1.0, 2.0, 2.5]), np.array([False, False, True, True])
+    assert -1.0 <= 2 * cut_in_valley(scores, judged, is_second) <= 2.0
+
+
+def test_all_scores_alike_leave_the_cut():
+    assert cut_in_valley(np.zeros(50), np.zeros(4), np.array([True, True, False, False])) == 0.0
+
+
+def test_a_threshold_that_is_given_is_not_moved():
+    graph = random_graph(7_003)
+    y = np.full(graph.n_nodes, -1)
+    y[:12] = [0, 1, 1] * 4
+    given = StableHFSClassifier(threshold=0.3, random_state=1).fit(graph, y)
+    free = StableHFSClassifier(random_state=1).fit(graph, y)
+    assert (given.threshold_, given.cut_) == (0.3, 0.0)
+    assert free.cut_ != 0.0
 
 
 def test_l_eta_is_two_over_the_mean_degree_when_nobody_can_judge():
