@@ -76,7 +76,8 @@ def mails(path):
     if path is None:
         data = datasets.load_spam()
     else:
-        better = {"drop_common": 0, "drop_rare": 0, "min_mails": 3, "sublinear": True}
+        better = {"drop_common": 0, "drop_rare": 0, "min_mails": 3}
+        better |= {"sublinear": True, "tokens": "all"}
         data = datasets.load_mail(path, deduplicate=True, **better)
     known = data.labels >= 0
     return data.points[known], data.labels[known], data.description

@@ -62,11 +62,11 @@ def load_karate():
 def load_spam():
     """The SpamAssassin public corpus, duplicates left out: 5,876 mails as TF-IDF vectors.
 
-    Words of subject and body, stemmed, in at least three mails; 1 + log(tf) times idf, every mail
-    of length one, but four, which have no such word. The words themselves are not shipped.
+    Words and marks of subject and body, stemmed, in at least three mails; 1 + log(tf) times idf,
+    every mail of length one, but one, which has none of them. The words themselves are not shipped.
 
     >>> load_spam()
-    Points(n=5876, d=15874, 'SpamAssassin public corpus, TF-IDF')
+    Points(n=5876, d=17024, 'SpamAssassin public corpus, TF-IDF')
     """
     from scipy.sparse import load_npz
 
@@ -104,7 +104,7 @@ def load_mail(path, *, layout="auto", deduplicate=False, **settings):
         Collection, mbox, Maildir, or one csv of texts.
     **settings
         As in `graphsqueak.sources.text_points`; the defaults are the thesis'. Better on the corpora
-        we measured: drop_common=0, drop_rare=0, min_mails=3, sublinear=True.
+        we measured: drop_common=0, drop_rare=0, min_mails=3, sublinear=True, tokens="all".
 
     Returns
     -------
