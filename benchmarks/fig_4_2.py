@@ -48,7 +48,7 @@ def main():
     if arguments.quick:
         points, truth = points[::4], truth[::4]
     n = truth.size
-    many = [k for k in (100, 300, 1000) if k <= n // 3]  # the thesis: n / 75 to n / 10
+    many = [k for k in (100, 300, 1000, 3000) if k <= 0.6 * n]  # the thesis: n / 75 to n / 10
     counts = [count for count in (20, 100, 1000) if count <= n // 4]
     n_draws = 1 if arguments.quick else arguments.draws
     draws = {count: study.draws_of_labels(truth, count, n_draws, SEED) for count in counts}

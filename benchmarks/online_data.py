@@ -44,6 +44,12 @@ def _parkinsons():
     return _unit(np.delete(table, [4, 5], axis=1)), _unit(table[:, 5])
 
 
+def _voice():
+    """The 16 measures of the voice alone: without patient, age, sex and time."""
+    X, y = load_online("parkinsons")
+    return X[:, 4:], y
+
+
 def _cpusmall():
     X, y = load_svmlight_file(str(_file("cpusmall", "cpusmall.txt")))
     return _unit(X.toarray()), _unit(y)
@@ -89,6 +95,7 @@ def _german():
 
 SETS = {
     "parkinsons": _parkinsons,
+    "parkinsons, voice": _voice,
     "cpusmall": _cpusmall,
     "cadata": _cadata,
     "casp": _casp,

@@ -69,9 +69,9 @@ def main():
 
 def regression(options):
     """Thesis Table 5.1: alpha = gamma = 1, one copy per point, epsilon = 0.5, bandwidth 8."""
-    for name in available(THESIS_5_1):
+    for name in available(["parkinsons, voice", *THESIS_5_1]):
         X, y = load_online(name)
-        printed = THESIS_5_1[name]
+        printed = THESIS_5_1[name.partition(",")[0]]
         budget = printed["CON-KONS"][2]
         learners = {
             "FOGD": lambda seed: FOGD(
