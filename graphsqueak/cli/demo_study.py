@@ -125,7 +125,7 @@ def fit_once(model, graph, held, y, truth):
 
     began = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreachedWarning)  # a few mails have no words at all
+        warnings.simplefilter("ignore", UnreachedWarning)  # a mail without a word has no neighbour
         model.fit(graph, y)
     seconds = time.perf_counter() - began
     hidden = y < 0

@@ -12,7 +12,8 @@ import numpy as np
 from graphsqueak.graph import EdgeList, power_of_two
 from graphsqueak.sources.coerce import as_edge_list
 from graphsqueak.sparsify.exact import exact_resistances
-from graphsqueak.sparsify.sketch import embed, resistance_bounds, sketched_parts
+from graphsqueak.sparsify.precision import precise_embedding
+from graphsqueak.sparsify.sketch import resistance_bounds, sketched_parts
 from graphsqueak.validation import InputError, check_choice, check_count, check_real, check_span
 
 __all__ = ["effective_resistance"]
@@ -21,6 +22,7 @@ _FEW_NODES = 1000  # up to here the exact answer costs no more than the sketch
 _PILOT_PROBES = 32
 _LARGEST_SCALE = 2.0**30
 _CHUNK_BYTES = 2**26  # of one block of probes
+_TOL = 1e-6  # of the solves
 
 
 def effective_resistance(
@@ -126,7 +128,8 @@ def _sketched(graph, tail, head, weight, bounds, n_probes, rtol, rng):
     left, n_done, n_wanted = np.zeros(tail.size), 0, n_probes
     while n_wanted is None or n_done < n_wanted:
         step = min(_PILOT_PROBES if n_wanted is None else n_wanted - n_done, at_once)
-        sketch = embed(graph, n_probes=step, seed=int(rng.integers(2**63)))
+        how = {"n_probes": step, "seed": int(rng.integers(2**63)), "tol": _TOL}
+        sketch = precise_embedding(graph, tail, head, weight, **how)
         known, more = sketched_parts(sketch, tail, head, weight)
         left += (more - left) * step / (n_done + step)
         n_done += step

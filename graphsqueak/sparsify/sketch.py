@@ -122,10 +122,13 @@ def resistance_bounds(degree_tail, degree_head, weight):
 
 
 def _solve(solver, rhs):
-    """Solve as far as rounding allows; warn only if that is too little for a sketch."""
+    """Solve as far as rounding allows; warn only if that is too little for a sketch.
+
+    Flows sum to zero; heavy ones that cancel leave rounding behind, which is taken away.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        points = solver.solve(rhs)
+        points = solver.solve(solver.centered(rhs))
     for warning in caught:
         if solver.residual_ > _ENOUGH:
             warnings.warn(warning.message, stacklevel=3)

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 
-from graphsqueak import EdgeList, InputError, effective_resistance, sources
+from graphsqueak import EdgeList, InputError, effective_resistance, sources, sparsify
 from graphsqueak.sparsify import exact, resistance
 from graphsqueak.sparsify.sketch import embed, resistance_bounds, sketched_parts
 from tests import reference
@@ -230,3 +230,29 @@ def test_bad_arguments(arguments, message):
 def test_probes_follow_the_share_that_is_sketched():
     assert resistance._probes_needed(np.full(5, 0.5), 0.05) == 128
     assert resistance._probes_needed(np.full(5, 0.01), 0.05) == 1
+
+
+@pytest.mark.parametrize("heavy", [1e6, 1e10, 1e13])
+def test_a_light_bridge_between_heavy_squares(heavy):
+    """Heavy flows that cancel leave rounding behind; twelve digits are too many for float32."""
+    tail, head = [0, 1, 2, 3, 3, 4, 5, 6, 7], [1, 2, 3, 0, 4, 5, 6, 7, 4]
+    weight = np.array([heavy] * 4 + [1.0] + [heavy] * 4)
+    graph = EdgeList(tail=tail, head=head, weight=weight)
+    how = {"method": "sketch", "n_probes": 2000, "random_state": 4_411}
+    deviation = np.sqrt(2 / 2000)  # of the mean of 2000 squares
+    leverage = effective_resistance(graph, **how) * weight
+    np.testing.assert_allclose(leverage, [0.75] * 4 + [1.0] + [0.75] * 4, rtol=6 * deviation)
+    apart = effective_resistance(graph, [(0, 2), (1, 5)], **how)
+    np.testing.assert_allclose(apart, [1 / heavy, 1 + 1.75 / heavy], rtol=6 * deviation)
+
+
+def test_a_stream_of_heavy_squares_joined_by_light_edges():
+    first = 4 * np.arange(100)
+    ring = [(first + k, first + (k + 1) % 4) for k in range(4)]
+    light = (first[:-1], first[1:])
+    columns = [np.concatenate(ends) for ends in zip(*ring, light, strict=True)]
+    weight = np.repeat([1e10, 1.0], [400, 99])
+    graph = EdgeList(tail=columns[0], head=columns[1], weight=weight)
+    small = sparsify(graph, n_edges=450, random_state=5)
+    assert small.components().max() == 0
+    assert small.weight.sum() == pytest.approx(weight.sum(), rel=0.1)
