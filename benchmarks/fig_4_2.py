@@ -52,6 +52,7 @@ def main():
     counts = [count for count in (20, 100, 1000) if count <= n // 4]
     n_draws = 1 if arguments.quick else arguments.draws
     draws = {count: study.draws_of_labels(truth, count, n_draws, SEED) for count in counts}
+    warm_up(points, truth)
     rows = []
     for k in many:
         rows += on_graph(points, truth, k, draws)
@@ -81,6 +82,15 @@ def mails(path):
         data = datasets.load_mail(path, deduplicate=True, **better)
     known = data.labels >= 0
     return data.points[known], data.labels[known], data.description
+
+
+def warm_up(points, truth):
+    """A few mails, so that no method pays for compiled code."""
+    few, labels = points[::8], truth[::8]
+    draws = {count: study.draws_of_labels(labels, count, 1, SEED) for count in (20, 300)}
+    on_graph(few, labels, 100, draws)
+    nearest(few, labels, draws)
+    eigenfunctions(few, labels, draws)
 
 
 def on_graph(points, truth, k, draws):
