@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli.options import Json, Quiet, Seed, print_json, print_line
-from graphsqueak.cli.place import check_table_place
+from graphsqueak.cli.place import check_table_place, write_result
 
 __all__ = ["merge"]
 
@@ -33,14 +33,13 @@ def merge(
 
     Example: graphsqueak merge monday.ckpt tuesday.ckpt -o week.tsv
     """
-    from graphsqueak.sources import write_edges
     from graphsqueak.sparsify.merge_files import merged_files
 
     began = time.perf_counter()
     check_table_place(out)
     settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
     made = merged_files(parts, settings, random_state=seed)
-    write_edges(made.sparsifier, out, weights=True)
+    write_result(made.sparsifier, out)
     record = {
         "parts": len(parts),
         "nodes": made.sparsifier.n_nodes,

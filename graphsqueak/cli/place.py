@@ -1,10 +1,10 @@
-"""What a command needs in order to write, looked at before the work and not after it."""
+"""What a command needs in order to write, looked at before the work; and that no result is lost."""
 
 from importlib.util import find_spec
 
 from graphsqueak.validation import InputError
 
-__all__ = ["check_drawing", "check_place", "check_table_place"]
+__all__ = ["check_drawing", "check_place", "check_table_place", "write_result"]
 
 
 def check_place(path, *, option="--out"):
@@ -33,3 +33,20 @@ def check_table_place(path, *, option="--out"):
 
     format_of(path)
     check_place(path, option=option)
+
+
+def write_result(edges, out):
+    """Write a sparsifier to `out`; as Parquet beside it if that format cannot hold its ids.
+
+    Whether nodes are numbered as Matrix Market and METIS need it is known only at the end.
+    """
+    from graphsqueak.sources import write_edges
+    from graphsqueak.sources.writing import format_of
+
+    try:
+        write_edges(edges, out, weights=True)
+    except InputError as error:
+        if format_of(out)[0] not in ("mtx", "metis"):
+            raise
+        write_edges(edges, f"{out}.parquet", weights=True)
+        raise InputError(f"{error}. The result is in {out}.parquet") from None

@@ -25,7 +25,7 @@ from graphsqueak.cli.options import (
     print_line,
     shows_progress,
 )
-from graphsqueak.cli.place import check_place, check_table_place
+from graphsqueak.cli.place import check_place, check_table_place, write_result
 from graphsqueak.cli.plan import print_plan
 from graphsqueak.cli.sparsify_report import check_report, write_report
 from graphsqueak.cli.stopping import Stopped, held
@@ -120,7 +120,6 @@ def sparsify(
 
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
-    from graphsqueak.sources import write_edges
     from graphsqueak.sparsify.correction import Corrected, corrected
     from graphsqueak.sparsify.costs import check_room, size_in_bytes
 
@@ -162,7 +161,7 @@ def sparsify(
         )
     else:
         made = Corrected(stream.sparsifier(), None, stream, 1)
-    write_edges(made.sparsifier, out, weights=True)
+    write_result(made.sparsifier, out)
     record = _record(made, seed) | told
     record |= {"seconds": time.perf_counter() - began, "edges_per_second": rate}
     if report is not None:

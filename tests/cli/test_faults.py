@@ -233,3 +233,13 @@ def test_two_runs_that_write_one_output(edges, tmp_path):
         assert run([*command[3:], "--seed", seed, "-o", f"{tmp_path}/{seed}.tsv"]) == 0
     assert out.read_bytes() in [(tmp_path / f"{seed}.tsv").read_bytes() for seed in ("1", "2")]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1.tsv", "2.tsv", "out.tsv"]
+
+
+def test_a_result_that_its_format_cannot_hold_is_written_beside(tmp_path, capsys):
+    """Matrix Market has no text ids; that is no reason to lose the run."""
+    named, out = tmp_path / "named.tsv", tmp_path / "out.mtx"
+    named.write_text("".join(f"u{i % 30}\tv{i % 29}\n" for i in range(800)))
+    assert run(["sparsify", str(named), "-o", str(out), "--edges", "100", "--seed", "8"]) == 2
+    assert f"The result is in {out}.parquet" in capsys.readouterr().err
+    assert not out.exists()
+    assert read_edges(f"{out}.parquet").to_edge_list().n_edges <= 100
