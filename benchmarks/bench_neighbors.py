@@ -135,7 +135,7 @@ def compare_with_scikit_learn(source, points, k):
     search = NearestNeighbors(n_neighbors=k + 1, metric="cosine", algorithm="brute").fit(points)
     reach = search.kneighbors(points[rows])[0][:, -1] + 1e-12  # the point itself comes first
     distance = cosine_distances(points[rows], points)
-    weight = np.exp(-np.sqrt(2 * distance) / 6)
+    weight = 1 - distance  # the cosine
     listed = distance <= reach[:, None]
     listed[np.arange(rows.size), rows] = False
     found = graph[rows].toarray()
