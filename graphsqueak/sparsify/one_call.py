@@ -49,8 +49,7 @@ def sparsify(
     graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
         Read once, batch by batch.
     n_edges, epsilon, keep : exactly one
-        Edges of the result, or its accuracy, or their share of all edges. Of a long stream whose
-        length is not known beforehand, `keep` may fall short: what has been thinned stays thin.
+        Edges of the result, or its accuracy, or their share of all edges.
     method : {"fast", "thesis", "batch", "uniform", "kors"}
         The first two stream. The others hold the whole graph and are there to compare with:
         Spielman and Srivastava's sampling by resistances, uniform sampling, and insertion only.
