@@ -28,7 +28,7 @@ from graphsqueak.cli.options import (
 from graphsqueak.cli.place import check_place, check_table_place, write_result
 from graphsqueak.cli.plan import print_plan
 from graphsqueak.cli.sparsify_report import check_report, write_report
-from graphsqueak.cli.stopping import Stopped, held
+from graphsqueak.cli.stopping import held, saving_to
 from graphsqueak.validation import InputError
 
 __all__ = ["sparsify"]
@@ -203,18 +203,12 @@ def _is_tree(where):
 
 def _run_stream(source, settings, where, saving, seed, progress):
     """One pass: the stream, what to tell of it, and None: it is made again by another pass."""
-    from pathlib import Path
-
     from graphsqueak.sparsify.running import run_stream
 
     stream = _opened(settings, where["memory_limit"], seed, saving)
     how = {"checkpoint": saving["checkpoint"], "every": saving["every"]}
-    try:
+    with saving_to(saving["checkpoint"]):
         run_stream(stream, source, progress=progress, **how, held=held)
-    except Stopped as stop:
-        if saving["checkpoint"] is not None and Path(saving["checkpoint"]).exists():
-            stop.checkpoint = saving["checkpoint"]
-        raise
     names = ("self_loops", "zero_weights", "bad_lines")
     return stream, {name: getattr(source, f"n_{name}") for name in names}, None
 
@@ -224,7 +218,9 @@ def _run_tree(source, settings, where, saving, seed, progress):
     from graphsqueak.sparsify.parted import sparsify_parts
 
     how = {"checkpoint": saving["checkpoint"], "resume": saving["resume"]}
-    grown = sparsify_parts(source, settings, **where, **how, random_state=seed, progress=progress)
+    how |= {"random_state": seed, "progress": progress}
+    with saving_to(saving["checkpoint"]):
+        grown = sparsify_parts(source, settings, **where, **how)
     told = {name.removeprefix("n_"): count for name, count in grown.stream.note.items()}
     told |= {"parts": grown.n_parts, "parts_resumed": grown.n_resumed}
     told |= {"workers": where["workers"], "tree": where["tree"] or "balanced"}

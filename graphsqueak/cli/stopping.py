@@ -3,8 +3,9 @@
 import signal
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
-__all__ = ["Stopped", "held", "stoppable"]
+__all__ = ["Stopped", "held", "saving_to", "stoppable"]
 
 
 class Stopped(BaseException):
@@ -50,6 +51,18 @@ def held():
         _depth[0] -= 1
     if _waiting and not _depth[0]:
         raise Stopped(_waiting.pop())
+
+
+@contextmanager
+def saving_to(checkpoint):
+    """Tell who is stopped within it where to go on from: a file, or a folder of finished parts."""
+    try:
+        yield
+    except Stopped as stop:
+        place = None if checkpoint is None else Path(checkpoint)
+        if place is not None and (place.is_file() or any(place.glob("*.ckpt"))):
+            stop.checkpoint = checkpoint
+        raise
 
 
 def _stop(number, frame):

@@ -33,6 +33,7 @@ _LOCAL = {
     # every array at once, and its pages have to be fetched anew.
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
+    "distributed.worker.preload": ["graphsqueak.trees.worker_setup"],
 }
 
 

@@ -173,6 +173,30 @@ def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path
     assert out.read_bytes() == straight.read_bytes()
 
 
+def test_control_c_ends_a_run_on_workers_and_names_the_finished_parts(tmp_path):
+    """The signal goes to all processes, as from a terminal, long before the last part is read."""
+    parts, leaves = tmp_path / "parts", tmp_path / "leaves"
+    parts.mkdir()
+    for number in range(2):
+        write_edges(sources.erdos_renyi(300, 20_000, random_state=number), parts / f"{number}.tsv")
+    write_edges(sources.erdos_renyi(3000, 6_000_000, random_state=2), parts / "2.tsv")
+    options = ["--edges", "2000", "--seed", "8", "--workers", "2", "--checkpoint", str(leaves)]
+    process = subprocess.Popen(
+        [*PROGRAM, "sparsify", str(parts), "-o", str(tmp_path / "out.tsv"), *options],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    while not any(leaves.glob("*.ckpt")) and process.poll() is None:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert f"saved in {leaves}; go on with: graphsqueak sparsify" in said
+    assert said.rstrip().endswith("--resume")
+
+
 def test_a_signal_waits_for_the_end_of_what_is_held():
     done = []
 
