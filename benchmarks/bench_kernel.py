@@ -59,10 +59,12 @@ def main():
     options = parser.parse_args()
     studies = {}
     for name in options.only:
-        studies[name] = STUDIES[name](options.quick)
+        studies[name] = []
         if not options.json:
             print(f"-- {name}")
-            for row in studies[name]:
+        for row in STUDIES[name](options.quick):
+            studies[name].append(row)
+            if not options.json:
                 print("  ".join(f"{key} {_text(value)}" for key, value in row.items()), flush=True)
     if options.json:
         print(json.dumps({"benchmark": "kernel", **studies}))
@@ -74,7 +76,6 @@ def _text(value):
 
 def kernel_matrix(quick):
     """One row per data set, size and sampler; ratios are to Nystroem at the same m."""
-    rows = []
     n_points, sizes = (1000, (50,)) if quick else (2000, (50, 100, 200))
     seeds = range(3 if quick else 10)
     for name, X, _ in load():
@@ -103,8 +104,7 @@ def kernel_matrix(quick):
                 row |= {"atoms": float(np.median(used)), "spectral": ours[0] / whole[0]}
                 row |= {"trace": ours[1] / whole[1]}
                 row |= {"spectral_over_nystroem": ours[0] / theirs[0]}
-                rows.append(row | {"trace_over_nystroem": ours[1] / theirs[1]})
-    return rows
+                yield row | {"trace_over_nystroem": ours[1] / theirs[1]}
 
 
 def _dictionary(sampler, m, X, params, seed):
