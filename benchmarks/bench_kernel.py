@@ -161,12 +161,10 @@ def regression(quick):
 
 def _one_pass(sampling, X, y, params, seed, m=100):
     settings = {"kernel_params": params, "random_state": SEED + seed}
-    if sampling == "squeak":
-        sampler = SQUEAK(n_components=m, ridge="auto", **settings)
-    else:
+    if sampling == "kors":
         few = SQUEAK(n_components=m, ridge="auto", **settings).fit(X[:1000])
-        sampler = KORS(ridge=few.ridge_ * len(X) / 1000, n_copies=KORS_COPIES, **settings)
-    model = NystromRidge(alpha=0.1, kernel_params=params, sampling=sampler)
+        sampling = KORS(ridge=few.ridge_ * len(X) / 1000, n_copies=KORS_COPIES, **settings)
+    model = NystromRidge(alpha=0.1, n_components=m, sampling=sampling, **settings)
     for start in range(0, len(X), 200):
         model.partial_fit(X[start : start + 200], y[start : start + 200])
     return model, len(model.landmarks_)

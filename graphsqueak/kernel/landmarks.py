@@ -56,6 +56,8 @@ class DictionaryEstimator(BaseEstimator):
     and tells the number of atoms by `_n_atoms`.
     """
 
+    _uniform_share = 0.0  # of sampling="squeak"
+
     def _checked(self, X, *, reset):
         """Rows of points, or of kernel values to all training points."""
         return validate_data(self, X, dtype=np.float64, reset=reset)
@@ -144,7 +146,9 @@ class DictionaryEstimator(BaseEstimator):
         ridge = self.ridge
         if name == "kors" and isinstance(ridge, str):
             raise InputError("sampling='kors' needs a number for ridge")
+        more = {"uniform_share": self._uniform_share} if name == "squeak" else {}
         return _SAMPLERS[name](
+            **more,
             kernel=self.kernel,
             kernel_params=self.kernel_params,
             ridge=ridge,

@@ -9,6 +9,8 @@ scores all atoms with their union (`estimator`), and thins the copies [C17, Algo
 p never rises and the expectation of every weight stays 1. For a fixed size there is one copy, and
 the chance to survive is min(1, c tau~ / p) with the c that meets the size; of points that are alike
 one is kept rather than none or both, which leaves every chance as it is and lowers the variance.
+There tau~ may have a part that is the same for all, (1 - s) tau~ + s mean(tau~): s is the share of
+the atoms that come from anywhere. That is tau~ overestimated, which no guarantee minds.
 A merge depends on nothing but its nodes and its random generator, so it can run anywhere.
 
 References
@@ -63,6 +65,7 @@ class MergeRule(NamedTuple):
     epsilon: float
     n_copies: int | None
     size: int | None
+    uniform_share: float = 0.0
 
     def weight(self, node):
         """Weights of a node's atoms."""
@@ -160,4 +163,6 @@ def _scores(rule, union, gram, n_inexact):
         root = np.sqrt(weight)
         eigenvalues = np.linalg.eigvalsh(root[:, None] * gram * root)
         ridge = max(ridge, ridge_for_dimension(eigenvalues, rule.size / ATOMS_PER_DIMENSION))
-    return atom_leverage(gram, weight, ridge=ridge) / weight, ridge
+    score = atom_leverage(gram, weight, ridge=ridge) / weight
+    share = rule.uniform_share
+    return (1 - share) * score + share * np.average(score, weights=weight), ridge

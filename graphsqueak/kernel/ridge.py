@@ -43,7 +43,8 @@ class NystromRidge(RegressorMixin, DictionaryEstimator):
     alpha : float
         lam > 0 of the regression, in the units of the eigenvalues of K.
     kernel, kernel_params, n_components, sampling, landmarks, ridge, regularized, random_state
-        As in `NystromTransformer`; `ridge` is that of the dictionary.
+        As in `NystromTransformer`; `ridge` is that of the dictionary. sampling="squeak" draws a
+        third of the atoms from all points alike (see `SQUEAK`).
 
     Attributes
     ----------
@@ -60,6 +61,8 @@ class NystromRidge(RegressorMixin, DictionaryEstimator):
     >>> NystromRidge(alpha=5.0, kernel="linear", random_state=7).fit(X, y).predict([[3.0]])
     array([2.])
     """
+
+    _uniform_share = 1 / 3
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ from graphsqueak.kernel.merging import (
 from graphsqueak.sampling import child_seed
 from graphsqueak.trees.running import open_backend, run_tree
 from graphsqueak.trees.shapes import as_tree
-from graphsqueak.validation import InputError, check_count
+from graphsqueak.validation import InputError, check_count, check_real
 
 __all__ = ["SQUEAK"]
 
@@ -51,6 +51,9 @@ class SQUEAK(Dictionary):
     tree : {"sequential", "balanced"} or int
         The shape of `fit`: a chain, a tree of pairs, or one that merges so many dictionaries at a
         time. `partial_fit` always goes on sequentially.
+    uniform_share : float in [0, 1)
+        With n_components: the share of the atoms that is drawn from all points alike. 0 is best for
+        K; a third serves regression, whose error is made where points are many.
     batch_size : int, optional
         Points per merge; by default half the dictionary, or n_components; in a tree, the points
         of a leaf.
@@ -88,6 +91,7 @@ class SQUEAK(Dictionary):
         delta=0.1,
         n_copies=None,
         tree="sequential",
+        uniform_share=0.0,
         batch_size=None,
         n_jobs=None,
         scheduler=None,
@@ -106,6 +110,7 @@ class SQUEAK(Dictionary):
             random_state=random_state,
         )
         self.tree = tree
+        self.uniform_share = uniform_share
         self.batch_size = batch_size
         self.n_jobs = n_jobs
         self.scheduler = scheduler
@@ -133,7 +138,8 @@ class SQUEAK(Dictionary):
 
     def merge(self, other):
         """A dictionary of the points of both; the rows of `other` follow those of this one."""
-        for name in ("kernel", "kernel_params", "ridge", "n_components", "epsilon"):
+        alike = ("kernel", "kernel_params", "ridge", "n_components", "epsilon", "uniform_share")
+        for name in alike:
             if getattr(self, name) != getattr(other, name):
                 raise InputError(f"dictionaries with different {name} cannot be merged")
         if self.n_copies_ != other.n_copies_:
@@ -176,7 +182,8 @@ class SQUEAK(Dictionary):
         self.n_copies_ = self._copies(n_points, rho=factor, theory=squeak_copies)
         size = None if self.n_components is None else _ROOM * self.n_components
         ridge = 0.0 if isinstance(self.ridge, str) else float(self.ridge)
-        self._rule = MergeRule(kernel, ridge, self.epsilon, self.n_copies_, size)
+        share = check_real("uniform_share", self.uniform_share, least=0.0, below=1.0)
+        self._rule = MergeRule(kernel, ridge, self.epsilon, self.n_copies_, size, share)
         self._seed = int(np.random.default_rng(self.random_state).integers(2**63))
         self._node = leaf(self._rule, points[:0], 0)
         self._pending, self._n_merges, self.n_seen_, self._finished = points[:0], 0, 0, None

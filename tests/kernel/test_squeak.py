@@ -158,3 +158,26 @@ def test_a_kernel_matrix_cannot_be_continued_or_merged():
         one.partial_fit(np.eye(3))
     with pytest.raises(InputError, match="two kernel matrices"):
         one.merge(one)
+
+
+def test_a_uniform_share_gives_crowds_their_atoms_and_loses_no_outlier():
+    """950 points in a crowd, 50 far from all: leverage alone leaves the crowd an atom or two.
+
+    With a share s of the atoms drawn alike, the crowd gets about s of them times its share of the
+    points; weights stay unbiased, so that their sum is the number of points.
+    """
+    rng = np.random.default_rng(64_077)
+    X = np.concatenate([0.01 * rng.normal(size=(950, 1)), 10.0 * (1 + np.arange(50)[:, None])])
+    X = X[rng.permutation(1000)]
+    in_crowd, totals = {}, []
+    for share in (0.0, 0.5):
+        how = {"n_components": 60, "ridge": 1.0, "uniform_share": share, "kernel_params": PARAMS}
+        made = [SQUEAK(random_state=seed, **how).fit(X) for seed in range(20)]
+        in_crowd[share] = np.mean([(np.abs(d.components_) < 1).sum() for d in made])
+        totals += [d.weights_.sum() for d in made if share]
+    assert in_crowd[0.0] < 15
+    assert in_crowd[0.5] > in_crowd[0.0] + 10
+    deviation = np.std(totals, ddof=1) / np.sqrt(len(totals))
+    assert abs(np.mean(totals) - 1000) < 6 * deviation
+    with pytest.raises(InputError, match="uniform_share"):
+        SQUEAK(uniform_share=1.0).fit(X)
