@@ -11,7 +11,7 @@ _STYLE = (
     "table{border-collapse:collapse}td,th{padding:.2em .7em;text-align:right}"
     "td:first-child,th:first-child{text-align:left}tr:nth-child(even){background:#f3f3f3}"
     "pre{background:#f3f3f3;padding:1em;overflow:auto}img{max-width:100%}"
-    "td{overflow-wrap:anywhere}.words td{text-align:left}caption{text-align:left}"
+    "td:first-child,.words td{overflow-wrap:anywhere}.words td,caption{text-align:left}"
 )
 # Nothing is fetched and nothing is run, even if a text should slip through unescaped.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
