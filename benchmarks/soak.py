@@ -9,7 +9,8 @@ result is the same to the byte as that of the unbroken run, and the resident mem
 halves of that run.
 
 Then shapes at the edge, each in a process of its own: ten million isolated nodes, a star with ten
-million leaves, a hundred million parallel edges between two nodes (a tenth with --quick).
+million leaves, a hundred million parallel edges between two nodes (a tenth with --quick). At last
+more than 2^31 edges between nodes whose ids are above 2^40, in memory: nothing may overflow.
 """
 
 import argparse
@@ -19,10 +20,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+from graphsqueak import EdgeList, StreamSparsifier
 
 SEED = 314_159
 BATCH = 1_000_000
@@ -45,7 +49,10 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         every = "1" if arguments.quick else "30"
-        for row in (*soak(Path(folder), n_edges, every), *shapes(Path(folder), arguments.quick)):
+        place = Path(folder)
+        for row in chain(
+            soak(place, n_edges, every), shapes(place, arguments.quick), many(arguments.quick)
+        ):
             rows.append(row)
             if not arguments.json:
                 print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
@@ -121,6 +128,31 @@ def shapes(folder, quick):
             "kept": record.get("edges_kept"),
             "good": record.get("edges_kept") == kept,
         }
+
+
+def many(quick):
+    """The same few million edges over and over, until there are more than 32 bits can count."""
+    n_nodes, n_batch = 50_000, 2**22
+    rng = np.random.default_rng(SEED)
+    tail = rng.integers(n_nodes, size=n_batch, dtype=np.int32)
+    head = (tail + rng.integers(1, n_nodes, size=n_batch, dtype=np.int32)) % n_nodes
+    ids = 2**40 + rng.permutation(n_nodes)
+    batch = EdgeList.from_clean(tail, head, np.ones(n_batch), n_nodes, ids)
+    stream, began = StreamSparsifier(n_edges=500_000, random_state=8), time.perf_counter()
+    n_times = 20 if quick else 2**31 // n_batch + 2
+    for _ in range(n_times):
+        stream.partial_fit(batch)
+    small = stream.sparsifier()
+    n_edges = n_times * n_batch
+    right = stream.n_edges_seen_ == n_edges and np.array_equal(np.sort(small.ids), np.sort(ids))
+    yield {
+        "what": "many edges",
+        "edges": n_edges,
+        "seconds": round(time.perf_counter() - began, 1),
+        "kept": small.n_edges,
+        "weight over edges": round(float(small.weight.sum() / n_edges), 4),
+        "good": bool(right and 0.99 < small.weight.sum() / n_edges < 1.01),
+    }
 
 
 class piped:  # noqa: N801 - used as a context manager
