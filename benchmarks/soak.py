@@ -16,6 +16,7 @@ more than 2^31 edges between nodes whose ids are above 2^40, in memory: nothing 
 import argparse
 import json
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -87,11 +88,11 @@ def soak(folder, n_edges, every):
         with piped("random", n_edges, options) as process:
             delay = moments.uniform(0.0, float(every) / 3) if n_killed < KILLS else np.inf
             peak = max(peak, *watched(process, saved, delay))
-        if process.returncode != 0:
+        if process.returncode == -signal.SIGKILL:
             n_killed += 1
             continue
-        same &= resumed.read_bytes() == straight.read_bytes()
-        if n_killed == KILLS:
+        same &= process.returncode == 0 and resumed.read_bytes() == straight.read_bytes()
+        if n_killed == KILLS or not same:
             break
         saved.unlink()  # it was quicker than the kill: from the beginning
     yield {
