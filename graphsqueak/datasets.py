@@ -104,7 +104,7 @@ def load_mail(path, *, layout="auto", deduplicate=False, **settings):
         Collection, mbox, Maildir, or one csv of texts.
     **settings
         As in `graphsqueak.sources.text_points`; the defaults are the thesis'. Better on the corpora
-        we measured: drop_common=0, drop_rare=0, min_mails=3, sublinear=True, tokens="all".
+        we measured: drop_common=0, drop_rare=0, min_mails=3, sublinear=True, marks=True.
 
     Returns
     -------

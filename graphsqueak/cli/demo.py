@@ -15,7 +15,7 @@ _DRAWS = {20: 8, 100: 5, 1000: 3}  # fewer labels, more luck: more draws
 _QUICK_DRAWS = {20: 1, 100: 1}
 _OWN_FILES = (
     "graphsqueak neighbors my-mails -k 10 -o edges.parquet --labels labels.csv "
-    "--tokens all --drop-common 0 --sublinear",
+    "--marks --drop-common 0 --sublinear",
     "graphsqueak sparsify edges.parquet -o sparse.parquet --keep 0.05 --certify",
     "graphsqueak label edges.parquet labels.csv -o labelled.csv --keep 0.05",
 )

@@ -50,9 +50,9 @@ def neighbors(
     sublinear: Annotated[
         bool, typer.Option("--sublinear", help="Mail: 1 + log(tf) in place of tf.")
     ] = False,
-    tokens: Annotated[
-        str, typer.Option(help="Mail: words, or all for stop words and marks, too.")
-    ] = "words",
+    marks: Annotated[
+        bool, typer.Option("--marks", help="Mail: count marks (!!, $) and stop words, too.")
+    ] = False,
     labels: Annotated[
         str | None, typer.Option(metavar="FILE", help="Mail: write node and label (1 spam) there.")
     ] = None,
@@ -81,7 +81,7 @@ def neighbors(
         tell_dry_run([beginning_of_points(points, layout)], outputs, as_json=as_json)
         return
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
-    words |= {"min_mails": min_mails, "sublinear": sublinear, "tokens": tokens}
+    words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks}
     rows, ids, counts = _opened(points, layout, deduplicate, labels, words)
     source = neighbor_edges(
         rows,

@@ -21,6 +21,13 @@ def test_words_leave_out_what_says_nothing():
     assert words("winners", stemming=False) == ["winners"]
 
 
+def test_marks_and_stop_words_tell_mails_apart_on_request():
+    texts = ["you win", "you win!!", "win"]
+    how = {"drop_common": 0, "drop_rare": 0}
+    assert text_points(texts, **how)[1].tolist() == ["win"]
+    assert text_points(texts, marks=True, **how)[1].tolist() == ["!!", "win", "you"]
+
+
 def test_weights_are_tf_times_idf_at_length_one():
     points, vocabulary = text_points(["ox ox cow", "cow"], drop_common=0, drop_rare=0)
     assert vocabulary.tolist() == ["cow", "ox"]
