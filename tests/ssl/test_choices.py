@@ -61,14 +61,17 @@ def test_all_scores_alike_leave_the_cut():
     assert cut_in_valley(np.zeros(50), np.zeros(4), np.array([True, True, False, False])) == 0.0
 
 
-def test_a_threshold_that_is_given_is_not_moved():
+def test_a_threshold_that_is_given_is_not_moved_and_one_that_is_not_is_cut_at():
+    """The second class is what scores above cut_ before the cut."""
     graph = random_graph(7_003)
     y = np.full(graph.n_nodes, -1)
     y[:12] = [0, 1, 1] * 4
-    given = StableHFSClassifier(threshold=0.3, random_state=1).fit(graph, y)
     free = StableHFSClassifier(random_state=1).fit(graph, y)
-    assert (given.threshold_, given.cut_) == (0.3, 0.0)
-    assert free.cut_ != 0.0
+    how = {"eta": free.eta_, "threshold": free.threshold_}
+    given = StableHFSClassifier(**how, random_state=1).fit(graph, y)
+    assert given.cut_ == 0.0 != free.cut_
+    np.testing.assert_allclose(free.scores_[:, 1], given.scores_[:, 1] - free.cut_, atol=1e-9)
+    np.testing.assert_array_equal(free.transduction_ == 1, given.scores_[:, 1] > free.cut_)
 
 
 def test_l_eta_is_two_over_the_mean_degree_when_nobody_can_judge():
