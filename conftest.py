@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 if find_spec("river") is None:
-    collect_ignore = ["graphsqueak/online/river_models.py"]
+    collect_ignore = ["graphsqueak/integrations/river_models.py"]
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import zoo
 
 from graphsqueak import StreamSparsifier, certify, read_edges, sources, sparsify, write_edges
-from graphsqueak.sources.summary import peak_rss
-from graphsqueak.sparsify.correction import corrected
+from graphsqueak.sparsifiers.run import corrected
+from graphsqueak.system.memory import peak_rss
 
 SEED = 271_828
 EPSILON = 0.5

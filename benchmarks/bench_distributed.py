@@ -31,8 +31,8 @@ from pathlib import Path  # noqa: E402
 import numpy as np  # noqa: E402
 
 from graphsqueak import EdgeList, StreamSparsifier, read_edges, write_edges  # noqa: E402
-from graphsqueak.sources.splitting import split  # noqa: E402
-from graphsqueak.sparsify.tree import Piece, grow, leaf, merge  # noqa: E402
+from graphsqueak.sources.files.splitting import split  # noqa: E402
+from graphsqueak.sparsifiers.tree.parts import Piece, grow, leaf, merge  # noqa: E402
 from graphsqueak.trees.running import open_backend  # noqa: E402
 
 SEED = 1_618_033

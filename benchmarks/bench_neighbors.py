@@ -27,8 +27,8 @@ import numpy as np
 import scipy.sparse
 
 from graphsqueak import datasets, neighbor_edges
-from graphsqueak.sources.neighbor_points import prepared
-from graphsqueak.sources.summary import peak_rss
+from graphsqueak.sources.neighbors.points import prepared
+from graphsqueak.system.memory import peak_rss
 
 SEED = 271_828
 TARGET = 1.3

@@ -20,7 +20,7 @@ from online_data import available, load_online
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.online import BKONS, PROSNKONS
-from graphsqueak.sampling import uniforms
+from graphsqueak.randomness import uniforms
 
 SEED = 602_214
 GAMMA, ALPHA, EPSILON, CLIP = 1 / 128, 1.0, 0.5, 1.0

@@ -34,7 +34,7 @@ from graphsqueak import (
     sources,
     sparsify,
 )
-from graphsqueak.sparsify.scoring import scale_for
+from graphsqueak.sampling import scale_for
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 137_035

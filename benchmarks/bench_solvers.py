@@ -24,7 +24,7 @@ import threadpoolctl
 from zoo import ZOO, load
 
 from graphsqueak.solvers import LaplacianSolver
-from graphsqueak.sources import synthetic
+from graphsqueak.sources.synthetic import closed_forms as synthetic
 
 TOL = 1e-8
 OURS = ("auto", "jacobi", "cholesky", "amg", "direct")

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from graphsqueak import datasets, neighbor_edges, ssl
-from graphsqueak.cli import demo_study as study
+from graphsqueak.demo import study
 from graphsqueak.report.table import text_table
 
 SEED = 314_159

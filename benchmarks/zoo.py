@@ -12,7 +12,8 @@ import numpy as np
 import scipy.io
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.sources import random_graphs, synthetic
+from graphsqueak.sources.synthetic import closed_forms as synthetic
+from graphsqueak.sources.synthetic import random_graphs
 
 __all__ = ["ZOO", "load"]
 

@@ -54,11 +54,20 @@ def names():
         f"{NOTE}# Public names\n\n`import graphsqueak as gs`; each name is imported when first "
     ]
     parts += ["used. `help(gs.certify)` tells the rest.\n"]
-    parts += ["\n## graphsqueak\n\n", _table(graphsqueak, graphsqueak.__all__)]
-    for name in sorted(graphsqueak._MODULES):
+    parts += ["\n## graphsqueak\n\n", _table(graphsqueak, _own_names())]
+    for name in _packages():
         module = import_module(f"graphsqueak.{name}")
         parts += [f"\n## graphsqueak.{name}\n\n", _table(module, module.__all__)]
     return "".join(parts)
+
+
+def _packages():
+    """The modules of the package that are public by themselves."""
+    return [n for n in graphsqueak.__all__ if inspect.ismodule(getattr(graphsqueak, n))]
+
+
+def _own_names():
+    return [n for n in graphsqueak.__all__ if n not in _packages()]
 
 
 def _described(help_text):
@@ -82,8 +91,6 @@ def _table(module, public):
     rows = ["| name | what it is |\n| --- | --- |\n"]
     for name in sorted(public, key=str.lower):
         thing = getattr(module, name)
-        if inspect.ismodule(thing):  # gs.sparsify is a module that can be called
-            thing = getattr(import_module(f"{thing.__name__}.one_call"), name)
         said = inspect.getdoc(thing)
         first = " ".join(said.partition("\n\n")[0].split())
         rows.append(f"| `{name}` | {_escaped(first)} |\n")

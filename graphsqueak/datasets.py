@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from graphsqueak.errors import InputError
 from graphsqueak.sources import read_edges
-from graphsqueak.validation import InputError, check_count, check_real
+from graphsqueak.validation import check_count, check_real
 
 __all__ = [
     "Points",

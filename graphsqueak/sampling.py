@@ -32,18 +32,15 @@ import numpy as np
 
 __all__ = [
     "Sample",
-    "child_seed",
     "choose",
     "choose_apart",
     "expand",
     "inclusion",
     "merge",
-    "random_bits",
+    "scale_for",
     "shrink",
     "shrink_to",
     "thin",
-    "uniform",
-    "uniforms",
     "weights",
 ]
 
@@ -163,49 +160,22 @@ def thin(weight, threshold, *, rng):
     return np.where(survives, np.maximum(weight, threshold), 0.0)
 
 
-def uniforms(seed, start, stop):
-    """Uniform numbers in (0, 1) for items start, ..., stop - 1 of a stream.
+def scale_for(leverage, budget):
+    """The c for which sum min(1, c * leverage) = budget; infinite if everything fits.
 
-    Each depends on the seed and its own number only: not on how the stream is cut, nor on threads.
-
-    >>> bool((uniforms(7, 0, 10)[4:] == uniforms(7, 4, 10)).all())
-    True
+    >>> scale_for(np.array([1.0, 1.0, 0.5]), 2.5)
+    1.0
     """
-    out = np.empty(stop - start)
-    _uniforms(np.uint64(seed), np.uint64(start), out)
-    return out
-
-
-def child_seed(seed, number):
-    """The seed of step `number` of a run that began with `seed`."""
-    return int(random_bits(np.uint64(seed), np.uint64(number), np.uint64(1)))
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def random_bits(seed, first, second):
-    """64 random bits, a function of three 64-bit words (rounds of the splitmix64 mixer)."""
-    z = _mix(seed + np.uint64(0x9E3779B97F4A7C15) * (first + np.uint64(1)))
-    return _mix(z ^ (np.uint64(0xD1B54A32D192ED03) * (second + np.uint64(1))))
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def uniform(seed, first, second):
-    """A uniform number in (0, 1), a function of three 64-bit words."""
-    bits = random_bits(seed, first, second)
-    return (np.float64(bits >> np.uint64(12)) + 0.5) * 2.0**-52
-
-
-@numba.njit(cache=True, nogil=True, inline="always")
-def _mix(z):
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@numba.njit(cache=True, nogil=True)
-def _uniforms(seed, start, out):
-    for i in range(out.size):
-        out[i] = uniform(seed, start + np.uint64(i), np.uint64(0))
+    if leverage.size <= budget:
+        return np.inf
+    scale, total = 0.0, _sums(leverage, 0.0)[1]
+    while total > 0:
+        n_certain, total = _sums(leverage, scale)
+        larger = (budget - n_certain) / total if total > 0 else np.inf
+        if larger <= scale * (1 + 1e-9):
+            break
+        scale = larger
+    return scale
 
 
 @numba.njit(cache=True, nogil=True)
@@ -238,3 +208,15 @@ def _compete(prob, similarity, coins):
     if n_open == 1:
         item = open_items[0]
         prob[item] = 1.0 if coins[1, meeting] < prob[item] else 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _sums(leverage, scale):
+    """How many have c * leverage >= 1, and the sum of the others."""
+    n_certain, total = 0, 0.0
+    for e in range(leverage.size):
+        if scale * leverage[e] >= 1.0:
+            n_certain += 1
+        else:
+            total += leverage[e]
+    return n_certain, total

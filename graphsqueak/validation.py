@@ -5,47 +5,21 @@ value, the place and the remedy.
 """
 
 import numbers
-import os
 
 import numpy as np
 
+from graphsqueak.errors import InputError
+
 __all__ = [
-    "AccuracyWarning",
-    "ConvergenceWarning",
-    "InputError",
-    "SavingWarning",
-    "available_memory",
     "check_adjacency",
     "check_choice",
     "check_count",
-    "check_fits",
     "check_real",
     "check_span",
     "check_weights",
 ]
 
-
 LARGEST_SPAN = 1e120
-
-
-class InputError(ValueError):
-    """The input cannot be used as it is; the message says what is wrong, where, and what to do."""
-
-
-class AccuracyWarning(UserWarning):
-    """A result is less accurate than was predicted."""
-
-
-class ConvergenceWarning(UserWarning):
-    """An iteration stopped before its tolerance; `residual` is the relative residual it reached."""
-
-    def __init__(self, message, *, residual):
-        super().__init__(message)
-        self.residual = residual
-
-
-class SavingWarning(UserWarning):
-    """A state could not be saved on the way; the work goes on without."""
 
 
 def check_choice(name, value, choices):
@@ -88,38 +62,13 @@ def check_real(name, value, *, least=-np.inf, above=-np.inf, below=np.inf):
     return value
 
 
-def available_memory():
-    """Bytes that this process may still take, as far as the system tells."""
-    try:
-        with open("/proc/meminfo", "rb") as file:
-            lines = dict(line.split(b":") for line in file)
-        return int(lines[b"MemAvailable"].split()[0]) << 10
-    except (OSError, KeyError, ValueError):  # not Linux: all of the memory there is
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def check_fits(n_bytes, what):
-    """Refuse what would need more memory than there is, before it is asked for.
-
-    >>> check_fits(10**18, "a graph of 10^16 nodes")
-    Traceback (most recent call last):
-    graphsqueak.validation.InputError: a graph of 10^16 nodes needs ... GiB of memory; ...
-    """
-    free = available_memory()
-    if n_bytes > free:
-        raise InputError(
-            f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory; {free / 2**30:,.1f} GiB are free: "
-            "use a larger machine, or check the number"
-        )
-
-
 def check_span(smallest, largest):
     """Refuse positive weights so far apart that sums and squares of them leave double precision.
 
     >>> check_span(1e-300, 1e-200)
     >>> check_span(1e-300, 1e300)
     Traceback (most recent call last):
-    graphsqueak.validation.InputError: weights from 1e-300 to 1e+300 are more than 1e+120 apart; ...
+    graphsqueak.errors.InputError: weights from 1e-300 to 1e+300 are more than 1e+120 apart; ...
     """
     if largest / LARGEST_SPAN > smallest:
         raise InputError(
@@ -134,7 +83,7 @@ def check_weights(weight, *, where="edge"):
     >>> check_weights(np.array([1.0, 0.0]))
     >>> check_weights(np.array([1.0, -2.0]))
     Traceback (most recent call last):
-    graphsqueak.validation.InputError: edge 1 has weight -2.0: ...similarities...
+    graphsqueak.errors.InputError: edge 1 has weight -2.0: ...similarities...
     """
     good = (weight >= 0) & (weight < np.inf)
     if not good.all():

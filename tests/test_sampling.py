@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from graphsqueak.randomness import child_seed, uniforms
 from graphsqueak.sampling import (
     Sample,
-    child_seed,
     choose,
     choose_apart,
     expand,
@@ -13,7 +13,6 @@ from graphsqueak.sampling import (
     shrink,
     shrink_to,
     thin,
-    uniforms,
     weights,
 )
 

@@ -19,9 +19,9 @@ from graphsqueak.cli.merge import merge
 from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
-from graphsqueak.cli.stopping import Stopped, stoppable
 from graphsqueak.cli.wording import in_options
-from graphsqueak.validation import InputError
+from graphsqueak.errors import InputError
+from graphsqueak.system.signals import Stopped, stoppable
 
 __all__ = ["app", "run"]
 

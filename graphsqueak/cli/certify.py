@@ -55,7 +55,7 @@ def certify(
 
     Example: graphsqueak certify edges.tsv.gz sparse.tsv
     """
-    from graphsqueak.sparsify import certify as measure
+    from graphsqueak.sparsifiers import certify as measure
 
     shared = {"ids": ids, "header": header, "on_bad_line": on_bad_line}
     certificate = measure(

@@ -49,7 +49,7 @@ def demo(
     Example: graphsqueak demo --quick
     """
     from graphsqueak.report.table import text_table
-    from graphsqueak.sources.summary import peak_rss
+    from graphsqueak.system.memory import peak_rss
 
     check_drawing("demo")
     folder = _folder(out)
@@ -80,10 +80,10 @@ def demo(
 def _graph(quick, seed, progress, tell):
     """The dense neighbour graph as a stream, its sparsifier and the certificate."""
     from graphsqueak import datasets
-    from graphsqueak.cli.demo_study import KEEP, Study, neighbour_count
+    from graphsqueak.demo.study import KEEP, Study, neighbour_count
     from graphsqueak.sources import neighbor_edges
-    from graphsqueak.sparsify import StreamSparsifier, certify
-    from graphsqueak.sparsify.running import run_stream
+    from graphsqueak.sparsifiers import StreamSparsifier, certify
+    from graphsqueak.sparsifiers.run import run_stream
 
     mails = datasets.load_spam()
     mails = mails if not quick else _some(mails)
@@ -122,7 +122,7 @@ def _some(mails):
 
 
 def _labelled(study, quick, seed, progress, tell):
-    from graphsqueak.cli.demo_study import label_mails
+    from graphsqueak.demo.study import label_mails
 
     n_draws = _QUICK_DRAWS if quick else _DRAWS
     tell(f"Labels from {', '.join(f'{count:,}' for count in n_draws)} mails, in several draws ...")
@@ -146,7 +146,7 @@ def _table(rows):
 def _folder(out):
     from pathlib import Path
 
-    from graphsqueak.validation import InputError
+    from graphsqueak.errors import InputError
 
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
@@ -165,7 +165,7 @@ def _write(folder, study, certificate, rows, table, record):
     from graphsqueak.report.page import html_page, picture
     from graphsqueak.report.table import html_table
     from graphsqueak.sources import write_columns
-    from graphsqueak.sources.atomic import atomic_file
+    from graphsqueak.system.atomic import atomic_file
 
     write_columns({key: [row[key] for row in rows] for key in rows[0]}, folder / "rows.csv")
     labels = study.mails.labels

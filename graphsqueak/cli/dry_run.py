@@ -51,9 +51,9 @@ def beginning_of_edges(source):
 
 def beginning_of_points(path, layout):
     """The beginning of a table of points, or the layout of a corpus of mail, in words."""
-    from graphsqueak.sources.mail_layouts import find_layout
-    from graphsqueak.sources.neighbor_files import POINT_SUFFIXES
-    from graphsqueak.validation import InputError
+    from graphsqueak.errors import InputError
+    from graphsqueak.sources.mail.layouts import find_layout
+    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
 
     place = Path(path).expanduser()
     if not place.exists():
@@ -72,7 +72,7 @@ def _dimension(place):
 
     import polars as pl
 
-    from graphsqueak.sources.neighbor_files import read_points
+    from graphsqueak.sources.neighbors.point_files import read_points
 
     suffix = place.suffix.lower()
     if suffix in (".npy", ".npz"):

@@ -41,7 +41,7 @@ def info(
     from dataclasses import asdict
 
     from graphsqueak.sources import summarise
-    from graphsqueak.sparsify.checkpoint import is_checkpoint
+    from graphsqueak.sparsifiers.stream.state import is_checkpoint
 
     if Path(edges).is_file() and is_checkpoint(edges):
         _tell_progress(edges, as_json=as_json, quiet=quiet)
@@ -57,7 +57,7 @@ def info(
 
 def _tell_progress(path, *, as_json, quiet):
     """How far the run had come that wrote this checkpoint."""
-    from graphsqueak.sparsify import StreamSparsifier
+    from graphsqueak.sparsifiers import StreamSparsifier
 
     stream = StreamSparsifier.load(path)
     record = {

@@ -126,7 +126,8 @@ def label(
 
 def _model(method, eta, budget, seed):
     from graphsqueak import ssl
-    from graphsqueak.validation import InputError, check_choice
+    from graphsqueak.errors import InputError
+    from graphsqueak.validation import check_choice
 
     check_choice("method", method, _METHODS)
     if method != "sparse-hfs" and any(value is not None for value in budget.values()):

@@ -33,7 +33,7 @@ def merge(
 
     Example: graphsqueak merge monday.ckpt tuesday.ckpt -o week.tsv
     """
-    from graphsqueak.sparsify.merge_files import merged_files
+    from graphsqueak.sparsifiers.merge_files import merged_files
 
     began = time.perf_counter()
     check_table_place(out)

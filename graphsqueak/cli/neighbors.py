@@ -70,7 +70,7 @@ def neighbors(
     import time
 
     from graphsqueak.sources import neighbor_edges, write_edges
-    from graphsqueak.sources.summary import peak_rss
+    from graphsqueak.system.memory import peak_rss
 
     began = time.perf_counter()
     check_table_place(out)
@@ -121,9 +121,9 @@ def _opened(path, layout, deduplicate, labels, words):
     from pathlib import Path
 
     from graphsqueak.datasets import load_mail
+    from graphsqueak.errors import InputError
     from graphsqueak.sources import write_columns
-    from graphsqueak.sources.neighbor_files import POINT_SUFFIXES, read_points
-    from graphsqueak.validation import InputError
+    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES, read_points
 
     is_table = Path(path).suffix.lower() in POINT_SUFFIXES and not Path(path).is_dir()
     if layout is None and is_table:

@@ -99,7 +99,7 @@ def check_budget(epsilon, n_edges, keep):
 
     >>> check_budget(None, None, 0.05)
     """
-    from graphsqueak.validation import InputError
+    from graphsqueak.errors import InputError
 
     given = {"--epsilon": epsilon, "--edges": n_edges, "--keep": keep}
     named = [name for name, value in given.items() if value is not None]

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from graphsqueak.validation import InputError
+from graphsqueak.errors import InputError
 
 __all__ = ["check_drawing", "check_place", "check_table_place", "write_result"]
 
@@ -12,9 +12,9 @@ def check_place(path, *, option="--out"):
 
     >>> check_place("missing/sparse.tsv")
     Traceback (most recent call last):
-    graphsqueak.validation.InputError: --out missing/sparse.tsv: there is no folder missing; ...
+    graphsqueak.errors.InputError: --out missing/sparse.tsv: there is no folder missing; ...
     """
-    from graphsqueak.sources import atomic
+    from graphsqueak.system import atomic
 
     atomic.check_place(path, name=f"{option} {path}")
 
@@ -29,7 +29,7 @@ def check_drawing(what):
 
 def check_table_place(path, *, option="--out"):
     """The same for a table or edge file, whose name must also say its format."""
-    from graphsqueak.sources.writing import format_of
+    from graphsqueak.sources.files.writing import format_of
 
     format_of(path)
     check_place(path, option=option)
@@ -41,7 +41,7 @@ def write_result(edges, out):
     Whether nodes are numbered as Matrix Market and METIS need it is known only at the end.
     """
     from graphsqueak.sources import write_edges
-    from graphsqueak.sources.writing import format_of
+    from graphsqueak.sources.files.writing import format_of
 
     try:
         write_edges(edges, out, weights=True)

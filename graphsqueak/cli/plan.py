@@ -7,7 +7,7 @@ __all__ = ["print_plan"]
 
 def print_plan(source, settings, where, memory_limit, *, as_json):
     """Print the plan of a merge tree, as JSON or for a person."""
-    from graphsqueak.sparsify.planning import make_plan
+    from graphsqueak.sparsifiers.tree.plan import make_plan
 
     how = {"tree": where["tree"], "n_parts": where["n_parts"], "workers": where["workers"]}
     plan = make_plan(source, settings, **how, memory_limit=memory_limit)

@@ -57,7 +57,7 @@ def resistance(
     import numpy as np
 
     from graphsqueak.sources import write_columns
-    from graphsqueak.sparsify import effective_resistance
+    from graphsqueak.sparsifiers import effective_resistance
 
     began = time.perf_counter()
     check_table_place(out)
@@ -88,8 +88,8 @@ def resistance(
 
 def _read_pairs(path, graph):
     """Node numbers of the pairs in a file, in its order."""
+    from graphsqueak.errors import InputError
     from graphsqueak.sources import read_edges
-    from graphsqueak.validation import InputError
 
     kind = "integer" if graph.ids.dtype.kind in "iu" else "text"
     pairs = read_edges(path, ids=kind, weighted=False).to_edge_list()

@@ -28,8 +28,8 @@ from graphsqueak.cli.options import (
 from graphsqueak.cli.place import check_place, check_table_place, write_result
 from graphsqueak.cli.plan import print_plan
 from graphsqueak.cli.sparsify_report import check_report, write_report
-from graphsqueak.cli.stopping import held, saving_to
-from graphsqueak.validation import InputError
+from graphsqueak.errors import InputError
+from graphsqueak.system.signals import held, saving_to
 
 __all__ = ["sparsify"]
 
@@ -120,8 +120,9 @@ def sparsify(
 
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
-    from graphsqueak.sparsify.correction import Corrected, corrected
-    from graphsqueak.sparsify.costs import check_room, size_in_bytes
+    from graphsqueak.sparsifiers.budget import check_room
+    from graphsqueak.sparsifiers.run import Corrected, corrected
+    from graphsqueak.system.memory import size_in_bytes
 
     began = time.perf_counter()
     settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
@@ -196,14 +197,14 @@ def _dry_run(source, stream, checkpoint, outputs, *, as_json):
 
 
 def _is_tree(where):
-    from graphsqueak.sparsify.parted import runs_in_parts
+    from graphsqueak.sparsifiers.tree.parts import runs_in_parts
 
     return runs_in_parts(**where, memory_limit=None, checkpoint=None, resume=False)
 
 
 def _run_stream(source, settings, where, saving, seed, progress):
     """One pass: the stream, what to tell of it, and None: it is made again by another pass."""
-    from graphsqueak.sparsify.running import run_stream
+    from graphsqueak.sparsifiers.run import run_stream
 
     stream = _opened(settings, where["memory_limit"], seed, saving)
     how = {"checkpoint": saving["checkpoint"], "every": saving["every"]}
@@ -215,7 +216,7 @@ def _run_stream(source, settings, where, saving, seed, progress):
 
 def _run_tree(source, settings, where, saving, seed, progress):
     """A merge tree: the stream at its root, what to tell of it, and how to run another one."""
-    from graphsqueak.sparsify.parted import sparsify_parts
+    from graphsqueak.sparsifiers.tree.parts import sparsify_parts
 
     how = {"checkpoint": saving["checkpoint"], "resume": saving["resume"]}
     how |= {"random_state": seed, "progress": progress}
@@ -241,7 +242,7 @@ def _certifies(asked, source, *, wanted):
 def _opened(settings, memory_limit, seed, saving):
     from pathlib import Path
 
-    from graphsqueak.sparsify import StreamOptions, StreamSparsifier
+    from graphsqueak.sparsifiers import StreamOptions, StreamSparsifier
 
     options = StreamOptions(memory_limit=memory_limit)
     fresh = StreamSparsifier(**settings, options=options, random_state=seed)
@@ -273,7 +274,7 @@ def _accuracy(made):
 
 
 def _record(made, seed):
-    from graphsqueak.sources.summary import peak_rss
+    from graphsqueak.system.memory import peak_rss
 
     stream, certificate = made.stream, made.certificate
     record = {

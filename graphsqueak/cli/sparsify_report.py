@@ -52,7 +52,7 @@ def write_report(path, made, record, *, edges, out):
     from matplotlib import pyplot
 
     from graphsqueak.report.page import html_page
-    from graphsqueak.sources.atomic import atomic_file
+    from graphsqueak.system.atomic import atomic_file
 
     parts = [*_what_was_read(record, edges), *_what_was_kept(made, record, out)]
     parts += [*_how_good(made), *_degrees(made), *_repeated(record, edges, out)]

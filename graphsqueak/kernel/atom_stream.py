@@ -7,7 +7,7 @@ the rest of the block by one row, so the atoms are those of single steps, whatev
 import numpy as np
 
 from graphsqueak.kernel.online_sampler import OnlineSampler
-from graphsqueak.sampling import uniforms
+from graphsqueak.randomness import uniforms
 
 __all__ = ["AtomStream"]
 

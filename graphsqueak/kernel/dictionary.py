@@ -12,10 +12,11 @@ from scipy.optimize import brentq
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from graphsqueak.errors import InputError
 from graphsqueak.kernel.accuracy import accuracy_range
 from graphsqueak.kernel.budget import batch_copies, practical_copies
 from graphsqueak.kernel.kernels import bind
-from graphsqueak.validation import InputError, check_choice, check_count, check_real
+from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["ATOMS_PER_DIMENSION", "Atoms", "Dictionary", "ridge_for_dimension"]
 

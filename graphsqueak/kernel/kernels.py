@@ -9,7 +9,8 @@ import inspect
 
 import numpy as np
 
-from graphsqueak.validation import InputError, check_real
+from graphsqueak.errors import InputError
+from graphsqueak.validation import check_real
 
 __all__ = ["as_kernel", "bind", "row_chunks"]
 

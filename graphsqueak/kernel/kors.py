@@ -5,11 +5,12 @@ See `online_sampler` for a step and `atom_stream` for blocks of points, which gi
 
 import numpy as np
 
+from graphsqueak.errors import InputError
 from graphsqueak.kernel.atom_stream import AtomStream
 from graphsqueak.kernel.budget import kors_copies
 from graphsqueak.kernel.dictionary import Atoms, Dictionary
 from graphsqueak.kernel.estimator import rho
-from graphsqueak.validation import InputError, check_choice, check_count
+from graphsqueak.validation import check_choice, check_count
 
 __all__ = ["KORS"]
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
+from graphsqueak.errors import InputError
 from graphsqueak.kernel.batch import ExactRLS, ManyStepRLS, TwoStepRLS, UniformDictionary
 from graphsqueak.kernel.bless import BLESS
 from graphsqueak.kernel.dictionary import Dictionary
@@ -17,7 +18,7 @@ from graphsqueak.kernel.kernels import as_kernel, bind
 from graphsqueak.kernel.kors import KORS
 from graphsqueak.kernel.recursive import RecursiveRLS
 from graphsqueak.kernel.squeak import SQUEAK
-from graphsqueak.validation import InputError, check_choice
+from graphsqueak.validation import check_choice
 
 __all__ = ["DictionaryEstimator", "streams"]
 

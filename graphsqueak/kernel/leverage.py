@@ -24,8 +24,9 @@ References
 import numpy as np
 from scipy.linalg import lapack
 
+from graphsqueak.errors import InputError
 from graphsqueak.kernel.kernels import bind
-from graphsqueak.validation import InputError, check_real
+from graphsqueak.validation import check_real
 
 __all__ = [
     "cholesky",

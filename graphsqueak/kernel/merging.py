@@ -26,7 +26,7 @@ import numpy as np
 from graphsqueak.kernel.dictionary import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
 from graphsqueak.kernel.estimator import atom_leverage, merged_ridge
 from graphsqueak.sampling import Sample, shrink, shrink_to
-from graphsqueak.trees.packing import packed, unpack
+from graphsqueak.system.packing import packed, unpack
 
 __all__ = [
     "MergeRule",

@@ -21,6 +21,7 @@ from functools import partial
 import numpy as np
 from sklearn.base import clone
 
+from graphsqueak.errors import InputError
 from graphsqueak.kernel.budget import squeak_copies
 from graphsqueak.kernel.dictionary import Dictionary
 from graphsqueak.kernel.estimator import rho
@@ -32,10 +33,10 @@ from graphsqueak.kernel.merging import (
     shrunk_leaf,
     unpacked_node,
 )
-from graphsqueak.sampling import child_seed
+from graphsqueak.randomness import child_seed
 from graphsqueak.trees.running import open_backend, run_tree
 from graphsqueak.trees.shapes import as_tree
-from graphsqueak.validation import InputError, check_count, check_real
+from graphsqueak.validation import check_count, check_real
 
 __all__ = ["SQUEAK"]
 

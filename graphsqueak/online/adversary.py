@@ -14,7 +14,8 @@ References
 
 import numpy as np
 
-from graphsqueak.validation import InputError, check_count
+from graphsqueak.errors import InputError
+from graphsqueak.validation import check_count
 
 __all__ = ["flipped_blocks"]
 

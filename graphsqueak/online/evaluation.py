@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_X_y
 
+from graphsqueak.errors import InputError
 from graphsqueak.online.hindsight import best_scores
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_of
 from graphsqueak.report.figure import over_rounds
-from graphsqueak.report.progress import reporter
-from graphsqueak.validation import InputError
+from graphsqueak.system.progress import reporter
 
 __all__ = ["Run", "progressive"]
 

@@ -15,10 +15,11 @@ References
 
 import numpy as np
 
+from graphsqueak.errors import InputError
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.gradient import gradient_rounds, gradient_rule
 from graphsqueak.online.learner import OnlineLearner
-from graphsqueak.validation import InputError, check_count
+from graphsqueak.validation import check_count
 
 __all__ = ["FOGD", "FourierFeatures"]
 

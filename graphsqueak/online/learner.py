@@ -14,8 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from graphsqueak.errors import InputError
 from graphsqueak.online.losses import LOSSES, loss_of
-from graphsqueak.validation import InputError, check_real
+from graphsqueak.validation import check_real
 
 __all__ = ["OnlineLearner"]
 

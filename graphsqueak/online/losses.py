@@ -33,7 +33,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from graphsqueak.validation import InputError, check_choice
+from graphsqueak.errors import InputError
+from graphsqueak.validation import check_choice
 
 __all__ = ["LOSSES", "Loss", "loss_curvature", "loss_of", "loss_slope", "loss_value"]
 
@@ -101,7 +102,7 @@ def loss_of(name):
 
     >>> loss_of("absolute")
     Traceback (most recent call last):
-    graphsqueak.validation.InputError: loss='absolute' is not one of 'squared', ...
+    graphsqueak.errors.InputError: loss='absolute' is not one of 'squared', ...
     """
     if not isinstance(name, str):
         raise InputError(f"loss={name!r} must be a name: {', '.join(LOSSES)}")

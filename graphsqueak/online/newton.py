@@ -30,8 +30,9 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from graphsqueak.errors import InputError
 from graphsqueak.online.losses import loss_curvature, loss_of, loss_slope
-from graphsqueak.validation import InputError, check_choice, check_real
+from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["NewtonStep", "StepRule", "newton_weight", "step_rule"]
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from graphsqueak.kernel.online_sampler import OnlineSampler
 from graphsqueak.online.kons import KONS
-from graphsqueak.sampling import uniforms
+from graphsqueak.randomness import uniforms
 from graphsqueak.validation import check_real
 
 __all__ = ["SketchedKONS"]

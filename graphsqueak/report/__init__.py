@@ -1,1 +1,1 @@
-"""Rows in; progress, tables and figures out. Nothing is computed here."""
+"""Rows in; tables, figures and pages out. Nothing is computed here."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
 from graphsqueak.solvers.matrix import aligned_like, relabelled, unsigned
-from graphsqueak.solvers.threads import run
+from graphsqueak.system.threads import run
 
 __all__ = ["ApproximateCholesky"]
 

@@ -7,7 +7,7 @@ to zero over the component, and then many; the one of mean zero is taken.
 import numba
 import numpy as np
 
-from graphsqueak.validation import InputError
+from graphsqueak.errors import InputError
 
 __all__ = ["Components"]
 

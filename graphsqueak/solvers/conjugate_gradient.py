@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from graphsqueak.solvers.matrix import N_PARTS, aligned_like, even_parts, multiply
-from graphsqueak.solvers.threads import run
+from graphsqueak.system.threads import run
 
 __all__ = ["conjugate_gradient", "norms_of"]
 

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from graphsqueak.errors import ConvergenceWarning, InputError
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.choice import TRIAL_STEPS, JacobiTrial, Shape, cheapest, first_choice
 from graphsqueak.solvers.components import Components
@@ -12,13 +13,7 @@ from graphsqueak.solvers.dimension import dimension
 from graphsqueak.solvers.direct import Direct
 from graphsqueak.solvers.matrix import aligned_like, build_rows, multiply
 from graphsqueak.solvers.multigrid import Multigrid
-from graphsqueak.validation import (
-    ConvergenceWarning,
-    InputError,
-    check_choice,
-    check_count,
-    check_real,
-)
+from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["LaplacianSolver"]
 

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.solvers.threads import run
+from graphsqueak.system.threads import run
 
 __all__ = [
     "N_PARTS",

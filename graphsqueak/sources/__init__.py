@@ -1,46 +1,34 @@
-"""Where edges come from: files of any size, synthetic graphs, points and their neighbours.
+"""Where edges come from: files of any size, synthetic graphs, points and their neighbors."""
 
-The table of contents: each name is imported when it is first used.
-"""
+from graphsqueak._lazy import lazy_names
 
-from importlib import import_module
-
-_HOME = {
-    "EdgeSource": "base",
-    "Summary": "summary",
-    "SyntheticSource": "synthetic",
-    "as_edge_list": "coerce",
-    "as_stream": "coerce",
-    "barbell": "synthetic",
-    "block_model": "random_graphs",
-    "chung_lu": "random_graphs",
-    "complete": "synthetic",
-    "complete_bipartite": "synthetic",
-    "cycle": "synthetic",
-    "erdos_renyi": "random_graphs",
-    "gaussian_neighbors": "random_graphs",
-    "grid": "synthetic",
-    "hypercube": "synthetic",
-    "neighbor_edges": "neighbors",
-    "path": "synthetic",
-    "read_edges": "files",
-    "read_mail": "mail",
-    "small_world": "random_graphs",
-    "star": "synthetic",
-    "summarise": "summary",
-    "text_points": "mail_words",
-    "write_columns": "result_writing",
-    "write_edges": "writing",
-}
-
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name):
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__():
-    return __all__
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "EdgeSource": "edge_source",
+        "Summary": "summary",
+        "SyntheticSource": "synthetic.closed_forms",
+        "as_edge_list": "edge_source",
+        "as_stream": "edge_source",
+        "barbell": "synthetic.closed_forms",
+        "block_model": "synthetic.random_graphs",
+        "chung_lu": "synthetic.random_graphs",
+        "complete": "synthetic.closed_forms",
+        "complete_bipartite": "synthetic.closed_forms",
+        "cycle": "synthetic.closed_forms",
+        "erdos_renyi": "synthetic.random_graphs",
+        "gaussian_neighbors": "synthetic.random_graphs",
+        "grid": "synthetic.closed_forms",
+        "hypercube": "synthetic.closed_forms",
+        "neighbor_edges": "neighbors.edges",
+        "path": "synthetic.closed_forms",
+        "read_edges": "files.reading",
+        "read_mail": "mail.corpus",
+        "small_world": "synthetic.random_graphs",
+        "star": "synthetic.closed_forms",
+        "summarise": "summary",
+        "text_points": "mail.words",
+        "write_columns": "files.writing",
+        "write_edges": "files.writing",
+    },
+)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from graphsqueak.graph import EdgeList
+from graphsqueak.graph.edge_list import EdgeList
 
 __all__ = ["BYTES_PER_NODE", "Batcher", "Chunk"]
 

@@ -3,20 +3,17 @@
 Memory is O(n_nodes): a degree and the parent in a union-find forest per node.
 """
 
-import re
-import resource
-import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from graphsqueak.graph import EdgeList
-from graphsqueak.report.progress import reporter
-from graphsqueak.sources.forest import add_degrees, join, roots
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.forest import add_degrees, join, roots
+from graphsqueak.system.memory import peak_rss
+from graphsqueak.system.progress import reporter
 
-__all__ = ["Summary", "peak_rss", "summarise"]
+__all__ = ["Summary", "summarise"]
 
 
 @dataclass(frozen=True)
@@ -109,17 +106,3 @@ def _id_kind(source):
     if isinstance(source, EdgeList):
         return "integer" if source.ids.dtype.kind in "iu" else "text"
     return source.id_kind
-
-
-def peak_rss():
-    """Most memory this process has held, in bytes.
-
-    Linux's own figure comes first: getrusage starts from that of the process that started this one.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
-        if found:
-            return 1024 * int(found[1])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak

@@ -7,11 +7,12 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsqueak.graph import EdgeList
-from graphsqueak.sources.coerce import as_edge_list
+from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sources.edge_source import as_edge_list
 from graphsqueak.ssl.labels import class_labels
 from graphsqueak.ssl.points import links_to_neighbours, neighbour_graph
-from graphsqueak.validation import InputError, check_choice, check_count, check_real
+from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["GraphClassifier", "GraphEstimator", "GraphRegressor", "UnreachedWarning"]
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.graph import EdgeList
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.solvers import LaplacianSolver
 
 __all__ = ["Split", "harmonic_scores", "reached_nodes", "split"]

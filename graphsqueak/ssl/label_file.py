@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from graphsqueak.sources.columnar import parquet_frame
-from graphsqueak.validation import InputError
+from graphsqueak.errors import InputError
+from graphsqueak.sources.files.columnar import parquet_frame
 
 __all__ = ["read_labels"]
 

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.graph import EdgeList
-from graphsqueak.report.progress import reporter
-from graphsqueak.sparsify import StreamSparsifier
-from graphsqueak.sparsify.budget import Budget
-from graphsqueak.sparsify.numbering import Numbering
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.nodes.numbering import Numbering
+from graphsqueak.sparsifiers import StreamSparsifier
+from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl.choice import natural_unit
 from graphsqueak.ssl.tally import Tally
+from graphsqueak.system.progress import reporter
 
 __all__ = ["SmallGraph", "read_with_labels"]
 

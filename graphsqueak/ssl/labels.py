@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.validation import InputError
+from graphsqueak.errors import InputError
 
 __all__ = [
     "ClassLabels",

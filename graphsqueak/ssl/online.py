@@ -10,14 +10,15 @@ from collections.abc import Mapping
 
 from sklearn.utils.metaestimators import available_if
 
-from graphsqueak.graph import EdgeList
-from graphsqueak.report.progress import reporter
-from graphsqueak.sources.coerce import as_stream
-from graphsqueak.sparsify import StreamSparsifier
-from graphsqueak.sparsify.budget import Budget
-from graphsqueak.sparsify.favoured import SHARE
+from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sources.edge_source import as_stream
+from graphsqueak.sparsifiers import StreamSparsifier
+from graphsqueak.sparsifiers.budget import Budget
+from graphsqueak.sparsifiers.stream.arrival_filter import SHARE
 from graphsqueak.ssl.labels import named, one_column
-from graphsqueak.validation import InputError, check_choice, check_real
+from graphsqueak.system.progress import reporter
+from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["LateLabelsWarning", "OnlineEdges"]
 

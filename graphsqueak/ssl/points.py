@@ -10,7 +10,7 @@ times as much as the furthest. Both directions are averaged, a missing one count
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.graph import EdgeList
+from graphsqueak.graph.edge_list import EdgeList
 
 __all__ = ["links_to_neighbours", "neighbour_graph"]
 

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from graphsqueak.errors import InputError
 from graphsqueak.ssl.base import GraphClassifier, check_eta
 from graphsqueak.ssl.calibration import fit_sigmoids, sigmoid_shares
 from graphsqueak.ssl.choice import choose_for_classes, natural_unit
@@ -11,7 +12,7 @@ from graphsqueak.ssl.leave_one_out import leave_one_out
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.ssl.uncertainty import posterior_deviation
 from graphsqueak.ssl.valley import cut_in_valley
-from graphsqueak.validation import InputError, check_real
+from graphsqueak.validation import check_real
 
 __all__ = ["StableHFSClassifier", "check_threshold"]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphsqueak.graph import EdgeList
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.ssl.harmonic import harmonic_scores
 from graphsqueak.ssl.nearest_label import NearestLabelClassifier, closest
 from graphsqueak.validation import check_count

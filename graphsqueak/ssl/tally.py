@@ -14,7 +14,7 @@ node, and nothing is tied together at all. Only edges between other nodes are le
 import numba
 import numpy as np
 
-from graphsqueak.graph import EdgeList
+from graphsqueak.graph.edge_list import EdgeList
 
 __all__ = ["Tally"]
 

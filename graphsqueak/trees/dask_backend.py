@@ -19,9 +19,9 @@ import numba
 from distributed.comm import CommClosedError
 
 from graphsqueak import __version__
-from graphsqueak.sources.summary import peak_rss
+from graphsqueak.errors import InputError
+from graphsqueak.system.memory import peak_rss
 from graphsqueak.trees.running import computed, size_of
-from graphsqueak.validation import InputError
 
 __all__ = ["connected", "runner"]
 

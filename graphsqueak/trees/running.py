@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.report.progress import reporter
-from graphsqueak.sources.summary import peak_rss
-from graphsqueak.validation import InputError, check_count
+from graphsqueak.errors import InputError
+from graphsqueak.system.memory import peak_rss
+from graphsqueak.system.progress import reporter
+from graphsqueak.validation import check_count
 
 __all__ = ["TreeRun", "computed", "open_backend", "run_here", "run_tree", "size_of"]
 
@@ -46,7 +47,7 @@ def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="p
     backend : callable
         From `open_backend`, or `run_here`.
     progress : bool or callable
-        As of `graphsqueak.report.progress`, in leaves.
+        As of `graphsqueak.system.progress`, in leaves.
 
     Returns
     -------

@@ -12,8 +12,9 @@ References
 
 from typing import NamedTuple
 
-from graphsqueak.sampling import child_seed
-from graphsqueak.validation import InputError, check_count
+from graphsqueak.errors import InputError
+from graphsqueak.randomness import child_seed
+from graphsqueak.validation import check_count
 
 __all__ = ["Tree", "as_tree", "k_ary", "random_tree", "sequential"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from graphsqueak.cli import run
 from graphsqueak.sources import read_edges
-from graphsqueak.sparsify import StreamSparsifier
+from graphsqueak.sparsifiers import StreamSparsifier
 
 SQUARE = "# a square, and a tail\nann\tbob\nbob\tcy\ncy\tdan\ndan\tann\ndan\teve\n"
 

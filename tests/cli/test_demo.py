@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from graphsqueak.cli import run
-from graphsqueak.cli.demo_study import draws_of_labels
+from graphsqueak.demo.study import draws_of_labels
 
 METHODS = {
     "exact Stable-HFS",

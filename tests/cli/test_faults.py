@@ -12,9 +12,10 @@ import time
 import pytest
 
 from graphsqueak import InputError, StreamSparsifier, read_edges, sources, write_edges
-from graphsqueak.cli import run, stopping
-from graphsqueak.sparsify.running import run_stream
-from graphsqueak.validation import SavingWarning
+from graphsqueak.cli import run
+from graphsqueak.errors import SavingWarning
+from graphsqueak.sparsifiers.run import run_stream
+from graphsqueak.system import signals as stopping
 
 PROGRAM = [sys.executable, "-m", "graphsqueak"]
 BUDGET = ["--edges", "20000", "--seed", "8"]

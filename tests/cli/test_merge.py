@@ -7,7 +7,7 @@ import pytest
 
 from graphsqueak import StreamSparsifier, read_edges, sources, write_edges
 from graphsqueak.cli import run
-from graphsqueak.sources.splitting import split
+from graphsqueak.sources.files.splitting import split
 from tests import reference
 
 

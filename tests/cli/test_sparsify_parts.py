@@ -12,7 +12,7 @@ import pytest
 
 from graphsqueak import sources, write_edges
 from graphsqueak.cli import run
-from graphsqueak.sources.splitting import split
+from graphsqueak.sources.files.splitting import split
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,8 +11,8 @@ import scipy.sparse
 import zstandard
 
 from graphsqueak import StreamSparsifier, read_edges
-from graphsqueak.sources.neighbor_files import read_points
-from graphsqueak.sources.neighbors import neighbor_edges
+from graphsqueak.sources.neighbors.edges import neighbor_edges
+from graphsqueak.sources.neighbors.point_files import read_points
 from graphsqueak.ssl.label_file import read_labels
 
 __all__ = ["FILES", "READERS", "kind_of", "read"]

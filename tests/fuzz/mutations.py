@@ -2,7 +2,7 @@
 
 import zlib
 
-from graphsqueak.trees.packing import _TRAILER
+from graphsqueak.system.packing import _TRAILER
 
 __all__ = ["mutated"]
 

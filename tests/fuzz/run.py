@@ -90,7 +90,7 @@ def keep(place, folder, name, code):
 
 def read_from(arguments):
     """The child: read file after file until the time is over or one is a finding."""
-    from graphsqueak.validation import InputError
+    from graphsqueak.errors import InputError
     from tests.fuzz.examples import FILES, kind_of, read
     from tests.fuzz.mutations import mutated
 

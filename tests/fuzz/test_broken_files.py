@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from graphsqueak import EdgeList, InputError, StreamSparsifier, read_edges
 from graphsqueak.report.table import html_table
-from graphsqueak.sources import inflating
-from graphsqueak.trees.packing import packed, unpack
+from graphsqueak.sources.files import byte_stream as inflating
+from graphsqueak.system.packing import packed, unpack
 from tests.fuzz.examples import FILES, kind_of, read
 from tests.fuzz.mutations import mutated
 

@@ -7,7 +7,7 @@ from graphsqueak import InputError
 from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
 from graphsqueak.kernel.estimator import estimate_leverage
 from graphsqueak.kernel.growing_cholesky import GrowingCholesky
-from graphsqueak.sampling import uniforms
+from graphsqueak.randomness import uniforms
 from tests import reference
 from tests.kernel.problems import clusters, gaussian_matrix
 

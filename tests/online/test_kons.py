@@ -8,7 +8,7 @@ from graphsqueak.online import KONS, SketchedKONS
 from graphsqueak.online.kons import DualNewton
 from graphsqueak.online.losses import LOSSES
 from graphsqueak.online.newton import NewtonStep, step_rule
-from graphsqueak.sampling import uniforms
+from graphsqueak.randomness import uniforms
 from tests import reference
 
 CASES = [

@@ -7,6 +7,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphsqueak import InputError
+from graphsqueak.integrations.river import to_river
 from graphsqueak.online import (
     BKONS,
     CONKONS,
@@ -19,7 +20,6 @@ from graphsqueak.online import (
     SkeGD,
     SketchedKONS,
     progressive,
-    to_river,
 )
 from tests.kernel.problems import clusters
 
@@ -195,6 +195,8 @@ def test_river():
 
 def test_without_river_the_remedy_is_told(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "river", None)
-    monkeypatch.delitem(__import__("sys").modules, "graphsqueak.online.river_models", raising=False)
+    monkeypatch.delitem(
+        __import__("sys").modules, "graphsqueak.integrations.river_models", raising=False
+    )
     with pytest.raises(ImportError, match=r"graphsqueak\[river\]"):
         to_river(KONS())

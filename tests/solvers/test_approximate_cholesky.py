@@ -7,7 +7,7 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.elimination import eliminate
 from graphsqueak.solvers.matrix import build_rows
-from graphsqueak.sources import synthetic
+from graphsqueak.sources.synthetic import closed_forms as synthetic
 
 
 def product(steps):

@@ -5,7 +5,8 @@ import pytest
 
 from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
-from graphsqueak.sources import random_graphs, synthetic
+from graphsqueak.sources.synthetic import closed_forms as synthetic
+from graphsqueak.sources.synthetic import random_graphs
 from tests import reference
 
 BACKENDS = ("auto", "jacobi", "cholesky", "amg", "direct")

@@ -5,7 +5,7 @@ import pytest
 
 from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
-from graphsqueak.sources import synthetic
+from graphsqueak.sources.synthetic import closed_forms as synthetic
 
 
 def copies_of_a_grid(side, n_copies, n_isolated):

@@ -7,11 +7,13 @@ import numba
 import numpy as np
 import pytest
 
+from graphsqueak.errors import ConvergenceWarning, InputError
 from graphsqueak.graph import EdgeList
-from graphsqueak.solvers import LaplacianSolver, laplacian_solver, threads
+from graphsqueak.solvers import LaplacianSolver, laplacian_solver
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
-from graphsqueak.sources import random_graphs, synthetic
-from graphsqueak.validation import ConvergenceWarning, InputError
+from graphsqueak.sources.synthetic import closed_forms as synthetic
+from graphsqueak.sources.synthetic import random_graphs
+from graphsqueak.system import threads
 
 BACKENDS = ("auto", "jacobi", "cholesky", "amg", "direct")
 

@@ -16,8 +16,8 @@ import pytest
 from graphsqueak import InputError, read_edges, sources, sparsify, write_edges
 from graphsqueak.cli import run
 from graphsqueak.kernel import SQUEAK
-from graphsqueak.sources.splitting import split
-from graphsqueak.sparsify.tree import grow
+from graphsqueak.sources.files.splitting import split
+from graphsqueak.sparsifiers.tree.parts import grow
 from graphsqueak.trees import dask_backend
 from graphsqueak.trees.running import open_backend, run_tree
 from graphsqueak.trees.shapes import as_tree

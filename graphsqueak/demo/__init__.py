@@ -1,0 +1,1 @@
+"""The demo: a study of the shipped mails, and the page that shows it."""

@@ -1,0 +1,23 @@
+"""TODO docstring."""
+
+__all__ = ["AccuracyWarning", "ConvergenceWarning", "InputError", "SavingWarning"]
+
+
+class InputError(ValueError):
+    """The input cannot be used as it is; the message says what is wrong, where, and what to do."""
+
+
+class AccuracyWarning(UserWarning):
+    """A result is less accurate than was predicted."""
+
+
+class ConvergenceWarning(UserWarning):
+    """An iteration stopped before its tolerance; `residual` is the relative residual it reached."""
+
+    def __init__(self, message, *, residual):
+        super().__init__(message)
+        self.residual = residual
+
+
+class SavingWarning(UserWarning):
+    """A state could not be saved on the way; the work goes on without."""

@@ -1,0 +1,301 @@
+"""A weighted undirected graph as a list of edges.
+
+`EdgeList` is the one currency of the package: what is read, what is streamed and what a
+sparsifier returns are all edge lists. Edge e joins tail[e] and head[e] with weight[e] > 0, a
+similarity (a conductance, not a distance). With b_e = 1_tail - 1_head the Laplacian is
+
+    L = sum_e weight[e] * b_e b_e^T = D - A.
+
+Edges may repeat: parallel edges act as one whose weight is their sum.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse
+
+from graphsqueak.errors import InputError
+from graphsqueak.validation import check_adjacency, check_count, check_weights
+
+__all__ = ["EdgeList", "power_of_two"]
+
+
+class EdgeList:
+    """An immutable list of weighted, undirected edges between nodes 0, ..., n_nodes - 1.
+
+    Self-loops and edges of weight zero say nothing about a Laplacian: they are dropped, and
+    counted in `n_self_loops` and `n_zero_weights`. Negative, infinite and NaN weights are errors.
+
+    Parameters
+    ----------
+    tail, head : array of int, shape (n_edges,)
+        The two ends of each edge; their order carries no meaning.
+    weight : array of float, shape (n_edges,), optional
+        Default: every edge weighs 1.
+    n_nodes : int, optional
+        Default: one more than the largest end. Larger values add isolated nodes.
+    ids : array of int or str, shape (n_nodes,), optional
+        The user's own name of each node. Default: 0, ..., n_nodes - 1.
+
+    Examples
+    --------
+    >>> triangle = EdgeList(tail=[0, 1, 2], head=[1, 2, 0])
+    >>> triangle
+    EdgeList(n_nodes=3, n_edges=3, total_weight=3)
+    >>> triangle.laplacian().toarray()
+    array([[ 2., -1., -1.],
+           [-1.,  2., -1.],
+           [-1., -1.,  2.]])
+    """
+
+    def __init__(self, *, tail, head, weight=None, n_nodes=None, ids=None):
+        tail, head = _as_ends("tail", tail), _as_ends("head", head)
+        weight = np.ones(tail.size) if weight is None else np.array(weight, dtype=np.float64)
+        if not tail.size == head.size == weight.size or weight.ndim != 1:
+            raise InputError(
+                f"tail, head and weight have {tail.size}, {head.size} and {weight.size} entries; "
+                "they must be one-dimensional and of the same length"
+            )
+        check_weights(weight)
+        lowest = int(min(tail.min(initial=0), head.min(initial=0)))
+        highest = int(max(tail.max(initial=-1), head.max(initial=-1)))
+        if lowest < 0:
+            raise InputError(f"node {lowest} is negative; nodes are numbered from 0")
+        if n_nodes is None:
+            n_nodes = highest + 1 if ids is None else len(ids)
+        n_nodes = check_count("n_nodes", n_nodes, least=0)
+        if highest >= n_nodes:
+            raise InputError(f"node {highest} does not exist in a graph of n_nodes={n_nodes}")
+        if ids is not None and len(ids) != n_nodes:
+            raise InputError(f"ids has {len(ids)} entries for n_nodes={n_nodes}")
+        loops, zeros = tail == head, weight == 0
+        keep = ~(loops | zeros)
+        if not keep.all():
+            tail, head, weight = tail[keep], head[keep], weight[keep]
+        self._set(tail, head, weight, n_nodes, ids)
+        self.n_self_loops = int(np.count_nonzero(loops))
+        self.n_zero_weights = int(np.count_nonzero(zeros & ~loops))
+
+    @classmethod
+    def from_clean(cls, tail, head, weight, n_nodes, ids=None):
+        """Wrap arrays that are known to be valid, without checks and without a copy.
+
+        For streams: ends in range, no self-loops, weights finite and positive. `ids` may be any
+        object that `numpy.asarray` turns into at least n_nodes ids.
+        """
+        edges = cls.__new__(cls)
+        edges._set(tail, head, weight, n_nodes, ids)
+        edges.n_self_loops = edges.n_zero_weights = 0
+        return edges
+
+    def _set(self, tail, head, weight, n_nodes, ids):
+        index = np.int32 if n_nodes <= np.iinfo(np.int32).max else np.int64
+        self.n_nodes = int(n_nodes)
+        self.tail = _frozen(tail, index)
+        self.head = _frozen(head, index)
+        self.weight = _frozen(weight, np.float64)
+        self._ids = ids
+        self.certificate = None  # of a sparsifier that was certified
+
+    @classmethod
+    def from_pairs(cls, pairs):
+        """Build from (source, target) or (source, target, weight) tuples with any hashable ids.
+
+        Nodes are numbered in order of first appearance.
+
+        >>> EdgeList.from_pairs([("ann", "bob"), ("bob", "cy", 2.5)]).ids
+        array(['ann', 'bob', 'cy'], dtype=object)
+        """
+        number = {}
+        tail, head, weight = [], [], []
+        for place, pair in enumerate(pairs):
+            if len(pair) not in (2, 3):
+                raise InputError(
+                    f"pair {place} has {len(pair)} entries; give (source, target) or "
+                    "(source, target, weight)"
+                )
+            tail.append(number.setdefault(pair[0], len(number)))
+            head.append(number.setdefault(pair[1], len(number)))
+            weight.append(pair[2] if len(pair) == 3 else 1.0)
+        return cls(
+            tail=tail, head=head, weight=weight, n_nodes=len(number), ids=_as_ids(list(number))
+        )
+
+    @classmethod
+    def from_scipy(cls, adjacency, *, ids=None):
+        """Build from a symmetric adjacency matrix, sparse or dense.
+
+        >>> EdgeList.from_scipy(scipy.sparse.coo_array([[0, 2.0], [2.0, 0]])).weight
+        array([2.])
+        """
+        matrix = scipy.sparse.coo_array(adjacency).tocsr().astype(np.float64)
+        matrix.sum_duplicates()
+        check_adjacency(matrix)
+        upper = scipy.sparse.triu(matrix, format="coo")
+        return cls(
+            tail=upper.row, head=upper.col, weight=upper.data, n_nodes=matrix.shape[0], ids=ids
+        )
+
+    @classmethod
+    def from_networkx(cls, graph, *, weight="weight"):
+        """Build from an undirected networkx graph; a missing edge attribute counts as weight 1.
+
+        >>> import networkx as nx
+        >>> EdgeList.from_networkx(nx.path_graph(4))
+        EdgeList(n_nodes=4, n_edges=3, total_weight=3)
+        """
+        if graph.is_directed():
+            raise InputError(
+                "the networkx graph is directed; call graph.to_undirected() first, or add the "
+                "weights of both directions yourself"
+            )
+        nodes = list(graph)
+        number = {node: place for place, node in enumerate(nodes)}
+        tail, head, weights = [], [], []
+        for source, target, value in graph.edges(data=weight, default=1.0):
+            tail.append(number[source])
+            head.append(number[target])
+            weights.append(value)
+        return cls(tail=tail, head=head, weight=weights, n_nodes=len(nodes), ids=_as_ids(nodes))
+
+    @property
+    def n_edges(self):
+        """Number of edges, parallel ones counted singly."""
+        return self.tail.size
+
+    @property
+    def own_ids(self):
+        """The ids as they were given, shared by the batches of one source; None for numbers."""
+        return self._ids
+
+    @cached_property
+    def ids(self):
+        """The user's own name of each node, shape (n_nodes,)."""
+        if self._ids is None:
+            return _frozen(np.arange(self.n_nodes), np.int64)
+        ids = np.asarray(self._ids)[: self.n_nodes]
+        return _frozen(ids, ids.dtype)
+
+    def to_scipy(self):
+        """Symmetric adjacency matrix (CSR), parallel edges summed."""
+        shape = (self.n_nodes, self.n_nodes)
+        half = scipy.sparse.coo_array((self.weight, (self.tail, self.head)), shape=shape).tocsr()
+        return (half + half.T).tocsr()
+
+    def to_networkx(self):
+        """`networkx.Graph` over the user's ids, parallel edges summed into attribute `weight`."""
+        import networkx as nx
+
+        simple, names = self.simplified(), self.ids.tolist()
+        graph = nx.Graph()
+        graph.add_nodes_from(names)
+        rows = zip(*(a.tolist() for a in (simple.tail, simple.head, simple.weight)), strict=True)
+        graph.add_weighted_edges_from((names[u], names[v], w) for u, v, w in rows)
+        return graph
+
+    def laplacian(self):
+        """L = D - A as a CSR matrix with sorted indices."""
+        adjacency = self.to_scipy()
+        laplacian = (scipy.sparse.diags_array(self.degrees()) - adjacency).tocsr()
+        laplacian.sort_indices()
+        return laplacian
+
+    def incidence(self):
+        """B of shape (n_edges, n_nodes) with rows b_e, so that L = B^T diag(weight) B."""
+        edge, sign = np.tile(np.arange(self.n_edges), 2), np.repeat([1.0, -1.0], self.n_edges)
+        ends, shape = np.concatenate([self.tail, self.head]), (self.n_edges, self.n_nodes)
+        return scipy.sparse.coo_array((sign, (edge, ends)), shape=shape).tocsr()
+
+    def degrees(self):
+        """Weighted degree of every node.
+
+        >>> EdgeList(tail=[0, 0], head=[1, 2], weight=[1.0, 4.0]).degrees()
+        array([5., 1., 4.])
+        """
+        into = np.bincount(self.head, self.weight, self.n_nodes)
+        return into + np.bincount(self.tail, self.weight, self.n_nodes) + 0.0  # float when empty
+
+    def components(self):
+        """Number of the connected component of each node, numbered by their first node.
+
+        >>> EdgeList(tail=[1], head=[2], n_nodes=4).components()
+        array([0, 1, 1, 2], dtype=int32)
+        """
+        ones = np.ones(self.n_edges, dtype=np.int8)
+        half = scipy.sparse.coo_array((ones, (self.tail, self.head)), shape=(self.n_nodes,) * 2)
+        return scipy.sparse.csgraph.connected_components(half, directed=False)[1]
+
+    def simplified(self):
+        """The same graph with parallel edges summed, tail < head, sorted by (tail, head).
+
+        >>> twice = EdgeList(tail=[0, 1], head=[1, 0], weight=[1.0, 2.0])
+        >>> twice.simplified().weight
+        array([3.])
+        """
+        low, high = np.minimum(self.tail, self.head), np.maximum(self.tail, self.head)
+        shape = (self.n_nodes,) * 2
+        upper = scipy.sparse.coo_array((self.weight, (low, high)), shape=shape).tocsr()
+        upper.sum_duplicates()
+        upper = upper.tocoo()
+        return EdgeList.from_clean(upper.row, upper.col, upper.data, self.n_nodes, self._ids)
+
+    def part(self, start, stop=None):
+        """Edges start, ..., stop - 1 on the same nodes, as views."""
+        cut = slice(start, stop)
+        columns = (self.tail[cut], self.head[cut], self.weight[cut])
+        return EdgeList.from_clean(*columns, self.n_nodes, self._ids)
+
+    def __iter__(self):
+        """An edge list is a stream of one batch: itself."""
+        yield self
+
+    def __repr__(self):
+        return (
+            f"EdgeList(n_nodes={self.n_nodes}, n_edges={self.n_edges}, "
+            f"total_weight={self.weight.sum():.6g})"
+        )
+
+    def _repr_html_(self):
+        from graphsqueak.report.table import html_table
+
+        ends = [self.ids[side[:5]] for side in (self.tail, self.head)]
+        rows = zip(*ends, (f"{weight:.4g}" for weight in self.weight[:5]), strict=True)
+        return html_table(rows, header=("source", "target", "weight"), caption=repr(self))
+
+
+def power_of_two(weight):
+    """The power of two just below a positive weight: dividing by it is exact.
+
+    >>> power_of_two(5.0), power_of_two(1e-300) <= 1e-300
+    (4.0, True)
+    """
+    return float(np.ldexp(0.5, np.frexp(weight)[1]))
+
+
+def _as_ends(name, values):
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise InputError(
+            f"{name} must be a one-dimensional array of node numbers, not {array.dtype} of shape "
+            f"{array.shape}; EdgeList.from_pairs takes names"
+        )
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise InputError(f"{name} has node {array.max()}; EdgeList.from_pairs takes huge ids")
+    return array.astype(np.int64)
+
+
+def _as_ids(names):
+    """Int64 where every name is an int, else an array of the objects themselves."""
+    if all(type(name) is int and abs(name) < 2**63 for name in names):
+        return np.array(names, dtype=np.int64)
+    ids = np.empty(len(names), dtype=object)
+    ids[:] = names
+    return ids
+
+
+def _frozen(array, dtype):
+    array = np.ascontiguousarray(array, dtype=dtype).view()
+    array.flags.writeable = False
+    return array

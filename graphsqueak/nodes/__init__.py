@@ -1,0 +1,1 @@
+"""Which node is which: ids of integers and of text, numbered, matched and united."""

@@ -1,0 +1,232 @@
+"""Read edges from Parquet and Arrow files (Feather, IPC file, IPC stream)."""
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.sources.batching import Chunk
+from graphsqueak.sources.files.columns import choose_columns
+from graphsqueak.system.threads import map_ahead
+
+__all__ = ["parquet_frame", "read_arrow", "read_parquet"]
+
+_ROWS = 1 << 19  # rows decoded at a time
+
+
+def read_parquet(path, name, options, *, kind=None, groups=None):
+    """Read a Parquet file, or its row groups from `groups[0]` up to `groups[1]`.
+
+    See `read_text` for what is returned.
+    """
+    import pyarrow.parquet as pq
+
+    def tables(columns):
+        with pq.ParquetFile(path, pre_buffer=False) as file:  # a buffer would grow with the file
+            chosen = range(file.num_row_groups) if groups is None else range(*groups)
+            n_rows = max(1, sum(file.metadata.row_group(group).num_rows for group in chosen))
+            n_read = 0
+            for batch in file.iter_batches(_ROWS, row_groups=list(chosen), columns=columns):
+                n_read += batch.num_rows
+                yield batch, n_read / n_rows
+
+    with _opened(lambda: pq.ParquetFile(path), name) as file:
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    return _read(schema, n_rows, tables, name, options, kind)
+
+
+def parquet_frame(path):
+    """A whole Parquet file as a polars frame; ArrowException, OSError or ValueError if broken.
+
+    Polars panics over broken files where pyarrow complains.
+    """
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    table.validate(full=True)
+    return pl.from_arrow(table.rename_columns(list(table.schema.names)))
+
+
+def read_arrow(path, name, options, *, kind=None):
+    """Read an Arrow IPC file or stream; see `read_text` for what is returned."""
+    import pyarrow as pa
+
+    def opened():
+        source = pa.OSFile(str(path))  # a file that is cut would take a memory map down with us
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+
+    def tables(columns):
+        reader = opened()
+        is_file = isinstance(reader, pa.ipc.RecordBatchFileReader)
+        n_batches = reader.num_record_batches if is_file else None
+        batches = map(reader.get_batch, range(n_batches)) if is_file else reader
+        for place, whole in enumerate(batches, start=1):
+            fraction = place / n_batches if is_file else np.nan
+            for start in range(0, whole.num_rows, _ROWS):
+                yield whole.select(columns).slice(start, _ROWS), fraction
+
+    schema = _opened(opened, name).schema
+    return _read(schema, 1, tables, name, options, kind)
+
+
+def _opened(opener, name):
+    import pyarrow as pa
+
+    try:
+        return opener()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).split("\n")[0]
+        raise InputError(f"{name} cannot be read: {reason}; it may be truncated") from None
+
+
+def _read(schema, n_rows, tables, name, options, kind):
+    try:
+        roles = choose_columns(
+            len(schema.names), schema.names, columns=options.columns, weighted=options.weighted
+        )
+    except (InputError, UnicodeDecodeError) as error:
+        raise InputError(f"{name}: {error}") from None
+    chosen = {role: schema.field(place) for place, role in enumerate(roles) if role != "skip"}
+    if n_rows == 0:
+        return None, False, iter(())
+    kind = kind or _id_kind(chosen, options.ids)
+    _refuse_types(chosen, kind, name)
+    return kind, "weight" in chosen, _chunks(tables, chosen, kind, name, options.on_bad_line)
+
+
+def _id_kind(chosen, ids):
+    import pyarrow as pa
+
+    types = [chosen["source"].type, chosen["target"].type]
+    if ids == "text" or (ids == "auto" and not all(map(pa.types.is_integer, types))):
+        return "text"
+    return "uint64" if any(map(pa.types.is_uint64, types)) else "int64"
+
+
+def _refuse_types(chosen, kind, name):
+    import pyarrow as pa
+
+    for role, field in chosen.items():
+        held = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        is_text = any(
+            test(held)
+            for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+        )
+        is_number = pa.types.is_integer(held) or pa.types.is_floating(held)
+        if role == "weight":
+            wanted, fits = "numbers", is_number or pa.types.is_decimal(held)
+        elif kind == "text":
+            wanted, fits = "texts or integers", is_text or pa.types.is_integer(held)
+        else:
+            wanted, fits = "integers", pa.types.is_integer(held)
+        if not fits:
+            raise InputError(
+                f"{name}: column {field.name!r} ({role}) holds {field.type} where {wanted} are "
+                "expected; cast it, or choose other columns (columns=)"
+            )
+
+
+def _chunks(tables, chosen, kind, name, on_bad_line):
+    names = [field.name for field in chosen.values()]
+
+    def work(drawn):
+        batch, fraction = drawn
+        columns = (batch.column(column) for column in names)
+        table = {
+            role: _converted(role, column, kind)
+            for role, column in zip(chosen, columns, strict=True)
+        }
+        return table, batch.num_rows, fraction
+
+    first_row = 1
+    for table, n_rows, fraction in map_ahead(work, _guarded(_valid(tables(names)), name)):
+        bad = _bad_rows(table, n_rows, kind)
+        if bad and on_bad_line == "error":
+            fault, rows = min(bad.items(), key=lambda found: np.argmax(found[1]))
+            row = int(np.argmax(rows))
+            cells = ", ".join(str(column[row].as_py()) for column in table.values())
+            raise InputError(f"{name}, row {first_row + row} ({cells}): {fault}")
+        good = ~np.any(list(bad.values()), axis=0) if bad else None
+        if bad:
+            table = {role: _filtered(column, good) for role, column in table.items()}
+        weight = table["weight"].to_numpy(zero_copy_only=False) if "weight" in table else None
+        text, ends = _ends(table["source"], table["target"], kind)
+        yield Chunk(
+            ends,
+            weight,
+            text=text,
+            n_bad_lines=int(np.count_nonzero(~good)) if bad else 0,
+            fraction_read=fraction,
+        )
+        first_row += n_rows
+
+
+def _valid(batches):
+    """The same; ArrowInvalid where a text is not UTF-8 or an offset leads nowhere."""
+    for batch, fraction in batches:
+        batch.validate(full=True)
+        yield batch, fraction
+
+
+def _guarded(batches, name):
+    """Turn what Arrow says about broken data into one line that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield from batches
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).split("\n")[0]
+        raise InputError(f"{name} is damaged: {reason}; copy or download it again") from None
+
+
+def _converted(role, column, kind):
+    import pyarrow as pa
+
+    if role == "weight":
+        return column.cast(pa.float64())
+    if isinstance(column, pa.DictionaryArray):
+        words = column.dictionary.cast(pa.large_string())
+        return pa.DictionaryArray.from_arrays(column.indices, words).dictionary_decode()
+    return column.cast(pa.large_string()) if kind == "text" else column
+
+
+def _bad_rows(table, n_rows, kind):
+    """What is wrong with some rows, each with a mask of them."""
+    bad = {}
+    for role, column in table.items():
+        if column.null_count:
+            bad[f"the {role} is empty"] = column.is_null().to_numpy(zero_copy_only=False)
+        elif role == "weight":
+            weight = column.to_numpy()
+            bad["the weight is not finite, or negative"] = ~((weight >= 0) & (weight < np.inf))
+        elif kind == "text":
+            offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)[column.offset :]
+            bad[f"the {role} is an empty text"] = np.diff(offsets[: n_rows + 1]) == 0
+        elif (kind == "uint64") != (str(column.type) == "uint64"):
+            values = column.to_numpy()
+            misfits = values > 2**63 - 1 if kind == "int64" else values < 0
+            bad[f"the {role} does not fit the {kind} ids before it; give ids='text'"] = misfits
+    return {fault: rows for fault, rows in bad.items() if rows.any()}
+
+
+def _filtered(column, good):
+    import pyarrow as pa
+
+    return column.filter(pa.array(good))
+
+
+def _ends(source, target, kind):
+    """Integers as they are, texts as one array of bytes and their places in it."""
+    if kind != "text":
+        values = [column.to_numpy(zero_copy_only=False) for column in (source, target)]
+        return None, np.column_stack([value.astype(kind).view(np.int64) for value in values])
+    texts, spans, shift = [], [], 0
+    for column in (source, target):
+        offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)
+        offsets = offsets[column.offset : column.offset + len(column) + 1]
+        text = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8)
+        texts.append(text[offsets[0] : offsets[-1]])
+        spans += [offsets[:-1] - offsets[0] + shift, offsets[1:] - offsets[0] + shift]
+        shift += texts[-1].size
+    return np.concatenate(texts), np.column_stack(spans)

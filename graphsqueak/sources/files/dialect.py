@@ -1,0 +1,231 @@
+"""Guess the shape of an edge file from its beginning.
+
+What is guessed, and how (each can be set instead):
+
+separator
+    The first of tab, semicolon, comma, blanks that splits the sampled lines into the same number
+    of fields, two at least, none of them empty.
+header
+    The first line is a header if it names a source and a target column (`source,target`,
+    `src,dst`, `from,to`, `u,v`, ...), or if it is the only one whose ids are no numbers, or the
+    only one whose third column is no number. A comment such as `# FromNodeId ToNodeId` names the
+    columns too. A first line of two integers is an edge, unless it fits as a count of the nodes
+    and lines that follow: then header=True, which skips it, or header=False must be given.
+columns
+    By name if the header names them, else the first two and, as weight, the third. Four or more
+    columns without names, or a third one whose name does not speak of weights, must be chosen.
+ids
+    Integers if the sampled ones all are, canonically written and within 64 bits; else text.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.sources.files.columns import choose_columns, names_columns
+from graphsqueak.sources.files.lines import (
+    find_fault,
+    fits_integer,
+    is_number,
+    split_fields,
+)
+from graphsqueak.sources.files.scan import scan_block
+
+__all__ = ["Dialect", "detect_dialect"]
+
+_N_LINES = 200  # lines looked at one by one
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The shape of a text file of edges.
+
+    Attributes
+    ----------
+    separator : str
+        One character, or "" for runs of blanks.
+    roles : tuple of {"source", "target", "weight", "skip"}
+        One per column.
+    kind : {"int64", "uint64", "text"}
+        What the ids are.
+    canonical : bool
+        Whether integers such as 007 and +7 are refused.
+    comments : tuple of str
+        Characters that begin a comment line.
+    start : int
+        Bytes before the first line of data (byte order mark, header).
+    first_line : int
+        Number of that line, counted from 1.
+    is_named : bool
+        Whether a header or a comment names the columns.
+    """
+
+    separator: str
+    roles: tuple
+    kind: str
+    canonical: bool
+    comments: tuple
+    start: int
+    first_line: int
+    is_named: bool = True
+
+
+def detect_dialect(sample, options, *, name, kind=None):
+    """Guess the `Dialect` of a file from `sample`, its first lines (bytes, whole lines).
+
+    Parameters
+    ----------
+    sample : bytes
+        The beginning of the file, up to a line end or the end of the file.
+    options : ReadOptions
+        What the user has set.
+    name : str
+        The file's name, for messages.
+    kind : {"int64", "uint64", "text"}, optional
+        Kind of the ids, if it is known already.
+
+    Returns
+    -------
+    Dialect or None
+        None if the sample holds no line of data.
+    """
+    _refuse_binary(sample, name)
+    offset = len(_BOM) if sample.startswith(_BOM) else 0
+    rows, remark = _first_rows(sample, offset, options.comments)
+    if not rows:
+        return None
+    lines = [line for _, _, line in rows]
+    separator = _separator(lines) if options.delimiter == "auto" else options.delimiter
+    fields = [split_fields(line, separator) or [] for line in lines]
+    commented = [
+        field.decode("utf-8", "replace") for field in split_fields(remark, separator) or []
+    ]
+    named_above = len(commented) == len(fields[0]) and names_columns(commented)
+    has_header = options.header
+    if has_header == "auto":
+        has_header = not named_above and _has_header(fields)
+    names = None
+    if has_header and not all(map(is_number, fields[0])):
+        names = [field.decode("utf-8", "replace") for field in fields[0]]
+    elif named_above:
+        names = commented
+    try:
+        roles = choose_columns(
+            len(fields[0]), names, columns=options.columns, weighted=options.weighted
+        )
+    except InputError as error:
+        raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
+    start, first_line = offset, 1
+    if has_header:
+        begin, number, _ = rows[0]
+        start, first_line = sample.find(b"\n", begin) + 1 or len(sample), number + 1
+    dialect = Dialect(
+        separator,
+        roles,
+        "int64",
+        options.ids != "integer",
+        tuple(options.comments),
+        start,
+        first_line,
+        is_named=has_header or named_above,
+    )
+    return replace(dialect, kind=kind or _id_kind(sample[start:], dialect, options.ids))
+
+
+def _first_rows(sample, offset, comments):
+    """Up to _N_LINES lines of data as (start, line number, bytes), and the comment before them."""
+    marks = tuple(mark.encode() for mark in comments)
+    rows, remark, number = [], b"", 0
+    while offset < len(sample) and len(rows) < _N_LINES:
+        stop = sample.find(b"\n", offset)
+        stop = len(sample) if stop < 0 else stop
+        line = sample[offset:stop].removesuffix(b"\r")
+        number += 1
+        text = line.lstrip(b" \t")
+        if text.startswith(marks):
+            remark = remark if rows else text[1:].strip()
+        elif text:
+            rows.append((offset, number, line))
+        offset = stop + 1
+    return rows, remark
+
+
+def _separator(lines):
+    """The separator that splits most lines alike."""
+    best, best_share = "", 0.0
+    for separator in ("\t", ";", ",", ""):
+        fields = [split_fields(line, separator) or [] for line in lines]
+        n_columns = max(len(fields[0]), len(fields[-1]))
+        alike = sum(len(row) == n_columns and all(row) for row in fields)
+        if n_columns >= 2 and alike / len(lines) > best_share:
+            best, best_share = separator, alike / len(lines)
+    return best
+
+
+def _has_header(fields):
+    first, rest = fields[0], fields[1:]
+    if names_columns([field.decode("utf-8", "replace") for field in first]):
+        return True
+    if not rest or len(first) < 2:
+        return False
+    if not any(map(is_number, first[:2])) and all(_are_integers(row) for row in rest):
+        return True
+    return (
+        len(first) == 3
+        and not is_number(first[2])
+        and all(len(row) == 3 and is_number(row[2]) for row in rest)
+    )
+
+
+def _are_integers(row):
+    return len(row) >= 2 and all(
+        fits_integer(field, "int64", canonical=True)
+        or fits_integer(field, "uint64", canonical=True)
+        for field in row[:2]
+    )
+
+
+def _id_kind(data, dialect, ids):
+    """Integer kinds are tried first; a line that fails for another reason speaks for neither."""
+    if ids == "text":
+        return "text"
+    block = np.frombuffer(bytearray(data + b"\n"), dtype=np.uint8)
+    for kind in ("int64", "uint64"):
+        trial = replace(dialect, kind=kind)
+        if not _refutes_ids(block, trial):
+            return kind
+    return "int64" if ids == "integer" else "text"
+
+
+def _refutes_ids(block, dialect):
+    """Whether some line of the block holds an id that the dialect's kind cannot.
+
+    Lines that are bad in another way are passed over; after many of them the answer is no.
+    """
+    for _ in range(_N_LINES):
+        scan = scan_block(block, dialect, skip_bad=False)
+        if scan.bad_line < 0:
+            return False
+        block = block[scan.bad_start :]
+        stop = int(np.argmax(block == ord("\n")))
+        topic, _ = find_fault(block[:stop].tobytes().removesuffix(b"\r"), dialect)
+        if topic == "id":
+            return True
+        block = block[stop + 1 :]
+    return False
+
+
+def _refuse_binary(sample, name):
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{name} is UTF-16 text; convert it to UTF-8 (iconv -f utf-16 -t utf-8)")
+    if b"\0" in sample:
+        raise InputError(
+            f"{name} is neither text nor a known format (Parquet, Arrow, gzip, zstd, bzip2); "
+            "convert it to one of these"
+        )
+    if b"\r" in sample and b"\n" not in sample:
+        raise InputError(
+            f"{name} ends its lines with carriage returns alone; convert them (tr '\\r' '\\n')"
+        )

@@ -1,0 +1,122 @@
+"""Read a Matrix Market file as the adjacency matrix of a graph.
+
+The nodes are 1, ..., n of the size line, isolated ones included. In a `symmetric` file each entry
+is an edge. A `general` file lists both directions of a symmetric matrix, so each entry counts
+half; one that is not symmetric is an error. Entries on the diagonal are self-loops.
+"""
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.sources.batching import BYTES_PER_NODE, Chunk
+from graphsqueak.sources.files.dialect import Dialect
+from graphsqueak.sources.files.lines import find_row
+from graphsqueak.sources.files.symmetry import SymmetryCheck
+from graphsqueak.sources.files.text import scan_lines
+from graphsqueak.system.memory import check_fits
+
+__all__ = ["MATRIX_MARKET", "read_matrix_market"]
+
+MATRIX_MARKET = b"%%MatrixMarket"
+_PREAMBLE = 1 << 20
+
+
+def read_matrix_market(stream, options):
+    """Read a Matrix Market stream; see `read_text` for what is returned."""
+    banner, size, start, first_line = _preamble(stream)
+    has_values, is_general = _checked_banner(banner, stream.name)
+    n_nodes, n_entries = _checked_size(size, stream.name, first_line - 1)
+    roles = ("source", "target", "weight") if has_values else ("source", "target")
+    dialect = Dialect("", roles, "int64", False, ("%",), start, first_line)
+    chunks = _chunks(stream, dialect, options, n_nodes, n_entries, is_general)
+    return "int64", has_values or is_general, chunks
+
+
+def _chunks(stream, dialect, options, n_nodes, n_entries, is_general):
+    check = SymmetryCheck()
+    n_read = 0
+    yield Chunk(np.zeros((0, 2), np.int64), _weight(None, 0, is_general), nodes=_range(n_nodes))
+    for block in scan_lines(stream, dialect, skip_bad=options.on_bad_line == "skip"):
+        ends, weight = block.scan.ends, block.scan.weight
+        outside = (ends < 1) | (ends > n_nodes)
+        if outside.any():
+            row = int(np.argmax(outside.any(axis=1)))
+            line = block.line_number + find_row(block.text.tobytes(), row, dialect)
+            raise InputError(
+                f"{stream.name}, line {line}: entry ({ends[row, 0]}, {ends[row, 1]}) lies outside "
+                f"the {n_nodes} x {n_nodes} matrix of the size line; correct one of them"
+            )
+        n_read += len(ends) + block.scan.n_bad
+        if is_general:
+            check.add(ends, np.ones(len(ends)) if weight is None else weight)
+        yield Chunk(
+            ends,
+            _weight(weight, len(ends), is_general),
+            n_bad_lines=block.scan.n_bad,
+            fraction_read=block.fraction_read,
+        )
+    if n_read != n_entries:
+        raise InputError(
+            f"{stream.name} has {n_read} entries, its size line says {n_entries}; the file is "
+            "truncated or the line wrong"
+        )
+    if not check.holds:
+        raise InputError(
+            f"{stream.name} is a general matrix and not symmetric; write (A + A.T) / 2, or read "
+            "every entry as an edge: format='text', header=True, columns=(0, 1) or (0, 1, 2)"
+        )
+
+
+def _weight(weight, size, is_general):
+    if not is_general:
+        return weight
+    return np.full(size, 0.5) if weight is None else weight / 2
+
+
+def _range(n_nodes):
+    return np.arange(1, n_nodes + 1)
+
+
+def _preamble(stream):
+    """Banner, size line, and where the entries begin: offset and line number."""
+    sample = stream.peek(_PREAMBLE)
+    offset, banner = 0, None
+    for number, line in enumerate(sample.split(b"\n"), start=1):
+        offset += len(line) + 1
+        text = line.strip()
+        if banner is None:
+            banner = text
+        elif text and not text.startswith(b"%"):
+            return banner, text, offset, number + 1
+    raise InputError(f"{stream.name} has no size line after its banner; it is truncated")
+
+
+def _checked_banner(banner, name):
+    words = banner.decode("latin-1").lower().split()[1:]
+    remedy = "convert it, e.g. scipy.io.mmwrite(path, scipy.sparse.coo_array(A))"
+    if len(words) != 4 or words[0] != "matrix":
+        raise InputError(f"{name}, line 1: {banner.decode('latin-1')!r} is no banner of a matrix")
+    _, layout, field, symmetry = words
+    if layout != "coordinate":
+        raise InputError(f"{name} is a dense ({layout}) Matrix Market file; {remedy}")
+    if field not in ("pattern", "real", "integer", "double"):
+        raise InputError(f"{name} has {field} entries; weights are real: {remedy}")
+    if symmetry not in ("general", "symmetric"):
+        raise InputError(f"{name} is {symmetry}; an undirected graph has a symmetric matrix")
+    return field != "pattern", symmetry == "general"
+
+
+def _checked_size(line, name, number):
+    fields = line.split()
+    if len(fields) != 3 or not all(field.isdigit() for field in fields):
+        raise InputError(
+            f"{name}, line {number}: {line.decode('latin-1')!r} is not a size line, "
+            "'rows columns entries'"
+        )
+    n_rows, n_columns, n_entries = map(int, fields)
+    if n_rows != n_columns:
+        raise InputError(
+            f"{name} is a {n_rows} x {n_columns} matrix; an adjacency matrix is square"
+        )
+    check_fits(BYTES_PER_NODE * n_rows, f"{name}, line {number}: a graph of {n_rows} nodes")
+    return n_rows, n_entries

@@ -1,0 +1,150 @@
+"""Read a METIS graph file: line v lists the neighbours of node v.
+
+The first line is `n m [fmt [ncon]]`. The digits of fmt say whether each line begins with a size
+(100) and with ncon node weights (010), both skipped, and whether each neighbour is followed by an
+edge weight (001). Nodes are 1, ..., n; an empty line is an isolated node. Every edge is listed from
+both its ends and kept once.
+"""
+
+import numba
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.sources.batching import BYTES_PER_NODE, Chunk
+from graphsqueak.sources.files.byte_stream import line_blocks
+from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
+from graphsqueak.sources.files.symmetry import SymmetryCheck
+from graphsqueak.system.memory import check_fits
+
+__all__ = ["read_metis"]
+
+_MOST_CONSTRAINTS = 1000
+
+
+def read_metis(stream):
+    """Read a METIS stream; see `read_text` for what is returned."""
+    sample = stream.peek(1 << 20)
+    offset = 0
+    for number, line in enumerate(sample.split(b"\n"), start=1):
+        offset += len(line) + 1
+        if line.strip() and not line.lstrip().startswith(b"%"):
+            header = _checked_header(line, f"{stream.name}, line {number}")
+            if header[0] > stream.most_bytes:  # every node has a line of its own
+                raise InputError(
+                    f"{stream.name} is too short for the {header[0]} nodes of its header; the file "
+                    "is truncated or the header wrong"
+                )
+            break
+    else:
+        raise InputError(f"{stream.name} has no header line 'n m [fmt [ncon]]'; it is empty")
+    chunks = _chunks(stream, header, min(offset, len(sample)), number + 1)
+    return "int64", header[3], chunks
+
+
+def _checked_header(line, place):
+    fields = line.split()
+    words = line.decode("latin-1").strip()
+    if not 2 <= len(fields) <= 4 or not all(field.isdigit() for field in fields):
+        raise InputError(f"{place}: {words!r} is not a METIS header, 'n m [fmt [ncon]]'")
+    form = fields[2].zfill(3) if len(fields) > 2 else b"000"
+    if len(form) > 3 or form.strip(b"01"):
+        raise InputError(f"{place}: fmt {fields[2].decode()!r} is not three digits 0 or 1")
+    n_constraints = int(fields[3]) if len(fields) > 3 else 1
+    if n_constraints > _MOST_CONSTRAINTS:
+        raise InputError(f"{place}: {n_constraints} weights for every node cannot be meant")
+    n_nodes = int(fields[0])
+    check_fits(BYTES_PER_NODE * n_nodes, f"{place}: a graph of {n_nodes} nodes")
+    n_skipped = (form[0] == ord("1")) + n_constraints * (form[1] == ord("1"))
+    return n_nodes, int(fields[1]), n_skipped, form[2] == ord("1")
+
+
+def _chunks(stream, header, start, line_number):
+    n_nodes, n_edges, n_skipped, is_weighted = header
+    yield Chunk(
+        np.zeros((0, 2), np.int64),
+        np.zeros(0) if is_weighted else None,
+        nodes=np.arange(1, n_nodes + 1),
+    )
+    check = SymmetryCheck()
+    node = n_listed = 0
+    for text in line_blocks(stream, skip=start):
+        ends = np.empty((text.size // 2 + 1, 2), dtype=np.int64)
+        weight = np.ones(len(ends))
+        n, node, bad, n_lines = _scan(text, node, n_nodes, n_skipped, is_weighted, ends, weight)
+        if bad >= 0:
+            line = text[bad:].tobytes().partition(b"\n")[0].decode("utf-8", "replace")
+            shown = line if len(line) <= 60 else line[:60] + "..."
+            raise InputError(
+                f"{stream.name}, line {line_number + n_lines - 1}: {shown!r} does not list "
+                f"neighbours from 1 to {n_nodes}{' with their weights' * is_weighted} as the "
+                "header says; correct one of them"
+            )
+        line_number += n_lines
+        n_listed += n
+        check.add(ends[:n], weight[:n])
+        once = ends[:n, 0] <= ends[:n, 1]
+        yield Chunk(
+            ends[:n][once],
+            weight[:n][once] if is_weighted else None,
+            fraction_read=stream.fraction_read,
+        )
+    if node != n_nodes:
+        raise InputError(
+            f"{stream.name} has lines for {node} nodes, its header says {n_nodes}; the file is "
+            "truncated or the header wrong"
+        )
+    if n_listed != 2 * n_edges:
+        raise InputError(
+            f"{stream.name} lists {n_listed} neighbours, its header says 2 x {n_edges}; the file "
+            "is truncated or the header wrong"
+        )
+    if not check.holds:
+        raise InputError(
+            f"{stream.name} does not list every edge from both its ends with the same weight; "
+            "correct it"
+        )
+
+
+@numba.njit(cache=True, nogil=True)
+def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
+    """Fill `ends` and `weight`; returns their number, the last node, a bad line's start, lines."""
+    i = n = n_lines = 0
+    while i < block.size:
+        line_start = i
+        n_lines += 1
+        i = _skip_blanks(block, i)
+        if at(block, i) == 37 or (at(block, i) == 10 and node == n_nodes):
+            while at(block, i) != 10:
+                i += 1
+            i += 1
+            continue
+        if node == n_nodes:
+            return n, node, line_start, n_lines
+        node += 1
+        n_fields = 0
+        while at(block, i) != 10:
+            number, i, good = read_integer(block, i, False, False)
+            n_fields += 1
+            if n_fields > n_skipped:
+                good = good and 1 <= number <= n_nodes
+                ends[n, 0], ends[n, 1] = node, number
+                if is_weighted and good:
+                    i = _skip_blanks(block, i)
+                    weight[n], _, i, good = read_decimal(block, i)
+                    good = good and weight[n] >= 0
+                n += 1
+            ended = at(block, i)
+            if not good or (ended != 32 and ended != 9 and ended != 10 and ended != 13):
+                return n, node, line_start, n_lines
+            i = _skip_blanks(block, i)
+        if 0 < n_fields < n_skipped:
+            return n, node, line_start, n_lines
+        i += 1
+    return n, node, -1, n_lines
+
+
+@numba.njit(cache=True, nogil=True)
+def _skip_blanks(block, i):
+    while at(block, i) == 32 or at(block, i) == 9 or at(block, i) == 13:
+        i += 1
+    return i

@@ -1,0 +1,275 @@
+"""Edge files of any size as a stream of batches.
+
+A file is read block by block and never held whole; what stays in memory is the map from the user's
+ids to node numbers. Every line is one edge: an edge that occurs twice, or in both directions,
+counts twice, and parallel edges add up. Self-loops and edges of weight zero are dropped and
+counted.
+
+Tell the format of a file, by its first bytes where they tell, and open it.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from graphsqueak.errors import InputError
+from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.text_ids import TextIds
+from graphsqueak.sources.batching import Batcher
+from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.files.columnar import read_arrow, read_parquet
+from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
+from graphsqueak.sources.files.metis import read_metis
+from graphsqueak.sources.files.parts import find_parts
+from graphsqueak.sources.files.text import read_text
+from graphsqueak.validation import check_choice, check_count
+
+__all__ = ["FileSource", "ReadOptions", "Settled", "format_of", "open_part", "read_edges"]
+
+_DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": "", " ": "", "whitespace": ""}
+_COMPRESSED = (".gz", ".zst", ".bz2")
+
+
+def read_edges(
+    path,
+    *,
+    delimiter="auto",
+    header="auto",
+    weighted="auto",
+    columns=None,
+    ids="auto",
+    comments=("#", "%"),
+    on_bad_line="error",
+    batch_size=1_000_000,
+    format="auto",
+):
+    """Read edges from a file, a folder or glob of files, or a pipe, as a stream.
+
+    Text (tab, comma, semicolon or blanks between columns), Parquet, Arrow, Matrix Market and METIS
+    are recognised; text formats may be compressed with gzip, zstd or bzip2.
+
+    Parameters
+    ----------
+    path : str, Path, binary file object, or list of these
+        "-" is standard input. All parts of a folder, glob or list are one stream.
+    delimiter : str
+        One character, "whitespace" (any run of blanks), or "auto".
+    header : bool or "auto"
+        Whether the first line that is no comment names the columns. True skips it, also where it
+        counts nodes and edges; a first line that fits such a count is an error under "auto".
+    weighted : bool or "auto"
+        Whether there must be a weight column (True) or weights are ignored (False).
+    columns : sequence of int or str, optional
+        Source, target and, if wanted, weight, by position from 0 or by name.
+    ids : {"auto", "integer", "text"}
+        "auto" reads integers if the first lines hold nothing else, written canonically (7, not
+        007). "integer" reads 007 as 7.
+    comments : sequence of str
+        Characters that begin a comment line.
+    on_bad_line : {"error", "skip"}
+        Skipped lines are counted in `n_bad_lines`.
+    batch_size : int
+        Edges per batch.
+    format : {"auto", "text", "parquet", "arrow", "mtx", "metis"}
+        "auto" goes by the first bytes, and by the name for METIS (.graph, .metis).
+
+    Returns
+    -------
+    EdgeSource
+        Nodes are numbered in order of first appearance, the source of a line before its target.
+
+    Examples
+    --------
+    >>> import io
+    >>> edges = read_edges(io.BytesIO(b"# a path\\nann bob\\nbob cy\\n"))
+    >>> [(batch.tail.tolist(), batch.head.tolist()) for batch in edges]
+    [([0, 1], [1, 2])]
+    >>> edges.ids.tolist()
+    ['ann', 'bob', 'cy']
+    """
+    options = ReadOptions(
+        _checked_delimiter(delimiter),
+        check_choice("header", header, (True, False, "auto")),
+        check_choice("weighted", weighted, (True, False, "auto")),
+        columns,
+        check_choice("ids", ids, ("auto", "integer", "text")),
+        _checked_comments(comments),
+        check_choice("on_bad_line", on_bad_line, ("error", "skip")),
+        check_choice("format", format, ("auto", "text", "parquet", "arrow", "mtx", "metis")),
+    )
+    return FileSource(find_parts(path), options, batch_size=check_count("batch_size", batch_size))
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user has set about a file; "auto" is for the reader to find out."""
+
+    delimiter: str
+    header: bool | str
+    weighted: bool | str
+    columns: tuple | None
+    ids: str
+    comments: tuple
+    on_bad_line: str
+    format: str
+
+
+class Settled(NamedTuple):
+    """What the first file with data settles for all: kind of ids, weights or none, and its name."""
+
+    kind: str
+    is_weighted: bool
+    name: str
+
+
+class FileSource(EdgeSource):
+    """The stream behind `read_edges`; with `settled`, a piece of one, which may be empty."""
+
+    def __init__(self, parts, options, *, batch_size, settled=None):
+        super().__init__()
+        self.is_rereadable = all(part.is_rereadable for part in parts)
+        self.parts, self.options, self.batch_size = parts, options, batch_size
+        self._settled, self._is_spent, self._signatures = settled, False, None
+
+    def __repr__(self):
+        more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
+        return f"<edges of {self.parts[0].name}{more}>"
+
+    def _batches(self):
+        if self._is_spent:
+            raise InputError(
+                f"{self.parts[0].name} is a pipe and has been read already; save it to a file to "
+                "read it more than once"
+            )
+        self._is_spent = not self.is_rereadable
+        self._check_unchanged()
+        settled, batcher = self._settled, None
+        for place, part in enumerate(self.parts):
+            with part.open() as stream:
+                kind = settled and settled.kind
+                part_kind, is_weighted, chunks = open_part(stream, part, self.options, kind=kind)
+                if part_kind is None:
+                    continue
+                settled = settled or Settled(part_kind, is_weighted, part.name)
+                if is_weighted != settled.is_weighted:
+                    raise InputError(
+                        f"{part.name} has {'a' if is_weighted else 'no'} weight column, unlike "
+                        f"{settled.name}; read them apart, or give weighted=False"
+                    )
+                if batcher is None:
+                    numbering = TextIds() if settled.kind == "text" else IntegerIds(settled.kind)
+                    self._ids, self.id_kind = numbering, numbering.kind
+                    batcher = Batcher(self.batch_size, numbering)
+                for chunk in chunks:
+                    self.fraction_read = (place + chunk.fraction_read) / len(self.parts)
+                    yield from self._numbered(chunk, numbering, batcher)
+        if self._settled is not None and batcher is None:
+            batcher = Batcher(0, None)
+        self._end(batcher)
+        yield batcher.rest()
+
+    def _check_unchanged(self):
+        """Passes must see the same edges: a file may not change between them."""
+        now = [part.signature() for part in self.parts]
+        changed = next((i for i, old in enumerate(self._signatures or now) if old != now[i]), None)
+        if changed is not None:
+            raise InputError(
+                f"{self.parts[changed].name} has changed since it was read before; copy it, and "
+                "read the copy"
+            )
+        self._signatures = now
+
+    def _numbered(self, chunk, numbering, batcher):
+        if chunk.nodes is not None:
+            numbering.number(chunk.nodes)
+            batcher.n_nodes = numbering.n_nodes
+        nodes = (
+            numbering.number(chunk.ends)
+            if chunk.text is None
+            else numbering.number(chunk.text, chunk.ends)
+        )
+        self.n_bad_lines += chunk.n_bad_lines
+        for batch in batcher.add(nodes, chunk.weight):
+            self._count(batcher)
+            yield batch
+
+    def _count(self, batcher):
+        self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
+
+    def _end(self, batcher):
+        if batcher is None or (batcher.n_nodes == 0 and self._settled is None):
+            name = self.parts[0].name if len(self.parts) == 1 else f"{len(self.parts)} files"
+            skipped = f" ({self.n_bad_lines} bad lines skipped)" if self.n_bad_lines else ""
+            raise InputError(f"no edges in {name}{skipped}; check that this is the right file")
+        self._count(batcher)
+
+
+def _checked_delimiter(delimiter):
+    if delimiter == "auto":
+        return delimiter
+    character = _DELIMITERS.get(delimiter, delimiter)
+    if character == "" and delimiter in _DELIMITERS:
+        return character
+    if (
+        not isinstance(character, str)
+        or len(character) != 1
+        or not character.isascii()
+        or (character.isalnum() or character in '\n\r"+-.')
+    ):
+        raise InputError(
+            f"delimiter={delimiter!r} is not one character that cannot be part of a number; "
+            f"choose e.g. {', '.join(_DELIMITERS)}"
+        )
+    return character
+
+
+def _checked_comments(comments):
+    comments = tuple(comments or ())
+    for mark in comments:
+        if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii():
+            raise InputError(
+                f"comments={comments} must be single ASCII characters; {mark!r} is not"
+            )
+    return comments
+
+
+def open_part(stream, part, options, *, kind):
+    """Open one file of a stream; see `read_text` for what is returned."""
+    if part.dialect is not None:
+        return read_text(stream, options, dialect=part.dialect)
+    form = format_of(stream, part, options)
+    if form in ("parquet", "arrow"):
+        if part.path is None or not part.is_rereadable or stream.is_compressed:
+            raise InputError(
+                f"{part.name} is a {form} file in a pipe or compressed as a whole; {form} files "
+                "must lie on disk as they are: save it first"
+            )
+        if form == "arrow":
+            return read_arrow(part.path, part.name, options, kind=kind)
+        return read_parquet(part.path, part.name, options, kind=kind, groups=part.span)
+    if form == "text":
+        return read_text(stream, options, kind=kind)
+    if "text" in (kind, options.ids):
+        raise InputError(
+            f"{part.name} numbers its nodes 1, ..., n: it cannot be read with text ids; "
+            "read it by itself, with ids='integer'"
+        )
+    if form == "mtx":
+        return read_matrix_market(stream, options)
+    return read_metis(stream)
+
+
+def format_of(stream, part, options):
+    """ "text", "parquet", "arrow", "mtx" or "metis"."""
+    if options.format != "auto":
+        return options.format
+    first = stream.peek(16)
+    if first[: len(MATRIX_MARKET)].lower() == MATRIX_MARKET.lower():
+        return "mtx"
+    if first.startswith(b"PAR1"):
+        return "parquet"
+    if first.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    name = Path(part.name)
+    suffix = Path(name.stem).suffix if name.suffix in _COMPRESSED else name.suffix
+    return "metis" if suffix in (".graph", ".metis") else "text"

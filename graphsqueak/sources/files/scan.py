@@ -1,0 +1,266 @@
+"""Read lines of an edge file into arrays, fast, by the rules of `lines.py`.
+
+One pass over the bytes of a block in compiled code: no Python object per line, no copy of the text.
+Integer ids come out as numbers, text ids as (start, stop) within the block.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
+
+__all__ = ["Scan", "scan_block"]
+
+_ROLES = {"skip": 0, "source": 1, "target": 2, "weight": 3}
+_SHORTEST_LINE = 4  # bytes: "1 2\n"
+
+
+class Scan(NamedTuple):
+    """What one block of lines holds."""
+
+    ends: np.ndarray  # (n, 2) integers, or (n, 4): start, stop of the source, then of the target
+    weight: np.ndarray | None
+    n_lines: int
+    n_bad: int
+    bad_line: int  # place of the first bad line in the block, -1 if none
+    bad_start: int  # its first byte
+
+
+def scan_block(block, dialect, *, skip_bad):
+    """Scan a block of whole lines.
+
+    Parameters
+    ----------
+    block : ndarray of uint8
+        Ends in a newline. Doubled quotes are resolved in place.
+    dialect : Dialect
+        Separator, roles of the columns, kind of the ids.
+    skip_bad : bool
+        Go on after a bad line; otherwise the scan ends at the first one.
+
+    Returns
+    -------
+    Scan
+        uint64 ids are returned as the int64 of the same bits.
+    """
+    is_text = dialect.kind == "text"
+    roles = np.array([_ROLES[role] for role in dialect.roles], dtype=np.uint8)
+    capacity = block.size // _SHORTEST_LINE + 1
+    ends = np.empty((capacity, 4 if is_text else 2), dtype=np.int64)
+    weight = np.empty(capacity if "weight" in dialect.roles else 0)
+    hard = np.empty((weight.size, 3), dtype=np.int64)
+    is_comment = np.zeros(256, dtype=np.bool_)
+    is_comment[[ord(mark) for mark in dialect.comments]] = True
+    separator = ord(dialect.separator) if dialect.separator else 0
+    n, n_lines, n_bad, bad_line, bad_start, n_hard = _scan(
+        block,
+        np.uint8(separator),
+        roles,
+        is_comment,
+        is_text,
+        dialect.kind == "uint64",
+        dialect.canonical,
+        skip_bad,
+        ends,
+        weight,
+        hard,
+    )
+    if n_hard:
+        edge, start, stop = hard[:n_hard].T
+        weight[edge] = _convert(block, start, stop)
+    weight = weight[:n] if weight.size else None
+    return Scan(ends[:n], weight, n_lines, n_bad, bad_line, bad_start)
+
+
+def _convert(block, start, stop):
+    """Floats of the tokens block[start:stop], correctly rounded."""
+    import pyarrow as pa
+
+    offsets = np.zeros(start.size + 1, dtype=np.int64)
+    np.cumsum(stop - start, out=offsets[1:])
+    text = np.empty(offsets[-1], dtype=np.uint8)
+    _gather(block, start, stop, text)
+    tokens = pa.LargeStringArray.from_buffers(start.size, pa.py_buffer(offsets), pa.py_buffer(text))
+    return tokens.cast(pa.float64()).to_numpy(zero_copy_only=False)
+
+
+@numba.njit(cache=True, nogil=True)
+def _gather(block, start, stop, text):
+    place = 0
+    for token in range(start.size):
+        for i in range(start[token], stop[token]):
+            text[place] = at(block, i)
+            place += 1
+
+
+_NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
+
+
+@numba.njit(cache=True, nogil=True)
+def _scan(
+    block, separator, roles, is_comment, is_text, unsigned, canonical, skip_bad, ends, weight, hard
+):
+    """Fill `ends`, `weight` and, for weights that need a library, `hard` (edge, start, stop)."""
+    n = n_lines = n_bad = n_hard = i = 0
+    bad_line = bad_start = -1
+    last = roles.size - 1
+    pairs = last == 1 and roles[0] == 1 and roles[1] == 2 and not is_text and not unsigned
+    while i < block.size:
+        if pairs:
+            before = n
+            i, n = _plain_pairs(block, i, _SPACE if separator == 0 else separator, ends, n)
+            n_lines += n - before
+            if i == block.size:
+                break
+        line_start, doubled = i, False
+        n_lines += 1
+        i = _skip_blanks(block, i, separator)
+        if at(block, i) == _NEWLINE or (at(block, i) == _RETURN and at(block, i + 1) == _NEWLINE):
+            i = _next_line(block, i)
+            continue
+        if is_comment[at(block, i)]:
+            i = _next_line(block, i)
+            continue
+        good, weighs_hard = True, False
+        for column in range(last + 1):
+            i = _skip_blanks(block, i, separator)
+            role = roles[column]
+            quoted = at(block, i) == _QUOTE
+            if role == 3:
+                value, start, i, good = read_decimal(block, i + quoted)
+                weight[n] = value
+                if value < 0:
+                    weighs_hard = True
+                    hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = n, start, i
+            elif role == 0 or is_text:
+                start, stop, i, good, has_double = _token(block, i, separator)
+                quoted = False
+                if role != 0:
+                    good = good and stop > start
+                    doubled = doubled or has_double
+                    ends[n, 2 * role - 2], ends[n, 2 * role - 1] = start, stop
+            else:
+                number, i, good = read_integer(block, i + quoted, unsigned, canonical)
+                ends[n, role - 1] = number
+            if not good:
+                break
+            if quoted:
+                good = at(block, i) == _QUOTE
+                i += 1
+            before = i
+            i = _skip_blanks(block, i, separator)
+            if column == last:
+                i += at(block, i) == _RETURN and at(block, i + 1) == _NEWLINE
+                good = good and at(block, i) == _NEWLINE
+            elif separator == 0:
+                good = good and i > before
+            else:
+                good = good and at(block, i) == separator
+                i += 1
+            if not good:
+                break
+        if not good:
+            n_bad += 1
+            if bad_line < 0:
+                bad_line, bad_start = n_lines - 1, line_start
+            if not skip_bad:
+                break
+            i = _next_line(block, line_start)
+            continue
+        if doubled:
+            ends[n, 1] = _undouble(block, ends[n, 0], ends[n, 1])
+            ends[n, 3] = _undouble(block, ends[n, 2], ends[n, 3])
+        n_hard += weighs_hard
+        n += 1
+        i += 1
+    return n, n_lines, n_bad, bad_line, bad_start, n_hard
+
+
+@numba.njit(cache=True, nogil=True)
+def _plain_pairs(block, i, separator, ends, n):
+    """Read lines of two plain integers with nothing else; returns the place of the first other."""
+    while i < block.size:
+        line_start = i
+        for column in range(2):
+            negative = at(block, i) == 45
+            i += negative
+            first = i
+            number = np.uint64(0)
+            digit = np.uint8(at(block, i) - np.uint8(48))
+            while digit < 10:
+                number = number * np.uint64(10) + np.uint64(digit)
+                i += 1
+                digit = np.uint8(at(block, i) - np.uint8(48))
+            n_digits = i - first
+            i += column == 1 and at(block, i) == _RETURN
+            if (
+                n_digits == 0
+                or n_digits > 19
+                or number >= np.uint64(1 << 63)
+                or (at(block, first) == 48 and n_digits + negative > 1)
+                or at(block, i) != (separator if column == 0 else _NEWLINE)
+            ):
+                return line_start, n
+            ends[n, column] = -np.int64(number) if negative else np.int64(number)
+            i += 1
+        n += 1
+    return i, n
+
+
+@numba.njit(cache=True, nogil=True)
+def _skip_blanks(block, i, separator):
+    while at(block, i) == _SPACE or (at(block, i) == _TAB and separator != _TAB):
+        i += 1
+    return i
+
+
+@numba.njit(cache=True, nogil=True)
+def _next_line(block, i):
+    while at(block, i) != _NEWLINE:
+        i += 1
+    return i + 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _token(block, i, separator):
+    """(start, stop, place after it, whether its quotes match, whether it holds doubled quotes)."""
+    if at(block, i) == _QUOTE:
+        start, doubled = i + 1, False
+        i += 1
+        while at(block, i) != _NEWLINE:
+            if at(block, i) == _QUOTE:
+                if at(block, i + 1) != _QUOTE:
+                    return start, i, i + 1, True, doubled
+                doubled = True
+                i += 1
+            i += 1
+        return start, i, i, False, doubled
+    start = i
+    if separator == 0:
+        while at(block, i) != _SPACE and at(block, i) != _TAB and at(block, i) != _NEWLINE:
+            i += 1
+    else:
+        while at(block, i) != separator and at(block, i) != _NEWLINE:
+            i += 1
+    stop = i
+    if at(block, i) == _NEWLINE and stop > start and at(block, stop - 1) == _RETURN:
+        stop -= 1
+    i = stop
+    while stop > start and (at(block, stop - 1) == _SPACE or at(block, stop - 1) == _TAB):
+        stop -= 1
+    return start, stop, i, True, False
+
+
+@numba.njit(cache=True, nogil=True)
+def _undouble(block, start, stop):
+    """Turn "" into one quote within a quoted block[start:stop], in place; returns its new stop."""
+    if start == 0 or at(block, start - 1) != _QUOTE:
+        return stop
+    place = i = start
+    while i < stop:
+        block[place] = at(block, i)
+        i += 1 + (at(block, i) == _QUOTE)
+        place += 1
+    return place

@@ -1,0 +1,152 @@
+"""Cut an input into pieces of about the same size, each a stream that can be read anywhere.
+
+A piece is some files of a folder or glob, or some row groups of a Parquet file, or a range of bytes
+of a plain text file that begins and ends with a line. What only the first lines of an input tell
+(separator, columns, kind of ids, weights or none) is found once, here, and handed to every piece.
+The pieces depend on the input and on `n_parts` alone, not on who is going to read them.
+"""
+
+import os
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sources.edge_source import as_stream
+from graphsqueak.sources.files.reading import FileSource, Settled, format_of, open_part
+from graphsqueak.sources.files.text import count_doubted, first_look
+
+__all__ = ["split"]
+
+_N_PARTS = 16  # pieces of a middling input
+_LEAST, _MOST = 1 << 23, 1 << 28  # bytes of a piece, unless n_parts says otherwise
+_EDGE = 16  # bytes of an edge in memory
+_LOOK = 1 << 16
+
+
+def split(graph, n_parts=None):
+    """Pieces of a graph, in order; together they hold each edge once.
+
+    Parameters
+    ----------
+    graph : what `read_edges` gives, or a graph in memory
+    n_parts : int, optional
+        About how many; a file that cannot be cut, compressed text for one, stays whole. Default:
+        16, but pieces of 8 MiB at least and 256 MiB at most, so that a large input has more.
+
+    Examples
+    --------
+    >>> [piece.n_edges for piece in split(EdgeList(tail=[0, 1, 2], head=[1, 2, 3]), 2)]
+    [1, 2]
+    """
+    source = as_stream(graph)
+    if isinstance(source, EdgeList):
+        n_parts = n_parts or _count(_EDGE * source.n_edges)
+        cuts = np.linspace(0, source.n_edges, n_parts + 1).astype(np.int64).tolist()
+        return [source.part(*cut) for cut in pairwise(cuts)]
+    if not isinstance(source, FileSource) or not source.is_rereadable:
+        raise InputError(
+            "only files and graphs in memory can be cut into parts, and a pipe cannot; write the "
+            "edges to files first"
+        )
+    settled = _settled(source)
+    sizes = [part.path.stat().st_size for part in source.parts]
+    size = max(sum(sizes) / (n_parts or _count(sum(sizes))), 1)
+    groups, room = [], 0.0
+    for part, n_bytes in zip(source.parts, sizes, strict=True):
+        part = replace(part, path=part.path.resolve())
+        pieces = _cut(part, round(n_bytes / size), source.options, settled)
+        if len(pieces) > 1 or n_bytes > room:
+            groups += [[piece] for piece in pieces]
+            room = size - n_bytes if len(pieces) == 1 else 0.0
+        else:
+            groups[-1] += pieces
+            room -= n_bytes
+    how = {"batch_size": source.batch_size, "settled": settled}
+    return [FileSource(group, source.options, **how) for group in groups]
+
+
+def _count(n_bytes):
+    return max(min(_N_PARTS, n_bytes // _LEAST), -(-n_bytes // _MOST), 1)
+
+
+def _settled(source):
+    """What the first file with data says of all."""
+    for part in source.parts:
+        with part.open() as stream:
+            kind, is_weighted, _ = open_part(stream, part, source.options, kind=None)
+        if kind is not None:
+            return Settled(kind, is_weighted, part.name)
+    raise InputError(f"no edges in {source!r}; check that this is the right file")
+
+
+def _cut(part, n_pieces, options, settled):
+    """One file as `n_pieces` parts, or as one where it cannot be cut."""
+    if n_pieces < 2:
+        return [part]
+    with part.open() as stream:
+        form = format_of(stream, part, options)
+        if form == "text" and not stream.is_compressed:
+            dialect = first_look(stream, options, settled.kind)
+            return [part] if dialect is None else _cut_text(part, n_pieces, options, dialect)
+    return _cut_parquet(part, n_pieces) if form == "parquet" else [part]
+
+
+def _cut_parquet(part, n_pieces):
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(part.path) as file:
+        n_groups = file.num_row_groups
+    cuts = np.unique(np.linspace(0, n_groups, n_pieces + 1).astype(np.int64)).tolist()
+    return [
+        replace(part, name=f"{part.name}, row groups {start} to {stop - 1}", span=(start, stop))
+        for start, stop in pairwise(cuts)
+    ]
+
+
+def _cut_text(part, n_pieces, options, dialect):
+    """Ranges of bytes, moved to the next line ends; only the first skips a header."""
+    n_bytes = part.path.stat().st_size
+    with open(part.path, "rb") as file:
+        if options.header == "auto" and not dialect.is_named and dialect.kind != "text":
+            _refuse_doubt(file, part.name, n_bytes, dialect)
+        wanted = np.linspace(0, n_bytes, n_pieces + 1).astype(np.int64).tolist()[1:-1]
+        ends = [_line_end(file, place, n_bytes) for place in wanted]
+    cuts = np.unique([0, *ends, n_bytes]).tolist()
+    return [
+        replace(
+            part,
+            name=f"{part.name}, bytes {start:,} to {stop:,}",
+            span=(start, stop),
+            dialect=dialect if start == 0 else replace(dialect, start=0, first_line=1),
+        )
+        for start, stop in pairwise(cuts)
+    ]
+
+
+def _line_end(file, place, n_bytes):
+    """The first byte of the first line that begins at `place` or after."""
+    file.seek(place - 1, os.SEEK_SET)
+    while piece := file.read(_LOOK):
+        found = piece.find(b"\n")
+        if found >= 0:
+            return file.tell() - len(piece) + found + 1
+    return n_bytes
+
+
+def _refuse_doubt(file, name, n_bytes, dialect):
+    """Refuse a first line that could count the nodes and lines that follow: no piece sees all."""
+    lines = file.read(_LOOK)[dialect.start :].split(b"\n")[:-1]
+    rows = [
+        line.replace(dialect.separator.encode() or b" ", b" ").split()
+        for line in lines
+        if not line.lstrip().startswith(tuple(mark.encode() for mark in dialect.comments))
+    ]
+    if len(dialect.roles) != 2 or len(rows) < 2 or not all(len(row) == 2 for row in rows):
+        return
+    first, *rest = ([int(cell) for cell in row] for row in rows if row[0].isdigit())
+    expected = n_bytes * len(lines) / max(sum(map(len, lines)) + len(lines), 1)
+    if expected / 2 < first[1] < 2 * expected and max(map(max, rest), default=0) <= first[0]:
+        raise count_doubted(name, f"{first[0]} {first[1]}")

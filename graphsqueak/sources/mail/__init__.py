@@ -1,0 +1,1 @@
+"""From mails to points."""

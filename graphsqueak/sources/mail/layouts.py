@@ -1,0 +1,178 @@
+"""How corpora of mail lie on disk, and the raw messages in them, one after the other.
+
+    trec       full/index, lines "spam ../data/inmail.1" (TREC 2005-2007)
+    folders    one file a message, below folders called spam..., ham... (SpamAssassin, Enron-Spam)
+    sms        one file, lines "ham<tab>text" (SMS Spam Collection)
+    mbox       one file of messages, each after a line "From ..."
+    maildir    folders cur, new, tmp, and subfolders of the same kind
+    csv        one table with a column of texts and perhaps one of labels
+
+Labels are 1 for spam, 0 for ham, -1 where nothing says. Files and folders tell by a name that has
+the word spam, junk or ham in it: easy_ham_2, spam-1, .Junk, my-spam.mbox.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from graphsqueak.errors import InputError
+from graphsqueak.sources.mail.tables import csv_messages, looks_like_sms, sms_messages
+from graphsqueak.validation import check_choice
+
+__all__ = ["LAYOUTS", "RawMail", "find_layout", "label_of_name", "raw_mails"]
+
+LAYOUTS = ("trec", "folders", "sms", "mbox", "maildir", "csv")
+_SPAM, _HAM, _UNKNOWN = 1, 0, -1
+_KIND = {"spam": _SPAM, "junk": _SPAM, "ham": _HAM}
+_NO_MAIL = (".json", ".md", ".zip", ".gz", ".bz2", ".tgz")
+_MOST_NAMES_LOOKED_AT = 10_000
+
+
+class RawMail(NamedTuple):
+    """One message: bytes as sent, text as given, or None where the file cannot be read."""
+
+    id: str
+    label: int
+    content: bytes | str | None
+
+
+def raw_mails(path, layout="auto"):
+    """Iterate over the messages of a corpus, in the order of their names or places."""
+    path = Path(path).expanduser()
+    if not path.exists():
+        raise InputError(f"{path} does not exist; give the folder or file that holds the mails")
+    check_choice("layout", layout, ("auto", *LAYOUTS))
+    layout = find_layout(path) if layout == "auto" else layout
+    return (RawMail(*found) for found in _READERS[layout](path))
+
+
+def find_layout(path):
+    """The layout that a file or folder looks like."""
+    if path.is_dir():
+        if _trec_index(path):
+            return "trec"
+        if _is_maildir(path) or any(_is_maildir(child) for child in _folders(path)):
+            return "maildir"
+        if any(_label_of(path, file) != _UNKNOWN for file in _some_files(path)):
+            return "folders"
+        raise InputError(
+            f"{path} does not look like a corpus of mail: no full/index, no cur and new, no folder "
+            f"called spam or ham; say layout= one of {', '.join(LAYOUTS)}"
+        )
+    with path.open("rb") as file:
+        first = file.read(4096)
+    if first.startswith(b"From "):
+        return "mbox"
+    if looks_like_sms(first):
+        return "sms"
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return "csv"
+    if path.name == "index":
+        return "trec"
+    raise InputError(f"{path} is no mbox, SMS collection or csv; say layout= if it is one")
+
+
+def label_of_name(name):
+    """1, 0 or -1 by the words of a file's or folder's name.
+
+    >>> [label_of_name(name) for name in ("easy_ham_2", "spam-1", ".Junk", "hamburg")]
+    [0, 1, 1, -1]
+    """
+    found = [_KIND[word] for word in re.split(r"[^a-z]+", name.lower()) if word in _KIND]
+    return found[-1] if found else _UNKNOWN
+
+
+def _label_of(root, file):
+    """The nearest folder that says it; the corpus folder itself may."""
+    for name in reversed([root.name, *file.relative_to(root).parts[:-1]]):
+        if (label := label_of_name(name)) != _UNKNOWN:
+            return label
+    return _UNKNOWN
+
+
+def _folder_messages(path):
+    """Files outside the labelled folders are notes, unless there are no labelled folders."""
+    files = [(file, _label_of(path, file)) for file in sorted(_mail_files(path))]
+    labelled = [found for found in files if found[1] != _UNKNOWN]
+    for file, label in labelled or files:
+        yield file.relative_to(path).as_posix(), label, _bytes_of(file)
+
+
+def _trec_messages(path):
+    index = path if path.is_file() else _trec_index(path)
+    if index is None:
+        raise InputError(f"{path} has no full/index; give the folder that trec07p.tgz unpacks to")
+    for place, line in enumerate(index.read_text("utf-8", "replace").splitlines(), start=1):
+        fields = line.split()
+        if len(fields) < 2 or fields[0].lower() not in _KIND:
+            raise InputError(f"{index}, line {place}: {line[:60]!r} is not 'spam|ham <file>'")
+        yield fields[1], _KIND[fields[0].lower()], _bytes_of(index.parent / fields[1])
+
+
+def _mbox_messages(path):
+    import mailbox
+
+    label = label_of_name(path.name)
+    box = mailbox.mbox(path, create=False)
+    try:
+        for place in box.iterkeys():
+            yield f"{path.name}/{place}", label, _attempt(box.get_bytes, place)
+    finally:
+        box.close()
+
+
+def _maildir_messages(path):
+    for folder in sorted([path, *_folders(path)]):
+        if _is_maildir(folder):
+            files = [file for part in ("cur", "new") for file in _mail_files(folder / part)]
+            for file in sorted(files):
+                name = file.relative_to(path).as_posix()
+                yield name, _label_of(path, file), _bytes_of(file)
+
+
+_READERS = {
+    "trec": _trec_messages,
+    "folders": _folder_messages,
+    "sms": sms_messages,
+    "mbox": _mbox_messages,
+    "maildir": _maildir_messages,
+    "csv": csv_messages,
+}
+
+
+def _trec_index(path):
+    places = (path / "full" / "index", path / "trec07p" / "full" / "index", path / "index")
+    return next((place for place in places if place.is_file()), None)
+
+
+def _is_maildir(path):
+    return (path / "cur").is_dir() and (path / "new").is_dir()
+
+
+def _folders(path):
+    return [child for child in path.iterdir() if child.is_dir()]
+
+
+def _mail_files(path):
+    for file in path.rglob("*"):
+        hidden = file.name.startswith(".") or file.name == "cmds"  # SpamAssassin's own script
+        if not hidden and file.suffix.lower() not in _NO_MAIL and not file.is_dir():
+            yield file
+
+
+def _some_files(path):
+    from itertools import islice
+
+    return islice(_mail_files(path), _MOST_NAMES_LOOKED_AT)
+
+
+def _bytes_of(file):
+    return _attempt(file.read_bytes)
+
+
+def _attempt(read, *arguments):
+    """What `read` gives, or None where the disk or the file refuses."""
+    try:
+        return read(*arguments)
+    except (OSError, ValueError, KeyError):
+        return None

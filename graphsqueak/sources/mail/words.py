@@ -1,0 +1,166 @@
+"""Texts to points: the words of a mail, counted and weighted by TF-IDF.
+
+As in the thesis (Section 4.4.3): a stop list, simple stemming, and the 1 % most common and most
+rare words dropped. A word's weight in a mail is tf * idf with idf = log((1 + n) / (1 + df)) + 1,
+df the number of mails that hold it, and every mail is scaled to length one.
+
+Stemming is the first step of Porter's algorithm: plurals, -ed and -ing, nothing deeper.
+
+Stop words and marks say little of what a mail is about, and much of how it was written: with
+marks=True they stay. On the shipped mails that is worth one to two points of accuracy.
+
+References
+----------
+[P80] Porter. An algorithm for suffix stripping. Program 14(3), 1980.
+"""
+
+import re
+from functools import lru_cache
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.validation import check_count, check_real
+
+__all__ = ["stem", "text_points", "words"]
+
+_WORD = re.compile(r"[^\W_]+")
+_WORD_OR_MARKS = re.compile(r"[^\W_]+|[^\w\s]+")
+_FOLD = str.maketrans("123456789", "0" * 9)
+_VOWEL = re.compile(r"[aeiouy]")
+_LONGEST = 25  # longer ones are addresses, keys and encoded data
+
+
+def text_points(
+    texts,
+    *,
+    drop_common=0.01,
+    drop_rare=0.01,
+    min_mails=1,
+    sublinear=False,
+    stemming=True,
+    marks=False,
+):
+    """TF-IDF vectors of an iterable of texts, which is gone through once.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    drop_common, drop_rare : float
+        Shares of the vocabulary to drop, counted from the words in most and in fewest mails; words
+        in equally many go by the alphabet.
+    min_mails : int
+        Drop words in fewer mails than that.
+    sublinear : bool
+        1 + log(tf) in place of tf.
+    stemming : bool
+        Whether to stem.
+    marks : bool
+        Whether to count stop words, single letters and runs of marks as well.
+
+    Returns
+    -------
+    points : scipy CSR array of float32, shape (n_texts, n_words)
+    vocabulary : ndarray of str, the words
+
+    Examples
+    --------
+    >>> points, vocabulary = text_points(["cheap pills", "pill boxes"], drop_common=0, drop_rare=0)
+    >>> vocabulary.tolist(), points.toarray().round(2).tolist()
+    (['boxe', 'cheap', 'pill'], [[0.0, 0.81, 0.58], [0.81, 0.0, 0.58]])
+    """
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+    check_real("drop_common", drop_common, least=0.0, below=1.0)
+    check_real("drop_rare", drop_rare, least=0.0, below=1.0)
+    check_count("min_mails", min_mails)
+    counter = CountVectorizer(analyzer=lambda text: words(text, stemming=stemming, marks=marks))
+    counts, vocabulary = _counted(counter, texts)
+    kept = _frequent_enough(counts, drop_common, drop_rare, min_mails)
+    points = counts[:, kept]
+    if kept.size:
+        points = TfidfTransformer(sublinear_tf=sublinear).fit_transform(points)
+    return points.astype(np.float32), vocabulary[kept]
+
+
+def words(text, *, stemming=True, marks=False):
+    """The words of a text that say something: lower case, digits folded to 0, no stop words.
+
+    With `marks`, stop words, single letters and runs of marks are among them.
+
+    >>> words("The 3 meetings of March 2002 were RESCHEDULED!!")
+    ['meet', 'march', '0000', 'reschedul']
+    >>> words("The 3 meetings of March 2002 were RESCHEDULED!!", marks=True)
+    ['the', '0', 'meet', 'of', 'march', '0000', 'were', 'reschedul', '!!']
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    folded = text.lower().translate(_FOLD)
+    if marks:
+        kept = (token for token in _WORD_OR_MARKS.findall(folded) if len(token) <= _LONGEST)
+    else:
+        found = _WORD.findall(folded)
+        kept = (w for w in found if 1 < len(w) <= _LONGEST and w not in ENGLISH_STOP_WORDS)
+    return [stem(token) for token in kept] if stemming else list(kept)
+
+
+@lru_cache(maxsize=1 << 17)
+def stem(word):
+    """Step 1 of [P80], steps 1a and 1b: plurals, -ed, -ing.
+
+    >>> [stem(word) for word in ("caresses", "ponies", "cats", "hopping", "plastered", "sing")]
+    ['caress', 'poni', 'cat', 'hop', 'plaster', 'sing']
+    """
+    if word.endswith(("sses", "ies")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    for suffix in ("ed", "ing"):
+        body = word.removesuffix(suffix)
+        if body != word and _VOWEL.search(body):
+            return _repaired(body)
+    return word
+
+
+def _repaired(body):
+    """Undo what -ed and -ing did to the end of a word: hopp -> hop, conflat -> conflate."""
+    if body.endswith(("at", "bl", "iz")):
+        return body + "e"
+    if len(body) > 1 and body[-1] == body[-2] and body[-1] not in "aeioulsz":
+        return body[:-1]
+    return body
+
+
+def _counted(counter, texts):
+    """Counts and words; a corpus without a single word has no columns."""
+    import scipy.sparse
+
+    texts = _Counted(texts)
+    try:
+        counts = counter.fit_transform(texts)
+    except InputError:  # of the reader behind the texts
+        raise
+    except ValueError:  # an empty vocabulary
+        return scipy.sparse.csr_array((texts.n, 0)), np.zeros(0, dtype=str)
+    return counts, counter.get_feature_names_out()
+
+
+class _Counted:
+    """An iterable that knows afterwards how many items it gave."""
+
+    def __init__(self, items):
+        self._items, self.n = items, 0
+
+    def __iter__(self):
+        for item in self._items:
+            self.n += 1
+            yield item
+
+
+def _frequent_enough(counts, drop_common, drop_rare, min_mails):
+    """Columns to keep, in their order."""
+    n_mails = np.diff(counts.tocsc().indptr)
+    order = np.argsort(n_mails, kind="stable")
+    n_rare, n_common = (int(np.ceil(share * order.size)) for share in (drop_rare, drop_common))
+    kept = np.sort(order[n_rare : max(order.size - n_common, n_rare)])
+    return kept[n_mails[kept] >= min_mails]

@@ -1,0 +1,127 @@
+"""Points from a file: csv, tsv, Parquet, npy or npz, one row a point.
+
+In a table every column is a coordinate, except one called id, node or name, which names the
+points, and those called label, class, target or truth, which are left out. An npz file holds a
+sparse matrix as scipy saves it, or one dense table, alone or called points or X; an array called
+ids, if there is one, names the points. Nothing is unpickled.
+"""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.sources.files.byte_stream import refuse_bomb
+from graphsqueak.sources.files.columnar import parquet_frame
+
+__all__ = ["POINT_SUFFIXES", "read_points"]
+
+POINT_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".npy", ".npz")
+_ID_NAMES = ("id", "node", "name")
+_LABEL_NAMES = ("label", "class", "target", "truth")
+
+
+def read_points(path):
+    """Read points and their ids; ids are None where the file has none.
+
+    >>> written = Path("line.csv").write_text("id,x,y,label\\na,0,1,ham\\nb,2,3,spam\\n")
+    >>> read_points("line.csv")
+    (array([[0., 1.], [2., 3.]]), array(['a', 'b'], dtype=object))
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise InputError(f"{path} is no file; give points as {', '.join(POINT_SUFFIXES)}")
+    suffix = path.suffix.lower()
+    if suffix not in POINT_SUFFIXES:
+        raise InputError(f"{path.name!r} does not end in {', '.join(POINT_SUFFIXES)}")
+    if suffix in (".npy", ".npz"):
+        return _from_numpy(path)
+    return _from_table(path, suffix)
+
+
+def _from_numpy(path):
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as members:
+                n_plain = sum(member.file_size for member in members.infolist())
+            refuse_bomb(path, path.stat().st_size, n_plain)
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded, None
+        with loaded:
+            ids = loaded.get("ids")
+            return _matrix_of(loaded, path), ids
+    except InputError:
+        raise
+    except Exception as error:  # of zipfile, zlib, tokenize, struct, scipy: each has its own
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path, error):
+    reason = str(error).split("\n")[0]
+    return InputError(f"{path} cannot be read as {path.suffix[1:]}: {reason}")
+
+
+def _matrix_of(loaded, path):
+    if "format" in loaded:
+        from scipy.sparse import load_npz
+
+        matrix = load_npz(path).tocsr()
+        matrix.check_format(full_check=True)
+        return matrix
+    names = [name for name in ("points", "X") if name in loaded] or loaded.files
+    if len(names) != 1:
+        raise InputError(
+            f"{path} holds the arrays {', '.join(loaded.files)}; call the one with the points "
+            "'points', or save a sparse matrix with scipy.sparse.save_npz"
+        )
+    return loaded[names[0]]
+
+
+def _from_table(path, suffix):
+    import polars as pl
+    import pyarrow as pa
+
+    try:
+        is_parquet = suffix in (".parquet", ".pq")
+        table = parquet_frame(path) if is_parquet else _read_text(path, suffix)
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    names = {name.strip().lower(): name for name in table.columns}
+    id_name = next((names[name] for name in _ID_NAMES if name in names), None)
+    left_out = {id_name, *(names.get(name) for name in _LABEL_NAMES)}
+    coordinates = [name for name in table.columns if name not in left_out]
+    if id_name is not None and table[id_name].null_count():
+        row = table[id_name].is_null().arg_max()
+        raise InputError(f"{path}: the {id_name} is empty in row {row + 1} of the data")
+    for name in coordinates:
+        if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Boolean):
+            raise InputError(
+                f"{path}: column {name!r} holds {table[name].dtype}, not numbers; drop it, call it "
+                "id if it names the points, or say --layout csv if the table holds texts of mails"
+            )
+        if table[name].null_count():
+            row = table[name].is_null().arg_max()
+            raise InputError(f"{path}: column {name!r} is empty in row {row + 1} of the data")
+    points = table.select(coordinates).cast(pl.Float64).to_numpy()
+    return points, None if id_name is None else table[id_name].to_numpy()
+
+
+def _read_text(path, suffix):
+    """A table with a header or, if the first line is all numbers, without."""
+    import polars as pl
+
+    separator = "\t" if suffix == ".tsv" else ","
+    with path.open("rb") as file:
+        first = file.readline().decode("utf-8", "replace")
+    headed = not all(_is_number(cell) for cell in first.split(separator))
+    return pl.read_csv(path, separator=separator, has_header=headed, infer_schema_length=None)
+
+
+def _is_number(cell):
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

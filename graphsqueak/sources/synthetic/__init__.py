@@ -1,0 +1,1 @@
+"""Graphs that are made: closed forms, and random ones by their seed."""

@@ -1,0 +1,186 @@
+"""Graphs made on the fly, with known answers where there are any.
+
+Each function returns a `SyntheticSource`: a stream of batches that may be read again and is never
+held whole, or `.to_edge_list()` for the graph itself. Edge e is a function of e alone (and of the
+seed), so the stream is the same whatever the batch size. With unit weights, the effective
+resistance between two nodes (r) and the Laplacian's eigenvalues are
+
+    path            r = |u - v|                         2 - 2 cos(pi k / n)
+    cycle           r = k (n - k) / n, k = |u - v|      2 - 2 cos(2 pi k / n)
+    star            r = 1 to the hub, 2 among leaves    0, 1 (n - 2 times), n
+    complete        r = 2 / n                           0, n (n - 1 times)
+    bipartite a, b  r = (a + b - 1) / (a b) on edges    0, a, b, a + b
+    hypercube d     r = (2^d - 1) / (d 2^(d-1)) on edges   2 k, C(d, k) times
+    barbell         r = 1 on the bridge                 -
+"""
+
+import numpy as np
+
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.validation import check_count
+
+__all__ = [
+    "SyntheticSource",
+    "barbell",
+    "complete",
+    "complete_bipartite",
+    "cycle",
+    "grid",
+    "hypercube",
+    "path",
+    "star",
+]
+
+
+class SyntheticSource(EdgeSource):
+    """A stream of `n_edges` unit edges; `ends(start, stop)` gives tail and head of one range.
+
+    >>> [batch.n_edges for batch in path(10, batch_size=4)]
+    [4, 4, 1]
+    """
+
+    def __init__(self, n_nodes, n_edges, ends, *, batch_size=1_000_000):
+        super().__init__()
+        self.n_nodes = n_nodes
+        self.n_edges = n_edges
+        self.batch_size = check_count("batch_size", batch_size)
+        self.ends = ends
+
+    def _batches(self):
+        for start in range(0, self.n_edges, self.batch_size):
+            stop = min(start + self.batch_size, self.n_edges)
+            tail, head = self.ends(start, stop)
+            self.fraction_read = stop / self.n_edges
+            yield EdgeList.from_clean(tail, head, np.ones(tail.size), self.n_nodes)
+
+    def __repr__(self):
+        return f"SyntheticSource(n_nodes={self.n_nodes}, n_edges={self.n_edges})"
+
+
+def path(n_nodes, **batching):
+    """0 - 1 - ... - (n_nodes - 1).
+
+    >>> path(3).to_edge_list().head
+    array([1, 2], dtype=int32)
+    """
+    check_count("n_nodes", n_nodes)
+    return SyntheticSource(n_nodes, n_nodes - 1, _consecutive, **batching)
+
+
+def cycle(n_nodes, **batching):
+    """A path whose ends are joined; at least three nodes."""
+    check_count("n_nodes", n_nodes, least=3)
+
+    def ends(start, stop):
+        tail = np.arange(start, stop)
+        return tail, (tail + 1) % n_nodes
+
+    return SyntheticSource(n_nodes, n_nodes, ends, **batching)
+
+
+def star(n_nodes, **batching):
+    """Node 0 joined to every other."""
+    check_count("n_nodes", n_nodes)
+
+    def ends(start, stop):
+        return np.zeros(stop - start, dtype=np.int64), np.arange(start + 1, stop + 1)
+
+    return SyntheticSource(n_nodes, n_nodes - 1, ends, **batching)
+
+
+def complete(n_nodes, **batching):
+    """Every pair of nodes, in the order (1, 0), (2, 0), (2, 1), (3, 0), ..."""
+    check_count("n_nodes", n_nodes)
+    n_edges = n_nodes * (n_nodes - 1) // 2
+    return SyntheticSource(n_nodes, n_edges, _triangular, **batching)
+
+
+def complete_bipartite(n_left, n_right, **batching):
+    """Nodes 0, ..., n_left - 1, each joined to the n_right nodes after them."""
+    check_count("n_left", n_left)
+    check_count("n_right", n_right)
+
+    def ends(start, stop):
+        left, right = np.divmod(np.arange(start, stop), n_right)
+        return left, n_left + right
+
+    return SyntheticSource(n_left + n_right, n_left * n_right, ends, **batching)
+
+
+def grid(n_rows, n_columns, **batching):
+    """A rectangular grid: first the edges along the rows, then those along the columns.
+
+    >>> grid(2, 3).n_edges
+    7
+    """
+    check_count("n_rows", n_rows)
+    check_count("n_columns", n_columns)
+    n_across = n_rows * (n_columns - 1)
+
+    def ends(start, stop):
+        edge = np.arange(start, stop)
+        row, column = np.divmod(np.minimum(edge, n_across - 1), max(n_columns - 1, 1))
+        across = edge < n_across
+        tail = np.where(across, row * n_columns + column, edge - n_across)
+        return tail, tail + np.where(across, 1, n_columns)
+
+    n_nodes = n_rows * n_columns
+    return SyntheticSource(n_nodes, n_across + (n_rows - 1) * n_columns, ends, **batching)
+
+
+def barbell(clique_size, bridge_length=1, **batching):
+    """Two complete graphs joined by a path of `bridge_length` edges.
+
+    >>> barbell(3, 2)
+    SyntheticSource(n_nodes=7, n_edges=8)
+    """
+    check_count("clique_size", clique_size, least=2)
+    check_count("bridge_length", bridge_length)
+    clique = clique_size * (clique_size - 1) // 2
+    shift = clique_size + bridge_length - 1  # first node of the second clique
+
+    def ends(start, stop):
+        edge = np.arange(start, stop)
+        second = edge >= clique
+        tail, head = _pairs_of(np.where(second, edge - clique, edge) % max(clique, 1))
+        bridge = edge - 2 * clique
+        on_bridge = bridge >= 0
+        tail = np.where(on_bridge, clique_size - 1 + bridge, tail + shift * second)
+        head = np.where(on_bridge, clique_size + bridge, head + shift * second)
+        return tail, head
+
+    return SyntheticSource(
+        2 * clique_size + bridge_length - 1, 2 * clique + bridge_length, ends, **batching
+    )
+
+
+def hypercube(dimension, **batching):
+    """2^dimension corners, joined where their binary numbers differ in one digit."""
+    check_count("dimension", dimension, least=0)
+    half = 2**dimension // 2
+
+    def ends(start, stop):
+        digit, rest = np.divmod(np.arange(start, stop), half)
+        bit = np.left_shift(1, digit)
+        tail = (rest // bit) * (2 * bit) + rest % bit
+        return tail, tail + bit
+
+    return SyntheticSource(2**dimension, dimension * half, ends, **batching)
+
+
+def _consecutive(start, stop):
+    tail = np.arange(start, stop)
+    return tail, tail + 1
+
+
+def _triangular(start, stop):
+    return _pairs_of(np.arange(start, stop))
+
+
+def _pairs_of(edge):
+    """Pair number e of (1, 0), (2, 0), (2, 1), ...: tail (tail - 1) / 2 + head = e."""
+    tail = ((1 + np.sqrt(8.0 * edge + 1)) / 2).astype(np.int64)
+    tail -= tail * (tail - 1) // 2 > edge
+    tail += tail * (tail + 1) // 2 <= edge
+    return tail, edge - tail * (tail - 1) // 2

@@ -1,0 +1,1 @@
+"""How good a sparsifier is, measured on the whole graph."""

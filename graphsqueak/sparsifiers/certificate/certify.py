@@ -1,0 +1,318 @@
+"""certify(): how good a sparsifier is, measured on the whole graph.
+
+H is an eps-sparsifier of G when every ratio x' L_H x / x' L_G x lies in [1 - eps, 1 + eps]. The
+extreme ratios are eigenvalues of a pencil: all of them are computed for small graphs, and both ends
+are bounded from inside and from outside by block Lanczos for large ones, which only have to be
+read, once per step.
+
+All ratios x' L_H x / x' L_G x of two small graphs, by dense linear algebra.
+
+A sparsifier has the components of its graph; where not, no accuracy is left to measure.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from threadpoolctl import threadpool_limits
+
+from graphsqueak.errors import InputError
+from graphsqueak.sources.edge_source import as_edge_list, as_stream
+from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
+from graphsqueak.sparsifiers.certificate.block_lanczos import (
+    BlockLanczos,
+    outer_bounds,
+    smallest_component,
+)
+from graphsqueak.sparsifiers.certificate.certificate import Certificate
+from graphsqueak.system.progress import reporter
+from graphsqueak.validation import check_choice, check_count, check_real
+
+__all__ = ["certify", "component_problem", "dense_ratios"]
+
+_DENSE_NODES = 2000
+_MOST_STEPS = 100
+_COLUMNS = 16  # vectors multiplied in one pass: more need fewer passes, and longer ones
+_SMALL = 1e-6  # an accuracy that nobody asks to know better
+_ROUNDING = 1e-6  # of an epsilon found with float32 products
+_MOST_ENERGY = 10.0  # x' D x of vectors with x' L_H x = 1 that float32 is used for
+
+
+def certify(
+    graph,
+    sparsifier,
+    *,
+    delta=0.01,
+    steps=None,
+    rtol=0.02,
+    ridge=0.0,
+    goal=None,
+    method="auto",
+    random_state=None,
+    progress=False,
+):
+    """Measure the accuracy of `sparsifier` against all of `graph`.
+
+    Parameters
+    ----------
+    graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
+        Read once per step and never held, so it must be readable again.
+    sparsifier : EdgeList or any graph
+        Its nodes are matched with those of `graph` by id.
+    delta : float
+        The upper bound may fail with this probability, over the certificate's own random start.
+    steps : int, optional
+        Most Lanczos steps. Default: 100.
+    rtol : float
+        Stop when the upper bound is within this share of the lower one.
+    ridge : float
+        gamma of an (eps, gamma)-sparsifier: both Laplacians get gamma added to their diagonal.
+    goal : float, optional
+        Stop, too, as soon as epsilon is known to be below `goal`, or well above it.
+    method : {"auto", "dense", "lanczos"}
+        "auto" is dense, and exact, up to 2000 nodes.
+    random_state : int, Generator or None
+    progress : bool or callable
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    One edge of a triangle is halved. The worst x is (1, -1, 0): 4/2 + 1 + 1 instead of 4 + 1 + 1.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> triangle = EdgeList(tail=[0, 1, 2], head=[1, 2, 0])
+    >>> halved = EdgeList(tail=[0, 1, 2], head=[1, 2, 0], weight=[0.5, 1.0, 1.0])
+    >>> certificate = certify(triangle, halved)
+    >>> print(certificate)
+    epsilon 0.3333, exact
+    >>> certificate.lightest
+    (0, 1)
+    """
+    began = time.perf_counter()
+    check_real("delta", delta, above=0.0, below=1.0)
+    check_real("rtol", rtol, above=0.0, below=np.inf)
+    ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
+    steps = _MOST_STEPS if steps is None else check_count("steps", steps)
+    check_choice("method", method, ("auto", "dense", "lanczos"))
+    source, sparsifier = as_stream(graph), as_edge_list(sparsifier)
+    if not getattr(source, "is_rereadable", True):
+        raise InputError("a certificate reads the graph several times; a pipe can be read once")
+    laplacian = StreamedLaplacian(source, sparsifier)
+    is_small = sparsifier.n_nodes <= _DENSE_NODES
+    # threads of the linear algebra library only get in the way: the matrices are small
+    with reporter(progress, "certifying") as report, threadpool_limits(1, user_api="blas"):
+        if method == "dense" or (method == "auto" and is_small):
+            found = _exact(laplacian, sparsifier, ridge, report)
+        else:
+            rng = np.random.default_rng(random_state)
+            stop = _Stop(steps, rtol, goal)
+            found = _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report)
+    found |= {"ridge": ridge, "passes": laplacian.n_passes}
+    return Certificate(**found, seconds=time.perf_counter() - began)
+
+
+class _Stop(NamedTuple):
+    """When a certificate is good enough."""
+
+    steps: int
+    rtol: float
+    goal: float | None
+
+    def reached(self, history):
+        inner, outer = history[-1]
+        if self.goal is not None and (outer <= self.goal or inner > 1.1 * self.goal):
+            return True
+        return len(history) >= self.steps or outer <= max((1 + self.rtol) * inner, inner + _SMALL)
+
+
+def _exact(laplacian, sparsifier, ridge, report):
+    whole = laplacian.to_dense(report)
+    if problem := component_problem(laplacian.component, sparsifier, ridge):
+        return problem
+    ratios, lowest, highest = dense_ratios(
+        whole, sparsifier.laplacian().toarray(), laplacian.component, ridge
+    )
+    if ratios.size == 0:
+        return _interval(1.0, 1.0) | {"delta": 0.0}
+    return _interval(ratios[0], ratios[-1]) | {
+        "delta": 0.0,
+        "lightest": _ends(lowest, sparsifier),
+        "heaviest": _hottest(highest, sparsifier),
+        "ratios": ratios,
+        "shares": np.full(ratios.size, 1 / ratios.size),
+    }
+
+
+def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
+    n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
+    dimension = sparsifier.n_nodes - n_components
+    if dimension == 0:
+        return _exact(laplacian, sparsifier, ridge, report)
+    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=min(_COLUMNS, dimension), rng=rng)
+    t = smallest_component(delta / 2, run.n_columns, dimension)
+    low, high, history, note = 0.0, np.inf, [], ""
+    while True:
+        block = run.newest.astype(_precision(run.newest, sparsifier))
+        product = laplacian.multiply(block, lambda *done: report(*done, note))  # noqa: B023
+        if not history and (
+            difference := component_problem(laplacian.component, sparsifier, ridge)
+        ):
+            return difference
+        run.step(product)
+        least, most = outer_bounds(run.ritz, run.first, run.last, t)
+        # a ratio found outside shows that an earlier bound was one of those that fail
+        low = max(low, least) if low <= run.ritz[0] else least
+        high = min(high, most) if run.ritz[-1] <= high else most
+        inner = _interval(1 / run.ritz[-1], 1 / run.ritz[0])["epsilon_upper"] * (1 - _ROUNDING)
+        outer = _interval(1 / high, 1 / low if low > 0 else np.inf)
+        history.append((inner, outer["epsilon_upper"]))
+        note = "epsilon {:.3g} to {:.3g}".format(*history[-1])
+        if stop.reached(history) or run.newest.shape[1] == 0:
+            break
+    return outer | {
+        "epsilon_lower": inner,
+        "delta": delta,
+        "steps": len(history),
+        "lightest": _ends(run.ritz_vector(-1), sparsifier),
+        "heaviest": _hottest(run.ritz_vector(0), sparsifier),
+        "history": history,
+        "ratios": 1 / run.ritz[::-1],
+        "shares": (run.first**2).mean(axis=0)[::-1],
+    }
+
+
+def _precision(block, graph):
+    """float32 if the products x' L x lose little by it: x is not smooth, weights are near 1."""
+    energy = (graph.degrees()[:, None] * block**2).sum(axis=0).max(initial=0.0)
+    is_plain = graph.weight.min() > 1e-12 and graph.weight.max() < 1e12
+    return np.float32 if is_plain and energy <= _MOST_ENERGY else np.float64
+
+
+def _interval(least, most):
+    epsilon = max(1 - least, most - 1, 0.0)
+    return {
+        "epsilon_lower": float(epsilon),
+        "epsilon_upper": float(epsilon),
+        "lambda_min": float(least),
+        "lambda_max": float(most),
+    }
+
+
+def _ends(x, graph):
+    """Ids of the nodes at which x is largest and smallest: an edge between them is missing most."""
+    return _named(int(np.argmax(x)), int(np.argmin(x)), graph)
+
+
+def _hottest(x, graph):
+    """Ids of the ends of the edge that holds most of x' L x."""
+    energy = graph.weight * (x[graph.tail] - x[graph.head]) ** 2
+    edge = int(np.argmax(energy))
+    return _named(int(graph.tail[edge]), int(graph.head[edge]), graph)
+
+
+def _named(u, v, graph):
+    u, v = sorted((u, v))
+    return graph.ids[u : u + 1].tolist()[0], graph.ids[v : v + 1].tolist()[0]
+
+
+def dense_ratios(graph_laplacian, sparsifier_laplacian, component, ridge):
+    """Eigenvalues of L_H x = lambda L_G x, ascending, and vectors of the first and the last.
+
+    Both forms do not change when a constant is added to a component, so one node of each component
+    is held at zero (none with a ridge): the rest are invertible matrices with the same ratios.
+
+    Parameters
+    ----------
+    graph_laplacian, sparsifier_laplacian : ndarray of shape (n, n)
+    component : ndarray of shape (n,)
+        The smallest node of each node's component, the same in both graphs.
+    ridge : float
+        Added to both diagonals.
+
+    Returns
+    -------
+    ratios : ndarray
+        One per dimension of the range: n minus the number of components.
+    lowest, highest : ndarray of shape (n,)
+
+    Examples
+    --------
+    A triangle against its path of weights 3: every cut is between 1 and 3 times as heavy.
+
+    >>> triangle = np.array([[2.0, -1, -1], [-1, 2, -1], [-1, -1, 2]])
+    >>> path = np.array([[3.0, -3, 0], [-3, 6, -3], [0, -3, 3]])
+    >>> dense_ratios(triangle, path, np.zeros(3, dtype=int), 0.0)[0]
+    array([1., 3.])
+    """
+    n_nodes = component.size
+    free = np.arange(n_nodes)
+    if ridge == 0:
+        free = np.flatnonzero(component != free)
+    if free.size == 0:
+        return np.zeros(0), np.zeros(n_nodes), np.zeros(n_nodes)
+    square = np.ix_(free, free)
+    shift = ridge * np.eye(free.size)
+    factor = np.linalg.cholesky(graph_laplacian[square] + shift)
+    half = scipy.linalg.solve_triangular(
+        factor, sparsifier_laplacian[square] + shift, lower=True, overwrite_b=True
+    )
+    whitened = scipy.linalg.solve_triangular(factor, half.T, lower=True, overwrite_b=True)
+    ratios, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
+    ends = np.zeros((n_nodes, 2))
+    ends[free] = scipy.linalg.solve_triangular(factor, vectors[:, [0, -1]], lower=True, trans=1)
+    return ratios, ends[:, 0], ends[:, 1]
+
+
+def component_problem(component, sparsifier, ridge=0.0):
+    """The fields of a certificate that says so, or None if the components agree.
+
+    An edge between two components of G makes epsilon infinite: x' L_G x = 0 < x' L_H x for the
+    indicator x of one. A component of G that falls apart in H makes it at least 1. With a ridge
+    all ratios are finite, and components may differ.
+
+    Parameters
+    ----------
+    component : ndarray
+        The smallest node of each node's component in the graph.
+    sparsifier : EdgeList
+    ridge : float
+
+    Examples
+    --------
+    >>> from graphsqueak.graph import EdgeList
+    >>> component_problem(np.array([0, 0, 0]), EdgeList(tail=[0], head=[1], n_nodes=3))["problem"]
+    'the graph joins 0 and 2, the sparsifier does not: it has lost a bridge, or belongs to ...'
+    """
+    if ridge > 0:
+        return None
+    names, tail, head = sparsifier.ids, sparsifier.tail, sparsifier.head
+    joined = np.flatnonzero(component[tail] != component[head])
+    if joined.size:
+        u, v = names[tail[joined[0]]], names[head[joined[0]]]
+        return _nothing_known(np.inf) | {
+            "problem": f"the sparsifier joins {u} and {v}, which are in two components of the "
+            "graph; it belongs to another graph"
+        }
+    own = sparsifier.components()
+    split = np.flatnonzero(own[component] != own)
+    if split.size:
+        u, v = names[component[split[0]]], names[split[0]]
+        return _nothing_known(1.0) | {
+            "problem": f"the graph joins {u} and {v}, the sparsifier does not: it has lost a "
+            "bridge, or belongs to another graph"
+        }
+    return None
+
+
+def _nothing_known(epsilon_lower):
+    return {
+        "epsilon_lower": epsilon_lower,
+        "epsilon_upper": np.inf,
+        "lambda_min": 0.0,
+        "lambda_max": np.inf,
+        "delta": 0.0,
+    }

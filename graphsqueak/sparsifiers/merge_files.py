@@ -1,0 +1,65 @@
+"""Merge files: checkpoints of streams, or sparsifiers, of edge-disjoint parts of one graph.
+
+The sum of eps-sparsifiers is an eps-sparsifier of the sum. A checkpoint still knows the degrees of
+everything it has seen, so the merged result is calibrated to the whole graph's; sparsifiers carry
+calibrated weights of their own, and are streamed like any other edges.
+"""
+
+from typing import NamedTuple
+
+from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sources.files.parts import find_parts
+from graphsqueak.sources.files.reading import read_edges
+from graphsqueak.sparsifiers.run import run_stream
+from graphsqueak.sparsifiers.stream.state import is_checkpoint
+from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+
+__all__ = ["MergedFiles", "merged_files"]
+
+
+class MergedFiles(NamedTuple):
+    """The sparsifier of the whole, and how many edges its parts had read."""
+
+    sparsifier: EdgeList
+    n_edges_read: int
+
+
+def merged_files(paths, settings, *, random_state=None):
+    """Merge all of `paths`.
+
+    Parameters
+    ----------
+    paths : list of path
+        All checkpoints, or all edge files.
+    settings : dict
+        n_edges, epsilon, keep: at most one; of checkpoints, none, for they have theirs.
+    random_state : int or None
+
+    Returns
+    -------
+    MergedFiles
+    """
+    files = [part.path for path in paths for part in find_parts(path)]
+    if None in files:
+        raise InputError("a pipe cannot be merged; save it to a file first")
+    kinds = [is_checkpoint(path) for path in files]
+    given = {name: value for name, value in settings.items() if value is not None}
+    if all(kinds):
+        if given:
+            raise InputError(
+                f"checkpoints have a budget already; leave {next(iter(given))} out, or merge "
+                "sparsifiers"
+            )
+        first, *others = map(StreamSparsifier.load, files)
+        stream = first.merge(*others, random_state=random_state)
+        return MergedFiles(stream.sparsifier(), stream.n_edges_seen_)
+    if any(kinds):
+        odd = files[kinds.index(False)]
+        raise InputError(f"{odd} is no checkpoint, others are; merge one kind at a time")
+    source = read_edges(list(paths))
+    if not given:
+        whole = source.to_edge_list().simplified()
+        return MergedFiles(whole, source.n_edges_read)
+    stream = run_stream(StreamSparsifier(**given, random_state=random_state), source)
+    return MergedFiles(stream.sparsifier(), source.n_edges_read)

@@ -1,0 +1,1 @@
+"""Effective resistances, exact and sketched."""

@@ -1,0 +1,162 @@
+"""Effective resistances: how much an edge matters, how far two nodes are apart electrically.
+
+    r(u, v) = (1_u - 1_v)^T L^+ (1_u - 1_v),
+
+the voltage between u and v when one unit of current flows from one to the other. The product
+w_e r_e of an edge is its leverage: the probability that a random spanning tree uses it. Over all
+edges the leverages sum to n_nodes - n_components (Foster's theorem).
+"""
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList, power_of_two
+from graphsqueak.sources.edge_source import as_edge_list
+from graphsqueak.sparsifiers.resistance.exact import exact_resistances
+from graphsqueak.sparsifiers.resistance.sketch import (
+    precise_embedding,
+    resistance_bounds,
+    sketched_parts,
+)
+from graphsqueak.validation import check_choice, check_count, check_real, check_span
+
+__all__ = ["effective_resistance"]
+
+_FEW_NODES = 1000  # up to here the exact answer costs no more than the sketch
+_PILOT_PROBES = 32
+_LARGEST_SCALE = 2.0**30
+_CHUNK_BYTES = 2**26  # of one block of probes
+_TOL = 1e-6  # of the solves
+
+
+def effective_resistance(
+    graph, pairs=None, *, method="auto", n_probes=None, rtol=0.05, random_state=None
+):
+    """Effective resistance of every edge, or of the given pairs of nodes.
+
+    Parameters
+    ----------
+    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
+        Weights are similarities (conductances).
+    pairs : array of int, shape (n_pairs, 2), optional
+        Node numbers 0, ..., n_nodes - 1. Default: the edges of `graph`, in their order.
+    method : {"auto", "exact", "sketch"}
+        Exact answers need a dense inverse (small graphs) or one solve per distinct node or pair;
+        the sketch needs a few dozen solves for any number of pairs. "auto" is exact where that
+        is no more work.
+    n_probes : int, optional
+        Solves of the sketch. Default: as many as `rtol` needs, judged from a pilot of 32.
+    rtol : float
+        Mean relative error that the sketch may have.
+    random_state : int or None
+        Seed of the sketch.
+
+    Returns
+    -------
+    ndarray of shape (n_edges,) or (n_pairs,)
+        0 for a node and itself, infinite between components. Parallel edges have the resistance of
+        their two ends, all of them the same.
+
+    Notes
+    -----
+    Values lie between the degree bound (d_u + d_v - 2w) / (d_u d_v - w^2) and 1 / w, and the
+    sketched ones of all edges are rescaled so that Foster's sum holds to 1e-6.
+
+    Examples
+    --------
+    In a triangle each edge carries 2/3 of the current itself:
+
+    >>> from graphsqueak import EdgeList
+    >>> triangle = EdgeList(tail=[0, 1, 2], head=[1, 2, 0])
+    >>> effective_resistance(triangle)
+    array([0.66666667, 0.66666667, 0.66666667])
+    >>> effective_resistance(EdgeList(tail=[0, 1], head=[1, 2], n_nodes=4), [(0, 2), (0, 3)])
+    array([ 2., inf])
+    """
+    graph = as_edge_list(graph)
+    check_choice("method", method, ("auto", "exact", "sketch"))
+    check_real("rtol", rtol, above=0.0)
+    if n_probes is not None:
+        check_count("n_probes", n_probes)
+    if pairs is None:
+        tail, head = graph.tail, graph.head
+    else:
+        tail, head = _check_pairs(pairs, graph.n_nodes)
+    check_span(graph.weight.min(initial=np.inf), graph.weight.max(initial=0.0))
+    unit = power_of_two(graph.weight.max(initial=1e-300))
+    graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
+    resistance = np.where(tail == head, 0.0, np.inf)
+    component = graph.components()
+    asked = (component[tail] == component[head]) & (tail != head)
+    tail, head = tail[asked], head[asked]
+    if tail.size == 0:
+        return resistance
+    simple = graph.simplified()
+    degree, weight = simple.degrees(), simple.to_scipy()[tail, head]
+    bounds = resistance_bounds(degree[tail], degree[head], weight)
+    n_solves = min(tail.size, np.union1d(tail, head).size)
+    cheap = graph.n_nodes <= _FEW_NODES or n_solves <= _PILOT_PROBES
+    if method == "exact" or (method == "auto" and cheap):
+        resistance[asked] = np.clip(exact_resistances(simple, component, tail, head), *bounds)
+        return resistance / unit
+    rng = np.random.default_rng(random_state)
+    known, left = _sketched(simple, tail, head, weight, bounds, n_probes, rtol, rng)
+    if pairs is None:
+        n_independent = graph.n_nodes - component.max() - 1
+        return _rescaled(known, left, bounds, weight=graph.weight, total=n_independent) / unit
+    resistance[asked] = np.clip(known + left, *bounds)
+    return resistance / unit
+
+
+def _check_pairs(pairs, n_nodes):
+    pairs = np.asarray(pairs)
+    if pairs.size == 0:
+        pairs = np.zeros((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise InputError(
+            f"pairs must be node numbers of shape (n_pairs, 2), not {pairs.dtype} of shape "
+            f"{pairs.shape}"
+        )
+    wrong = (pairs < 0) | (pairs >= n_nodes)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise InputError(
+            f"pair {row} names node {pairs[row, column]}; nodes are 0 to {n_nodes - 1}"
+        )
+    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+
+
+def _sketched(graph, tail, head, weight, bounds, n_probes, rtol, rng):
+    """The known and the sketched part of r(tail, head), from as many probes as needed."""
+    at_once = max(_CHUNK_BYTES // (4 * graph.n_nodes), 1)
+    left, n_done, n_wanted = np.zeros(tail.size), 0, n_probes
+    while n_wanted is None or n_done < n_wanted:
+        step = min(_PILOT_PROBES if n_wanted is None else n_wanted - n_done, at_once)
+        how = {"n_probes": step, "seed": int(rng.integers(2**63)), "tol": _TOL}
+        sketch = precise_embedding(graph, tail, head, weight, **how)
+        known, more = sketched_parts(sketch, tail, head, weight)
+        left += (more - left) * step / (n_done + step)
+        n_done += step
+        if n_wanted is None:
+            n_wanted = _probes_needed(left / np.clip(known + left, *bounds), rtol)
+    return known, left
+
+
+def _probes_needed(sketched_share, rtol):
+    """A chi-square mean of k has mean absolute error sqrt(2/pi) sqrt(2/k), times its share of r."""
+    return int(np.ceil(4 / np.pi * (sketched_share.mean() / rtol) ** 2))
+
+
+def _rescaled(known, left, bounds, *, weight, total):
+    """Scale the sketched part until the leverages sum to `total`, Foster's theorem."""
+
+    def excess(scale):
+        return (weight * np.clip(known + scale * left, *bounds)).sum() - total
+
+    low, high = 0.0, 1.0
+    while excess(high) < 0 and high < _LARGEST_SCALE:
+        low, high = high, 2 * high
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    return np.clip(known + high * left, *bounds)

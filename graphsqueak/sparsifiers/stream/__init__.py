@@ -1,0 +1,1 @@
+"""The stream sparsifier: one pass, fixed memory."""

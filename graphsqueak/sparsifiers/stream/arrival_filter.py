@@ -1,0 +1,172 @@
+"""Filter on arrival: most edges of a stream are dropped at the cost of two numbers.
+
+The last shrink left an embedding X and a scale c. Resistances only fall as edges arrive, so what
+it says of them is (up to noise) too large, and sampling a new edge of weight a at once with
+
+    p = min(1, c a r),     r = 1 / d_u + 1 / d_v + |X_u - X_v|^2,
+
+keeps its expectation and leaves the later thinning valid: the EXPAND step of KORS [CLV17b]. The
+degrees d are those of the stream so far, read when a chunk begins. Since
+|X_u - X_v|^2 <= 2 |X_u|^2 + 2 |X_v|^2, one number per node decides most coins before X is
+looked at. Nodes that the last shrink had not seen, or had seen in different components, have no
+resistance: their edges are kept.
+
+References
+----------
+[CLV17b] Calandriello, Lazaric, Valko. Efficient second-order online kernel learning with adaptive
+         embedding. NeurIPS 2017.
+
+Nodes whose edges matter more: a share of the budget is theirs.
+
+Whoever knows before the stream which nodes carry labels wants their edges kept. Sampling an edge
+with a probability above its leverage is always safe (it stays unbiased and only gets less noisy),
+so favoured edges have their resistance multiplied by a boost >= 1, and thinning and filter go on as
+before. The boost is what fills the favoured share of the budget: infinite, that is p = 1, while all
+favoured edges fit into it, and proportional to their leverage beyond.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from graphsqueak.randomness import uniform
+from graphsqueak.sampling import scale_for
+from graphsqueak.system.threads import run
+
+__all__ = ["Favoured", "Filter", "filtered", "judged", "make_filter", "refreshed"]
+
+_STEPS = 20  # elementary steps per edge
+SHARE = 0.5  # measured: more starves the rest of the graph, less loses labels' edges
+_CERTAIN = 1e30
+
+
+class Filter(NamedTuple):
+    """What an arriving edge is judged by; all per node of the last shrink but the scale."""
+
+    points: np.ndarray  # X, divided by sqrt(k)
+    reach: np.ndarray  # 2 |X_u|^2
+    near: np.ndarray  # 1 / d_u, and 1 / d_u + 2 |X_u|^2
+    component: np.ndarray  # empty if there is only one
+    scale: float  # c
+
+
+def make_filter(sketch, component, scale):
+    """A filter from the embedding of the shrunken graph."""
+    points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
+    several = component.size > 0 and (component != component[0]).any()
+    component = component if several else component[:0]
+    reach = 2 * np.einsum("uk,uk->u", points, points)
+    near = np.empty((len(points), 2), np.float32)
+    return refreshed(Filter(points, reach, near, component, float(scale)), sketch.degree)
+
+
+def refreshed(judge, degree):
+    """The same filter with the stream's present degrees."""
+    near = np.empty_like(judge.near)
+    _refresh(degree[: judge.reach.size], judge.reach, near)
+    return judge._replace(near=near)
+
+
+def filtered(judge, tail, head, weight, *, seed, first):
+    """New weights of edges first, first + 1, ... of the stream; zero for what is dropped."""
+    out = np.empty(tail.size)
+    work = _STEPS * tail.size
+    judge = (judge.points, judge.near, judge.component, judge.scale)
+    run(_filter, work, *judge, tail, head, weight, np.uint64(seed), np.uint64(first), out)
+    return out
+
+
+class Favoured:
+    """The favoured nodes of a stream, known by number, and the boost of their edges.
+
+    >>> favoured = Favoured(np.array([True, False, False]), share=0.5)
+    >>> favoured.edges(np.array([0, 1]), np.array([1, 2]))
+    array([ True, False])
+    """
+
+    def __init__(self, mask=None, *, share=SHARE):
+        self.mask = np.zeros(0, dtype=np.bool_) if mask is None else mask
+        self.share = share
+        self.boost = 1.0
+
+    def grow(self, more):
+        """Append what is known of further nodes, a boolean each."""
+        self.mask = np.concatenate([self.mask, more])
+
+    def meet(self, numbering, n_nodes, wanted):
+        """Learn which of the nodes new to `numbering` are among the `wanted` ids."""
+        start = self.mask.size
+        if start < n_nodes:
+            ids = numbering.ids
+            names = (
+                range(start, n_nodes) if ids is None else np.asarray(ids[start:n_nodes]).tolist()
+            )
+            self.grow(np.fromiter((name in wanted for name in names), np.bool_, n_nodes - start))
+
+    def edges(self, tail, head):
+        """Which edges touch a favoured node."""
+        return self.mask[tail] | self.mask[head]
+
+    def boosted(self, edges, resistance, budget):
+        """Resistances with those of favoured edges raised to fill their share, and the boost."""
+        chosen = self.edges(edges.tail, edges.head)
+        n_chosen = np.count_nonzero(chosen)
+        if n_chosen == 0:
+            return resistance, 1.0
+        leverage = edges.weight * resistance
+        scale = scale_for(leverage[chosen], self.share * budget)
+        spent = np.minimum(1.0, scale * leverage[chosen]).sum() if scale < np.inf else n_chosen
+        rest = scale_for(leverage[~chosen], max(budget - spent, 1.0))
+        boost = min(max(scale / rest, 1.0), _CERTAIN) if rest < np.inf else 1.0
+        return np.where(chosen, resistance * boost, resistance), boost
+
+    def refilter(self, judge, tail, head, weight, new, *, seed, first):
+        """Judge favoured arrivals again, with the boost: their entries of `new` are replaced."""
+        if self.boost > 1.0 and self.mask.any():
+            parts = (judge.points, judge.near, judge.component, judge.scale * self.boost)
+            ends = (self.mask, tail, head, weight)
+            _refilter(*parts, *ends, np.uint64(seed), np.uint64(first), new)
+
+
+@numba.njit(cache=True, nogil=True)
+def _refresh(degree, reach, near):
+    for u in range(degree.size):
+        near[u, 0] = 1 / degree[u] if degree[u] > 0 else 0.0
+        near[u, 1] = near[u, 0] + reach[u]
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _filter(points, near, component, scale, tail, head, weight, seed, first, out):
+    for e in numba.prange(tail.size):
+        ends = (tail[e], head[e])
+        key = (seed, first + np.uint64(e))
+        out[e] = judged(points, near, component, scale, ends, weight[e], key)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def judged(points, near, component, scale, ends, w, key):
+    """The new weight of one edge: w if it is kept for sure, w / p or zero else."""
+    u, v = ends
+    n_known = near.shape[0]
+    if u >= n_known or v >= n_known or (component.size > 0 and component[u] != component[v]):
+        return w
+    coin = uniform(key[0], key[1], np.uint64(0))
+    if coin >= scale * w * (near[u, 1] + near[v, 1]):
+        return 0.0
+    apart = np.float32(0.0)
+    for k in range(points.shape[1]):
+        step = points[u, k] - points[v, k]
+        apart += step * step
+    prob = scale * w * (near[u, 0] + near[v, 0] + apart)
+    if prob >= 1.0:
+        return w
+    return w / prob if coin < prob else 0.0
+
+
+@numba.njit(cache=True, nogil=True)
+def _refilter(points, near, component, scale, favoured, tail, head, weight, seed, first, out):
+    for e in range(tail.size):
+        if favoured[tail[e]] or favoured[head[e]]:
+            ends, key = (tail[e], head[e]), (seed, first + np.uint64(e))
+            out[e] = judged(points, near, component, scale, ends, weight[e], key)

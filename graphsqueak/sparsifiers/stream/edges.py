@@ -1,0 +1,193 @@
+"""The edges that a stream keeps, as columns that grow.
+
+Make parallel edges one, in time linear in their number and on all cores.
+
+Edges are dealt into ranges of their lower node, so that a range fits the cache; within a range
+they are sorted by that node, and `slot[v]` says where (u, v) stands, if it is there already. Parts
+of the edges and groups of ranges are fixed: no result depends on the number of threads.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from graphsqueak.system.threads import run
+
+__all__ = ["Kept", "KeptBuffer", "coalesced"]
+
+_N_PARTS = 8  # of the edges, dealt apart
+_N_GROUPS = 16  # of ranges, each with a table of all nodes
+_RANGE_BITS = 8
+_STEPS = 10  # elementary steps per edge
+LARGEST_INDEX = np.iinfo(np.int32).max  # places beyond take 64 bits
+
+
+class Kept(NamedTuple):
+    """Kept edges, each of `copies` equal parts that are thinned apart.
+
+    `pinned` ones belong to the spanning forest and are never thinned.
+    """
+
+    tail: np.ndarray
+    head: np.ndarray
+    weight: np.ndarray
+    copies: np.ndarray
+    pinned: np.ndarray
+
+    def select(self, chosen):
+        """The edges of an index or slice."""
+        return Kept(*(column[chosen] for column in self))
+
+
+class KeptBuffer:
+    """`Kept` with room at the end, so that appending is cheap.
+
+    >>> buffer = KeptBuffer()
+    >>> two = (np.array([0, 1]), np.array([1, 2]), np.array([2.0, 0.0]), np.ones(2, np.int32))
+    >>> buffer.append(Kept(*two, np.zeros(2, bool)))
+    >>> buffer.edges().weight
+    array([2.])
+    """
+
+    def __init__(self, edges=None):
+        kinds = (np.int32, np.int32, np.float64, np.int32, np.bool_)
+        self._columns = Kept(*(np.zeros(0, kind) for kind in kinds)) if edges is None else edges
+        self.size = self._columns.tail.size
+
+    def append(self, edges):
+        """Add those of positive weight."""
+        self._reserve(self.size + edges.tail.size)
+        self.size = _append(edges, self._columns, self.size)
+
+    def reweight(self, weight):
+        """Give the edges new weights and drop those of weight zero."""
+        self.size = _append(self.edges()._replace(weight=weight), self._columns, 0)
+
+    def edges(self):
+        """What is there, as views."""
+        return self._columns.select(slice(0, self.size))
+
+    def _reserve(self, n_edges):
+        if n_edges > self._columns.tail.size:
+            room = max(n_edges, self._columns.tail.size * 3 // 2)
+            grown = Kept(*(np.empty(room, column.dtype) for column in self._columns))
+            for new, old in zip(grown, self._columns, strict=True):
+                new[: self.size] = old[: self.size]
+            self._columns = grown
+
+
+def coalesced(edges, n_nodes, *, n_copies=1):
+    """Parallel edges summed, with at most `n_copies` equal parts; tail < head, sorted by tail.
+
+    An edge is pinned if any of those it is made of was.
+
+    >>> pinned = np.array([True, False])
+    >>> twice = Kept(np.array([1, 0]), np.array([0, 1]), np.ones(2), np.ones(2, int), pinned)
+    >>> one = coalesced(twice, 2)
+    >>> one.weight, one.pinned
+    (array([2.]), array([ True]))
+    """
+    shift = max((n_nodes - 1).bit_length() - _RANGE_BITS, 0)
+    n_ranges = (n_nodes - 1 >> shift) + 1
+    n_edges = edges.tail.size
+    work, part = _STEPS * n_edges, np.linspace(0, n_edges, _N_PARTS + 1).astype(np.int64)
+    counts = np.zeros((_N_PARTS, n_ranges), dtype=np.int64)
+    run(_count, work, part, edges.tail, edges.head, shift, counts)
+    ends = counts.T.cumsum().reshape(n_ranges, _N_PARTS)
+    place = ends.T - counts
+    start = np.concatenate([[0], ends[:, -1]])
+    dealt, merged = (Kept(*map(np.empty_like, edges)) for _ in range(2))
+    run(_deal, work, part, *edges, shift, place, *dealt)
+    size = np.zeros(n_ranges + 1, dtype=np.int64)
+    group = np.linspace(0, n_ranges, _N_GROUPS + 1).astype(np.int64)
+    index = np.empty(0, np.int32 if n_edges <= LARGEST_INDEX else np.int64)
+    run(_merge, work, group, start, shift, n_nodes, n_copies, index, *dealt, *merged, size)
+    first = size.cumsum()
+    for old, new in zip(merged, dealt, strict=True):
+        run(_gather, n_edges, start, first, old, new)
+    return dealt.select(slice(0, first[-1]))
+
+
+@numba.njit(cache=True, nogil=True)
+def _append(edges, columns, size):
+    for e in range(edges.tail.size):
+        if edges.weight[e] > 0:
+            columns.tail[size] = edges.tail[e]
+            columns.head[size] = edges.head[e]
+            columns.weight[size] = edges.weight[e]
+            columns.copies[size] = edges.copies[e]
+            columns.pinned[size] = edges.pinned[e]
+            size += 1
+    return size
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _count(part, tail, head, shift, counts):
+    for p in numba.prange(part.size - 1):
+        for e in range(part[p], part[p + 1]):
+            counts[p, min(tail[e], head[e]) >> shift] += 1
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _deal(part, tail, head, weight, copies, pinned, shift, place, *dealt):
+    """Copy every edge, lower node first, to the next place of its part in its range."""
+    low, high, new_weight, new_copies, new_pinned = dealt
+    for p in numba.prange(part.size - 1):
+        own = place[p]
+        for e in range(part[p], part[p + 1]):
+            u, v = min(tail[e], head[e]), max(tail[e], head[e])
+            at = own[u >> shift]
+            own[u >> shift] += 1
+            low[at], high[at] = u, v
+            new_weight[at], new_copies[at], new_pinned[at] = weight[e], copies[e], pinned[e]
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _merge(group, start, shift, n_nodes, n_copies, index, low, high, weight, copies, *rest):
+    """Sum what is parallel within every range; size[r + 1] edges are left in range r."""
+    pinned, new_low, new_high, new_weight, new_copies, new_pinned, size = rest
+    for g in numba.prange(group.size - 1):
+        slot = np.full(n_nodes, -1, dtype=index.dtype)
+        for r in range(group[g], group[g + 1]):
+            order, bounds = _sorted(low[start[r] : start[r + 1]], r << shift, 1 << shift, index)
+            end = start[r]
+            for u in range(bounds.size - 1):
+                first = end
+                for i in range(bounds[u], bounds[u + 1]):
+                    e = start[r] + order[i]
+                    at = slot[high[e]]
+                    if at >= first:
+                        new_weight[at] += weight[e]
+                        new_copies[at] = min(new_copies[at] + copies[e], n_copies)
+                        new_pinned[at] |= pinned[e]
+                    else:
+                        slot[high[e]] = end
+                        new_low[end], new_high[end] = low[e], high[e]
+                        new_weight[end] = weight[e]
+                        new_copies[end], new_pinned[end] = copies[e], pinned[e]
+                        end += 1
+            size[r + 1] = end - start[r]
+
+
+@numba.njit(cache=True, nogil=True)
+def _sorted(low, first, n_nodes, index):
+    """Order of the edges by their node first, ..., first + n_nodes - 1, and where each begins."""
+    bounds = np.zeros(n_nodes + 1, dtype=index.dtype)
+    for e in range(low.size):
+        bounds[low[e] - first + 1] += 1
+    for u in range(n_nodes):
+        bounds[u + 1] += bounds[u]
+    place = bounds[:-1].copy()
+    order = np.empty(low.size, dtype=index.dtype)
+    for e in range(low.size):
+        order[place[low[e] - first]] = e
+        place[low[e] - first] += 1
+    return order, bounds
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _gather(start, first, old, new):
+    for r in numba.prange(start.size - 1):
+        n_left = first[r + 1] - first[r]
+        new[first[r] : first[r + 1]] = old[start[r] : start[r] + n_left]

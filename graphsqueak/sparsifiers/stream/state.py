@@ -1,0 +1,229 @@
+"""Checkpoints: the whole state of a stream in one file, read back without pickle.
+
+A checkpoint is an Arrow stream (`graphsqueak.system.packing`) whose metadata hold a JSON record
+(format, version, settings, options, counters) and a checksum, and whose single row holds
+
+    tail, head, weight, copies, pinned      the kept edges
+    degree, parent                          per node: exact degree, union-find
+    probe_table                             weights of random cuts
+    judge_*                                 the filter of the last shrink, if there is one
+    ids, or ids_text and ids_end            the user's ids: integers, or UTF-8 text and its ends
+
+It is written beside its place and renamed, so that a stop never leaves half of one. What travels
+between the workers of a merge tree is the same stream of bytes.
+
+Check the state in a checkpoint before anything is built on it.
+
+A checksum finds damage, not a file that was made wrong. Compiled loops trust their arrays: an edge
+to a node that is not there would be read from memory that is not ours. So every array is checked
+for its kind, its length and the range of its values, and every number for its name and kind.
+"""
+
+import numbers as kinds_of_numbers
+from dataclasses import asdict
+from typing import NamedTuple
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.nodes.numbering import Numbering
+from graphsqueak.nodes.union import pack_ids, unpack_ids
+from graphsqueak.sparsifiers.budget import StreamOptions
+from graphsqueak.sparsifiers.stream.probes import Probes
+from graphsqueak.system.packing import unpack
+
+__all__ = ["FORMAT", "as_state", "check_state", "from_state", "is_checkpoint"]
+
+FORMAT = "graphsqueak stream"
+VERSION = 4
+_MARK = FORMAT.encode()
+
+
+class _Rule(NamedTuple):
+    """An array of a kind ("i" whole, "f" real, "b" boolean), its shape, least <= values < below.
+
+    Whole and real numbers have 32 or 64 bits: no compiled loop takes halves.
+    """
+
+    kind: str
+    shape: tuple
+    least: float = -np.inf
+    below: float = np.inf
+
+
+_LENGTHS = {"edges": "weight", "nodes": "degree", "known": "judge_reach", "items": "sample_prob"}
+_RULES = {
+    "tail": _Rule("i", ("edges",), 0, "nodes"),
+    "head": _Rule("i", ("edges",), 0, "nodes"),
+    "weight": _Rule("f", ("edges",), 5e-324),
+    "copies": _Rule("i", ("edges",), 1),
+    "pinned": _Rule("b", ("edges",)),
+    "degree": _Rule("f", ("nodes",), 0.0),
+    "parent": _Rule("i", ("nodes",), 0, "nodes"),
+    "probe_table": _Rule("f", (256,)),
+    "favoured": _Rule("b", ("nodes",)),
+    "boost": _Rule("f", (), 1.0),
+    "judge_points": _Rule("f", ("known", None)),
+    "judge_reach": _Rule("f", ("known",), 0.0),
+    "judge_near": _Rule("f", ("known", 2), 0.0),
+    "judge_component": _Rule("i", (None,)),
+    "judge_scale": _Rule("f", (), 0.0),
+    "sample_index": _Rule("i", ("items",), 0, "edges"),
+    "sample_prob": _Rule("f", ("items",), 5e-324),
+    "sample_copies": _Rule("i", ("items",), 1),
+}
+_ALWAYS = {"tail", "head", "weight", "degree", "parent", "probe_table"}
+_TOGETHER = (
+    {name for name in _RULES if name.startswith("judge_")},
+    {name for name in _RULES if name.startswith("sample_")},
+    {"copies", "pinned"},
+    {"favoured", "boost"},
+)
+_MAY_BE_ODD = {"probe_table", "boost", "judge_scale"}  # NaN or infinite means something there
+_IDS = ("ids", "ids_text", "ids_end")
+_SHORTEST = 4  # bytes of a number
+
+
+def as_state(settings, options, engine, numbering, probes, *, note):
+    """Record and arrays of a stream."""
+    arrays, numbers = engine.state()
+    record = {
+        "format": FORMAT,
+        "version": VERSION,
+        "settings": settings,
+        "options": asdict(options),
+        "numbers": numbers,
+        "note": note,
+    }
+    ids = pack_ids(numbering.ids, engine.n_nodes)
+    return record, arrays | {"probe_table": probes.table} | ids
+
+
+def from_state(data, name, make):
+    """Make the stream that bytes hold, by make(options=, **settings), and restore its engine.
+
+    Returns
+    -------
+    stream, numbering, probes, note
+    """
+    try:
+        record, arrays = unpack(data, name)
+    except InputError as error:
+        raise InputError(
+            f"{name} is no complete checkpoint ({error}); start the run again without it"
+        ) from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(f"{name} is not a checkpoint of graphsqueak sparsify")
+    if record.get("version") != VERSION:
+        raise InputError(
+            f"{name} is a checkpoint of version {record.get('version')}, this program reads "
+            f"{VERSION}; start the run again, or use the program that wrote it"
+        )
+    try:
+        options = StreamOptions(**record["options"])
+        stream, engine = make(**record["settings"], options=options)
+        check_state(arrays, record["numbers"], wanted=engine.state()[1])
+        note = dict(record["note"])
+    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{name} holds no state of a stream ({error}); start the run again without it"
+        ) from None
+    engine.restore((arrays, record["numbers"]))
+    probes = Probes(arrays["probe_table"], engine.n_nodes)
+    return stream, Numbering(unpack_ids(arrays)), probes, note
+
+
+def is_checkpoint(path):
+    """Whether a file on disk begins as a checkpoint does."""
+    with open(path, "rb") as file:
+        return _MARK in file.read(1024)
+
+
+def check_state(arrays, numbers, *, wanted):
+    """Refuse a state that no stream could have written; `wanted` are the numbers of its engine."""
+    for names in (_ALWAYS, *_TOGETHER):
+        missing = names - arrays.keys()
+        if missing and (names is _ALWAYS or len(missing) < len(names)):
+            raise InputError(f"the array {min(missing)} is missing")
+    sizes = {size: arrays[name].size for size, name in _LENGTHS.items() if name in arrays}
+    for name, array in arrays.items():
+        if name in _RULES:
+            _check_array(name, array, _RULES[name], sizes)
+        elif name not in _IDS:
+            raise InputError(f"the array {name} belongs to no stream")
+    if "judge_reach" in arrays:
+        if sizes["known"] > sizes["nodes"]:
+            raise InputError("the filter knows nodes that are not there")
+        if arrays["judge_component"].size not in (0, sizes["known"]):
+            raise InputError("the array judge_component has a wrong length")
+    _check_ids(arrays, sizes["nodes"])
+    _check_numbers(numbers, wanted)
+    _check_forest(arrays["parent"], numbers["n_joins"])
+
+
+def _check_array(name, array, rule, sizes):
+    shape = tuple(sizes.get(length, length) for length in rule.shape)
+    fits = len(shape) == array.ndim and all(
+        length in (None, held) for length, held in zip(shape, array.shape, strict=True)
+    )
+    too_short = rule.kind != "b" and array.dtype.itemsize < _SHORTEST
+    if array.dtype.kind != rule.kind or too_short or not fits:
+        raise InputError(f"the array {name} is {array.dtype} of shape {array.shape}")
+    if rule.kind == "b" or array.size == 0:
+        return
+    below = sizes.get(rule.below, rule.below)
+    odd = name in _MAY_BE_ODD
+    good = (array >= rule.least) & ((array < below) | odd) | (odd & (array != array))
+    if not good.all():
+        raise InputError(f"the array {name} holds values out of their range")
+
+
+def _check_forest(parent, n_joins):
+    """Roots are the smallest nodes of their trees, so that every way up ends."""
+    node = np.arange(parent.size)
+    if (parent > node).any() or np.count_nonzero(parent < node) != n_joins:
+        raise InputError("the array parent is no forest")
+
+
+def _check_ids(arrays, n_nodes):
+    if "ids" in arrays:
+        ids = arrays["ids"]
+        if ids.shape != (n_nodes,) or ids.dtype not in (np.int64, np.uint64):
+            raise InputError(f"the array ids is {ids.dtype} of shape {ids.shape}")
+        if np.unique(ids).size < n_nodes:
+            raise InputError("two nodes have the same id")
+    if ("ids_end" in arrays) != ("ids_text" in arrays):
+        raise InputError("half of the ids is missing")
+    if "ids_end" in arrays:
+        text, ends = arrays["ids_text"], arrays["ids_end"]
+        if text.ndim != 1 or text.dtype != np.uint8 or ends.dtype != np.int64:
+            raise InputError(f"the ids are {text.dtype} with ends of {ends.dtype}")
+        steps = np.diff(ends, prepend=0)
+        if ends.shape != (n_nodes,) or (steps < 0).any() or steps.sum() != text.size:
+            raise InputError("the ids do not fit their text")
+        _check_text(text.tobytes(), ends)
+
+
+def _check_text(text, ends):
+    """Every id is UTF-8 by itself: none begins within a character."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("the ids are not UTF-8") from None
+    starts = ends[:-1][ends[:-1] < len(text)]
+    if (np.frombuffer(text, np.uint8)[starts] & 0xC0 == 0x80).any():
+        raise InputError("the ids are not UTF-8")
+
+
+def _check_numbers(numbers, wanted):
+    if not isinstance(numbers, dict) or numbers.keys() != wanted.keys():
+        raise InputError("its numbers are not those of a stream")
+    for name, like in wanted.items():
+        value, whole = numbers[name], isinstance(like, int)
+        if like is None and value is None:
+            continue
+        kind = kinds_of_numbers.Integral if whole or like is None else kinds_of_numbers.Real
+        least, below = (0, 2**64) if whole else (5e-324, np.inf)
+        good = isinstance(value, kind) and not isinstance(value, bool)
+        if not good or not (least <= value < below or value == like):
+            raise InputError(f"the number {name} is {value!r}")

@@ -1,0 +1,175 @@
+"""Algorithm 11 of the thesis, as corrected: copies, binomial thinning, proof constants.
+
+A kept edge has its original weight a, a probability p and q of n_copies copies; its weight in H is
+a q / (n_copies p). A new edge has p = 1 and all copies. To resparsify,
+
+    p_e <- min(p_e, 1, a_e r_e(H)),     q_e ~ Binomial(q_e, p_new / p_old),     drop q_e = 0,
+
+with the resistances of the present H, new edges included. Corrections to the printed listing
+[C17, Algorithm 11]: blocks of about n * n_copies edges instead of n_copies (the printed size costs
+O(n) work per edge); the cap at 1; original weights a in p, but weights of H in r; one loop for old
+and new edges; and the number of copies, see `thesis_copies`.
+
+References
+----------
+[C17] Calandriello. Efficient sequential learning in structured and constrained environments.
+      PhD thesis, 2017, Section 4.3.
+"""
+
+import math
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.forest import add_degrees, join, labels
+from graphsqueak.randomness import child_seed
+from graphsqueak.sampling import Sample, expand, merge, shrink, weights
+from graphsqueak.sparsifiers.resistance.effective import effective_resistance
+from graphsqueak.sparsifiers.stream.edges import Kept
+
+__all__ = ["ThesisEngine", "thesis_copies"]
+
+_LAST = 2**40  # number of the last resparsification, for its seed
+
+
+def thesis_copies(epsilon, *, delta, n_nodes, n_shrinks):
+    """Copies for which all sparsifiers of a run hold with probability 1 - delta [C17, Thm 4.7].
+
+    n_copies >= 13 rho ln(3 n B / delta) / eps^2, rho = (1 + eps) / (1 - eps), for B
+    resparsifications with exact resistances. The theorem prints 26 for 13 and
+    (1 + 3 eps) / (1 - eps) for rho: without a ridge a merge adds no error, and the proof's tail
+    bound, 3 n exp(-eps^2 n_copies / (13 rho)) each time, needs half of it.
+
+    >>> thesis_copies(0.5, delta=0.1, n_nodes=30, n_shrinks=3)
+    1233
+    """
+    rho = (1 + epsilon) / (1 - epsilon)
+    return math.ceil(13 * rho * math.log(3 * n_nodes * n_shrinks / delta) / epsilon**2)
+
+
+class ThesisEngine:
+    """The chain of copies behind `StreamSparsifier(method="thesis")`."""
+
+    unit = 1.0
+
+    def __init__(self, n_copies, *, block=None, seed):
+        self.n_copies, self.block, self.seed = n_copies, block, seed
+        self.tail = self.head = np.zeros(0, dtype=np.int32)
+        self.weight = np.zeros(0)
+        self.sample = Sample(np.zeros(0, np.int64), np.ones(0), np.zeros(0, np.int64))
+        self.degree = np.zeros(0)
+        self.parent = np.zeros(0, dtype=np.int32)
+        self.n_joins = self.n_seen = self.n_shrinks = self.n_after = 0
+
+    @property
+    def n_nodes(self):
+        """Nodes seen so far."""
+        return self.degree.size
+
+    @property
+    def n_kept(self):
+        """Edges held at the moment."""
+        return self.sample.index.size
+
+    def budget(self, n_nodes, n_seen):
+        """Largest number of edges after a resparsification, w.h.p.: 3 n_copies n."""
+        return min(3 * self.n_copies * n_nodes, n_seen)
+
+    def absorb(self, tail, head, weight, n_nodes):
+        """Expand by a block of edges; resparsify when the kept ones have doubled."""
+        more = max(n_nodes - self.n_nodes, 0)
+        nodes = np.arange(self.n_nodes, self.n_nodes + more, dtype=np.int32)
+        self.parent = np.concatenate([self.parent, nodes])
+        self.degree = np.concatenate([self.degree, np.zeros(more)])
+        add_degrees(self.degree, tail, head, weight)
+        self.n_joins += int(np.count_nonzero(join(self.parent, tail, head)))
+        block = self.block or self.n_nodes * self.n_copies
+        start = 0
+        while start < tail.size:
+            room = max(block, 2 * self.n_after) - self.n_kept
+            stop = min(start + max(room, 1), tail.size)
+            self._expand(tail[start:stop], head[start:stop], weight[start:stop])
+            self.n_seen += stop - start
+            start = stop
+            if self.n_kept >= max(block, 2 * self.n_after):
+                self._keep(self._resparsified(self.n_shrinks))
+                self.n_shrinks += 1
+
+    def _expand(self, tail, head, weight):
+        first = self.tail.size
+        self.tail = np.concatenate([self.tail, tail])
+        self.head = np.concatenate([self.head, head])
+        self.weight = np.concatenate([self.weight, weight])
+        index = np.arange(first, first + tail.size)
+        self.sample = expand(self.sample, index, n_copies=self.n_copies)
+
+    def _resparsified(self, number):
+        graph = self._graph(self.sample)
+        resistance = effective_resistance(graph, random_state=child_seed(self.seed, number))
+        score = np.minimum(self.weight[self.sample.index] * resistance, 1.0)
+        rng = np.random.default_rng(child_seed(self.seed, number))
+        return shrink(self.sample, score, rng=rng)
+
+    def _keep(self, sample):
+        self.tail, self.head = self.tail[sample.index], self.head[sample.index]
+        self.weight = self.weight[sample.index]
+        self.sample = sample._replace(index=np.arange(sample.index.size))
+        self.n_after = sample.index.size
+
+    def _graph(self, sample):
+        weight = self.weight[sample.index] * weights(sample, n_copies=self.n_copies)
+        tail, head = self.tail[sample.index], self.head[sample.index]
+        return EdgeList.from_clean(tail, head, weight, self.n_nodes)
+
+    def finished(self, budget):
+        """H after one more resparsification; this engine is left as it is."""
+        graph = self._graph(self._resparsified(_LAST))
+        none = np.zeros(graph.n_edges, dtype=np.bool_)
+        ones = np.ones(graph.n_edges, dtype=np.int32)
+        return Kept(graph.tail, graph.head, graph.weight, ones, none)
+
+    def merged(self, others, places, *, seed):
+        """An engine that has seen all streams: samples side by side, with their probabilities."""
+        engines, places = (self, *others), (np.arange(self.n_nodes, dtype=np.int32), *places)
+        if any(engine.n_copies != self.n_copies for engine in others):
+            raise InputError("streams with different n_copies cannot be merged")
+        both = ThesisEngine(self.n_copies, block=self.block, seed=seed)
+        n_nodes = 1 + max(int(place.max(initial=-1)) for place in places)
+        both.absorb(self.tail[:0], self.head[:0], self.weight[:0], n_nodes)
+        for engine, place in zip(engines, places, strict=True):
+            both.degree[place] += engine.degree
+            joins = join(both.parent, place, place[labels(engine.parent)])
+            both.n_joins += int(np.count_nonzero(joins))
+            sample = engine.sample._replace(index=engine.sample.index + both.tail.size)
+            both.sample = merge(both.sample, sample)
+            both.tail = np.concatenate([both.tail, place[engine.tail]])
+            both.head = np.concatenate([both.head, place[engine.head]])
+            both.weight = np.concatenate([both.weight, engine.weight])
+            both.n_seen += engine.n_seen
+            both.n_shrinks += engine.n_shrinks
+        both.n_after = both.n_kept
+        return both
+
+    def settle(self):
+        """Nothing to make smaller: copies and probabilities are needed as they are."""
+
+    def make_room(self, n_streams):
+        """Nothing to drop: the guarantee needs every copy."""
+
+    _ARRAYS = ("tail", "head", "weight", "degree", "parent")
+    _NUMBERS = ("n_joins", "n_seen", "n_shrinks", "n_after", "seed", "n_copies", "block")
+
+    def state(self):
+        """Everything that the rest of the stream depends on, as arrays and numbers."""
+        arrays = {name: getattr(self, name) for name in self._ARRAYS}
+        arrays |= {f"sample_{name}": part for name, part in self.sample._asdict().items()}
+        return arrays, {name: getattr(self, name) for name in self._NUMBERS}
+
+    def restore(self, state):
+        """Go on from what `state` gave; the arrays are ours from now on."""
+        arrays, numbers = state
+        for name in self._ARRAYS:
+            setattr(self, name, arrays[name])
+        self.sample = Sample(*(arrays[f"sample_{name}"] for name in Sample._fields))
+        self.__dict__.update(numbers)

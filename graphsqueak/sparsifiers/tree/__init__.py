@@ -1,0 +1,1 @@
+"""One graph in many parts: their streams, merged up a tree."""

@@ -1,0 +1,1 @@
+"""The machine, not the mathematics: threads, whole files, packed states, memory, progress."""

@@ -1,0 +1,108 @@
+"""A file that appears whole or not at all."""
+
+import bz2
+import gzip
+import os
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphsqueak.errors import InputError
+
+__all__ = ["atomic_file", "check_place"]
+
+
+@contextmanager
+def atomic_file(path, compression=None):
+    """Open a binary file beside `path` and move it there at the end, or remove it on failure.
+
+    Parameters
+    ----------
+    path : str or Path
+        The final place. A device or named pipe is written to directly.
+    compression : {"gzip", "zstd", "bzip2"}, optional
+        Compress what is written; the bytes do not depend on the time or the name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "answer"
+    >>> with atomic_file(path) as file:
+    ...     written = file.write(b"42")
+    ...     there = path.exists()
+    >>> there, path.read_bytes()
+    (False, b'42')
+    """
+    place = Path(path).expanduser().resolve()
+    check_place(path)
+    if place.exists() and not place.is_file():
+        with _opened(place, "wb") as file, _compressed(file, compression) as outer:
+            yield outer
+        return
+    beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    try:
+        with _opened(beside, "xb") as file:
+            with _compressed(file, compression) as outer:
+                yield outer
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, place)
+    except BaseException as error:
+        beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk, most of all
+            raise InputError(
+                f"{path} could not be written: {error.strerror or error}; nothing was left "
+                "behind: make room, or choose another place"
+            ) from None
+        raise
+
+
+def check_place(path, *, name=None):
+    """Refuse a place where no file can be made, before work begins that would be lost.
+
+    Nothing is written or made. Messages speak of `name`, by default the path.
+
+    >>> check_place("missing/answer")
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: missing/answer: there is no folder missing; make it first
+    """
+    place, name = Path(path).expanduser(), name or path
+    folder = place.parent
+    if place.is_dir():
+        raise InputError(f"{name} is a folder; give the name of a file in it")
+    if place.exists() and not place.is_file():
+        return  # a device or a named pipe is written to as it is
+    if not folder.exists():
+        raise InputError(f"{name}: there is no folder {folder}; make it first")
+    if not folder.is_dir():
+        raise InputError(f"{name}: {folder} is a file, not a folder; check the path")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{name}: the folder {folder} cannot be written to; try another")
+
+
+def _opened(place, mode):
+    try:
+        return open(place, mode)
+    except OSError as error:
+        raise _unwritable(place, error.strerror) from None
+
+
+def _unwritable(place, reason):
+    return InputError(f"{place} cannot be written: {reason}; check the path")
+
+
+@contextmanager
+def _compressed(file, compression):
+    if compression is None:
+        yield file
+    elif compression == "gzip":
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as outer:
+            yield outer
+    elif compression == "bzip2":
+        with bz2.BZ2File(file, "wb") as outer:
+            yield outer
+    else:
+        import zstandard
+
+        with zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as outer:
+            yield outer

@@ -1,0 +1,64 @@
+"""TODO docstring."""
+
+import os
+import re
+import resource
+import sys
+from pathlib import Path
+
+from graphsqueak.errors import InputError
+
+__all__ = ["available_memory", "check_fits", "peak_rss", "size_in_bytes"]
+
+
+def peak_rss():
+    """Most memory this process has held, in bytes.
+
+    Linux's own figure comes first: getrusage starts from that of the process that started this one.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
+        if found:
+            return 1024 * int(found[1])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def available_memory():
+    """Bytes that this process may still take, as far as the system tells."""
+    try:
+        with open("/proc/meminfo", "rb") as file:
+            lines = dict(line.split(b":") for line in file)
+        return int(lines[b"MemAvailable"].split()[0]) << 10
+    except (OSError, KeyError, ValueError):  # not Linux: all of the memory there is
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_fits(n_bytes, what):
+    """Refuse what would need more memory than there is, before it is asked for.
+
+    >>> check_fits(10**18, "a graph of 10^16 nodes")
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: a graph of 10^16 nodes needs ... GiB of memory; ...
+    """
+    free = available_memory()
+    if n_bytes > free:
+        raise InputError(
+            f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory; {free / 2**30:,.1f} GiB are free: "
+            "use a larger machine, or check the number"
+        )
+
+
+def size_in_bytes(text):
+    """A size as people write it; a number alone counts GiB.
+
+    >>> size_in_bytes("2GB"), size_in_bytes("512 MiB"), size_in_bytes("1.5")
+    (2000000000, 536870912, 1610612736)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?)b?)?\s*", text.lower())
+    if match is None:
+        raise InputError(f"{text!r} is no size of memory; write it as 2GB or 512MiB")
+    number, letter, binary = match.groups()
+    base = 1000 if letter and not binary else 1024
+    return int(float(number) * base ** ("kmgt".index(letter or "g") + 1))

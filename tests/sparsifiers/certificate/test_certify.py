@@ -1,0 +1,174 @@
+"""The certificate: never below a true error, never above it by more than it may."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, InputError, certify, sources, sparsify
+from graphsqueak.sparsifiers.certificate import certify as certifying
+from graphsqueak.sparsifiers.certificate.block_lanczos import gaussian_start, smallest_component
+from tests import reference
+
+DELTA = 0.05
+
+
+def random_pair(seed):
+    """A weighted graph of up to 400 nodes, in one piece or three, its sparsifier and a ridge."""
+    rng = np.random.default_rng(seed)
+    n_nodes = int(20 * 20 ** rng.random())
+    n_edges = int(n_nodes * rng.integers(4, 30))
+    tail, head = rng.integers(n_nodes, size=(2, n_edges))
+    if seed % 4 == 1:
+        inside = tail % 3 == head % 3
+        tail, head = tail[inside], head[inside]
+    weight = rng.lognormal(sigma=rng.choice([0.0, 1.0, 2.0]), size=tail.size)
+    graph = EdgeList(tail=tail, head=head, weight=weight, n_nodes=n_nodes).simplified()
+    ridge = float(rng.uniform(1, 30)) if seed % 4 == 2 else 0.0
+    keep = max(rng.uniform(0.3, 0.9), min(1.0, 1.2 * n_nodes / graph.n_edges))
+    return graph, sparsify(graph, keep=keep, ridge=ridge, random_state=seed), ridge
+
+
+@pytest.mark.parametrize("start", range(0, 200, 25))
+def test_the_truth_lies_between_the_bounds(start):
+    """200 pairs; the upper bound may fail in 5 % of them, plus six sigma of that share."""
+    n_failures, gaps = 0, []
+    for seed in range(70_100 + start, 70_125 + start):
+        graph, sparsifier, ridge = random_pair(seed)
+        truth = certify(graph, sparsifier, ridge=ridge).epsilon_upper
+        found = certify(
+            graph, sparsifier, ridge=ridge, delta=DELTA, method="lanczos", random_state=seed
+        )
+        assert found.epsilon_lower <= truth * (1 + 1e-9) + 1e-12
+        n_failures += found.epsilon_upper < truth * (1 - 1e-9)
+        gaps.append(found.epsilon_upper / max(truth, 1e-9) - 1)
+    assert n_failures <= 25 * DELTA + 6 * np.sqrt(25 * DELTA * (1 - DELTA))
+    assert np.median(gaps) <= 0.1
+
+
+@pytest.mark.parametrize("n_columns", [1, 4])
+def test_early_bounds_hold_with_their_probability(n_columns, monkeypatch):
+    """Few steps with few vectors leave most room to err; the start's component decides."""
+    monkeypatch.setattr(certifying, "_COLUMNS", n_columns)
+    graph = sources.complete(40).to_edge_list()
+    weight = np.ones(graph.n_edges)
+    weight[::7] = 4.0
+    heavier = EdgeList(tail=graph.tail, head=graph.head, weight=weight)
+    truth = certify(graph, heavier).epsilon_upper
+    n_failures = 0
+    for seed in range(150):
+        found = certify(graph, heavier, delta=0.5, steps=8, method="lanczos", random_state=seed)
+        assert found.epsilon_lower <= truth * (1 + 1e-9)
+        n_failures += found.epsilon_upper < truth * (1 - 1e-9)
+    half = 0.5 / 2  # one of the two ends decides epsilon here
+    assert n_failures <= 150 * half + 6 * np.sqrt(150 * half * (1 - half))
+
+
+@pytest.mark.parametrize("ridge", [0.0, 3.5])
+def test_dense_ratios_are_those_of_scipy(ridge):
+    for seed in (70_001, 70_004, 70_005):
+        graph, sparsifier, _ = random_pair(seed)
+        found = certify(graph, sparsifier, ridge=ridge)
+        assert found.delta == 0
+        assert found.epsilon_lower == found.epsilon_upper
+        assert found.epsilon_upper == pytest.approx(
+            reference.epsilon(graph, sparsifier, ridge), abs=1e-8
+        )
+
+
+def test_a_start_is_isotropic():
+    """Components of M^+ start along M-orthonormal vectors: covariance I, entrywise at 6 sigma."""
+    graph, _, _ = random_pair(70_008)
+    ridge = 0.7
+    matrix = graph.laplacian().toarray() + ridge * np.eye(graph.n_nodes)
+    start = gaussian_start(graph, ridge, 4000, np.random.default_rng(606))
+    whitened = np.linalg.solve(np.linalg.cholesky(matrix), start)
+    covariance = whitened @ whitened.T / 4000
+    spread = np.sqrt((1 + np.eye(graph.n_nodes)) / 4000)
+    assert (np.abs(covariance - np.eye(graph.n_nodes)) <= 6 * spread).all()
+
+
+def test_the_smallest_component_is_a_quantile():
+    rng = np.random.default_rng(90_125)
+    t = smallest_component(0.1, 3, 20)
+    below = 0
+    for _ in range(3000):
+        basis, _ = np.linalg.qr(rng.standard_normal((20, 3)))
+        below += np.linalg.norm(basis[0]) < t
+    assert abs(below - 300) <= 6 * np.sqrt(3000 * 0.1 * 0.9)
+
+
+@pytest.mark.parametrize("method", ["dense", "lanczos"])
+class TestWhatIsWrong:
+    """Sparsifiers that are none, and the place where they fail."""
+
+    graph = sources.barbell(30).to_edge_list()
+
+    def bridge(self):
+        component = self.graph.tail < 30
+        return int(np.flatnonzero(component != (self.graph.head < 30))[0])
+
+    def test_a_lost_bridge(self, method):
+        kept = np.arange(self.graph.n_edges) != self.bridge()
+        found = certify(self.graph, selected(self.graph, kept), method=method)
+        assert found.epsilon_lower == 1
+        assert found.epsilon_upper == np.inf
+        assert "lost a bridge" in found.problem
+
+    def test_a_joined_component(self, method):
+        kept = np.arange(self.graph.n_edges) != self.bridge()
+        found = certify(selected(self.graph, kept), self.graph, method=method)
+        assert found.epsilon_lower == np.inf
+        edge = self.bridge()
+        assert f"joins {self.graph.tail[edge]} and {self.graph.head[edge]}" in found.problem
+
+    def test_a_doubled_weight(self, method):
+        weight = self.graph.weight.copy()
+        weight[self.bridge()] *= 2
+        double = EdgeList(tail=self.graph.tail, head=self.graph.head, weight=weight)
+        found = certify(self.graph, double, method=method, random_state=60)
+        assert found.epsilon_upper == pytest.approx(1.0, rel=0.02)
+        edge = self.bridge()
+        assert set(found.heaviest) == {int(self.graph.tail[edge]), int(self.graph.head[edge])}
+
+    def test_another_graph(self, method):
+        other = sources.cycle(60).to_edge_list()
+        found = certify(self.graph, other, method=method, random_state=6)
+        assert found.epsilon_lower > 1
+        assert not found.meets(0.99)
+
+    def test_ids_in_another_order(self, method):
+        names = np.array([f"n{i}" for i in range(60)], dtype=object)
+        turned = 59 - np.arange(60)
+        graph = EdgeList(tail=self.graph.tail, head=self.graph.head, ids=names)
+        same = EdgeList(
+            tail=turned[self.graph.tail], head=turned[self.graph.head], ids=names[turned]
+        )
+        assert certify(graph, same, method=method).epsilon_upper < 1e-6
+        stranger = EdgeList(tail=self.graph.tail, head=self.graph.head, ids=names + "x")
+        with pytest.raises(InputError, match=r"'n[0-9]+' of the graph is not in the sparsifier"):
+            certify(graph, stranger, method=method)
+
+    def test_no_edges_and_isolated_nodes(self, method):
+        nothing = EdgeList(tail=[], head=[], n_nodes=3)
+        assert certify(nothing, nothing, method=method).epsilon_upper == 0
+        pair = EdgeList(tail=[0], head=[1], n_nodes=4)
+        assert certify(pair, pair, method=method).epsilon_upper < 1e-6
+
+
+def selected(graph, kept):
+    return EdgeList(
+        tail=graph.tail[kept], head=graph.head[kept], weight=graph.weight[kept], n_nodes=60
+    )
+
+
+def test_threads_do_not_change_the_certificate():
+    import numba
+
+    graph = sources.erdos_renyi(3000, 60_000, random_state=4).to_edge_list()
+    sparsifier = sparsify(graph, keep=0.5, random_state=4)
+    before = numba.get_num_threads()
+    found = []
+    for n_threads in (1, before):
+        numba.set_num_threads(n_threads)
+        found.append(certify(graph, sparsifier, steps=6, random_state=4).history)
+    numba.set_num_threads(before)
+    assert np.array_equal(*found)

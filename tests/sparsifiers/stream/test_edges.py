@@ -1,0 +1,43 @@
+"""Parallel edges made one: the sums of a dictionary, in any order, on any number of threads."""
+
+import numba
+import numpy as np
+
+from graphsqueak.sparsifiers.stream.edges import Kept, coalesced
+
+
+def many_parallel_edges(n_nodes, n_edges):
+    rng = np.random.default_rng(8_675_309)
+    tail = rng.integers(n_nodes, size=n_edges).astype(np.int32)
+    head = ((tail + rng.integers(1, n_nodes, size=n_edges)) % n_nodes).astype(np.int32)
+    weight, copies = rng.lognormal(size=n_edges), np.ones(n_edges, np.int32)
+    return Kept(tail, head, weight, copies, rng.random(n_edges) < 0.01)
+
+
+def test_sums_pins_and_copies_are_those_of_a_dictionary():
+    edges = many_parallel_edges(700, 60_000)
+    sums = {}
+    for u, v, w, copies, pinned in zip(*(column.tolist() for column in edges), strict=True):
+        old = sums.get((min(u, v), max(u, v)), (0.0, 0, False))
+        sums[min(u, v), max(u, v)] = (old[0] + w, min(old[1] + copies, 2), old[2] or pinned)
+    result = coalesced(edges, 700, n_copies=2)
+    pairs = list(zip(result.tail.tolist(), result.head.tolist(), strict=True))
+    assert (np.diff(result.tail) >= 0).all()
+    assert len(pairs) == len(sums)
+    expected = [sums[pair] for pair in pairs]
+    assert result.weight.tolist() == [weight for weight, _, _ in expected]
+    assert result.copies.tolist() == [copies for _, copies, _ in expected]
+    assert result.pinned.tolist() == [pinned for _, _, pinned in expected]
+
+
+def test_threads_do_not_matter():
+    edges = many_parallel_edges(3000, 400_000)
+    allowed = numba.get_num_threads()
+    try:
+        results = []
+        for n_threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+            numba.set_num_threads(n_threads)
+            results.append(coalesced(edges, 3000))
+    finally:
+        numba.set_num_threads(allowed)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(*results, strict=True))

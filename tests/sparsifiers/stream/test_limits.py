@@ -1,0 +1,165 @@
+"""Weights, sizes and shapes at the edge of what numbers hold."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, InputError, StreamSparsifier, effective_resistance, sparsify
+from graphsqueak.cli import run
+from graphsqueak.sources import batching, read_edges, write_edges
+from graphsqueak.sources.synthetic.random_graphs import erdos_renyi
+from graphsqueak.sparsifiers.stream import edges as coalescing
+from graphsqueak.sparsifiers.stream import engine
+from graphsqueak.sparsifiers.stream import engine as scoring
+from graphsqueak.sparsifiers.stream import thinning as rounding
+from graphsqueak.sparsifiers.stream.edges import Kept
+
+
+@pytest.fixture
+def short_chunks(monkeypatch):
+    monkeypatch.setattr(engine, "CHUNK", 64)
+
+
+def random_graph(weight, n_nodes=40, n_edges=4000, seed=351_887):
+    rng = np.random.default_rng(seed)
+    tail = rng.integers(n_nodes, size=n_edges)
+    head = (tail + rng.integers(1, n_nodes, size=n_edges)) % n_nodes
+    return EdgeList(tail=tail, head=head, weight=weight(rng, n_edges), n_nodes=n_nodes)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-8, 1e8, 1e300])
+def test_the_unit_of_the_weights_does_not_matter(short_chunks, unit):
+    """A power of two near the unit: the same edges, weights scaled exactly."""
+    unit = 2.0 ** np.round(np.log2(unit))
+    graph = random_graph(lambda rng, n: rng.lognormal(size=n))
+    scaled = EdgeList(tail=graph.tail, head=graph.head, weight=graph.weight * unit)
+    one, other = (sparsify(edges, n_edges=300, random_state=3) for edges in (graph, scaled))
+    assert np.array_equal(one.tail, other.tail)
+    np.testing.assert_array_equal(one.weight * unit, other.weight)
+
+
+@pytest.mark.parametrize("decades", [8, 20, 50])
+def test_weights_far_apart(short_chunks, decades):
+    graph = random_graph(lambda rng, n: 10.0 ** rng.uniform(-decades, decades, n))
+    result = sparsify(graph, n_edges=300, random_state=3)
+    assert (result.weight > 0).all()
+    np.testing.assert_allclose(result.degrees(), graph.degrees(), rtol=0.01)
+    leverage = graph.weight * effective_resistance(graph)
+    assert leverage.sum() == pytest.approx(39, rel=1e-6)
+
+
+def test_weights_too_far_apart_are_refused(short_chunks):
+    graph = random_graph(lambda rng, n: 10.0 ** rng.uniform(-300, 300, n))
+    for work in (effective_resistance, lambda edges: sparsify(edges, n_edges=300)):
+        with pytest.raises(InputError, match=r"more than 1e\+120 apart"):
+            work(graph)
+
+
+def chain_of_triangles(heavy, n=150):
+    """Triangles of heavy edges, joined by light ones: r is 2/3 of 1 / heavy in each."""
+    first = 3 * np.arange(n)
+    tail = np.concatenate([first, first + 1, first, first[:-1] + 2])
+    head = np.concatenate([first + 1, first + 2, first + 2, first[1:]])
+    weight = np.concatenate([np.full(3 * n, heavy), np.ones(n - 1)])
+    return EdgeList(tail=tail, head=head, weight=weight).simplified()
+
+
+@pytest.mark.parametrize(("heavy", "dtype"), [(1.0, np.float32), (1e12, np.float64)])
+def test_double_precision_where_single_is_not_enough(heavy, dtype):
+    """Six sigma of 64 probes; in single precision heavy leverages come out up to 10, not 2/3."""
+    graph = chain_of_triangles(heavy)
+    none, ones = np.zeros(graph.n_edges, bool), np.ones(graph.n_edges, np.int32)
+    edges = Kept(graph.tail, graph.head, graph.weight, ones, none)
+    how = {"n_probes": 64, "seed": 5, "ridge": 0.0, "clamp": False}
+    resistance, sketch = scoring.score(edges, graph.n_nodes, **how)
+    assert sketch.points.dtype == dtype
+    exact = np.where(graph.tail % 3 == 2, 1.0, 2 / 3)  # links begin at the third node of a triangle
+    assert (np.abs(graph.weight * resistance / exact - 1) < 6 * np.sqrt(2 / 64)).all()
+
+
+def test_places_of_64_bits_change_nothing(short_chunks, monkeypatch):
+    """What more than 2^31 kept edges would take, forced on a few."""
+    graph = random_graph(lambda rng, n: rng.lognormal(size=n))
+    before = sparsify(graph, n_edges=300, random_state=3)
+    monkeypatch.setattr(coalescing, "LARGEST_INDEX", 10)
+    monkeypatch.setattr(rounding, "LARGEST_INDEX", 10)
+    after = sparsify(graph, n_edges=300, random_state=3)
+    assert np.array_equal(before.tail, after.tail)
+    assert np.array_equal(before.weight, after.weight)
+
+
+def test_node_numbers_of_64_bits_change_nothing(tmp_path, monkeypatch):
+    """What more than 2^31 nodes would take; ids lie beyond 2^32 anyway."""
+    path = tmp_path / "edges.tsv"
+    rows = np.random.default_rng(77).integers(2**40, 2**40 + 50, size=(3000, 2))
+    path.write_text("".join(f"{u} {v}\n" for u, v in rows.tolist()))
+    before = sparsify(read_edges(path), n_edges=200, random_state=3)
+    monkeypatch.setattr(batching, "_INT32_MAX", 10)
+    assert next(iter(read_edges(path))).ids.min() >= 2**40
+    after = sparsify(read_edges(path), n_edges=200, random_state=3)
+    assert np.array_equal(before.weight, after.weight)
+
+
+def test_more_nodes_than_a_stream_can_number_are_refused():
+    nobody = EdgeList.from_clean([0], [1], [1.0], n_nodes=2**31)
+    with pytest.raises(InputError, match="more than a stream can number"):
+        StreamSparsifier(n_edges=10).partial_fit(nobody)
+
+
+def test_counts_beyond_32_bits(short_chunks):
+    stream = StreamSparsifier(n_edges=300, random_state=3)
+    graph = random_graph(lambda rng, n: np.ones(n))
+    stream._engine.n_seen = 2**33
+    stream.partial_fit(graph)
+    assert stream.n_edges_seen_ == 2**33 + graph.n_edges
+    assert (stream.sparsifier().weight > 0).all()
+
+
+def test_shapes_at_the_edge(short_chunks, tmp_path):
+    one = sparsify(EdgeList(tail=[0], head=[1]), n_edges=5)
+    assert (one.n_nodes, one.weight.tolist()) == (2, [1.0])
+    leaves = np.arange(1, 100_001)
+    star = sparsify(EdgeList(tail=0 * leaves, head=leaves), n_edges=100_000, random_state=3)
+    assert star.n_edges == 100_000
+    twins = EdgeList(tail=np.zeros(300_000, int), head=np.ones(300_000, int))
+    assert sparsify(twins, n_edges=5, random_state=3).weight.sum() == pytest.approx(300_000)
+    path = tmp_path / "alone.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n100000 100000 1\n2 1\n")
+    alone = sparsify(read_edges(path), n_edges=5)
+    assert (alone.n_nodes, alone.n_edges) == (100_000, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--edges", "100000000", "--memory", "2GB"], "at most 16,854,272 fit"),
+        (["--edges", "1000", "--memory", "100MB"], "at least 600 MiB are needed to begin"),
+        (["--edges", "1000", "--memory", "much"], "'much' is no size of memory"),
+    ],
+)
+def test_memory_that_does_not_do_is_told_before_the_run(tmp_path, capsys, options, words):
+    path = tmp_path / "edges.tsv"
+    path.write_text("this is no edge\n")
+    assert run(["sparsify", str(path), "-o", str(tmp_path / "out.tsv"), *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_memory_is_kept_to_by_keeping_fewer(tmp_path, monkeypatch):
+    """Room for 3,000 kept edges where three times 4,000 were usual; the result is as asked for."""
+    monkeypatch.setattr(engine, "CHUNK", 1000)
+    path, out = tmp_path / "edges.tsv", tmp_path / "out.tsv"
+    write_edges(erdos_renyi(100, 60_000, random_state=7), path)
+    largest = []
+    look = engine.Engine._look_around
+
+    def watched(self):
+        look(self)
+        largest.append(self.n_kept)
+
+    monkeypatch.setattr(engine.Engine, "_look_around", watched)
+    monkeypatch.setattr("graphsqueak.sparsifiers.budget._BASE", 2**29)
+    limit = 2**29 + 500 * 100 + 100 * 3000
+    monkeypatch.setattr("graphsqueak.sparsifiers.budget.check_room", lambda n_bytes, n_edges: limit)
+    options = ["--edges", "2000", "--memory", "1GB", "--seed", "3", "--quiet"]
+    assert run(["sparsify", str(path), "-o", str(out), *options]) == 0
+    assert 1500 < max(largest) <= 3000 + 1000
+    assert read_edges(out).to_edge_list().n_edges <= 2000

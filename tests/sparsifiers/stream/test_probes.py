@@ -1,0 +1,70 @@
+"""Random cuts weighed during the pass: what they see, and when they warn."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import AccuracyWarning, EdgeList, StreamSparsifier, sources
+from graphsqueak.sparsifiers.stream.probes import Probes
+from tests import reference
+
+
+def test_forms_are_those_of_the_laplacian():
+    graph = sources.block_model(200, 4_000, random_state=5).to_edge_list()
+    probes = Probes()
+    probes.add(graph.tail, graph.head, graph.weight, graph.n_nodes)
+    signs = 1.0 - 2.0 * np.unpackbits(probes._signs[:, None], axis=1)
+    lighter = EdgeList(
+        tail=graph.tail, head=graph.head, weight=graph.weight * np.linspace(0.5, 1, 4_000)
+    )
+    forms = [np.einsum("uk,uk->k", signs, one.laplacian() @ signs) for one in (graph, lighter)]
+    assert np.allclose(
+        probes.error(lighter.tail, lighter.head, lighter.weight, 1),
+        np.abs(forms[1] / forms[0] - 1).max(),
+    )
+
+
+def test_a_probe_is_a_lower_bound_of_epsilon():
+    graph = sources.erdos_renyi(300, 40_000, random_state=6).to_edge_list()
+    stream = StreamSparsifier(n_edges=3_000, random_state=6).partial_fit(graph)
+    sparsifier = stream.sparsifier()
+    assert 0 < stream.probe_error_ <= reference.epsilon(graph, sparsifier)
+
+
+def test_a_bad_sparsifier_is_warned_of():
+    graph = sources.complete(60).to_edge_list()
+    stream = StreamSparsifier(n_edges=900, random_state=1).partial_fit(graph)
+    stream._probes.table *= 3.0  # as if two thirds of the weight had been lost
+    with pytest.warns(AccuracyWarning, match="off by 0.67"):
+        stream.sparsifier()
+
+
+def test_a_sparsifier_in_pieces_is_infinitely_wrong():
+    path = sources.path(5).to_edge_list()
+    probes = Probes()
+    probes.add(path.tail, path.head, path.weight, 5)
+    assert probes.error(path.tail[1:], path.head[1:], path.weight[1:], 1) == np.inf
+
+
+def test_stops_and_merges_keep_the_probes(tmp_path):
+    graph = sources.erdos_renyi(200, 20_000, random_state=7).to_edge_list()
+    halves = [graph.part(0, 10_000), graph.part(10_000)]
+    whole = StreamSparsifier(n_edges=2_000, random_state=7)
+    for half in halves:
+        whole.partial_fit(half)
+        whole.save(tmp_path / "run.ckpt")
+        whole = StreamSparsifier.load(tmp_path / "run.ckpt")
+    parts = [StreamSparsifier(n_edges=2_000, random_state=7).partial_fit(half) for half in halves]
+    both = parts[0].merge(parts[1])
+    assert np.array_equal(whole._probes.table, both._probes.table)
+    both.sparsifier()
+    assert both.probe_error_ < both.epsilon_predicted_
+
+
+def test_streams_that_number_nodes_differently_lose_their_probes():
+    names = [f"n{i}" for i in range(40)]
+    pairs = [(a, b) for a in names for b in names if a < b]
+    one = StreamSparsifier(n_edges=300).partial_fit(EdgeList.from_pairs(pairs[:400]))
+    two = StreamSparsifier(n_edges=300).partial_fit(EdgeList.from_pairs(pairs[:399:-1]))
+    both = one.merge(two)
+    both.sparsifier()
+    assert np.isnan(both.probe_error_)

@@ -1,0 +1,285 @@
+"""The stream sparsifier: unbiased, connected, within budget, the same however it is cut."""
+
+from dataclasses import replace
+
+import numba
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources, sparsify
+from graphsqueak.graph.forest import labels
+from graphsqueak.sparsifiers.stream import engine
+from graphsqueak.sparsifiers.stream import state as checkpoint
+from graphsqueak.system.packing import packed
+from tests import reference
+
+
+@pytest.fixture
+def short_chunks(monkeypatch):
+    """Look around every 64 edges, so that small streams shrink and filter too."""
+    monkeypatch.setattr(engine, "CHUNK", 64)
+
+
+def small_graph(n_nodes=16, n_edges=600, seed=901_447):
+    """Two uneven clusters, heavy-tailed weights, edges repeated and in both directions."""
+    rng = np.random.default_rng(seed)
+    tail = rng.integers(n_nodes, size=n_edges)
+    near = tail < n_nodes // 3
+    head = np.where(
+        near & (rng.random(n_edges) < 0.97),
+        rng.integers(n_nodes // 3, size=n_edges),
+        rng.integers(n_nodes, size=n_edges),
+    )
+    return EdgeList(
+        tail=tail, head=head, weight=rng.lognormal(sigma=0.5, size=n_edges), n_nodes=n_nodes
+    )
+
+
+def fed(stream, graph, batch_size=10**6):
+    for start in range(0, graph.n_edges, batch_size):
+        stream.partial_fit(graph.part(start, start + batch_size))
+    return stream
+
+
+PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25)  # little room: many shrinks
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        PLAIN,
+        replace(PLAIN, keep_degrees=False),
+        replace(PLAIN, n_copies=5),
+        replace(PLAIN, filter_arrivals=False, clamp=False),
+    ],
+    ids=["default", "coins", "copies", "no filter"],
+)
+def test_the_mean_laplacian_is_the_graphs_own(short_chunks, options, tmp_path):
+    """Over many seeds, with a merge and a resume in the path, entrywise within six sigma."""
+    graph = small_graph()
+    expected = graph.laplacian().toarray()
+    cut, n_runs = graph.n_edges // 3, 2000 if options == PLAIN else 400
+    total, square = np.zeros_like(expected), np.zeros_like(expected)
+    n_shrinks = 0
+    for run in range(n_runs):
+        seed = 104_729 * run + 31
+        first = StreamSparsifier(n_edges=60, options=options, random_state=seed)
+        second = StreamSparsifier(n_edges=60, options=options, random_state=seed + 1)
+        first.partial_fit(graph.part(0, cut))
+        second.partial_fit(graph.part(cut, 2 * cut))
+        stream = first.merge(second)
+        if run % 50 == 0:
+            stream.save(tmp_path / "run.ckpt")
+            stream = StreamSparsifier.load(tmp_path / "run.ckpt")
+        laplacian = stream.partial_fit(graph.part(2 * cut)).sparsifier().laplacian().toarray()
+        total += laplacian
+        square += laplacian**2
+        n_shrinks += stream.n_shrinks_
+    mean = total / n_runs
+    sigma = np.sqrt(np.maximum(square / n_runs - mean**2, 0) / n_runs)
+    assert n_shrinks > 3 * n_runs
+    assert np.all(np.abs(mean - expected) <= 6 * sigma + 1e-9)
+
+
+def test_copies_survive_a_shrink(short_chunks):
+    """A chain of copies stays one: edges of several parts, whole multiples of their threshold."""
+    graph = sources.complete(40).to_edge_list()
+    options = replace(PLAIN, n_copies=20)
+    stream = StreamSparsifier(n_edges=200, options=options, random_state=77).partial_fit(graph)
+    copies = stream._engine.buffer.edges().copies
+    assert stream.n_shrinks_ > 0
+    assert copies.max() > 1
+    assert copies.max() <= 20
+
+
+def test_components_are_the_graphs_own_at_every_moment(short_chunks):
+    rng = np.random.default_rng(5_120_077)
+    tail = rng.integers(80, size=3000)
+    head = (tail // 20) * 20 + rng.integers(20, size=3000)  # four parts of twenty nodes
+    graph = EdgeList(tail=tail, head=head, n_nodes=83)
+    stream = StreamSparsifier(n_edges=150, random_state=46_368)
+    for start in range(0, graph.n_edges, 100):
+        stream.partial_fit(graph.part(start, start + 100))
+        so_far = graph.part(0, start + 100)
+        np.testing.assert_array_equal(stream.sparsifier().components(), so_far.components())
+        assert stream.n_components_ == so_far.components().max() + 1
+    assert stream.n_shrinks_ >= 2
+
+
+@pytest.mark.parametrize("n_edges", [450, 2000, 8000])
+def test_the_budget_is_kept(n_edges):
+    result = sparsify(sources.erdos_renyi(400, 60_000, random_state=8), n_edges=n_edges)
+    assert 0.9 * n_edges <= result.n_edges <= n_edges
+
+
+@pytest.mark.parametrize(
+    ("source", "n_edges"),
+    [
+        (sources.complete(300), 8 * 300),
+        (sources.erdos_renyi(300, 80_000, random_state=3), 20 * 300),
+        (sources.barbell(150), 8 * 300),
+        (sources.block_model(300, 60_000, random_state=9), 8 * 300),
+    ],
+)
+def test_dense_graphs_come_within_a_tenth_of_the_ramanujan_limit(short_chunks, source, n_edges):
+    graph = source.to_edge_list()
+    result = sparsify(graph, n_edges=n_edges, random_state=27_644_437)
+    limit = 2 / np.sqrt(2 * n_edges / graph.n_nodes)
+    assert reference.epsilon(graph, result) < 1.1 * limit
+
+
+def test_degrees_are_exact_and_calibration_meets_them():
+    graph = small_graph(60, 20_000)
+    stream = StreamSparsifier(n_edges=600, random_state=1_597).partial_fit(graph)
+    np.testing.assert_allclose(stream.degrees_, graph.degrees())
+    np.testing.assert_allclose(stream.sparsifier().degrees(), graph.degrees(), rtol=0.02)
+
+
+@pytest.mark.parametrize("batch_size", [1, 17, 64, 1000])
+def test_batches_do_not_matter(short_chunks, batch_size):
+    graph = small_graph(40, 2500)
+    whole = fed(StreamSparsifier(n_edges=100, random_state=514_229), graph).sparsifier()
+    pieces = fed(StreamSparsifier(n_edges=100, random_state=514_229), graph, batch_size)
+    assert same_bytes(whole, pieces.sparsifier())
+
+
+def test_threads_do_not_matter():
+    graph = sources.erdos_renyi(500, 600_000, random_state=2).to_edge_list()
+    results = []
+    for n_threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(n_threads)
+        results.append(sparsify(graph, n_edges=5000, random_state=832_040))
+    assert same_bytes(*results)
+    assert not same_bytes(results[0], sparsify(graph, n_edges=5000, random_state=832_041))
+
+
+def test_looking_does_not_disturb(short_chunks):
+    graph = small_graph(40, 2500)
+    watched = StreamSparsifier(n_edges=100, random_state=1_346_269)
+    for start in range(0, graph.n_edges, 500):
+        watched.partial_fit(graph.part(start, start + 500)).sparsifier()
+    alone = fed(StreamSparsifier(n_edges=100, random_state=1_346_269), graph)
+    assert same_bytes(watched.sparsifier(), alone.sparsifier())
+
+
+def test_kept_edges_stay_within_their_room(short_chunks):
+    stream = StreamSparsifier(n_edges=400, random_state=5)
+    for batch in sources.erdos_renyi(100, 60_000, random_state=4, batch_size=500):
+        stream.partial_fit(batch)
+        assert stream.n_kept_ <= 3 * 400 + 64
+    assert stream.n_shrinks_ <= 4 * np.log2(60_000 / 1200)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e300])
+def test_the_size_of_the_weights_does_not_matter(short_chunks, size):
+    graph = small_graph(40, 1500)
+    scaled = EdgeList.from_clean(graph.tail, graph.head, graph.weight * size, 40)
+    plain = sparsify(graph, n_edges=100, random_state=31)
+    result = sparsify(scaled, n_edges=100, random_state=31)
+    assert result.n_edges <= 100
+    np.testing.assert_allclose(result.degrees() / size, plain.degrees(), rtol=0.05)
+
+
+def test_nodes_may_appear_at_any_time(short_chunks):
+    stream = StreamSparsifier(n_edges=300, random_state=6)
+    graph = sources.complete(60).to_edge_list()
+    order = np.argsort(graph.tail, kind="stable")
+    for start in range(0, graph.n_edges, 100):
+        part = graph.tail[order][start : start + 100], graph.head[order][start : start + 100]
+        stream.partial_fit(EdgeList(tail=part[0], head=part[1]))
+    assert stream.n_nodes_ == 60
+    assert stream.sparsifier().components().max() == 0
+
+
+def test_batches_with_ids_of_their_own_are_matched_by_id():
+    stream = StreamSparsifier(n_edges=100)
+    stream.partial_fit(EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")]))
+    stream.partial_fit(EdgeList.from_pairs([("cy", "ann"), ("dan", "bob")]))
+    result = stream.sparsifier()
+    assert result.ids.tolist() == ["ann", "bob", "cy", "dan"]
+    assert result.degrees().tolist() == [2.0, 3.0, 2.0, 1.0]
+    with pytest.raises(InputError, match="batches without"):
+        stream.partial_fit(sources.path(3))
+
+
+def test_merging_streams_with_ids_and_forests(short_chunks):
+    graph = small_graph(30, 1500)
+    names = np.array([f"node {i}" for i in range(30)], dtype=object)
+    flipped = EdgeList(
+        tail=29 - graph.tail, head=29 - graph.head, weight=graph.weight, ids=names[::-1]
+    )
+    one = StreamSparsifier(n_edges=100, random_state=1).partial_fit(
+        EdgeList(tail=graph.tail, head=graph.head, weight=graph.weight, n_nodes=30, ids=names)
+    )
+    two = StreamSparsifier(n_edges=100, random_state=2).partial_fit(flipped)
+    both = one.merge(two)
+    assert both.n_edges_seen_ == 2 * graph.n_edges
+    np.testing.assert_allclose(both.degrees_, 2 * graph.degrees())
+    assert both.n_components_ == graph.components().max() + 1
+    result = both.sparsifier()
+    assert result.n_edges <= 100
+    assert result.ids.tolist() == names.tolist()
+    np.testing.assert_array_equal(result.components(), graph.components())
+    with pytest.raises(InputError, match="different options"):
+        one.merge(StreamSparsifier(n_edges=100, options=PLAIN))
+
+
+@pytest.mark.parametrize("text_ids", [False, True])
+def test_a_loaded_checkpoint_goes_on_to_the_same_bytes(short_chunks, tmp_path, text_ids):
+    graph = small_graph(40, 3000)
+    if text_ids:
+        names = np.array([f"nöde {i}" for i in range(40)], dtype=object)
+        graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight, 40, names)
+    straight = fed(StreamSparsifier(n_edges=120, random_state=3_524_578), graph).sparsifier()
+    for stop in (10, 1000, 1501, 2900):
+        stream = StreamSparsifier(n_edges=120, random_state=3_524_578)
+        stream.partial_fit(graph.part(0, stop)).save(tmp_path / "run.ckpt")
+        resumed = StreamSparsifier.load(tmp_path / "run.ckpt").partial_fit(graph.part(stop))
+        assert same_bytes(resumed.sparsifier(), straight)
+        assert resumed.sparsifier().ids.tolist() == graph.ids.tolist()
+
+
+def test_broken_checkpoints_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "run.ckpt"
+    stream = StreamSparsifier(n_edges=50).partial_fit(sources.complete(20))
+    stream.save(path)
+    whole = path.read_bytes()
+    for broken in (whole[: len(whole) // 2], whole[:-30], b"", b"junk" * 100):
+        path.write_bytes(broken)
+        with pytest.raises(InputError, match="no complete checkpoint"):
+            StreamSparsifier.load(path)
+    path.write_bytes(packed({"format": "another"}, {}))
+    with pytest.raises(InputError, match="is not a checkpoint of graphsqueak sparsify"):
+        StreamSparsifier.load(path)
+    with monkeypatch.context() as future:
+        future.setattr(checkpoint, "VERSION", 9)
+        stream.save(path)
+    with pytest.raises(InputError, match="is a checkpoint of version 9, this program reads"):
+        StreamSparsifier.load(path)
+    with pytest.raises(InputError, match="does not exist"):
+        StreamSparsifier.load(tmp_path / "none.ckpt")
+
+
+def test_a_ridge_needs_fewer_edges_and_its_leverage_is_the_effective_dimension():
+    graph = sources.erdos_renyi(200, 30_000, random_state=12).to_edge_list()
+    plain = sparsify(graph, n_edges=1600, random_state=9)
+    ridge = sparsify(graph, n_edges=1600, ridge=300.0, random_state=9)
+    assert reference.epsilon(graph, ridge, ridge=300.0) < reference.epsilon(graph, plain)
+
+
+def test_an_empty_stream_has_no_sparsifier():
+    with pytest.raises(InputError, match="no edges have been seen"):
+        StreamSparsifier(n_edges=5).sparsifier()
+
+
+def test_the_forest_has_the_graphs_components():
+    graph = small_graph(50, 40)
+    stream = StreamSparsifier(n_edges=100).partial_fit(graph)
+    found = labels(stream._engine.parent)
+    expected = graph.components()
+    assert len(set(zip(found.tolist(), expected.tolist(), strict=True))) == len(set(found.tolist()))
+
+
+def same_bytes(one, two):
+    columns = ("tail", "head", "weight")
+    return all(getattr(one, name).tobytes() == getattr(two, name).tobytes() for name in columns)

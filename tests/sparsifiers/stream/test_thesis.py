@@ -1,0 +1,98 @@
+"""Algorithm 11: its guarantee at its own constants, its size, its chain."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, InputError, StreamSparsifier
+from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, thesis_copies
+from tests import reference
+
+EPSILON, DELTA = 0.5, 0.1
+
+
+def parallel_edges(n_nodes=30, n_edges=60_000, seed=271_828):
+    rng = np.random.default_rng(seed)
+    tail = rng.integers(n_nodes, size=n_edges)
+    head = (tail + rng.integers(1, n_nodes, size=n_edges)) % n_nodes
+    return EdgeList(tail=tail, head=head, weight=rng.uniform(0.5, 2, n_edges), n_nodes=n_nodes)
+
+
+def run_engine(graph, n_copies, block, seed):
+    engine = ThesisEngine(n_copies, block=block, seed=seed)
+    engine.absorb(graph.tail, graph.head, graph.weight, graph.n_nodes)
+    return engine
+
+
+def test_the_theorem_holds_at_its_own_number_of_copies():
+    graph = parallel_edges()
+    n_copies = thesis_copies(EPSILON, delta=DELTA, n_nodes=30, n_shrinks=8)
+    failures = 0
+    for seed in range(200):
+        engine = run_engine(graph, n_copies, 10_000, 7_919 * seed + 3)
+        assert engine.n_shrinks >= 1
+        kept = engine.finished(None)
+        assert kept.tail.size <= 3 * n_copies * graph.n_nodes
+        result = EdgeList.from_clean(kept.tail, kept.head, kept.weight, 30)
+        failures += reference.epsilon(graph, result) > EPSILON
+    assert failures <= DELTA * 200
+
+
+def test_the_mean_laplacian_is_the_graphs_own():
+    graph = parallel_edges(10, 900, seed=577_215)
+    expected = graph.laplacian().toarray()
+    runs = []
+    for seed in range(2000):
+        one = run_engine(graph.part(0, 400), 6, 120, 6_700_417 * seed + 5)
+        two = run_engine(graph.part(400, 700), 6, 120, 6_700_417 * seed + 6)
+        both = one.merged([two], [np.arange(two.n_nodes)], seed=7_919 * seed)
+        both.absorb(graph.tail[700:], graph.head[700:], graph.weight[700:], 10)
+        kept = both.finished(None)
+        runs.append(
+            EdgeList.from_clean(kept.tail, kept.head, kept.weight, 10).laplacian().toarray()
+        )
+    mean = np.mean(runs, axis=0)
+    sigma = np.std(runs, axis=0) / np.sqrt(len(runs))
+    assert np.all(np.abs(mean - expected) < 6 * sigma + 1e-9)
+
+
+def test_probabilities_never_rise():
+    graph = parallel_edges(12, 2000)
+    engine = ThesisEngine(5, block=300, seed=9)
+    before = {}
+    for start in range(0, 2000, 100):
+        part = graph.part(start, start + 100)
+        engine.absorb(part.tail, part.head, part.weight, 12)
+        keys = zip(engine.tail, engine.head, engine.weight, strict=True)
+        now = dict(zip(keys, engine.sample.prob, strict=True))
+        assert all(now[key] <= before[key] for key in now.keys() & before.keys())
+        before = now
+    assert engine.n_shrinks > 3
+    assert min(before.values()) < 0.2
+
+
+def test_batches_and_checkpoints_do_not_matter(tmp_path):
+    graph = parallel_edges(12, 3000)
+    whole = StreamSparsifier(method="thesis", n_copies=10, random_state=4).partial_fit(graph)
+    pieces = StreamSparsifier(method="thesis", n_copies=10, random_state=4)
+    for start in range(0, 3000, 70):
+        pieces.partial_fit(graph.part(start, start + 70))
+        if start == 1400:
+            pieces.save(tmp_path / "run.ckpt")
+            pieces = StreamSparsifier.load(tmp_path / "run.ckpt")
+    assert whole.n_shrinks_ > 0
+    np.testing.assert_array_equal(whole.sparsifier().weight, pieces.sparsifier().weight)
+
+
+def test_copies_of_the_corrected_theorem_and_of_the_default():
+    assert thesis_copies(0.5, delta=0.01, n_nodes=10**4, n_shrinks=50) == 2937
+    stream = StreamSparsifier(method="thesis", epsilon=0.5)
+    assert 4000 < stream._engine.n_copies < 6000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"n_edges": 5}, {"keep": 0.5}, {"n_copies": 5, "ridge": 1.0}, {}, {"n_copies": 0}],
+)
+def test_the_thesis_takes_no_budget(arguments):
+    with pytest.raises(InputError):
+        StreamSparsifier(method="thesis", **arguments)

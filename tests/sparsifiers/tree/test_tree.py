@@ -1,0 +1,170 @@
+"""The merge tree of a graph: as good as one pass in any shape, and the same wherever it runs."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import (
+    EdgeList,
+    InputError,
+    StreamOptions,
+    StreamSparsifier,
+    read_edges,
+    sources,
+    sparsify,
+    write_edges,
+)
+from graphsqueak.sources.files.splitting import split
+from graphsqueak.sparsifiers.budget import stream_bytes
+from graphsqueak.sparsifiers.run import corrected
+from graphsqueak.sparsifiers.stream import engine
+from graphsqueak.sparsifiers.tree.leaves import open_store
+from graphsqueak.sparsifiers.tree.parts import Piece, grow, leaf, merge, sparsify_parts
+from graphsqueak.trees.running import run_here, run_tree
+from graphsqueak.trees.shapes import as_tree, random_tree
+from tests import reference
+
+N_PARTS, N_SEEDS = 6, 30
+
+
+@pytest.fixture
+def short_chunks(monkeypatch):
+    """Look around every 512 edges, so that small streams shrink and filter too."""
+    monkeypatch.setattr(engine, "CHUNK", 512)
+
+
+def test_the_shape_does_not_matter(short_chunks):
+    """Mean eps of 30 seeds each; every tree within six sigma of one pass, at equal kept edges."""
+    graph = sources.block_model(500, 60_000, random_state=60_493).to_edge_list()
+    parts, settings = split(graph, N_PARTS), {"n_edges": 3_000}
+    shapes = {name: as_tree(name, N_PARTS) for name in ("balanced", "sequential", 4)}
+    errors = {name: [] for name in (*shapes, "random", "one pass")}
+    kept = []
+    for run in range(N_SEEDS):
+        seed = 15_485_863 * run + 11
+        seeds = as_tree("balanced", N_PARTS).seeds(seed)
+        states = [
+            leaf(Piece(number, part), seeds[number], settings=settings)
+            for number, part in enumerate(parts)
+        ]
+        streams = {"one pass": StreamSparsifier(**settings, random_state=seed).partial_fit(graph)}
+        rng = np.random.default_rng(seed)
+        for name, tree in (shapes | {"random": random_tree(N_PARTS, rng=rng)}).items():
+            root = run_tree(tree, _as_it_is, merge, states, seed=seed, backend=run_here).result
+            streams[name] = StreamSparsifier.from_bytes(root)
+        for name, stream in streams.items():
+            result = stream.sparsifier()
+            kept.append(result.n_edges)
+            errors[name].append(reference.epsilon(graph, result))
+    assert StreamSparsifier.from_bytes(states[0]).n_shrinks_ > 0  # leaves, too, have thinned
+    assert min(kept) > 0.99 * max(kept)
+    once = errors.pop("one pass")
+    for name, found in errors.items():
+        sigma = np.hypot(np.std(found), np.std(once)) / np.sqrt(N_SEEDS)
+        assert abs(np.mean(found) - np.mean(once)) < 6 * sigma, name
+
+
+def _as_it_is(state, seed):
+    return state
+
+
+def test_a_merge_is_a_function_of_states_and_seed(short_chunks):
+    parts = split(sources.erdos_renyi(200, 20_000, random_state=8).to_edge_list(), 3)
+    how = {"settings": {"n_edges": 1000}}
+    states = [leaf(Piece(i, part), 31 + i, **how) for i, part in enumerate(parts)]
+    assert states[1] == leaf(Piece(1, parts[1]), 32, **how)
+    assert merge(states, 5) == merge(states, 5)
+    assert merge(states, 5) != merge(states, 6)
+
+
+@pytest.mark.parametrize("kind", ["integer", "text"])
+def test_nodes_are_matched_by_id_and_numbered_as_in_one_pass(tmp_path, kind):
+    """Parts name overlapping sets of nodes; what fits the budget comes back exactly."""
+    rng = np.random.default_rng(77_003)
+    path = tmp_path / "edges.csv"
+    ends = rng.integers(80, size=(900, 2)) ** 3
+    name = "{}" if kind == "integer" else "né {}"
+    path.write_text("".join(f"{name.format(u)},{name.format(v)},{u % 5 + 1}\n" for u, v in ends))
+    source = read_edges(path)
+    tree = grow(split(source, 7), settings={"n_edges": 5_000}, seed=3)
+    result, whole = tree.stream.sparsifier(), source.to_edge_list()
+    assert result.ids.tolist() == whole.ids.tolist()
+    assert tree.stream.note["n_self_loops"] == source.n_self_loops > 0
+    np.testing.assert_allclose(result.laplacian().toarray(), whole.laplacian().toarray())
+    assert tree.stream.n_components_ == whole.components().max() + 1
+
+
+def test_a_ridge_is_shared_among_the_leaves(short_chunks):
+    """Each of k leaves is accurate up to ridge / k, so that the sum is up to the ridge."""
+    graph = sources.erdos_renyi(200, 20_000, random_state=8).to_edge_list()
+    settings = {"n_edges": 1000, "ridge": 40.0}
+    one = StreamSparsifier.from_bytes(leaf(Piece(0, graph), 3, settings=settings | {"ridge": 10.0}))
+    tree = grow(split(graph, 4), settings=settings, seed=3)
+    assert (one.ridge, tree.stream.ridge) == (10.0, 40.0)
+    assert reference.epsilon(graph, tree.stream.sparsifier(), ridge=40.0) < 0.5
+
+
+def test_empty_parts_do_no_harm():
+    nothing = EdgeList.from_clean([], [], [], n_nodes=0)
+    edge = EdgeList.from_pairs([("ann", "bob")])
+    stream = grow([nothing, edge, nothing], settings={"n_edges": 5}, seed=1).stream
+    assert stream.sparsifier().ids.tolist() == ["ann", "bob"]
+
+
+def test_finished_leaves_are_not_read_again(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    graph = sources.erdos_renyi(100, 8_000, random_state=4).to_edge_list()
+    for number, part in enumerate(split(graph, 4)):
+        write_edges(part, folder / f"{number}.tsv")
+    pieces, how = split(read_edges(folder), 4), {"settings": {"n_edges": 800}, "seed": 9}
+    plain = grow(pieces, **how)
+    store = open_store(tmp_path / "leaves", pieces, {}, seed=9, resume=True)
+    assert grow(pieces, **how, store=store).run.result == plain.run.result
+    damaged, lost = (tmp_path / "leaves" / f"part-0000{i}.ckpt" for i in (1, 3))
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    lost.unlink()
+    for unread in (0, 2):
+        size = (folder / f"{unread}.tsv").stat().st_size
+        (folder / f"{unread}.tsv").write_text("?" * size)  # would be an error if it were read
+    store = open_store(tmp_path / "leaves", pieces, {}, seed=9, resume=True)
+    again = grow(pieces, **how, store=store)
+    assert again.run.result == plain.run.result
+    with pytest.raises(InputError, match="written with other seed"):
+        open_store(tmp_path / "leaves", pieces, {}, seed=10, resume=True)
+    with pytest.raises(InputError, match="written with other parts"):
+        open_store(tmp_path / "leaves", pieces[:3], {}, seed=9, resume=True)
+    assert open_store(tmp_path / "leaves", pieces, {}, seed=10, resume=False).count() == 0
+
+
+def test_little_memory_makes_a_leaf_shrink_earlier(short_chunks):
+    """Room for 8,000 edges instead of 10,500: never more, and two states of 3,500 fit into it."""
+    graph = sources.erdos_renyi(300, 44_850, random_state=4).to_edge_list()
+    settings = {"n_edges": 3_500}
+    options = StreamOptions(memory_limit=stream_bytes(300, 8_000))
+    most = []
+    for limited in (None, options):
+        stream, kept = StreamSparsifier(**settings, options=limited, random_state=3), []
+        for start in range(0, graph.n_edges, 512):
+            kept.append(stream.partial_fit(graph.part(start, start + 512)).n_kept_)
+        most.append(max(kept))
+    assert most[0] > 10_000
+    assert most[1] <= 8_000
+    for shape, least in (("balanced", 3_150), (4, 1_600)):  # four at once get 2,000 each
+        tree = grow(split(graph, 8), settings=settings, options=options, shape=shape, seed=3)
+        assert tree.stream.n_kept_ <= 8_000
+        result = tree.stream.sparsifier()
+        assert least <= result.n_edges <= 3_500
+        assert reference.epsilon(graph, result) < 1.1 * np.sqrt(2 * 300 / result.n_edges)
+
+
+def test_an_accuracy_that_was_missed_is_met_by_another_tree():
+    graph = sources.complete(200).to_edge_list()
+    how = {"tree": 3, "n_parts": 5, "random_state": 4}
+    first = sparsify_parts(graph, {"n_edges": 600, "ridge": 0.0}, **how)
+    made = corrected(graph, first.stream, epsilon=0.5, rerun=first.rerun)
+    assert made.n_runs > 1
+    assert made.certificate.meets(0.5)
+    again = sparsify(graph, n_edges=made.stream.n_edges, **how)
+    np.testing.assert_array_equal(again.weight, made.sparsifier.weight)
+    how["random_state"] = np.random.default_rng(4)
+    assert sparsify(graph, epsilon=0.5, **how).certificate.meets(0.5)

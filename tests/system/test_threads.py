@@ -1,0 +1,63 @@
+"""Working ahead changes neither order nor errors, and ends with its consumer."""
+
+import threading
+import time
+
+import pytest
+
+from graphsqueak.system.threads import map_ahead
+
+
+def test_order_is_kept_when_later_items_finish_first():
+    def work(number):
+        time.sleep(0.01 * (number % 3 == 0))
+        return number
+
+    assert list(map_ahead(work, range(30), n_workers=3)) == list(range(30))
+
+
+@pytest.mark.parametrize("fails_in", ["items", "function"])
+def test_errors_arrive_in_their_place(fails_in):
+    def items():
+        for number in range(10):
+            if fails_in == "items" and number == 5:
+                raise ZeroDivisionError
+            yield number
+
+    def work(number):
+        if fails_in == "function" and number == 5:
+            raise ZeroDivisionError
+        return number
+
+    ahead = map_ahead(work, items(), n_workers=2)
+    assert [next(ahead) for _ in range(5)] == [0, 1, 2, 3, 4]
+    with pytest.raises(ZeroDivisionError):
+        next(ahead)
+
+
+def test_few_items_are_drawn_ahead():
+    drawn = []
+
+    def items():
+        for number in range(1000):
+            drawn.append(number)
+            yield number
+
+    ahead = map_ahead(lambda number: number, items(), n_workers=2)
+    assert next(ahead) == 0
+    time.sleep(0.1)
+    assert len(drawn) <= 4
+    ahead.close()
+
+
+def test_threads_end_when_the_consumer_stops_early():
+    before = threading.active_count()
+    for _ in range(20):
+        ahead = map_ahead(lambda number: number, range(10**6), n_workers=2)
+        assert next(ahead) == 0
+        ahead.close()
+    for _ in range(200):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.01)
+    assert threading.active_count() <= before
