@@ -2,7 +2,7 @@
 
     python benchmarks/bench_kernel.py [--quick] [--json]
 
-*kernel matrix*: |K - K~| / |K| (spectral norm) and trace(K - K~) / trace(K) of the unregularised
+*kernel matrix*: |K - K~| / |K| (spectral norm) and trace(K - K~) / trace(K) of the unregularized
 Nystrom approximation, for every sampler and for scikit-learn's `Nystroem` (uniform) at equal m, the
 median over seeds. KORS has as many atoms as it drew; `Nystroem` is given the same number, seed by
 seed.

@@ -125,7 +125,7 @@ def bare_loop(points):
 
 
 def compare_with_scikit_learn(source, points, k):
-    """Of 200 points: the neighbours of each in the graph, and all edges between any two of them."""
+    """Of 200 points: the neighbors of each in the graph, and all edges between any two of them."""
     from sklearn.metrics.pairwise import cosine_distances
     from sklearn.neighbors import NearestNeighbors
 
@@ -141,7 +141,7 @@ def compare_with_scikit_learn(source, points, k):
     found = graph[rows].toarray()
     same = np.allclose(found[listed], weight[listed], rtol=1e-6)
     if not same or not np.array_equal(found[:, rows] > 0, listed[:, rows] | listed[:, rows].T):
-        raise SystemExit("the graph differs from scikit-learn's neighbours")
+        raise SystemExit("the graph differs from scikit-learn's neighbors")
 
 
 def timed(function, argument):

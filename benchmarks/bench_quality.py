@@ -2,7 +2,7 @@
 
     python benchmarks/bench_quality.py [--quick] [--json] [--seeds N] [--only NAME]
 
-eps comes from all generalised eigenvalues of (L_H, L_G) up to 2,500 nodes; beyond, it is the lower
+eps comes from all generalized eigenvalues of (L_H, L_G) up to 2,500 nodes; beyond, it is the lower
 end of a certificate with a gap of at most 2 %. `limit` is 2 / sqrt(d) for the mean
 degree d of the result: no unweighted regular graph does better on a dense one. Every figure is the
 median over seeds. Compared at the same edges: `stream` (one pass, our default), `plain` (the same

@@ -5,7 +5,7 @@
 Ours takes an `EdgeList` and all columns at once. The peers are handed the matrix they want ready
 made and solve column after column. A run counts only if the true residual, b - L x with scipy, is
 below 1e-8; otherwise its time is printed as a dash. Times are the best of a few runs. To bound the
-time, backends and peers that a graph rules out (a direct factorisation of a large expander, say)
+time, backends and peers that a graph rules out (a direct factorization of a large expander, say)
 are not started, and a peer's 16 columns are extrapolated from the first few when they are slow.
 --quick keeps the graphs and the two peers that take no longer than a second.
 """
@@ -59,7 +59,7 @@ def main():
             rows.append(row)
             if not options.json:
                 print_row(row, header=len(rows) == 1)
-    summary = summarise(rows)
+    summary = summarize(rows)
     if options.json:
         print(json.dumps({"rows": rows, "summary": summary}))
     else:
@@ -173,7 +173,7 @@ def true_residual(laplacian, x, b):
 
 
 def sensible(solver, graph):
-    """Leave out what would take minutes: factorisations that fill in, aggregating expanders."""
+    """Leave out what would take minutes: factorizations that fill in, aggregating expanders."""
     mean_degree = 2 * graph.n_edges / graph.n_nodes
     if solver in ("direct", "scipy direct"):
         return graph.n_nodes < 3000 or mean_degree < 7
@@ -255,7 +255,7 @@ def _number(value, digits=4):
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def summarise(rows):
+def summarize(rows):
     one = [row["best_peer_over_auto"] for row in rows if row["columns"] == 1]
     many = [row["best_peer_over_auto"] for row in rows if row["columns"] == 16]
     own = [row["auto_over_best_own"] for row in rows if row["columns"] == 16]

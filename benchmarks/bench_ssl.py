@@ -26,7 +26,7 @@ from ssl_data import (
     cora,
     drawn,
     largest_component,
-    neighbours,
+    neighbors,
     polblogs,
     spam,
     spam_graph,
@@ -77,13 +77,13 @@ def peer_rows(quick, n_seeds, only):
 def graphs(quick):
     """Name, adjacency matrix and true classes."""
     points, truth = load_digits(return_X_y=True)
-    yield "digits", neighbours(points, 10), truth
+    yield "digits", neighbors(points, 10), truth
     points, truth = make_moons(1000, noise=0.1, random_state=SEED)
-    yield "moons", neighbours(points, 10), truth
+    yield "moons", neighbors(points, 10), truth
     if quick:
         return
     points, truth = blobs(1000)
-    yield "blobs 30/70", neighbours(points, 10), truth
+    yield "blobs 30/70", neighbors(points, 10), truth
     for name, read in (("polblogs", polblogs), ("cora", cora), ("spambase", spambase_graph)):
         found = read()
         if found is None:
@@ -224,7 +224,7 @@ def dense_rows(quick, n_seeds, only):
 def joined(points, k, by_cosine):
     if by_cosine:
         return gs.neighbor_edges(points, k).to_edge_list()
-    return gs.EdgeList.from_scipy(neighbours(points, k))
+    return gs.EdgeList.from_scipy(neighbors(points, k))
 
 
 def variants(dense, small, y, seed):
@@ -238,7 +238,7 @@ def variants(dense, small, y, seed):
         state = SEED + 10 * seed + number
         coarse = gs.sparsify(dense, n_edges=n_edges, options=uncalibrated, random_state=state)
         yield "plain", gs.StableHFSClassifier(random_state=state).fit(coarse, y).predict(), 0.05
-        for method, share in (("calibrated", 0.0), ("favoured", 0.5), ("label-aware", "auto")):
+        for method, share in (("calibrated", 0.0), ("favored", 0.5), ("label-aware", "auto")):
             clf = gs.SparseHFSClassifier(keep=0.05, label_share=share, random_state=state)
             clf.fit(dense, y)
             yield method, clf.predict(), clf.n_edges_used_ / dense.n_edges

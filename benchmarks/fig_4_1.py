@@ -1,4 +1,4 @@
-"""The thesis' synthetic experiment (Figure 4.1): when is a dense neighbour graph worth its edges?
+"""The thesis' synthetic experiment (Figure 4.1): when is a dense neighbor graph worth its edges?
 
     python benchmarks/fig_4_1.py [--quick] [--json] [--out FIGURE.png]
 
@@ -23,7 +23,7 @@ from graphsqueak.sources import EdgeSource
 from graphsqueak.ssl.base import UnreachedWarning
 
 SEED = 41_004
-BLOCK = 500  # points whose neighbours are found at a time
+BLOCK = 500  # points whose neighbors are found at a time
 IN_MEMORY = 6e7  # edges up to which the graph is held, for exact Stable-HFS
 KS = (100, 1000, 2000, 3000, 3500, 4000, 4500, 5000, 6000, 8000, 12_000)
 
@@ -36,7 +36,7 @@ def main():
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--per-node", type=int, default=20, help="edges per node that are kept")
     parser.add_argument("--most", type=float, default=IN_MEMORY, help="edges of the exact solution")
-    parser.add_argument("--k", type=int, nargs="*", help="numbers of neighbours")
+    parser.add_argument("--k", type=int, nargs="*", help="numbers of neighbors")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", UnreachedWarning)
     n = 1210 if arguments.quick else 12_100
@@ -65,14 +65,14 @@ def stacked(n):
     return points[order], (cluster >= 2).astype(int)[order], cluster[order]
 
 
-class NeighbourStream(EdgeSource):
+class NeighborStream(EdgeSource):
     """Unweighted k-NN edges, block by block; an edge that both ends choose comes once."""
 
     def __init__(self, points, k):
         super().__init__()
         self.points, self.k, self.tree = points, k, KDTree(points)
         self.n_nodes = len(points)
-        self.reach = np.empty(len(points))  # distance to the k-th neighbour
+        self.reach = np.empty(len(points))  # distance to the k-th neighbor
         for start in range(0, len(points), BLOCK):
             block = points[start : start + BLOCK]
             self.reach[start : start + BLOCK] = self.tree.query(block, k + 1)[0][:, -1]
@@ -92,7 +92,7 @@ class NeighbourStream(EdgeSource):
 
 def measure(points, truth, cluster, k, arguments):
     n_nodes = len(points)
-    source = NeighbourStream(points, k)
+    source = NeighborStream(points, k)
     exact_too = n_nodes * k <= arguments.most
     if exact_too:
         source = source.to_edge_list()
@@ -147,10 +147,10 @@ def draw(rows, path):
     ks = [row["k"] for row in rows]
     left.plot(ks, [row["exact"] for row in rows], "o-", label="Stable-HFS, all edges")
     left.plot(ks, [row["sparse"] for row in rows], "s--", label="Sparse-HFS")
-    left.set(xlabel="neighbours k", ylabel="accuracy")
+    left.set(xlabel="neighbors k", ylabel="accuracy")
     left.legend()
     right.semilogy(ks, [row["share"] for row in rows], "s-")
-    right.set(xlabel="neighbours k", ylabel="edges of H / edges of G")
+    right.set(xlabel="neighbors k", ylabel="edges of H / edges of G")
     figure.tight_layout()
     figure.savefig(path, dpi=150)
 

@@ -6,16 +6,16 @@ The shipped SpamAssassin mails, or, with --mail, a corpus that you have (TREC 20
 any layout of docs/mail.md). Every method over its own parameter, from 20, 100 and 1,000 labels,
 means over the same draws:
 
-*exact*       Stable-HFS on the graph of k neighbours, all edges held;
+*exact*       Stable-HFS on the graph of k neighbors, all edges held;
 *aware*       Sparse-HFS at 5 % of the edges, edges at labels apart;
 *plain*       Sparse-HFS at 5 % of the edges, a sparsifier as in the thesis;
 *SubSampling* HFS on a fifth of the nodes (the thesis: 15,000 of 75,419) of the same graphs;
 *EigFun*      q eigenfunctions of the mails in 64 dimensions (truncated SVD, as its authors do);
-*1-NN*        the label of the closest labelled mail;
-*k = 10*      exact on a graph of 10 neighbours.
+*1-NN*        the label of the closest labeled mail;
+*k = 10*      exact on a graph of 10 neighbors.
 
-Seconds are those of a fit from the lists of neighbours on, one pass included where there is one;
-finding neighbours comes first for all and is told apart. Bytes are 16 for an edge held, and
+Seconds are those of a fit from the lists of neighbors on, one pass included where there is one;
+finding neighbors comes first for all and is told apart. Bytes are 16 for an edge held, and
 8 (n d + n q + b^2) for EigFun. All use eta = 0.03 / (mean degree), thresholds from the labels.
 """
 
@@ -58,7 +58,7 @@ def main():
         rows += on_graph(points, truth, k, draws)
         if not arguments.json:
             print_rows(rows[-len(draws) * 4 :], header=k == many[0])
-    rows += [*few_neighbours(points, truth, draws), *nearest(points, truth, draws)]
+    rows += [*few_neighbors(points, truth, draws), *nearest(points, truth, draws)]
     rows += eigenfunctions(points, truth, draws)
     if arguments.figure:
         draw(rows, truth, arguments.figure)
@@ -94,7 +94,7 @@ def warm_up(points, truth):
 
 
 def on_graph(points, truth, k, draws):
-    """Rows of the methods that get the graph of k neighbours."""
+    """Rows of the methods that get the graph of k neighbors."""
     began = time.perf_counter()
     stream = neighbor_edges(points, k, weight="thesis")
     dense = stream.to_edge_list()
@@ -105,7 +105,7 @@ def on_graph(points, truth, k, draws):
     plain = ssl.SparseHFSClassifier(n_edges=max(budget, 2 * n), label_share=0.0, **eta)
     aware = ssl.SparseHFSClassifier(n_edges=max(budget - 2 * n, 2 * n), **eta)
     sampled = ssl.SubsampledHFSClassifier(n_samples=n // 5, random_state=SEED)
-    shared = {"k": k, "neighbour_seconds": search}
+    shared = {"k": k, "neighbor_seconds": search}
     rows = [
         *fitted("exact", exact, dense, study.all_edges, truth, draws, shared),
         *fitted("aware", aware, stream, study.edges_used, truth, draws, shared),
@@ -117,16 +117,16 @@ def on_graph(points, truth, k, draws):
     return rows
 
 
-def few_neighbours(points, truth, draws):
+def few_neighbors(points, truth, draws):
     began = time.perf_counter()
     graph = neighbor_edges(points, 10).to_edge_list()
-    shared = {"k": 10, "neighbour_seconds": time.perf_counter() - began}
+    shared = {"k": 10, "neighbor_seconds": time.perf_counter() - began}
     model = ssl.StableHFSClassifier(eta=ETA / graph.degrees().mean(), random_state=SEED)
     return fitted("k = 10", model, graph, study.all_edges, truth, draws, shared)
 
 
 def nearest(points, truth, draws):
-    """1-NN by the graph in which every mail has half of all others for neighbours."""
+    """1-NN by the graph in which every mail has half of all others for neighbors."""
     graph = neighbor_edges(points, truth.size // 2, weight="thesis").to_edge_list()
     model = ssl.NearestLabelClassifier()
     return fitted("1-NN", model, graph, study.edges_at_labels, truth, draws, {})
@@ -141,7 +141,7 @@ def eigenfunctions(points, truth, draws):
     rows = []
     for q in (10, 50, 200, 1000):
         model = ssl.EigenfunctionClassifier(n_components=q, affinity="knn", random_state=SEED)
-        shared = {"q": q, "neighbour_seconds": 0.0}
+        shared = {"q": q, "neighbor_seconds": 0.0}
         own = fitted("EigFun", model, reduced, lambda *_: 0, truth, draws, shared)
         for row in own:
             row["bytes"] = 8 * (truth.size * (DIMENSIONS + q) + BINS**2)

@@ -15,7 +15,7 @@ from matplotlib.collections import LineCollection
 import graphsqueak as gs
 
 DOCS = Path(__file__).parent.parent / "docs"
-BLUE, RED, GREEN, GREY = "#4477aa", "#cc6677", "#228833", "#bbbbbb"
+BLUE, RED, GREEN, GRAY = "#4477aa", "#cc6677", "#228833", "#bbbbbb"
 
 
 def main():
@@ -73,8 +73,8 @@ def resistance():
     place = np.array([corner[name] for name in graph.ids], dtype=float)
     values = gs.effective_resistance(graph)
     figure, ax = plt.subplots(figsize=(6, 2.4), layout="constrained")
-    colours = [RED if value > 0.99 else BLUE for value in values]
-    draw_graph(ax, graph, place, np.full(graph.n_edges, 2.5), colours, size=60)
+    colors = [RED if value > 0.99 else BLUE for value in values]
+    draw_graph(ax, graph, place, np.full(graph.n_edges, 2.5), colors, size=60)
     for u, v, value in zip(graph.tail, graph.head, values, strict=True):
         x, y = place[[u, v]].mean(axis=0)
         ax.annotate(f"{value:.2f}", (x + 0.05, y + 0.05))
@@ -95,20 +95,20 @@ def labels():
     graph = gs.neighbor_edges(points, 8, metric="euclidean").to_edge_list()
     said = gs.StableHFSClassifier(random_state=7).fit(graph, y).transduction_
     figure, axes = plt.subplots(1, 2, figsize=(7, 3.3), layout="constrained")
-    draw_graph(axes[0], graph, points, np.full(graph.n_edges, 0.6), GREY, size=0)
+    draw_graph(axes[0], graph, points, np.full(graph.n_edges, 0.6), GRAY, size=0)
     for ax, known, title in ((axes[0], y, "4 labels"), (axes[1], said, "400 answers")):
-        for value, colour in ((-1, GREY), (0, BLUE), (1, RED)):
-            ax.scatter(*points[known == value].T, s=10 if value < 0 else 22, color=colour, zorder=3)
+        for value, color in ((-1, GRAY), (0, BLUE), (1, RED)):
+            ax.scatter(*points[known == value].T, s=10 if value < 0 else 22, color=color, zorder=3)
         ax.set_title(title)
         ax.set_aspect("equal")
         ax.axis("off")
     return figure
 
 
-def draw_graph(ax, graph, place, widths, colours, *, size=12):
+def draw_graph(ax, graph, place, widths, colors, *, size=12):
     """Edges as lines, nodes as dots."""
     lines = place[np.column_stack([graph.tail, graph.head])]
-    ax.add_collection(LineCollection(lines, linewidths=widths, colors=colours, alpha=0.7))
+    ax.add_collection(LineCollection(lines, linewidths=widths, colors=colors, alpha=0.7))
     ax.scatter(*place.T, s=size, color="black", zorder=3)
     ax.set_aspect("equal")
     ax.axis("off")

@@ -1,7 +1,7 @@
 """The points on which kernel dictionaries are measured: a name, and how to make them.
 
 Real data is looked up in ../shared/data beside the repository; what is absent is left out, and said
-so on standard error. Features are standardised (spambase: scaled to [0, 1]) and rows shuffled.
+so on standard error. Features are standardized (spambase: scaled to [0, 1]) and rows shuffled.
 """
 
 import sys
@@ -63,10 +63,10 @@ def _spambase():
 def _coherent(n_points=8000, n_groups=60):
     """Most points in one group, sixty small groups far away: uniform sampling misses most."""
     rng = np.random.default_rng(SEED)
-    centre = np.vstack([np.zeros(6), 6 * rng.normal(size=(n_groups, 6))])
+    center = np.vstack([np.zeros(6), 6 * rng.normal(size=(n_groups, 6))])
     share = np.r_[0.97, np.full(n_groups, 0.03 / n_groups)]
     label = rng.choice(n_groups + 1, size=n_points, p=share)
-    X = centre[label] + 0.1 * rng.normal(size=(n_points, 6))
+    X = center[label] + 0.1 * rng.normal(size=(n_points, 6))
     return X, rng.normal(size=n_groups + 1)[label] + X[:, 0]
 
 

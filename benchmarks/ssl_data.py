@@ -1,4 +1,4 @@
-"""Labelled graphs and points for the benchmarks of classifiers; real ones only where they are."""
+"""Labeled graphs and points for the benchmarks of classifiers; real ones only where they are."""
 
 import gzip
 from pathlib import Path
@@ -14,7 +14,7 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 52_361
 
 
-def neighbours(points, k):
+def neighbors(points, k):
     half = kneighbors_graph(points, k)
     return half.maximum(half.T).tocsr()
 
@@ -89,11 +89,11 @@ def spam_graph():
 
 def spambase_graph():
     found = spambase()
-    return None if found is None else (neighbours(found[0], 10), found[1])
+    return None if found is None else (neighbors(found[0], 10), found[1])
 
 
 def drawn(truth, n_labels, seed, balanced):
-    """Labelled nodes, every class among them."""
+    """Labeled nodes, every class among them."""
     rng = np.random.default_rng([SEED, seed, n_labels])
     classes = np.unique(truth)
     if balanced:

@@ -59,7 +59,7 @@ def _astro():
 
 
 def _neighbors(n_nodes, n_neighbors):
-    """Gaussian weights of at least 1e-6, as neighbour graphs are made in practice.
+    """Gaussian weights of at least 1e-6, as neighbor graphs are made in practice.
 
     Without the floor a few outliers have degrees of 1e-13, and no solution of mean zero to a
     random right-hand side can be written in float64 with a residual below 1e-7.

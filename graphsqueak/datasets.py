@@ -1,6 +1,6 @@
 """Data that comes with the package, corpora that the user has on disk, and one made on the fly.
 
-Origin, licence and checksum of each shipped file are in `datasets/README.md`.
+Origin, license and checksum of each shipped file are in `datasets/README.md`.
 """
 
 from dataclasses import dataclass, field
@@ -81,7 +81,7 @@ def load_spam():
 def load_spambase():
     """Spambase: 57 word, character and capital-letter statistics of 4,601 mails at HP Labs, 1999.
 
-    The columns have very different scales; take logarithms or standardise them before measuring
+    The columns have very different scales; take logarithms or standardize them before measuring
     distances.
 
     >>> spambase = load_spambase()
@@ -144,7 +144,7 @@ def stacked_clusters(n_points=12_100, *, gap=2.5, width=2.0, random_state=None):
     upper ones are class 1, the two lower class 0. `ids` number the points, lowest cluster first;
     the thesis labels two points of the lowest and two of the uppermost, and joins its points by
     unit edges. It draws the clusters without giving their measures; ours are such that, as there,
-    clusters stay apart until a point has more neighbours than its cluster has points (3,025).
+    clusters stay apart until a point has more neighbors than its cluster has points (3,025).
 
     >>> clusters = stacked_clusters(12, random_state=5)
     >>> clusters.labels

@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""What can go wrong with an input, and what a result may have to confess."""
 
 __all__ = ["AccuracyWarning", "ConvergenceWarning", "InputError", "SavingWarning"]
 

@@ -1,9 +1,18 @@
-"""TODO docstring."""
+"""Random numbers that are functions of a seed and of their own place, never of an order of calls.
+
+A counter-based generator (the mixer of splitmix64) turns three 64-bit words into 64 random bits. So
+a coin depends on the seed and on the number of its edge alone: batches, threads and workers may
+come in any order. Each step of a run draws from a seed of its own, `child_seed(seed, number)`.
+"""
+
+from typing import TypeAlias
 
 import numba
 import numpy as np
 
-__all__ = ["child_seed", "random_bits", "uniform", "uniforms"]
+__all__ = ["RandomState", "child_seed", "random_bits", "uniform", "uniforms"]
+
+RandomState: TypeAlias = int | np.random.Generator | None
 
 
 def uniforms(seed, start, stop):

@@ -1,4 +1,4 @@
-"""Expand and shrink: the one randomised step shared by graphs and kernels.
+"""Expand and shrink: the one randomized step shared by graphs and kernels.
 
 An item is kept with a probability that only ever falls, and reweighted by its inverse, so that
 the expectation of every weight never moves, whatever the scores that drive the probabilities.
@@ -180,7 +180,7 @@ def scale_for(leverage, budget):
 
 @numba.njit(cache=True, nogil=True)
 def _compete(prob, similarity, coins):
-    """Turn probabilities into zeros and ones, neighbour against neighbour, in place."""
+    """Turn probabilities into zeros and ones, neighbor against neighbor, in place."""
     open_items = np.flatnonzero((prob > 1e-12) & (prob < 1 - 1e-12))
     n_open = open_items.size
     meeting = 0

@@ -97,7 +97,7 @@ def check_weights(weight, *, where="edge"):
 def check_adjacency(matrix):
     """Refuse a scipy CSR matrix that is no symmetric adjacency matrix, and say what it looks like.
 
-    A Laplacian handed in by mistake is recognised.
+    A Laplacian handed in by mistake is recognized.
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"an adjacency matrix is square, not of shape {matrix.shape}")

@@ -43,32 +43,32 @@ def epsilon(graph, sparsifier, ridge=0.0):
     return max(1 - values[0], values[-1] - 1)
 
 
-def stable_hfs(graph, labelled, targets, alpha):
-    """Stable-HFS by dense algebra: (Pi A Pi)^+ y~ with A = alpha L + I_S, per component centred."""
+def stable_hfs(graph, labeled, targets, alpha):
+    """Stable-HFS by dense algebra: (Pi A Pi)^+ y~, A = alpha L + I_S, centered per component."""
     component = graph.components()
     same = (component[:, None] == component).astype(np.float64)
     project = np.eye(graph.n_nodes) - same / same.sum(axis=1)
     chosen = np.zeros(graph.n_nodes)
-    chosen[labelled] = 1.0
+    chosen[labeled] = 1.0
     known = np.zeros((graph.n_nodes, targets.shape[1]))
-    known[labelled] = targets
+    known[labeled] = targets
     count = (same @ chosen)[:, None]
     mean = np.where(count > 0, same @ known / np.maximum(count, 1), targets.mean(axis=0))
     reached = count.ravel() > 0
     matrix = alpha * graph.laplacian().toarray() + np.diag(chosen)
-    centred = chosen[:, None] * (known - mean)
-    scores = np.linalg.pinv(project @ matrix @ project, rcond=1e-12, hermitian=True) @ centred
+    centered = chosen[:, None] * (known - mean)
+    scores = np.linalg.pinv(project @ matrix @ project, rcond=1e-12, hermitian=True) @ centered
     return np.where(reached[:, None], scores, 0.0), mean, reached
 
 
-def harmonic(graph, labelled, targets):
+def harmonic(graph, labeled, targets):
     """Zhu's harmonic function by a dense solve; every component must hold a label."""
-    rest = np.setdiff1d(np.arange(graph.n_nodes), labelled)
+    rest = np.setdiff1d(np.arange(graph.n_nodes), labeled)
     laplacian = graph.laplacian().toarray()
     scores = np.zeros((graph.n_nodes, targets.shape[1]))
-    scores[labelled] = targets
+    scores[labeled] = targets
     inner = laplacian[np.ix_(rest, rest)]
-    scores[rest] = np.linalg.solve(inner, -laplacian[np.ix_(rest, labelled)] @ targets)
+    scores[rest] = np.linalg.solve(inner, -laplacian[np.ix_(rest, labeled)] @ targets)
     return scores
 
 

@@ -125,7 +125,7 @@ def test_items_chosen_apart_have_their_probability_and_the_sample_its_size():
     sigma = np.sqrt(prob * (1 - prob) / n_runs)
     assert np.all(np.abs(counts / n_runs - prob) <= 6 * sigma + 1e-9)
     independent = np.sum((prob * (1 - prob))[:15])
-    assert np.var(spread) < 0.3 * independent  # neighbours do not come together
+    assert np.var(spread) < 0.3 * independent  # neighbors do not come together
 
 
 def test_a_size_that_is_no_whole_number_is_met_on_average():

@@ -1,4 +1,4 @@
-"""graphsqueak demo: from mails to a labelled graph, and when to sparsify one."""
+"""graphsqueak demo: from mails to a labeled graph, and when to sparsify one."""
 
 import sys
 import time
@@ -17,13 +17,13 @@ _OWN_FILES = (
     "graphsqueak neighbors my-mails -k 10 -o edges.parquet --labels labels.csv "
     "--marks --drop-common 0 --sublinear",
     "graphsqueak sparsify edges.parquet -o sparse.parquet --keep 0.05 --certify",
-    "graphsqueak label edges.parquet labels.csv -o labelled.csv --keep 0.05",
+    "graphsqueak label edges.parquet labels.csv -o labeled.csv --keep 0.05",
 )
 _LESSON = (
-    "Given a dense graph, keep the edges at labelled nodes apart (label-aware) and a twentieth of "
+    "Given a dense graph, keep the edges at labeled nodes apart (label-aware) and a twentieth of "
     "it labels nearly as well as all of it; a plain sparsifier of the same size keeps cuts and "
     "resistances, not these decisions. Free to choose the graph of your mails, take few "
-    "neighbours: that is better than any of the dense ones, and small already."
+    "neighbors: that is better than any of the dense ones, and small already."
 )
 _TASTE = (
     "Too few mails to learn from: a twentieth of so small a graph is four edges a mail. Run it "
@@ -62,7 +62,7 @@ def demo(
             sys.stdout.flush()
 
     study, certificate, record = _graph(quick, seed, progress, tell)
-    rows = _labelled(study, quick, seed, progress, tell)
+    rows = _labeled(study, quick, seed, progress, tell)
     header, cells = _table(rows)
     tell("\n" + text_table(cells, header=header) + "\n")
     tell(_TASTE if quick else _LESSON)
@@ -78,16 +78,16 @@ def demo(
 
 
 def _graph(quick, seed, progress, tell):
-    """The dense neighbour graph as a stream, its sparsifier and the certificate."""
+    """The dense neighbor graph as a stream, its sparsifier and the certificate."""
     from graphsqueak import datasets
-    from graphsqueak.demo.study import KEEP, Study, neighbour_count
+    from graphsqueak.demo.study import KEEP, Study, neighbor_count
     from graphsqueak.sources import neighbor_edges
     from graphsqueak.sparsifiers import StreamSparsifier, certify
     from graphsqueak.sparsifiers.run import run_stream
 
     mails = datasets.load_spam()
     mails = mails if not quick else _some(mails)
-    k = neighbour_count(mails)
+    k = neighbor_count(mails)
     tell(f"{len(mails.labels):,} mails, each joined to its {k:,} nearest (k = n / 6) ...")
     began = time.perf_counter()
     source = neighbor_edges(mails.points, k, progress=progress)
@@ -121,7 +121,7 @@ def _some(mails):
     return replace(mails, points=mails.points[few], labels=mails.labels[few], ids=mails.ids[few])
 
 
-def _labelled(study, quick, seed, progress, tell):
+def _labeled(study, quick, seed, progress, tell):
     from graphsqueak.demo.study import label_mails
 
     n_draws = _QUICK_DRAWS if quick else _DRAWS

@@ -40,7 +40,7 @@ def info(
     """
     from dataclasses import asdict
 
-    from graphsqueak.sources import summarise
+    from graphsqueak.sources import summarize
     from graphsqueak.sparsifiers.stream.state import is_checkpoint
 
     if Path(edges).is_file() and is_checkpoint(edges):
@@ -48,7 +48,7 @@ def info(
         return
     shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
     source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
-    summary = summarise(source, progress=shows_progress(quiet=quiet, as_json=as_json))
+    summary = summarize(source, progress=shows_progress(quiet=quiet, as_json=as_json))
     if as_json:
         print_json(asdict(summary))
     elif not quiet:

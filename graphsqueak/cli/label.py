@@ -45,7 +45,7 @@ def label(
     eta: Annotated[
         float | None,
         typer.Option(
-            help="Larger: follow the neighbours; smaller: the labels (default: by itself)."
+            help="Larger: follow the neighbors; smaller: the labels (default: by itself)."
         ),
     ] = None,
     epsilon: Annotated[
@@ -66,7 +66,7 @@ def label(
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Label every node of a graph from a few labelled ones.
+    """Label every node of a graph from a few labeled ones.
 
     Nodes that are joined strongly get the same label. OUT has the columns node, label and
     confidence. sparse-hfs reads the edges once and never holds them; the other methods hold the
@@ -74,7 +74,7 @@ def label(
     frequent label and confidence 1 / classes. An empty label is none; with a column truth the
     accuracy over the nodes without a label is measured.
 
-    Example: graphsqueak label edges.tsv.gz labels.csv -o labelled.csv
+    Example: graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
     """
     import warnings
 
@@ -118,7 +118,7 @@ def label(
     elif not quiet:
         said = f", accuracy {record['accuracy']:.3f}" if truth else ""
         print_line(
-            f"{record['nodes']:,} nodes labelled from {record['labelled']:,} in "
+            f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
             f"{record['classes']} classes, {record['reached']:,} reached, in "
             f"{record['seconds']:.1f} s{said}, in {out}"
         )

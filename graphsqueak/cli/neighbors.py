@@ -20,11 +20,11 @@ def neighbors(
             "SpamAssassin or Enron folders, SMS collection, mbox, Maildir.",
         ),
     ],
-    n_neighbors: Annotated[int, typer.Option("-k", "--neighbors", help="Neighbours of a point.")],
+    n_neighbors: Annotated[int, typer.Option("-k", "--neighbors", help="Neighbors of a point.")],
     out: Annotated[str, typer.Option("-o", "--out", help="Edge file to write.")],
     metric: Annotated[str, typer.Option(help="cosine or euclidean.")] = "cosine",
-    symmetrise: Annotated[
-        str, typer.Option(help="union: either is a neighbour of the other; mutual: both are.")
+    symmetrize: Annotated[
+        str, typer.Option(help="union: either is a neighbor of the other; mutual: both are.")
     ] = "union",
     weight: Annotated[
         str | None,
@@ -61,9 +61,9 @@ def neighbors(
     as_json: Json = False,
     quiet: Quiet = False,
 ):
-    """Join every point to its nearest neighbours and write the edges, batch by batch.
+    """Join every point to its nearest neighbors and write the edges, batch by batch.
 
-    The graph is never held in memory; a temporary file takes 12 bytes a neighbour.
+    The graph is never held in memory; a temporary file takes 12 bytes a neighbor.
 
     Example: graphsqueak neighbors points.npy -k 10 -o edges.parquet
     """
@@ -87,7 +87,7 @@ def neighbors(
         rows,
         n_neighbors,
         metric=metric,
-        symmetrise=symmetrise,
+        symmetrize=symmetrize,
         weight=weight,
         sigma=sigma,
         approximate=approximate,

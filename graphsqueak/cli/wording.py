@@ -11,7 +11,7 @@ _EXACT = {
     "n_neighbors=": "--neighbors ",
 }
 _SAME = "columns|delimiter|layout|epsilon|keep|method|ids|delta|steps|rtol|ridge|eta|metric|weight"
-_SAME += "|symmetrise|sigma|tree|workers|scheduler"
+_SAME += "|symmetrize|sigma|tree|workers|scheduler"
 
 
 def in_options(message):

@@ -2,7 +2,7 @@
 
 A dense graph is given (every mail joined to a sixth of all others). Exact Stable-HFS holds all of
 it. Sparse-HFS reads it once and keeps a twentieth. SubSampling gets as many nodes as have a
-twentieth of the edges between them. The last row may choose its graph and joins 10 neighbours.
+twentieth of the edges between them. The last row may choose its graph and joins 10 neighbors.
 """
 
 import time
@@ -24,13 +24,13 @@ __all__ = [
     "edges_used",
     "fit_once",
     "label_mails",
-    "neighbour_count",
+    "neighbor_count",
     "summary",
 ]
 
 KEEP = 0.05
 _ETA = 0.03  # over the mean degree: the same smoothness for all
-_FEW_NEIGHBOURS = 10
+_FEW_NEIGHBORS = 10
 _BYTES_PER_EDGE = 16  # two numbers of nodes and a weight
 
 
@@ -38,12 +38,12 @@ class Study(NamedTuple):
     """What all methods share."""
 
     mails: object  # Points
-    stream: object  # the dense neighbour graph, read again at every pass
+    stream: object  # the dense neighbor graph, read again at every pass
     n_edges: int
     mean_degree: float
 
 
-def neighbour_count(mails):
+def neighbor_count(mails):
     """k = n / 6: dense."""
     return len(mails.labels) // 6
 
@@ -68,12 +68,12 @@ def label_mails(study, *, n_draws, seed, progress=False):
     """
     truth = study.mails.labels
     dense = study.stream.to_edge_list()
-    few = neighbor_edges(study.mails.points, _FEW_NEIGHBOURS).to_edge_list()
+    few = neighbor_edges(study.mails.points, _FEW_NEIGHBORS).to_edge_list()
     draws = {count: draws_of_labels(truth, count, n, seed) for count, n in n_draws.items()}
     rows, n_done = [], 0
     methods = _methods(study, dense, few, seed)
     n_fits = len(methods) * sum(n_draws.values())
-    with reporter(progress, "labelling", unit="fits") as report:
+    with reporter(progress, "labeling", unit="fits") as report:
         for name, make, graph, held in methods:
             for count in draws:
                 fits = []
@@ -125,7 +125,7 @@ def fit_once(model, graph, held, y, truth):
 
     began = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreachedWarning)  # a mail without a word has no neighbour
+        warnings.simplefilter("ignore", UnreachedWarning)  # a mail without a word has no neighbor
         model.fit(graph, y)
     seconds = time.perf_counter() - began
     hidden = y < 0
@@ -145,7 +145,7 @@ def edges_used(model, graph, y):
 
 
 def edges_at_labels(model, graph, y):
-    """Those with a labelled end."""
+    """Those with a labeled end."""
     known = y >= 0
     return np.count_nonzero(known[graph.tail] | known[graph.head])
 

@@ -9,7 +9,7 @@ Definition 2.6 and Lemma 2.10]. With any K = Z Z' they are those of the pencil
 
     Z' (I - diag(s)) Z,     Z' Z + g I,
 
-of the size of the rank of K, not of the number of points. Z comes from a Cholesky factorisation
+of the size of the rank of K, not of the number of points. Z comes from a Cholesky factorization
 with random pivots [CETW25], stopped when what is left of the trace is `_REST` of the ridge.
 
 References

@@ -20,7 +20,7 @@ from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["ATOMS_PER_DIMENSION", "Atoms", "Dictionary", "ridge_for_dimension"]
 
-ATOMS_PER_DIMENSION = 4  # with ridge="auto"; 2 favours outlying points, 8 the bulk of them
+ATOMS_PER_DIMENSION = 4  # with ridge="auto"; 2 favors outlying points, 8 the bulk of them
 
 
 class Atoms(NamedTuple):
@@ -53,7 +53,7 @@ class Dictionary(BaseEstimator):
     kernel, kernel_params
         See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
     ridge : float or "auto"
-        gamma > 0, in the units of the eigenvalues of K (n lambda of the normalised papers).
+        gamma > 0, in the units of the eigenvalues of K (n lambda of the normalized papers).
         "auto", with `n_components` only: a quarter as many effective dimensions as components.
     n_components : int, optional
         Exactly that many atoms (all points, if there are fewer). Otherwise `n_copies`, or as many

@@ -5,8 +5,8 @@ With K_II = L L' for the atoms I,
     z(x) = L^-1 k_I(x),      z(x)'z(y) = k_I(x)' K_II^+ k_I(y),
 
 the Nystrom approximation; z(x) are the coordinates of phi(x) projected on the span of the atoms.
-L comes from a Cholesky factorisation with pivots, and atoms that depend on others open no
-coordinate. The weights drop out. The regularised approximation
+L comes from a Cholesky factorization with pivots, and atoms that depend on others open no
+coordinate. The weights drop out. The regularized approximation
 
     k_I(x)' (K_II + g W^-1)^-1 k_I(y) = z(x)' R z(y)
 
@@ -77,8 +77,8 @@ class Embedding:
             return np.zeros((len(values), 0))
         return scipy.linalg.solve_triangular(self.factor, values.T, lower=True).T
 
-    def regulariser(self, weights, ridge):
-        """F with z'F F'z the regularised approximation: R = F F'."""
+    def regularizer(self, weights, ridge):
+        """F with z'F F'z the regularized approximation: R = F F'."""
         B = self.from_values(self._gram[:, self.pivots])
         shifted = self._gram + np.diag(ridge / weights)
         lower = scipy.linalg.cholesky(shifted, lower=True)

@@ -5,7 +5,7 @@ A dictionary is a few points (atoms) x_i with weights s_i, W = diag(s). With g' 
     raw(x) = (k(x, x) - k_I(x)' (K_II + g' W^-1)^-1 k_I(x)) / g',
 
 the variance of a Gaussian process with noise g' / s_i at atom i, over g' [C17, Eq. 3.2 to 3.5]. It
-costs O(m^2) a point after one Cholesky factorisation. For an atom of the dictionary itself, with
+costs O(m^2) a point after one Cholesky factorization. For an atom of the dictionary itself, with
 K_hat = W^1/2 K_II W^1/2, the form without cancellation is
 
     raw_i = (1 - g' [(K_hat + g' I)^-1]_ii) / s_i.

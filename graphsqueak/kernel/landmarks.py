@@ -157,12 +157,12 @@ class DictionaryEstimator(BaseEstimator):
             random_state=self.random_state,
         )
 
-    def _regularisation_ridge(self):
-        """The ridge of the dictionary, for the regularised forms."""
+    def _regularization_ridge(self):
+        """The ridge of the dictionary, for the regularized forms."""
         if self.dictionary_ is not None:
             return self.dictionary_.ridge_
         if isinstance(self.ridge, str):
-            raise InputError("with landmarks of your own, a regularised form needs a ridge")
+            raise InputError("with landmarks of your own, a regularized form needs a ridge")
         return float(self.ridge)
 
     def _features(self, points):

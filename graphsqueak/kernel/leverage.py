@@ -71,7 +71,7 @@ def effective_dimension(X, *, kernel="rbf", kernel_params=None, ridge=1.0):
 def online_leverage_scores(X, *, kernel="rbf", kernel_params=None, ridge=1.0):
     """tau_{t,t}(ridge): the score of each row among the rows up to it.
 
-    The t-th pivot of the Cholesky factor of K + g I is g (1 + s_t), so one factorisation has all.
+    The t-th pivot of the Cholesky factor of K + g I is g (1 + s_t), so one factorization has all.
 
     >>> twice = np.ones((2, 1))     # the second copy is half as surprising
     >>> online_leverage_scores(twice, kernel="linear", ridge=1.0).round(3)
@@ -106,7 +106,7 @@ def cholesky(K, ridge):
     factor, info = lapack.dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
     if info:
         raise InputError(
-            "the kernel matrix is not positive semi-definite: its Cholesky factorisation failed at "
+            "the kernel matrix is not positive semi-definite: its Cholesky factorization failed at "
             f"row {info - 1}; use a positive semi-definite kernel without infinite or NaN values"
         )
     return factor

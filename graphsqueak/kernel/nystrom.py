@@ -25,7 +25,7 @@ class NystromTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dict
     landmarks : array, optional
         Points, or row numbers of X, to be used instead.
     ridge : float or "auto"
-        Of the leverage scores, and of the regularised form.
+        Of the leverage scores, and of the regularized form.
     regularized : bool
         K_nI (K_II + ridge W^-1)^-1 K_In, which may lie below K by more than the ridge; without, K~
         is closer to K.
@@ -87,8 +87,8 @@ class NystromTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dict
     def _finish(self):
         self._rotation = None
         if self.regularized:
-            ridge = self._regularisation_ridge()
-            self._rotation = self.embedding_.regulariser(self.landmark_weights_, ridge)
+            ridge = self._regularization_ridge()
+            self._rotation = self.embedding_.regularizer(self.landmark_weights_, ridge)
         return self
 
     def _n_atoms(self):

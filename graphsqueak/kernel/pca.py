@@ -43,7 +43,7 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
     Attributes
     ----------
     eigenvalues_ : ndarray
-        The k largest eigenvalues of K~ (of the centred one, if so asked).
+        The k largest eigenvalues of K~ (of the centered one, if so asked).
     components_ : ndarray of shape (k, rank)
         The principal directions, in the coordinates z.
     dictionary_, landmarks_, landmark_indices_, landmark_weights_, embedding_

@@ -1,17 +1,17 @@
 """Kernel ridge regression on a dictionary: one pass, and m kernel evaluations a prediction.
 
-The exact weights w = (K + lam I)^-1 y minimise |y - K w|^2 + lam w'K w ([C17, Eq. 4.2] prints
+The exact weights w = (K + lam I)^-1 y minimize |y - K w|^2 + lam w'K w ([C17, Eq. 4.2] prints
 lam |w|^2, which has another minimum). With K~ for K everywhere, in training and prediction, it is
 ridge regression on the features z of `embedding`:
 
     f(x) = z(x)' (Z'Z + lam I)^-1 Z'y.
 
-Not regularised this is [RCR15] and [C17, Eq. 4.6]; regularised, with C = K S, V = S'K S + g I,
+Not regularized this is [RCR15] and [C17, Eq. 4.6]; regularized, with C = K S, V = S'K S + g I,
 
     w~ = (y - C (C'C + lam V)^-1 C'y) / lam,     f(x) = k_I(x)' W^1/2 (C'C + lam V)^-1 C'y,
 
 [C17, Eq. 4.5], which prints S'K S for C'C. Predicting with K w~ breaks the guarantee. In a fixed
-design R(K~) <= (1 + c / lam)^2 R(K), c = e g / (1 - e), or g / (1 - e) for the regularised form.
+design R(K~) <= (1 + c / lam)^2 R(K), c = e g / (1 - e), or g / (1 - e) for the regularized form.
 
 References
 ----------
@@ -118,7 +118,7 @@ class NystromRidge(RegressorMixin, DictionaryEstimator):
     def _solve(self, sums):
         gram, moment, F = sums.gram, sums.moment, None
         if self.regularized:
-            F = self.embedding_.regulariser(self.landmark_weights_, self._regularisation_ridge())
+            F = self.embedding_.regularizer(self.landmark_weights_, self._regularization_ridge())
             gram, moment = F.T @ gram @ F, F.T @ moment
         shifted = gram + self.alpha * np.eye(len(gram))
         solution = scipy.linalg.solve(shifted, moment, assume_a="pos")

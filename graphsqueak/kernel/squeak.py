@@ -1,7 +1,7 @@
 """SQUEAK: a dictionary from one pass, with removal, in a chain or a tree of merges.
 
 Points are taken in as exact, a block at a time, and merged with the dictionary so far (`merging`).
-A block costs one Cholesky factorisation, so blocks of half the dictionary's size make a point
+A block costs one Cholesky factorization, so blocks of half the dictionary's size make a point
 O(m^2) instead of O(m^3), and the estimates of a chain are the better ones, k = 1.
 
 The tree merges blocks, two or more at a time, on any number of workers [C17, Section 3.3], with

@@ -1,10 +1,13 @@
 """The nodes of one graph among those of another, matched by id."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from graphsqueak.errors import InputError
 
-__all__ = ["Places"]
+__all__ = ["Places", "node_finder"]
 
 
 class Places:
@@ -47,24 +50,37 @@ class Places:
         else:
             new = np.asarray(batch.own_ids[n_old : batch.n_nodes])
         if self._find is None:
-            self._find = _finder(self._graph)
+            self._find = node_finder(self._graph.own_ids, self._graph.n_nodes)
         place = self._find(new)
         self._is_identity &= np.array_equal(place, np.arange(n_old, batch.n_nodes))
         self._place = np.concatenate([self._place, place])
 
 
-def _finder(graph):
-    """A function from ids to node numbers; -1 for an id that is not there."""
-    if graph.own_ids is None:
-        return lambda ids: np.where(_is_below(ids, graph.n_nodes), ids, -1)
-    known = graph.ids
+def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Make a function from ids to node numbers, -1 for an id that is not there.
+
+    Parameters
+    ----------
+    known : array of ids, or None
+        The id of every node, as in `EdgeList.own_ids`; None where nodes are plain numbers.
+    n_nodes : int
+
+    Examples
+    --------
+    >>> find = node_finder(np.array([7, 3]), 2)
+    >>> find(np.array([3, 4, 7]))
+    array([ 1, -1,  0])
+    """
+    if known is None:
+        return lambda ids: np.where(_is_below(ids, n_nodes), ids, -1)
+    known = np.asarray(known)[:n_nodes]
     if known.dtype.kind not in "iu":
         number = {name: node for node, name in enumerate(known.tolist())}
         return lambda ids: np.array([number.get(name, -1) for name in ids.tolist()], dtype=np.int64)
     order = np.argsort(known)
     ordered = known[order]
 
-    def find(ids):
+    def find(ids: np.ndarray) -> np.ndarray:
         if ids.dtype.kind not in "iu" or ordered.size == 0:
             return np.full(ids.size, -1)
         found = np.minimum(np.searchsorted(ordered, ids), ordered.size - 1)

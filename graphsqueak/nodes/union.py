@@ -4,7 +4,7 @@ Workers see different nodes and number them as they come. There is no common dic
 state carries the ids of its nodes, 8 bytes each or their text, and a merge numbers the union with
 one hash table, the first stream's nodes before those that only the second has. Each merge touches
 the nodes of its own inputs, on its own worker, in linear time; nobody waits for anybody else. And
-since neighbours are merged in order, the root numbers nodes by their first appearance in the whole
+since neighbors are merged in order, the root numbers nodes by their first appearance in the whole
 stream, as one pass would.
 
 The alternatives cost more: a central dictionary is asked 2 m times over the network; hashing ids to

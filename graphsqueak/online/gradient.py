@@ -1,6 +1,6 @@
 """Online gradient descent: on features in R^k, and on an expansion in kernel functions.
 
-With the step eta and the regulariser lam [KSW04],
+With the step eta and the regularizer lam [KSW04],
 
     w <- (1 - eta lam) w - eta l'(y, f) z,          f = w'z, clipped,
     a_i <- (1 - eta lam) a_i,   a_t = -eta l'(y, f),   f = sum_i a_i k(x_i, .).
@@ -27,7 +27,7 @@ _BLOCK = 128
 
 
 class GradientRule(NamedTuple):
-    """Loss, step, regulariser and bound, for compiled functions."""
+    """Loss, step, regularizer and bound, for compiled functions."""
 
     loss: int
     step: float

@@ -98,7 +98,7 @@ class DualNewton:
 
 
 class KONS(OnlineLearner):
-    """Kernelised online Newton step: exact, every point is kept.
+    """Kernelized online Newton step: exact, every point is kept.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ __all__ = [
     "spectrum",
 ]
 
-_COLOURS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#777777")
+_COLORS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#777777")
 _MARKERS = "osD^vPX"
 
 
@@ -85,8 +85,8 @@ def degree_calibration(degrees, before, after, *, ax=None):
     seen = np.asarray(degrees) > 0
     ratios = [np.asarray(some)[seen] / np.asarray(degrees)[seen] for some in (before, after)]
     bins = np.linspace(min(map(np.min, ratios)), max(map(np.max, ratios)), 50)
-    for ratio, name, colour in zip(ratios, ("before", "after"), _COLOURS, strict=False):
-        ax.hist(ratio, bins=bins, color=colour, alpha=0.7, label=name)
+    for ratio, name, color in zip(ratios, ("before", "after"), _COLORS, strict=False):
+        ax.hist(ratio, bins=bins, color=color, alpha=0.7, label=name)
     ax.axvline(1.0, color="black", linewidth=0.8)
     ax.set_yscale("log")
     ax.set_xlabel("degree, sparsifier / graph")
@@ -115,15 +115,15 @@ def degrees_of_both(whole, sparse):
     spaced = np.geomspace if is_wide else np.linspace
     bins = spaced(0.99 * both.min(), 1.01 * both.max(), 40)
     for (degrees, name), style in zip(pairs, ("stepfilled", "step"), strict=True):
-        colour = _COLOURS[0] if style == "stepfilled" else _COLOURS[1]
-        left.hist(degrees, bins=bins, histtype=style, color=colour, linewidth=1.5, label=name)
+        color = _COLORS[0] if style == "stepfilled" else _COLORS[1]
+        left.hist(degrees, bins=bins, histtype=style, color=color, linewidth=1.5, label=name)
     left.set_xscale("log" if is_wide else "linear")
     left.set_xlabel("total weight of a node's edges")
     left.set_ylabel("nodes")
     left.legend(frameon=False)
     ratio = pairs[1][0] / pairs[0][0]
     reach = max(0.01, 1.05 * np.abs(ratio - 1).max(initial=0.0))
-    right.hist(ratio, bins=np.linspace(1 - reach, 1 + reach, 42), color=_COLOURS[0])
+    right.hist(ratio, bins=np.linspace(1 - reach, 1 + reach, 42), color=_COLORS[0])
     right.set_xlabel("sparsifier / graph")
     right.set_ylabel("nodes")
     return figure
@@ -150,7 +150,7 @@ def kept_against_leverage(leverage, kept, *, n_bins=20, ax=None):
     bins = np.array_split(np.argsort(leverage, kind="stable"), min(n_bins, leverage.size))
     middle = np.array([np.median(leverage[part]) for part in bins])
     share = np.array([kept[part].mean() for part in bins])
-    ax.plot(middle, share, color=_COLOURS[0], marker="o", label="kept")
+    ax.plot(middle, share, color=_COLORS[0], marker="o", label="kept")
     expected = np.minimum(1.0, kept.sum() * middle / leverage.sum())
     ax.plot(middle, expected, color="black", linewidth=0.8, label="in proportion to leverage")
     ax.set_xlabel("leverage (bins of equally many edges)")
@@ -191,7 +191,7 @@ def accuracy_against(rows, x="edges", *, label=None, floor=None):
                 [row[x] for row in own],
                 [row["accuracy"] for row in own],
                 [row.get("error", 0.0) for row in own],
-                color=_COLOURS[place % len(_COLOURS)],
+                color=_COLORS[place % len(_COLORS)],
                 marker=_MARKERS[place % len(_MARKERS)],
                 markersize=6,
                 linewidth=1,
@@ -218,7 +218,7 @@ def over_rounds(curves, *, what, ax=None):
     what : str
         The name of the values.
     ax : matplotlib Axes, optional
-        More lines on these axes get the next colours.
+        More lines on these axes get the next colors.
 
     Returns
     -------
@@ -226,9 +226,9 @@ def over_rounds(curves, *, what, ax=None):
     """
     ax = _axes(ax)
     for name, values in curves.items():
-        colour = _COLOURS[len(ax.lines) % len(_COLOURS)]
+        color = _COLORS[len(ax.lines) % len(_COLORS)]
         shown = np.unique(np.geomspace(1, len(values), 400).astype(np.int64))  # enough for the eye
-        ax.plot(shown, np.asarray(values)[shown - 1], color=colour, linewidth=1.5, label=name)
+        ax.plot(shown, np.asarray(values)[shown - 1], color=color, linewidth=1.5, label=name)
     ax.set_xscale("log")
     ax.set_xlabel("rounds")
     ax.set_ylabel(what)

@@ -7,14 +7,14 @@ so that an approximate solution of A z = r is one sweep down and one sweep up th
 
 The columns may be swept in any order in which a node precedes its targets. Depth-first order keeps
 the nodes of one region together and halves the time of a sweep on a grid; the matrix is
-relabelled in the same order, so the conjugate gradients around it profit as well.
+relabeled in the same order, so the conjugate gradients around it profit as well.
 """
 
 import numba
 import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
-from graphsqueak.solvers.matrix import aligned_like, relabelled, unsigned
+from graphsqueak.solvers.matrix import aligned_like, relabeled, unsigned
 from graphsqueak.system.threads import run
 
 __all__ = ["ApproximateCholesky"]
@@ -60,7 +60,7 @@ class ApproximateCholesky:
         inverse = np.divide(1.0, pivot, out=np.zeros(pivot.size), where=pivot > 0)
         self._values = {np.dtype(np.float64): (fraction, inverse)}
         self._z = np.empty((0, 0))
-        self.rows = relabelled(rows, self.order, unsigned(place))
+        self.rows = relabeled(rows, self.order, unsigned(place))
 
     def __call__(self, r):
         """The approximate solution z; it is overwritten by the next call."""

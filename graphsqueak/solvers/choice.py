@@ -3,7 +3,7 @@
 The model counts elementary steps, each worth its typical nanoseconds; only ratios matter, and no
 clock is read, so the choice is the same on every run. What a graph looks like comes from a
 breadth-first search: a level in its middle is a `separator`, which bounds the fill of a direct
-factorisation, and so does the graph's `dimension`; its `depth` bounds the Jacobi steps from below,
+factorization, and so does the graph's `dimension`; its `depth` bounds the Jacobi steps from below,
 since each step carries information over one edge. How many Jacobi steps are really needed is
 extrapolated from the first ones.
 
@@ -49,7 +49,7 @@ def first_choice(shape):
 
 
 def cheapest(shape):
-    """The cheaper of "cholesky" and "direct", and its modelled cost."""
+    """The cheaper of "cholesky" and "direct", and its modeled cost."""
     costs = {"cholesky": _cholesky(shape), "direct": _direct(shape)}
     name = min(costs, key=costs.get)
     return name, costs[name]
@@ -100,8 +100,8 @@ def _cholesky(shape):
 def _direct(shape):
     """Nested dissection: fill of n log(separator), dense factors of the separator and of cliques.
 
-    Small balls underestimate the dimension by about 0.2; where nodes have many neighbours, fill
-    and separators grow as the area and the diameter of a neighbourhood.
+    Small balls underestimate the dimension by about 0.2; where nodes have many neighbors, fill
+    and separators grow as the area and the diameter of a neighborhood.
     """
     n_nodes, n_edges = shape.n_nodes, shape.n_edges
     area = 1 + n_edges / (1.5 * max(n_nodes, 1))

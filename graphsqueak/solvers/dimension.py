@@ -2,7 +2,7 @@
 
 If a ball of radius r holds about r^d nodes, then d = log2(|ball of 2 r| / |ball of r|): 1 on
 paths, 2 on planar meshes, 3 on solid ones, large on expanders. A d-dimensional graph of n nodes has
-separators of order n^(1 - 1/d), which is what a direct factorisation costs by.
+separators of order n^(1 - 1/d), which is what a direct factorization costs by.
 """
 
 import numba

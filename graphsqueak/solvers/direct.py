@@ -1,4 +1,4 @@
-"""Preconditioner: an exact sparse factorisation (SuperLU), for small graphs and small fill.
+"""Preconditioner: an exact sparse factorization (SuperLU), for small graphs and small fill.
 
 One node of every singular component is grounded, z = 0 there; what is left of A is positive
 definite, and needs no pivoting.

@@ -1,14 +1,14 @@
 """Approximate Gaussian elimination of a graph, one node after the other.
 
-Eliminating node i from A = L + diag(ridge) leaves a clique between its neighbours, of weight
+Eliminating node i from A = L + diag(ridge) leaves a clique between its neighbors, of weight
 v_j v_k / W between j and k, where v are the weights of its edges and W = sum(v) + excess_i.
 [KS16] draws a random tree instead of the clique, with the same expectation: with the edges sorted
-by weight and S_j the sum of those after j, neighbour j is joined to one later neighbour k, drawn
+by weight and S_j the sum of those after j, neighbor j is joined to one later neighbor k, drawn
 with probability v_k / S_j, by an edge of weight v_j S_j / W. The number of edges never grows, and
-nodes of one or two neighbours are eliminated exactly: so are trees, paths and cycles.
+nodes of one or two neighbors are eliminated exactly: so are trees, paths and cycles.
 
-The result is a factorisation A ~ (I - F) P (I - F)^T: column i of F has the entries v_j / W at the
-neighbours j, and P is the diagonal of the W. Nodes are taken by (nearly) least degree [GKS23].
+The result is a factorization A ~ (I - F) P (I - F)^T: column i of F has the entries v_j / W at the
+neighbors j, and P is the diagonal of the W. Nodes are taken by (nearly) least degree [GKS23].
 
 References
 ----------

@@ -36,7 +36,7 @@ class LaplacianSolver:
         The graph; it may be disconnected and have isolated nodes and parallel edges.
     solver : {"auto", "jacobi", "cholesky", "amg", "direct"}
         "auto" begins with what the graph's shape suggests, most often Jacobi, and changes to a
-        factorisation when the first steps show that to be cheaper; later calls keep it.
+        factorization when the first steps show that to be cheaper; later calls keep it.
     ridge : float or array of shape (n_nodes,)
         Added to the diagonal, not negative.
     tol : float

@@ -1,6 +1,6 @@
 """The matrix A = L + diag(ridge) of a graph, stored row by row, and its product with a block.
 
-Row i lists the neighbours j of node i, and
+Row i lists the neighbors j of node i, and
 
     (A x)_i = ridge_i * x_i + sum_j weight_ij * (x_i - x_j).
 
@@ -25,7 +25,7 @@ __all__ = [
     "build_rows",
     "even_parts",
     "multiply",
-    "relabelled",
+    "relabeled",
     "rows_of_scipy",
     "unsigned",
 ]
@@ -34,7 +34,7 @@ N_PARTS = 64
 
 
 class Rows(NamedTuple):
-    """A = L + diag(ridge): neighbours of node i are neighbor[start[i] : start[i + 1]].
+    """A = L + diag(ridge): neighbors of node i are neighbor[start[i] : start[i + 1]].
 
     `parts` cuts the nodes into `N_PARTS` ranges of equal work.
     """
@@ -85,7 +85,7 @@ def build_rows(graph, ridge):
     return Rows(start, neighbor, weight, ridge, _work_parts(start))
 
 
-def relabelled(rows, order, place):
+def relabeled(rows, order, place):
     """The rows with node order[p] renamed to p = place[order[p]]."""
     start, neighbor, weight = _relabel(rows.start, rows.neighbor, rows.weight, order, place)
     return Rows(start, neighbor, weight, rows.ridge[order], _work_parts(start))
@@ -123,7 +123,7 @@ def unsigned(indices):
 
 
 def aligned_like(block):
-    """An uninitialised copy in C order whose rows begin on cache lines (up to 40 % faster)."""
+    """An uninitialized copy in C order whose rows begin on cache lines (up to 40 % faster)."""
     buffer = np.empty(block.nbytes + 64, dtype=np.uint8)
     shift = -buffer.ctypes.data % 64
     return buffer[shift : shift + block.nbytes].view(block.dtype).reshape(block.shape)

@@ -26,7 +26,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "read_mail": "mail.corpus",
         "small_world": "synthetic.random_graphs",
         "star": "synthetic.closed_forms",
-        "summarise": "summary",
+        "summarize": "summary",
         "text_points": "mail.words",
         "write_columns": "files.writing",
         "write_edges": "files.writing",

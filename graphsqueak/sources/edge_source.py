@@ -1,6 +1,6 @@
 """A stream of batches of edges that can be read again and counts what it drops.
 
-Every source of edges (a file, a synthetic graph, the neighbours of points) subclasses `EdgeSource`
+Every source of edges (a file, a synthetic graph, the neighbors of points) subclasses `EdgeSource`
 and writes one generator, `_batches`. Whoever consumes edges needs only
 
     for batch in source: ...
@@ -10,13 +10,27 @@ where each batch is an `EdgeList` over the nodes seen so far.
 The border: every form in which users hold a graph becomes an `EdgeList` or a stream of them.
 """
 
+from typing import TYPE_CHECKING, TypeAlias, Union
+
 import numpy as np
 import scipy.sparse
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 
-__all__ = ["EdgeSource", "as_edge_list", "as_stream"]
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["EdgeSource", "GraphLike", "as_edge_list", "as_stream"]
+
+GraphLike: TypeAlias = Union[
+    EdgeList,
+    "EdgeSource",
+    "networkx.Graph",
+    scipy.sparse.sparray,
+    scipy.sparse.spmatrix,
+    np.ndarray,
+]
 
 
 class EdgeSource:

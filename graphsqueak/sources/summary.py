@@ -13,7 +13,7 @@ from graphsqueak.graph.forest import add_degrees, join, roots
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import reporter
 
-__all__ = ["Summary", "summarise"]
+__all__ = ["Summary", "summarize"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Summary:
     peak_rss_bytes: int
 
 
-def summarise(source, *, progress=False):
+def summarize(source, *, progress=False):
     """Read a stream once and describe it.
 
     Parameters
@@ -57,7 +57,7 @@ def summarise(source, *, progress=False):
     --------
     >>> from graphsqueak.graph import EdgeList
     >>> star = EdgeList(tail=[0, 0, 0], head=[1, 2, 3], n_nodes=5)
-    >>> summary = summarise(star)
+    >>> summary = summarize(star)
     >>> summary.components, summary.degree_max, summary.isolated_nodes
     (2, 3, 1)
     """

@@ -11,7 +11,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import as_edge_list
 from graphsqueak.ssl.labels import class_labels
-from graphsqueak.ssl.points import links_to_neighbours, neighbour_graph
+from graphsqueak.ssl.points import links_to_neighbors, neighbor_graph
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["GraphClassifier", "GraphEstimator", "GraphRegressor", "UnreachedWarning"]
@@ -40,7 +40,7 @@ class GraphEstimator(BaseEstimator):
     def _read_points(self, X):
         check_count("n_neighbors", self.n_neighbors)
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        graph, self._index = neighbour_graph(
+        graph, self._index = neighbor_graph(
             points, n_neighbors=self.n_neighbors, metric=self.metric
         )
         return graph
@@ -49,7 +49,7 @@ class GraphEstimator(BaseEstimator):
         """Weights between new nodes (rows) and known ones (columns)."""
         if self.affinity == "knn":
             points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-            return links_to_neighbours(points, self._index)
+            return links_to_neighbors(points, self._index)
         if isinstance(X, EdgeList):
             raise InputError(
                 "new nodes are described by a matrix of weights, a row per new node and a column "
@@ -77,7 +77,7 @@ class GraphEstimator(BaseEstimator):
         return scipy.sparse.coo_array((weights, (rows, columns)), shape=shape)
 
     def _averages(self, links, values):
-        """The harmonic extension to new nodes: weighted means over reached neighbours."""
+        """The harmonic extension to new nodes: weighted means over reached neighbors."""
         links = links @ scipy.sparse.diags_array(self.reached_.astype(np.float64))
         total = np.asarray(links.sum(axis=1)).ravel()
         mean = (links @ values) / np.where(total > 0, total, 1.0)[:, None]

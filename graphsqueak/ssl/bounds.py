@@ -1,14 +1,14 @@
 """What can be promised about Stable-HFS and Sparse-HFS, with proofs that hold.
 
-Write l for the labelled and u for the unlabelled nodes, M for the largest |label|, lambda_2 for the
+Write l for the labeled and u for the unlabeled nodes, M for the largest |label|, lambda_2 for the
 smallest non-zero eigenvalue of the Laplacian, kappa = l eta lambda_2, and
 h(k) = 1 / (1 + k) for k >= 1, 1 / (2 sqrt k) below. On a connected graph:
 
  (a) |f| <= |y~| h(kappa);
- (b) changing one labelled node for another moves the scores by at most
+ (b) changing one labeled node for another moves the scores by at most
      (2 sqrt2 M (l - 1) / l + M sqrt(l) h(kappa)) / kappa, in the 2-norm;
  (c) or, with R = max_x (L^+)_xx / (l eta), by 2 R (2 M + M sqrt(l R) / 2) + 2 M sqrt(R / l), each;
- (d) an eps-sparsifier moves them by sqrt(E) on the labelled nodes (root mean square),
+ (d) an eps-sparsifier moves them by sqrt(E) on the labeled nodes (root mean square),
      M eps kappa / ((1 + kappa') (1 + kappa)) if kappa' = (1 - eps) kappa >= 1, and
      M eps sqrt(psi) / (2 sqrt(1 - eps)) below, psi = kappa / (1 + kappa)^2 if kappa >= 1, else 1/4.
 
@@ -50,7 +50,7 @@ class Bound(NamedTuple):
 
 
 def spectral_stability(n_labels, eta, lambda_2, largest):
-    """(b): how far the scores move, in the 2-norm, when one labelled node is changed for another.
+    """(b): how far the scores move, in the 2-norm, when one labeled node is changed for another.
 
     >>> round(float(spectral_stability(n_labels=20, eta=1.0, lambda_2=1.0, largest=1.0)), 4)
     0.145
@@ -73,7 +73,7 @@ def resistance_stability(n_labels, eta, widest, largest):
 
 
 def approximation_error(n_labels, eta, lambda_2, epsilon, largest):
-    """(d): root mean square difference on the labelled nodes between H and G, before looking.
+    """(d): root mean square difference on the labeled nodes between H and G, before looking.
 
     >>> approximation_error(n_labels=10, eta=1.0, lambda_2=1.0, epsilon=0.0, largest=1.0)
     0.0
@@ -117,11 +117,11 @@ def corrected_bound(risk, n_labels, n_others, eta, lambda_2, widest, epsilon, la
     Parameters
     ----------
     risk : float
-        Mean squared error of exact Stable-HFS on the labelled nodes.
+        Mean squared error of exact Stable-HFS on the labeled nodes.
     lambda_2, widest : float
         Of G; a lower and an upper bound will do. (For H with accuracy eps: (1 - eps) lambda_2.)
     delta : float
-        Probability, over which nodes were labelled, that the bound fails.
+        Probability, over which nodes were labeled, that the bound fails.
     """
     error = approximation_error(n_labels, eta, lambda_2, epsilon, largest)
     lower = (1 - epsilon) * lambda_2
@@ -174,7 +174,7 @@ def _bound(first, beta, n_labels, n_others, largest, delta):
     vacuous = bool(value >= 4 * largest**2)
     said = "which says nothing, as no error is larger" if vacuous else "a real promise"
     promise = (
-        f"with probability {1 - delta:g} over which nodes were labelled, the mean squared error on "
+        f"with probability {1 - delta:g} over which nodes were labeled, the mean squared error on "
         f"the other nodes is at most {value:.3g}, {said}"
     )
     return Bound(float(value), promise, vacuous)

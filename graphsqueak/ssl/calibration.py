@@ -1,6 +1,6 @@
 """Scores to probabilities: a sigmoid per class, fitted where each label did not see itself.
 
-Platt's method on the leave-one-out (or held-out) scores of the labelled nodes: one-versus-rest
+Platt's method on the leave-one-out (or held-out) scores of the labeled nodes: one-versus-rest
 logistic curves, scaled to sum to one. Isotonic regression would need more labels than there
 usually are.
 """

@@ -1,15 +1,15 @@
-"""Choose eta and the threshold from the labelled nodes themselves.
+"""Choose eta and the threshold from the labeled nodes themselves.
 
 What matters is alpha = l eta, and in units of 1 / (mean degree), so that rescaling all weights
 changes nothing, one value suits nearly every graph and any number of labels. It is judged by how
-many labelled nodes it would misclassify had it not known them (`leave_one_out`). Where that is more
+many labeled nodes it would misclassify had it not known them (`leave_one_out`). Where that is more
 than a tenth of them, others are judged as well, and taken if they make fewer mistakes by more than
 the square root of their number, the noise of counting; with fewer than four labels a class nobody
 can judge.
 
-Decisions are made on centred scores, f + t (m - 1/C) with m the class means and t the threshold.
+Decisions are made on centered scores, f + t (m - 1/C) with m the class means and t the threshold.
 t = 0 is best unless the classes are uneven and overlap, where part of the prior has to come back;
-t = 1 is the uncentred f + ybar. t is judged with eta. It stays 0 unless something else makes fewer
+t = 1 is the uncentered f + ybar. t is judged with eta. It stays 0 unless something else makes fewer
 mistakes, and is the mean of all that make as few: the middle of the gap between the classes.
 """
 
@@ -31,7 +31,7 @@ _JUDGE_TOL = 1e-5
 
 
 class Choice(NamedTuple):
-    """What was chosen, and by whom: centred scores and classes of the judges, empty if there were
+    """What was chosen, and by whom: centered scores and classes of the judges, empty if there were
     too few; `mistakes` is the share of them misclassified, else NaN."""
 
     eta: float
@@ -59,7 +59,7 @@ def choose_for_classes(judged, code, counts, *, unit, eta, threshold):
     Parameters
     ----------
     judged : callable
-        judged(eta) gives the centred scores of some labelled nodes that did not know their own
+        judged(eta) gives the centered scores of some labeled nodes that did not know their own
         labels.
     code : array of int
         The classes of these nodes.

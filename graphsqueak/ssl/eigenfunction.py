@@ -1,7 +1,7 @@
 """EigenfunctionClassifier: smooth functions from one-dimensional densities (EigFun).
 
 [FWT09] replaces eigenvectors of the graph by eigenfunctions of the density, taken as a product over
-the rotated coordinates: per coordinate a histogram of b bins, and the generalised problem
+the rotated coordinates: per coordinate a histogram of b bins, and the generalized problem
 
     (D~ - P W P) g = s P D^ g,      W_kl = exp(-(c_k - c_l)^2 / (2 sigma^2)),
 
@@ -26,7 +26,7 @@ from graphsqueak.validation import check_count
 __all__ = ["EigenfunctionClassifier"]
 
 _MOST_BINS = 50
-_SMOOTHING = 0.1  # added to every normalised bin, as the authors do
+_SMOOTHING = 0.1  # added to every normalized bin, as the authors do
 _CONSTANT = 1e-10
 _LABEL_WEIGHT = 1000.0
 _MOST_COORDINATES = 64
@@ -101,9 +101,9 @@ def eigenfunctions(points, n_components):
     """The smoothest one-dimensional eigenfunctions at the points, unit columns, and their s."""
     if min(points.shape) == 0 or len(points) < 2:
         return np.zeros((len(points), 1)), np.ones(1)
-    centred = points - points.mean(axis=0)
-    _, _, rotation = np.linalg.svd(centred, full_matrices=False)
-    rotated = centred @ rotation[:_MOST_COORDINATES].T
+    centered = points - points.mean(axis=0)
+    _, _, rotation = np.linalg.svd(centered, full_matrices=False)
+    rotated = centered @ rotation[:_MOST_COORDINATES].T
     n_bins = max(min(_MOST_BINS, len(points) // 10), 3)
     width = np.median(np.abs(rotated - np.median(rotated, axis=0))) or 1.0
     found = []
@@ -122,17 +122,17 @@ def _of_coordinate(coordinate, n_bins, width):
     counts, edges = np.histogram(coordinate, n_bins)
     if edges[0] == edges[-1] or np.ptp(coordinate) == 0:
         return []
-    centre = (edges[:-1] + edges[1:]) / 2
+    center = (edges[:-1] + edges[1:]) / 2
     share = counts / counts.sum() + _SMOOTHING
     share /= share.sum()
-    near = np.exp(-((centre[:, None] - centre) ** 2) / (2 * width**2))
+    near = np.exp(-((center[:, None] - center) ** 2) / (2 * width**2))
     weighted = share[:, None] * near * share
     smooth = np.diag(weighted.sum(axis=0)) - weighted
     mass = share * (share[:, None] * near).sum(axis=0)
     values, vectors = scipy.linalg.eigh(smooth, np.diag(mass))
     clipped = np.clip(coordinate, *np.percentile(coordinate, _CLIP))
     return [
-        (value, np.interp(clipped, centre, vector))
+        (value, np.interp(clipped, center, vector))
         for value, vector in zip(values, vectors.T, strict=True)
         if value > _CONSTANT
     ]

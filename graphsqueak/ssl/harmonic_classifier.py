@@ -1,4 +1,4 @@
-"""HFSClassifier: labels spread harmonically, the labelled nodes held fixed [ZGL03]."""
+"""HFSClassifier: labels spread harmonically, the labeled nodes held fixed [ZGL03]."""
 
 import numpy as np
 
@@ -12,21 +12,21 @@ class HFSClassifier(GraphClassifier):
     """Harmonic function solution: L_UU f_U = W_US Y, and the largest column wins.
 
     With few labels nearly every node is nearly a constant mixture, and one class takes all; class
-    mass normalisation rescales class c by q_c / sum_U f_c, q_c = (n_c + 1) / (l + C), so that
+    mass normalization rescales class c by q_c / sum_U f_c, q_c = (n_c + 1) / (l + C), so that
     the classes share the nodes as they share the labels [ZGL03, Section 4]. Stable-HFS is the
     better answer to the same problem.
 
     Parameters
     ----------
     class_mass : bool
-        Normalise class masses.
+        Normalize class masses.
     unknown : "prior" or a label
         Prediction where no label reaches: the most frequent class, or for example -1. The
         distribution there is uniform.
     affinity : {"precomputed", "knn"}
         Whether X is a graph in any form that graphsqueak reads, or an array of points.
     n_neighbors, metric
-        Of the neighbour graph of points.
+        Of the neighbor graph of points.
     tol : float
         Relative residual of the solves.
     random_state : int, Generator or None
@@ -73,16 +73,16 @@ class HFSClassifier(GraphClassifier):
         reached = np.isfinite(shares[:, 0])
         shares[~reached] = 1 / labels.classes.size
         if self.class_mass:
-            shares = _normalised(shares, reached, labels)
+            shares = _normalized(shares, reached, labels)
         return shares - 1 / labels.classes.size, reached
 
 
-def _normalised(shares, reached, labels):
-    """Class mass normalisation, rows scaled to sum to one again."""
-    unlabelled = reached.copy()
-    unlabelled[labels.nodes] = False
+def _normalized(shares, reached, labels):
+    """Class mass normalization, rows scaled to sum to one again."""
+    unlabeled = reached.copy()
+    unlabeled[labels.nodes] = False
     counts = np.bincount(labels.code, minlength=labels.classes.size)
-    mass = shares[unlabelled].sum(axis=0)
+    mass = shares[unlabeled].sum(axis=0)
     wanted = (counts + 1) / (counts.sum() + counts.size)
     scaled = shares * np.divide(wanted, mass, out=np.ones_like(mass), where=mass > 0)
     return scaled / scaled.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""One pass over a stream whose labelled nodes are known beforehand: a small graph to label on."""
+"""One pass over a stream whose labeled nodes are known beforehand: a small graph to label on."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ class SmallGraph(NamedTuple):
 
     graph: EdgeList  # with C nodes for the classes at the end if `tied` is not empty
     tied: np.ndarray  # nodes that stand behind their class
-    untied: EdgeList | None  # the same with every labelled node by itself, where that is known
+    untied: EdgeList | None  # the same with every labeled node by itself, where that is known
     n_nodes: int
     n_seen: int  # edges of the stream
     n_used: int  # edges, and entries of the tally, that are left: at most the budget
@@ -32,10 +32,10 @@ class SmallGraph(NamedTuple):
 
 
 def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, progress=False):
-    """Sparsify `source`, with the edges at labelled nodes summed exactly (see `tally`).
+    """Sparsify `source`, with the edges at labeled nodes summed exactly (see `tally`).
 
     Sums count as edges: where both together are above the budget, they are thinned to it, the sums
-    favoured.
+    favored.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, 
     stream, numbering = StreamSparsifier(**settings), Numbering()
     allowed = Budget(stream.n_edges, stream.epsilon, stream.keep)
     spare, n_seen = [], 0  # all edges, while they still fit
-    with reporter(progress, "labelling") as report:
+    with reporter(progress, "labeling") as report:
         for batch in source:
             tail, head, n_nodes = numbering.apply(batch)
             _meet(tally, None if by_number else numbering.ids, n_nodes, who, judges)
@@ -84,8 +84,8 @@ def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, 
     untied = None
     if tally.per_node:
         few_sums = tally.n_edges() <= n_nodes * n_classes
-        labelled = np.flatnonzero(tally.who >= 0)
-        untied = _within(tally.joined(rest, ids), labelled, budget, stream.random_state)
+        labeled = np.flatnonzero(tally.who >= 0)
+        untied = _within(tally.joined(rest, ids), labeled, budget, stream.random_state)
         if few_sums:
             return SmallGraph(untied, nobody, untied, n_nodes, n_seen, untied.n_edges, ids, unit)
         tally.merge_classes()
@@ -114,7 +114,7 @@ def _within(graph, carriers, budget, seed):
     if graph.n_edges <= budget:
         return graph
     names = (np.arange(graph.n_nodes) if graph.own_ids is None else graph.own_ids)[carriers]
-    stream = StreamSparsifier(n_edges=budget, favoured_nodes=names, random_state=seed)
+    stream = StreamSparsifier(n_edges=budget, favored_nodes=names, random_state=seed)
     return stream.partial_fit(graph).sparsifier()
 
 

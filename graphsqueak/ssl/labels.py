@@ -1,4 +1,4 @@
-"""What users say about the nodes: which are labelled, and with what.
+"""What users say about the nodes: which are labeled, and with what.
 
 `y` is an array with one entry per node, in the graph's own order, or a mapping from the user's ids
 to labels. In an array, -1 (or None, or NaN, or the text "-1") marks a node without a label, as in
@@ -21,7 +21,7 @@ __all__ = [
     "encoded",
     "entries_by_node",
     "is_missing",
-    "is_unlabelled",
+    "is_unlabeled",
     "named",
     "one_column",
     "real_labels",
@@ -36,7 +36,7 @@ class ClassLabels(NamedTuple):
     classes: np.ndarray
 
     def one_hot(self):
-        """Y of shape (l, C): a row per labelled node.
+        """Y of shape (l, C): a row per labeled node.
 
         >>> ClassLabels(np.array([4]), np.array([1]), np.array(["ham", "spam"])).one_hot()
         array([[0., 1.]])
@@ -61,7 +61,7 @@ def class_labels(y, graph):
     >>> class_labels([1, -1, 0], path).classes
     array([0, 1])
     """
-    nodes, values = entries_by_node(y, graph.ids, is_unlabelled)
+    nodes, values = entries_by_node(y, graph.ids, is_unlabeled)
     _refuse_infinite(nodes, values)
     _refuse_reals(values)
     classes, code = encoded(values)
@@ -81,10 +81,10 @@ def real_labels(y, graph):
     return RealLabels(nodes, value)
 
 
-def entries_by_node(y, ids, unlabelled):
-    """Numbers of the labelled nodes, ascending, and their labels."""
+def entries_by_node(y, ids, unlabeled):
+    """Numbers of the labeled nodes, ascending, and their labels."""
     if isinstance(y, Mapping):
-        return _of_mapping(y, ids, unlabelled)
+        return _of_mapping(y, ids, unlabeled)
     if y is None:
         raise InputError(
             "this estimator requires y to be passed, but the target y is None; give a label per "
@@ -96,11 +96,11 @@ def entries_by_node(y, ids, unlabelled):
             f"y has shape {values.shape} for {len(ids)} nodes; give one label per node (-1 where "
             "there is none), or a mapping from node ids to labels"
         )
-    labelled = ~unlabelled(values)
-    nodes = np.flatnonzero(labelled)
+    labeled = ~unlabeled(values)
+    nodes = np.flatnonzero(labeled)
     if nodes.size == 0:
         raise InputError("y labels no node at all; label at least one")
-    return nodes, values[labelled]
+    return nodes, values[labeled]
 
 
 def one_column(y):
@@ -121,18 +121,18 @@ def one_column(y):
     return values.ravel()
 
 
-def named(y, ids, unlabelled):
+def named(y, ids, unlabeled):
     """The labels of `y` by node id: of a mapping as they are, of an array by the node's place.
 
-    >>> named([-1, "spam"], np.array(["ann", "bob"]), is_unlabelled)
+    >>> named([-1, "spam"], np.array(["ann", "bob"]), is_unlabeled)
     {'bob': 'spam'}
     """
     if isinstance(y, Mapping):
-        none = unlabelled(as_objects(list(y.values())))
+        none = unlabeled(as_objects(list(y.values())))
         given = {name: label for (name, label), no in zip(y.items(), none, strict=True) if not no}
     else:
         values = np.asarray(y)
-        places = np.flatnonzero(~unlabelled(values)) if values.ndim == 1 else np.zeros(0, int)
+        places = np.flatnonzero(~unlabeled(values)) if values.ndim == 1 else np.zeros(0, int)
         names = places if ids is None else np.asarray(ids)[places]
         given = dict(zip(names.tolist(), values[places].tolist(), strict=True))
     if not given:
@@ -147,7 +147,7 @@ def as_objects(values):
     return array
 
 
-def _of_mapping(y, ids, unlabelled):
+def _of_mapping(y, ids, unlabeled):
     number = {name: place for place, name in enumerate(np.asarray(ids).tolist())}
     unknown = next((name for name in y if name not in number), None)
     if unknown is not None:
@@ -158,7 +158,7 @@ def _of_mapping(y, ids, unlabelled):
     values[:] = None
     for name, label in y.items():
         values[number[name]] = label
-    return entries_by_node(values, ids, lambda array: unlabelled(array) | is_missing(array))
+    return entries_by_node(values, ids, lambda array: unlabeled(array) | is_missing(array))
 
 
 def is_missing(values):
@@ -170,7 +170,7 @@ def is_missing(values):
     return np.zeros(values.shape, dtype=bool)
 
 
-def is_unlabelled(values):
+def is_unlabeled(values):
     """Entries that mean no label: -1, as number or text, None and NaN."""
     if values.dtype.kind in "US":
         return values == np.array("-1").astype(values.dtype)

@@ -1,7 +1,7 @@
-"""What a labelled node would be called had it no label: leave-one-out, from the fit's own solve.
+"""What a labeled node would be called had it no label: leave-one-out, from the fit's own solve.
 
-Seen from the labelled nodes S, Stable-HFS is a linear smoother: f_S = M y~, where M b are the
-values on S of the minimiser for labels b. Leaving label i out of a penalised least squares fit
+Seen from the labeled nodes S, Stable-HFS is a linear smoother: f_S = M y~, where M b are the
+values on S of the minimizer for labels b. Leaving label i out of a penalized least squares fit
 needs no other fit, M'_ij = M_ij / (1 - M_ii), so that
 
     f_i without i  =  ( (M y)_i - M_ii y_i - ybar_i ((M 1)_i - M_ii) ) / (1 - M_ii),
@@ -26,7 +26,7 @@ _FEW = 32  # labels that get a column each
 
 
 class LeftOut(NamedTuple):
-    """The `fit` to all labels; `scores` and label `mean` (l, C) of each labelled node without its
+    """The `fit` to all labels; `scores` and label `mean` (l, C) of each labeled node without its
     own label, NaN where the component has no other."""
 
     fit: Fit
@@ -34,19 +34,19 @@ class LeftOut(NamedTuple):
     mean: np.ndarray
 
 
-def leave_one_out(graph, labelled, targets, alpha, *, n_probes=16, tol=1e-8, random_state=None):
-    """Fit to all labels, and what each labelled node would get without its own.
+def leave_one_out(graph, labeled, targets, alpha, *, n_probes=16, tol=1e-8, random_state=None):
+    """Fit to all labels, and what each labeled node would get without its own.
 
     Parameters
     ----------
-    graph, labelled, targets, alpha, tol
+    graph, labeled, targets, alpha, tol
         As of `stable_scores`.
     n_probes : int
         Columns for the diagonal of M, if there are more than 32 labels.
 
     Examples
     --------
-    On a path whose ends are labelled, each end alone says the same everywhere:
+    On a path whose ends are labeled, each end alone says the same everywhere:
 
     >>> from graphsqueak.graph import EdgeList
     >>> path = EdgeList(tail=[0, 1], head=[1, 2])
@@ -59,17 +59,17 @@ def leave_one_out(graph, labelled, targets, alpha, *, n_probes=16, tol=1e-8, ran
     exact = n_labels <= max(n_probes, _FEW)
     signs = np.eye(n_labels) if exact else rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
     columns = np.column_stack([targets, np.ones(n_labels), signs])
-    values = smoothed(graph, labelled, columns, alpha, tol=tol, random_state=rng)
+    values = smoothed(graph, labeled, columns, alpha, tol=tol, random_state=rng)
     component = graph.components()
-    own = component[labelled]
+    own = component[labeled]
     mean, has_label = label_means(targets, own, np.ones((n_labels, 1)), component)
     raw, constant = values[:, :n_columns], values[:, n_columns : n_columns + 1]
     fit = Fit(raw - mean[component] * constant, mean[component], has_label[component])
-    products = signs * values[labelled, n_columns + 1 :]
+    products = signs * values[labeled, n_columns + 1 :]
     diagonal = products.sum(axis=1) if exact else products.mean(axis=1)
     diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
     others = np.bincount(own)[own][:, None] - 1.0
     others[others == 0] = np.nan
     rest = (mean[own] * (others + 1) - targets) / others
-    scores = raw[labelled] - diagonal * targets - rest * (constant[labelled] - diagonal)
+    scores = raw[labeled] - diagonal * targets - rest * (constant[labeled] - diagonal)
     return LeftOut(fit, scores / (1 - diagonal), rest)

@@ -1,4 +1,4 @@
-"""NearestLabelClassifier: the label of the closest labelled node (1-NN)."""
+"""NearestLabelClassifier: the label of the closest labeled node (1-NN)."""
 
 import numpy as np
 import scipy.sparse.csgraph
@@ -9,9 +9,9 @@ __all__ = ["NearestLabelClassifier", "closest"]
 
 
 class NearestLabelClassifier(GraphClassifier):
-    """1-NN, the baseline that uses no unlabelled node.
+    """1-NN, the baseline that uses no unlabeled node.
 
-    On points, the closest labelled point. On a graph, the closest labelled node when an edge of
+    On points, the closest labeled point. On a graph, the closest labeled node when an edge of
     weight w has length 1 / w.
 
     Parameters

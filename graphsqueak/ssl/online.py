@@ -1,6 +1,6 @@
 """The online setting: edges keep coming, labels come late and change [C17, Section 4.4.4].
 
-`partial_fit` feeds a stream sparsifier that favours the nodes labelled by then; `relabel` sets
+`partial_fit` feeds a stream sparsifier that favors the nodes labeled by then; `relabel` sets
 other labels at any time; answers are computed when they are asked for.
 """
 
@@ -55,13 +55,13 @@ class OnlineEdges:
         return named(one_column(y), getattr(source, "own_ids", None), self._is_none)
 
     def _fit_sampled(self, source, y, given):
-        """Fit on a sparsifier that favours the labelled nodes by `label_share`."""
+        """Fit on a sparsifier that favors the labeled nodes by `label_share`."""
         share = self._share()
         names = list(given) if share else None
         stream = StreamSparsifier(
-            **self._settings(source), favoured_nodes=names, favoured_share=share
+            **self._settings(source), favored_nodes=names, favored_share=share
         )
-        with reporter(self.progress, "labelling") as report:
+        with reporter(self.progress, "labeling") as report:
             for batch in source:
                 if stream.n_nodes_ == 0 and batch.own_ids is not None and _is_unnamed(source, y):
                     raise InputError(
@@ -84,12 +84,12 @@ class OnlineEdges:
 
     @available_if(lambda self: self.affinity == "precomputed")
     def partial_fit(self, X, y=None):
-        """Take in more edges; labels given with the first ones are favoured from then on.
+        """Take in more edges; labels given with the first ones are favored from then on.
 
         Parameters
         ----------
         X : EdgeList, EdgeSource or any graph
-            The next edges. (Points have no `partial_fit`: new ones change the neighbours of old.)
+            The next edges. (Points have no `partial_fit`: new ones change the neighbors of old.)
         y : mapping from node ids to labels, or array, optional
             All labels known by now. They replace those given before.
         """
@@ -97,10 +97,10 @@ class OnlineEdges:
             self._labels = named(y, getattr(as_stream(X), "own_ids", None), self._is_none)
         if not hasattr(self, "_stream"):
             self._labels = self._labels if y is not None else {}
-            self._favoured, share = frozenset(self._labels), self._share()
-            names = list(self._favoured) if share else None
+            self._favored, share = frozenset(self._labels), self._share()
+            names = list(self._favored) if share else None
             self._stream = StreamSparsifier(
-                **self._settings(), favoured_nodes=names, favoured_share=share
+                **self._settings(), favored_nodes=names, favored_share=share
             )
         self._stream.partial_fit(X)
         self._stale = True
@@ -111,7 +111,7 @@ class OnlineEdges:
         if not hasattr(self, "_stream"):
             raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
         self._labels = named(y, self._stream.ids_, self._is_none)
-        late = set(self._labels) - self._favoured
+        late = set(self._labels) - self._favored
         if late and self._stream.n_shrinks_:
             warnings.warn(
                 LateLabelsWarning(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphsqueak.ssl.label_stream import read_with_labels
-from graphsqueak.ssl.labels import as_objects, class_labels, encoded, is_unlabelled, one_column
+from graphsqueak.ssl.labels import as_objects, class_labels, encoded, is_unlabeled, one_column
 from graphsqueak.ssl.online import OnlineEdges
 from graphsqueak.ssl.stable import Fit, stable_scores
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
@@ -18,11 +18,11 @@ _JUDGE_TOL = 1e-5
 class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     """Sparse-HFS: labels from a graph that is never held [C17, Section 4.4.1].
 
-    Reads the edges once. With `label_share="auto"` the edges at labelled nodes are not sampled
-    but summed exactly, per labelled node or (where that is too much) per class, and the
+    Reads the edges once. With `label_share="auto"` the edges at labeled nodes are not sampled
+    but summed exactly, per labeled node or (where that is too much) per class, and the
     budget goes to a sparsifier of all other edges: labels enter a dense graph
     through those edges, and a plain sparsifier blurs them. Sums count as edges; where both together
-    are above the budget they are thinned to it, the sums favoured. A graph that fits into
+    are above the budget they are thinned to it, the sums favored. A graph that fits into
     the budget is used as it is, and the answer is that of `StableHFSClassifier`.
 
     Parameters
@@ -30,8 +30,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     n_edges, epsilon, keep : at most one
         Budget, as of `StreamSparsifier`. Default: epsilon = 0.5.
     label_share : "auto" or float in [0, 1)
-        A number is the share of the budget that a sparsifier gives to edges at labelled nodes
-        (`favoured_nodes`); 0 is a plain sparsifier.
+        A number is the share of the budget that a sparsifier gives to edges at labeled nodes
+        (`favored_nodes`); 0 is a plain sparsifier.
     eta, threshold, calibrated, unknown, affinity, n_neighbors, metric, tol
         As of `StableHFSClassifier`.
     random_state : int or None
@@ -40,7 +40,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     Attributes
     ----------
     sparsifier_ : EdgeList
-        The graph that was labelled. Where labelled nodes stand behind their class, it has a node
+        The graph that was labeled. Where labeled nodes stand behind their class, it has a node
         per class behind the others.
     n_edges_seen_, n_edges_used_ : int
     eta_, threshold_, cut_, transduction_, label_distributions_, scores_, reached_, classes_, ids_
@@ -91,7 +91,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
         self.label_share, self.progress = label_share, progress
 
-    _is_none = staticmethod(is_unlabelled)
+    _is_none = staticmethod(is_unlabeled)
     _read_labels = staticmethod(class_labels)
 
     def fit(self, X, y):
@@ -131,7 +131,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         return super().predict_proba(X)
 
     def _tied_scores(self, small, labels):
-        """Scores where most labelled nodes stand behind their class; the others judge eta."""
+        """Scores where most labeled nodes stand behind their class; the others judge eta."""
         n_nodes, n_classes, graph = small.n_nodes, labels.classes.size, small.graph
         judge = ~np.isin(labels.nodes, small.tied)
         judges, behind = labels.nodes[judge], labels.code[~judge]
@@ -152,7 +152,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
                 tol=_JUDGE_TOL,
                 random_state=rng,
             )
-            return fit.centred[judges]
+            return fit.centered[judges]
 
         code = labels.code[judge]
         if small.untied is not None:

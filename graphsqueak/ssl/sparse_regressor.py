@@ -8,14 +8,14 @@ __all__ = ["SparseHFSRegressor"]
 
 
 class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
-    """Stable-HFS regression on a sparsifier that favours the edges at labelled nodes.
+    """Stable-HFS regression on a sparsifier that favors the edges at labeled nodes.
 
     Parameters
     ----------
     n_edges, epsilon, keep, progress
         As of `SparseHFSClassifier`.
     label_share : "auto" or float in [0, 1)
-        Share of the budget for edges at labelled nodes; "auto" is a half. (Values, unlike classes,
+        Share of the budget for edges at labeled nodes; "auto" is a half. (Values, unlike classes,
         cannot be summed by class.)
     eta, affinity, n_neighbors, metric, tol, random_state
         As of `StableHFSRegressor`.

@@ -55,13 +55,13 @@ def smallest_eigenvectors(graph, n_vectors, *, random_state=None):
         return values[cut], vectors[:, cut]
     rng = np.random.default_rng(random_state)
     solver = LaplacianSolver(graph, tol=1e-8, random_state=rng)
-    centre = _centring(graph)
+    center = _centering(graph)
     inverse = scipy.sparse.linalg.LinearOperator(
         (graph.n_nodes, graph.n_nodes),
-        matvec=lambda b: solver.solve(centre(np.ravel(b))),
+        matvec=lambda b: solver.solve(center(np.ravel(b))),
         dtype=np.float64,
     )
-    start = centre(rng.normal(size=graph.n_nodes))
+    start = center(rng.normal(size=graph.n_nodes))
     largest, vectors = scipy.sparse.linalg.eigsh(
         inverse, k=n_vectors, which="LA", v0=start, tol=1e-6
     )
@@ -69,7 +69,7 @@ def smallest_eigenvectors(graph, n_vectors, *, random_state=None):
 
 
 def widest_node(graph, *, random_state=None):
-    """max_x (L^+)_xx, centred over components.
+    """max_x (L^+)_xx, centered over components.
 
     The error is zero where all nodes were solved for; otherwise it is what six standard errors of
     the sketch leave to nodes that were not looked at.
@@ -90,22 +90,22 @@ def widest_node(graph, *, random_state=None):
     estimate = np.einsum("xk,xk->x", sketch, sketch) / _PROBES
     order = np.argsort(estimate)[::-1]
     chosen = order[:_CANDIDATES]
-    centre = _centring(graph)
+    center = _centering(graph)
     unit = np.zeros((n_nodes, chosen.size))
     unit[chosen, np.arange(chosen.size)] = 1.0
-    exact = solver.solve(centre(unit))[chosen, np.arange(chosen.size)].max()
+    exact = solver.solve(center(unit))[chosen, np.arange(chosen.size)].max()
     rest = estimate[order[_CANDIDATES]] * (1 + 6 * np.sqrt(2 / _PROBES))
     return Measured(float(exact), float(max(rest - exact, 0.0)))
 
 
-def _centring(graph):
+def _centering(graph):
     """A function that takes away the mean over every component."""
     component = graph.components()
     count = np.bincount(component)
 
-    def centre(block):
+    def center(block):
         columns = block if block.ndim == 2 else block[:, None]
         sums = [np.bincount(component, column) / count for column in columns.T]
         return (columns - np.stack(sums, axis=1)[component]).reshape(block.shape)
 
-    return centre
+    return center

@@ -1,4 +1,4 @@
-"""Stable-HFS: regularised least squares among functions that sum to zero [C17, Section 4.4.1].
+"""Stable-HFS: regularized least squares among functions that sum to zero [C17, Section 4.4.1].
 
     min over f with 1' f = 0 of   sum_S (f_i - y_i)^2 + alpha f' L f,      alpha = l eta.
 
@@ -6,7 +6,7 @@ With A = alpha L + I_S, its Lagrange conditions are A f = y - mu 1, mu on all no
 
     v = A^-1 1,   z = A^-1 y~,   f = z - (1' z / 1' v) v,
 
-where y~ = y - ybar on the labelled nodes only. (The thesis' projected form (Pi A)^+ y~ is not the
+where y~ = y - ybar on the labeled nodes only. (The thesis' projected form (Pi A)^+ y~ is not the
 solution: Pi A is not symmetric and its pseudo-inverse leaves the space; (Pi A Pi)^+ y~ is.) On a
 disconnected graph the space is that of functions that sum to zero over every component, each
 with its own mean, v and mu; a component without a label has f = 0. A single constraint for all
@@ -28,21 +28,21 @@ __all__ = ["Fit", "label_means", "smoothed", "stable_scores"]
 
 
 class Fit(NamedTuple):
-    """`centred` scores f, the `offset` (label mean) of every node's component, who is `reached`."""
+    """`centered` scores f, the label mean (`offset`) of each node's component, who is `reached`."""
 
-    centred: np.ndarray
+    centered: np.ndarray
     offset: np.ndarray
     reached: np.ndarray
 
 
-def stable_scores(graph, labelled, targets, alpha, *, copies=None, tol=1e-8, random_state=None):
+def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, random_state=None):
     """Solve Stable-HFS for every column of `targets` (l, C); two solves, C + 1 columns in all.
 
     Parameters
     ----------
     graph : EdgeList
-    labelled : array of int
-        Numbers of the labelled nodes.
+    labeled : array of int
+        Numbers of the labeled nodes.
     targets : array of float, shape (l, C)
         Their labels: a column per class (0 or 1), or one of values.
     alpha : float
@@ -54,7 +54,7 @@ def stable_scores(graph, labelled, targets, alpha, *, copies=None, tol=1e-8, ran
     Returns
     -------
     Fit
-        With `centred` and `offset` of shape (n_nodes, C). Where no label reaches, `centred` is 0
+        With `centered` and `offset` of shape (n_nodes, C). Where no label reaches, `centered` is 0
         and `offset` the mean of all labels.
 
     Examples
@@ -65,39 +65,39 @@ def stable_scores(graph, labelled, targets, alpha, *, copies=None, tol=1e-8, ran
     >>> from graphsqueak.graph import EdgeList
     >>> path = EdgeList(tail=[0, 1], head=[1, 2])
     >>> fit = stable_scores(path, np.array([0, 2]), np.array([[1.0], [0.0]]), alpha=1.0)
-    >>> fit.centred.ravel(), fit.offset.ravel()
+    >>> fit.centered.ravel(), fit.offset.ravel()
     (array([ 0.25,  0.  , -0.25]), array([0.5, 0.5, 0.5]))
     """
     component = graph.components()
-    own, times = component[labelled], _times(copies, labelled)
+    own, times = component[labeled], _times(copies, labeled)
     mean, has_label = label_means(targets, own, times, component)
-    centred = smoothed(
+    centered = smoothed(
         graph,
-        labelled,
+        labeled,
         targets - mean[own],
         alpha,
         copies=copies,
         tol=tol,
         random_state=random_state,
     )
-    return Fit(centred, mean[component], has_label[component])
+    return Fit(centered, mean[component], has_label[component])
 
 
-def smoothed(graph, labelled, columns, alpha, *, copies=None, tol=1e-8, random_state=None):
-    """M b for every column b (l, K): the minimiser above for labels b that are not centred.
+def smoothed(graph, labeled, columns, alpha, *, copies=None, tol=1e-8, random_state=None):
+    """M b for every column b (l, K): the minimizer above for labels b that are not centered.
 
     One solve with K + 1 columns. Zero where no label reaches.
     """
     component = graph.components()
     n_components = int(component.max(initial=-1)) + 1
-    own, times = component[labelled], _times(copies, labelled)
+    own, times = component[labeled], _times(copies, labeled)
     has_label = np.bincount(own, times.ravel(), n_components) > 0
     weight = np.ones(graph.n_nodes) if copies is None else copies
     rhs = np.zeros((graph.n_nodes, columns.shape[1] + 1))
-    rhs[labelled, :-1] = times * columns / alpha
+    rhs[labeled, :-1] = times * columns / alpha
     rhs[:, -1] = has_label[component] * weight / alpha
     ridge = np.zeros(graph.n_nodes)
-    ridge[labelled] = times.ravel() / alpha
+    ridge[labeled] = times.ravel() / alpha
     solution = LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=random_state).solve(rhs)
     if n_components == 1:
         total = (weight @ solution)[None, :]
@@ -120,8 +120,8 @@ def label_means(targets, own, times, component):
     return mean, has_label
 
 
-def _times(copies, labelled):
-    return np.ones((labelled.size, 1)) if copies is None else copies[labelled][:, None]
+def _times(copies, labeled):
+    return np.ones((labeled.size, 1)) if copies is None else copies[labeled][:, None]
 
 
 def _sums(component, values, n_components):

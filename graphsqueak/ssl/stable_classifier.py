@@ -1,4 +1,4 @@
-"""StableHFSClassifier: regularised harmonic functions, decided on centred scores."""
+"""StableHFSClassifier: regularized harmonic functions, decided on centered scores."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -28,14 +28,14 @@ class StableHFSClassifier(GraphClassifier):
     ----------
     eta : float or "auto"
         Weight of the smoothness term; "auto" takes 2 / (l mean degree), unless another one would
-        misclassify clearly fewer labelled nodes had it not known them (leave-one-out).
+        misclassify clearly fewer labeled nodes had it not known them (leave-one-out).
     threshold : float or "auto"
-        How much of the class means is added back to centred scores: 0 none, 1 all. "auto" is
+        How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
         chosen as eta is, and stays 0 unless other values make fewer mistakes. With two classes
         the cut between them then moves towards scores that few nodes have (`valley`).
     calibrated : bool
         Make `label_distributions_` probabilities: a sigmoid per class, fitted to the scores of
-        labelled nodes that did not know their labels. Needs 20 of them; else nothing is done.
+        labeled nodes that did not know their labels. Needs 20 of them; else nothing is done.
     unknown, affinity, n_neighbors, metric, tol, random_state
         As of `HFSClassifier`.
 
@@ -92,7 +92,7 @@ class StableHFSClassifier(GraphClassifier):
         return self._decision(fit, choice, targets.mean(axis=0)), fit.reached
 
     def _judged(self, graph, nodes, targets):
-        """A function from eta to what labelled nodes get without their labels, and its fits."""
+        """A function from eta to what labeled nodes get without their labels, and its fits."""
         fits = {}
 
         def judged(eta):
@@ -155,7 +155,7 @@ class StableHFSClassifier(GraphClassifier):
         check_is_fitted(self, "transduction_")
         if self._evidence is None:
             raise InputError(
-                "no posterior is known where labelled nodes stand behind their class; fit with "
+                "no posterior is known where labeled nodes stand behind their class; fit with "
                 "label_share=0.5"
             )
         graph, nodes = self._evidence[:2]
@@ -166,7 +166,7 @@ class StableHFSClassifier(GraphClassifier):
     def bound_(self):
         """A `Bound` on the squared error over the nodes without labels, for every class column.
 
-        Computed when asked for, with lambda_2 and diag(L^+) of the graph that was labelled; for a
+        Computed when asked for, with lambda_2 and diag(L^+) of the graph that was labeled; for a
         fixed eta on a connected graph (see `graphsqueak.ssl.bounds`).
         """
         check_is_fitted(self, "transduction_")
@@ -179,13 +179,13 @@ def check_threshold(threshold):
 
 
 def decision_scores(fit, threshold):
-    """Centred scores and part of the prior; the labels' own mean where a component has one class.
+    """Centered scores and part of the prior; the labels' own mean where a component has one class.
 
-    In such a component the centred scores are all zero, and the one label speaks for it.
+    In such a component the centered scores are all zero, and the one label speaks for it.
     """
     n_classes = fit.offset.shape[1]
     prior = fit.offset - 1 / n_classes
-    scores = fit.centred + threshold * prior
+    scores = fit.centered + threshold * prior
     pure = is_pure(fit)
     scores[pure] = prior[pure]
     scores[~fit.reached] = 0.0

@@ -1,4 +1,4 @@
-"""StableHFSRegressor: values of nodes by regularised harmonic functions."""
+"""StableHFSRegressor: values of nodes by regularized harmonic functions."""
 
 import warnings
 
@@ -13,7 +13,7 @@ __all__ = ["StableHFSRegressor"]
 
 
 class StableHFSRegressor(GraphRegressor):
-    """Stable-HFS for numbers: f + ybar, f centred over every component.
+    """Stable-HFS for numbers: f + ybar, f centered over every component.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class StableHFSRegressor(GraphRegressor):
         self.ids_, self.n_nodes_ = graph.ids, graph.n_nodes
         self.mean_ = float(labels.value.mean())
         self.reached_ = fit.reached
-        self.transduction_ = (fit.centred + fit.offset).ravel()
+        self.transduction_ = (fit.centered + fit.offset).ravel()
         n_lost = int(np.count_nonzero(~fit.reached))
         if n_lost:
             warnings.warn(

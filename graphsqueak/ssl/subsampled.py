@@ -13,7 +13,7 @@ __all__ = ["SubsampledHFSClassifier"]
 class SubsampledHFSClassifier(NearestLabelClassifier):
     """SubSampling of the thesis: HFS on the subgraph of `n_samples` nodes [C17, Section 4.4.3].
 
-    The nodes are the labelled ones and others drawn uniformly. Every other node takes the label of
+    The nodes are the labeled ones and others drawn uniformly. Every other node takes the label of
     the closest node that got one (as of `NearestLabelClassifier`). Thinned so, a graph easily falls
     apart: that is what the baseline shows.
 

@@ -1,13 +1,13 @@
-"""What the labelled nodes say to every node, summed exactly while a stream goes by.
+"""What the labeled nodes say to every node, summed exactly while a stream goes by.
 
 On a dense graph the useful part of a harmonic function is a small variation on a large constant,
-and it enters through the labelled nodes' own edges: a sparsifier, however good its eps, blurs it.
-But those edges need not be sampled. If the labelled nodes of one class share one value, all that
+and it enters through the labeled nodes' own edges: a sparsifier, however good its eps, blurs it.
+But those edges need not be sampled. If the labeled nodes of one class share one value, all that
 matters of their edges is
 
-    t_xc = sum of the weights between x and the labelled nodes of class c,
+    t_xc = sum of the weights between x and the labeled nodes of class c,
 
-n C exact numbers, whatever the number of edges. With few labels there is a column for each labelled
+n C exact numbers, whatever the number of edges. With few labels there is a column for each labeled
 node, and nothing is tied together at all. Only edges between other nodes are left to sparsify.
 """
 
@@ -22,7 +22,7 @@ _MOST_ENTRIES = 30_000_000  # of a table with a column per node; beyond it has o
 
 
 class Tally:
-    """A table of summed weights, a row per node and a column per labelled node or per class.
+    """A table of summed weights, a row per node and a column per labeled node or per class.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Tally:
     Examples
     --------
     >>> tally = Tally(np.array([0, 1, 1]), 2, per_node=False)
-    >>> tally.meet(np.array([0, 1, -1, 2]))  # nodes 0, 1 and 3 are labelled
+    >>> tally.meet(np.array([0, 1, -1, 2]))  # nodes 0, 1 and 3 are labeled
     >>> ends = np.array([0, 1, 2]), np.array([2, 2, 3])
     >>> tally.absorb(*ends, np.array([1.0, 2.0, 4.0]))[0].size  # nothing is left to sparsify
     0

@@ -18,7 +18,7 @@ from graphsqueak.solvers import LaplacianSolver
 __all__ = ["posterior_deviation"]
 
 
-def posterior_deviation(graph, labelled, alpha, *, n_probes=64, rng):
+def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):
     """Posterior standard deviation of every score, in units of the noise of one label.
 
     Infinite where no label reaches.
@@ -32,15 +32,15 @@ def posterior_deviation(graph, labelled, alpha, *, n_probes=64, rng):
     """
     component = graph.components()
     has_label = np.zeros(int(component.max(initial=-1)) + 1, dtype=bool)
-    has_label[component[labelled]] = True
+    has_label[component[labeled]] = True
     reached = has_label[component]
     edges = rng.choice((-1.0, 1.0), size=(graph.n_edges, n_probes))
     rhs = graph.incidence().T @ (np.sqrt(graph.weight / alpha)[:, None] * edges)
-    rhs[labelled] += rng.choice((-1.0, 1.0), size=(labelled.size, n_probes)) / alpha
+    rhs[labeled] += rng.choice((-1.0, 1.0), size=(labeled.size, n_probes)) / alpha
     rhs[~reached] = 0.0
     rhs = np.column_stack([rhs, reached / alpha])
     ridge = np.zeros(graph.n_nodes)
-    ridge[labelled] = 1 / alpha
+    ridge[labeled] = 1 / alpha
     solution = LaplacianSolver(graph, ridge=ridge, tol=1e-4, random_state=rng).solve(rhs)
     probes, v = solution[:, :-1], solution[:, -1]
     # project every probe onto the constraint, in the inner product of A, before squaring

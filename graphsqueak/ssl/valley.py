@@ -30,7 +30,7 @@ def cut_in_valley(scores, judged, is_second):
     scores : array (n,)
         Of all nodes that a label reaches; above the cut they belong to the second class.
     judged : array (l,)
-        Of labelled nodes that did not know their own labels.
+        Of labeled nodes that did not know their own labels.
     is_second : array of bool (l,)
         Whether these belong to the second class.
 

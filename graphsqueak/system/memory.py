@@ -1,4 +1,4 @@
-"""TODO docstring."""
+"""Memory: how much a process has taken, how much there is, and sizes as people write them."""
 
 import os
 import re

@@ -7,9 +7,13 @@ which share of the whole that is (NaN when the whole is unknown), and a few word
 
 import math
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
+from typing import TypeAlias
 
-__all__ = ["reporter"]
+__all__ = ["Progress", "reporter"]
+
+Progress: TypeAlias = bool | Callable[[int, float, str], None]
 
 _PATIENCE = 0.5  # seconds of work before a bar appears
 _REDRAW = 0.1

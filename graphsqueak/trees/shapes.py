@@ -1,7 +1,7 @@
 """The shape of a merge tree: which results are merged, and in which order.
 
 Leaves are numbered 0, ..., n_leaves - 1 and merges follow; that number is a node's place, and its
-seed is derived from it. Merging neighbours only keeps the order of the parts: what is merged stands
+seed is derived from it. Merging neighbors only keeps the order of the parts: what is merged stands
 for consecutive parts of the stream [C17, Section 3.3.2, Fig. 3.3].
 
 References
@@ -88,7 +88,7 @@ def as_tree(shape, n_leaves):
 
 
 def k_ary(n_leaves, arity):
-    """Merge `arity` neighbours at a time, level by level; one that is left alone moves up.
+    """Merge `arity` neighbors at a time, level by level; one that is left alone moves up.
 
     >>> k_ary(5, 3).merges
     ((0, 1, 2), (3, 4), (5, 6))

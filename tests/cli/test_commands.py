@@ -113,7 +113,7 @@ def test_same_seed_same_file(tmp_path):
     [
         ["info", "no-such-file.tsv"],
         ["info"],
-        ["info", "a.tsv", "--colour"],
+        ["info", "a.tsv", "--color"],
         ["fly"],
         ["resistance", "no-such-file.tsv", "-o", "out.tsv"],
     ],

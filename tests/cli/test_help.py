@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
     graph = block_model(100, 2_000, random_state=7).to_edge_list()
     for name in ("edges.tsv.gz", "edges.tsv", "sparse.tsv"):
         write_edges(graph, folder / name)
-    (folder / "labels.csv").write_text("node,label\n0,red\n1,blue\n2,green\n3,grey\n")
+    (folder / "labels.csv").write_text("node,label\n0,red\n1,blue\n2,green\n3,gray\n")
     np.save(folder / "points.npy", np.random.default_rng(7).normal(size=(40, 3)))
     for name in ("monday.ckpt", "tuesday.ckpt"):
         StreamSparsifier(n_edges=500, random_state=7).partial_fit(graph).save(folder / name)
@@ -95,7 +95,7 @@ def test_no_command_at_all_is_answered_with_help(capsys):
     [
         (["fly"], "See graphsqueak --help."),
         (["info"], "See graphsqueak info --help."),
-        (["certify", "a.tsv", "b.tsv", "--colour"], "See graphsqueak certify --help."),
+        (["certify", "a.tsv", "b.tsv", "--color"], "See graphsqueak certify --help."),
     ],
 )
 def test_a_slip_is_answered_with_where_to_look(arguments, look, capsys):

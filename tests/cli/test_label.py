@@ -44,7 +44,7 @@ def test_integer_ids_match_integer_labels(tmp_path, capsys):
     labels.write_text("1000\tred\n1033\tblue\n")
     out = tmp_path / "out.parquet"
     assert run(["label", str(edges), str(labels), "-o", str(out)]) == 0
-    assert "34 nodes labelled from 2 in 2 classes" in capsys.readouterr().out
+    assert "34 nodes labeled from 2 in 2 classes" in capsys.readouterr().out
     found = dict(pl.read_parquet(out).select("node", "label").iter_rows())
     assert (found[1001], found[1032]) == ("red", "blue")
 

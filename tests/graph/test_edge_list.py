@@ -102,7 +102,7 @@ def test_a_diagonal_is_self_loops():
     assert (edges.n_edges, edges.n_self_loops) == (1, 1)
 
 
-def test_a_laplacian_handed_in_by_mistake_is_recognised():
+def test_a_laplacian_handed_in_by_mistake_is_recognized():
     with pytest.raises(InputError, match="looks like a Laplacian"):
         EdgeList.from_scipy(random_edges().laplacian())
 

@@ -6,11 +6,11 @@ from graphsqueak.kernel import as_kernel
 
 
 def clusters(n_points=120, n_features=3, *, seed=531_942_087, spread=0.6):
-    """Points around five centres, uneven in size, so that leverage scores differ widely."""
+    """Points around five centers, uneven in size, so that leverage scores differ widely."""
     rng = np.random.default_rng(seed)
-    centre = rng.normal(size=(5, n_features)) * 2
+    center = rng.normal(size=(5, n_features)) * 2
     label = rng.choice(5, size=n_points, p=[0.5, 0.25, 0.15, 0.07, 0.03])
-    return centre[label] + spread * rng.normal(size=(n_points, n_features))
+    return center[label] + spread * rng.normal(size=(n_points, n_features))
 
 
 def gaussian_matrix(X, gamma=0.5):

@@ -142,7 +142,7 @@ def test_budgets_of_kors_must_cover_every_step():
         assert failure(kors_copies(e, delta=delta, n_points=T, rho=factor), factor) <= delta
 
 
-def test_ridge_regression_penalises_the_norm_in_the_kernels_space():
+def test_ridge_regression_penalizes_the_norm_in_the_kernels_space():
     K, y, lam = 2.0, 1.0, 1.0
     w = y / (K + lam)
     grid = np.linspace(0, 1, 10_001)
@@ -177,7 +177,7 @@ def test_predictions_must_use_the_same_approximation_as_the_fit():
     assert risk(approximation / (approximation + lam)) <= bound + 1e-12
 
 
-def test_the_risk_of_the_regularised_form_has_the_larger_factor():
+def test_the_risk_of_the_regularized_form_has_the_larger_factor():
     K, g, lam, e = 1.0, 1.0, 0.5, 0.0  # an exact dictionary
     approximation = K**2 / (K + g)
     achieved = risk(approximation / (approximation + lam))

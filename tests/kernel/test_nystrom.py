@@ -24,7 +24,7 @@ K = gaussian_matrix(X)
 
 
 def approximations(seed, ridge, n_copies=40):
-    """Regularised and unregularised K~ of a dictionary, its accuracy, and the dictionary."""
+    """Regularized and unregularized K~ of a dictionary, its accuracy, and the dictionary."""
     sampler = ManyStepRLS(kernel_params=PARAMS, ridge=ridge, n_copies=n_copies, random_state=seed)
     matrices = []
     for regularized in (True, False):
@@ -41,11 +41,11 @@ def psd(matrix):
 
 
 def test_features_are_the_printed_matrices():
-    regularised, plain, _, d = approximations(31, 0.5, n_copies=5)
+    regularized, plain, _, d = approximations(31, 0.5, n_copies=5)
     rows, weight = d.indices_, d.weights_
     K_nI, K_II = K[:, rows], K[np.ix_(rows, rows)]
     expected = K_nI @ np.linalg.solve(K_II + 0.5 * np.diag(1 / weight), K_nI.T)
-    np.testing.assert_allclose(regularised, expected, atol=1e-9)
+    np.testing.assert_allclose(regularized, expected, atol=1e-9)
     expected = K_nI @ np.linalg.pinv(K_II, rcond=1e-13) @ K_nI.T
     np.testing.assert_allclose(plain, expected, atol=1e-5)
 
@@ -55,13 +55,13 @@ def test_both_approximations_lie_below_the_kernel_by_no_more_than_the_bound(ridg
     tested, identity = 0, np.eye(len(X))
     smoother = np.linalg.solve(K + ridge * identity, K)
     for seed in range(20):
-        regularised, plain, e, _ = approximations(seed, ridge, n_copies=25)
+        regularized, plain, e, _ = approximations(seed, ridge, n_copies=25)
         if e >= 0.95:
             continue
         tested += 1
-        assert psd(K - regularised)
+        assert psd(K - regularized)
         assert psd(K - plain)
-        assert psd(ridge / (1 - e) * smoother - (K - regularised))
+        assert psd(ridge / (1 - e) * smoother - (K - regularized))
         assert psd(e * ridge / (1 - e) * identity - (K - plain))
         d_eff = effective_dimension(X, kernel_params=PARAMS, ridge=ridge)
         assert np.trace(K - plain) <= ridge * d_eff / (1 - e)
@@ -127,12 +127,12 @@ def test_the_risk_grows_by_no_more_than_its_factor(lam):
 
     g, tested = 0.5, 0
     for seed in range(15):
-        regularised, plain, e, _ = approximations(seed + 50, g, n_copies=30)
+        regularized, plain, e, _ = approximations(seed + 50, g, n_copies=30)
         if e >= 0.95:
             continue
         tested += 1
         assert risk(plain) <= (1 + e * g / (1 - e) / lam) ** 2 * risk(K)
-        assert risk(regularised) <= (1 + g / (1 - e) / lam) ** 2 * risk(K)
+        assert risk(regularized) <= (1 + g / (1 - e) / lam) ** 2 * risk(K)
     assert tested >= 8
 
 
@@ -179,7 +179,7 @@ def test_the_best_rank_k_within_a_dictionary_is_close_to_the_best_of_all(k):
     assert tested >= 6
 
 
-def test_centred_components_are_scikit_learns():
+def test_centered_components_are_scikit_learns():
     ours = NystromPCA(
         n_components=3, center=True, kernel_params=PARAMS, landmarks=np.arange(150)
     ).fit(X)

@@ -13,7 +13,7 @@ from tests.kernel.problems import clusters
 PARAMS = {"gamma": 0.5}
 
 
-def labelled(n_points=300):
+def labeled(n_points=300):
     X = clusters(n_points)
     return X, np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, 1.0, -1.0)
 
@@ -29,14 +29,14 @@ def descent(Z, y, loss, step, lam):
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
 def test_kernel_descent_is_descent_in_the_feature_space(loss):
-    X, y = labelled()
+    X, y = labeled()
     learner = KernelOGD(kernel="linear", loss=loss, learning_rate=0.05, regularization=0.3)
     got = learner.predict_then_learn(X, y)
     np.testing.assert_allclose(got, descent(X, y, loss, 0.05, 0.3), atol=1e-10)
 
 
 def test_fourier_descent_is_descent_on_its_features():
-    X, y = labelled()
+    X, y = labeled()
     learner = FOGD(kernel_params=PARAMS, loss="hinge", learning_rate=0.2, random_state=5)
     got = learner.predict_then_learn(X, y)
     Z = learner._features_of(X)
@@ -54,7 +54,7 @@ def test_fourier_features_have_the_kernel_as_their_mean():
 
 
 def test_nystrom_descent_with_full_rank_carries_the_hypothesis_over():
-    X, y = labelled()
+    X, y = labeled()
     settings = {"kernel_params": PARAMS, "loss": "hinge", "learning_rate": 0.2}
     learner = NOGD(n_components=40, rank=1.0, **settings)
     before = KernelOGD(**settings)
@@ -67,7 +67,7 @@ def test_nystrom_descent_with_full_rank_carries_the_hypothesis_over():
 
 
 def test_dual_descent_within_its_budget_is_pegasos():
-    X, y = labelled(90)
+    X, y = labeled(90)
     learner = DualSGD(
         kernel_params=PARAMS, loss="hinge", regularization=0.5, n_components=90, random_state=1
     )
@@ -82,7 +82,7 @@ def test_dual_descent_within_its_budget_is_pegasos():
 
 
 def test_dual_descent_beyond_its_budget_stays_close():
-    X, y = labelled(400)
+    X, y = labeled(400)
     settings = {"kernel_params": PARAMS, "loss": "hinge", "regularization": 0.1}
     whole = DualSGD(n_components=400, random_state=1, **settings).predict_then_learn(X, y)
     some = DualSGD(n_components=20, n_frequencies=20_000, random_state=1, **settings)
@@ -141,7 +141,7 @@ def test_the_sketched_map_tends_to_the_best_one():
 
 @pytest.mark.parametrize("transfer", ["paper", "least-squares"])
 def test_what_a_new_map_keeps_of_the_hypothesis(transfer):
-    X, y = labelled(400)
+    X, y = labeled(400)
     learner = SkeGD(
         kernel_params=PARAMS,
         loss="hinge",
@@ -165,7 +165,7 @@ def test_what_a_new_map_keeps_of_the_hypothesis(transfer):
 
 
 def test_cutting_the_stream_changes_nothing():
-    X, y = labelled(500)
+    X, y = labeled(500)
     for learner in (
         SkeGD(loss="hinge", n_components=30, cycle=37, random_state=5),
         NOGD(loss="hinge", n_components=30),
@@ -180,7 +180,7 @@ def test_cutting_the_stream_changes_nothing():
 
 
 def test_flipped_blocks_repeat_and_flip():
-    X, y = labelled(50)
+    X, y = labeled(50)
     A, b = flipped_blocks(X, y, n_blocks=20, n_repeats=5, random_state=2)
     assert (A.reshape(20, 5, -1) == A[::5, None]).all()
     row = [int(np.flatnonzero((a == X).all(axis=1))[0]) for a in A[::5]]

@@ -15,14 +15,14 @@ def random_graph(seed, *, n_nodes=30, n_edges=90):
 
 
 def three_parts(seed):
-    """Two labelled components (of 12 and 9 nodes) and one of 5 without a label."""
+    """Two labeled components (of 12 and 9 nodes) and one of 5 without a label."""
     parts = [random_graph(seed + i, n_nodes=n, n_edges=3 * n) for i, n in enumerate((12, 9, 5))]
     start = np.cumsum([0, 12, 9])
     tail = np.concatenate([part.tail + s for part, s in zip(parts, start, strict=True)])
     head = np.concatenate([part.head + s for part, s in zip(parts, start, strict=True)])
     weight = np.concatenate([part.weight for part in parts])
-    labelled = np.array([0, 3, 7, 13, 15, 20])
-    return EdgeList(tail=tail, head=head, weight=weight, n_nodes=26), labelled
+    labeled = np.array([0, 3, 7, 13, 15, 20])
+    return EdgeList(tail=tail, head=head, weight=weight, n_nodes=26), labeled
 
 
 def two_blocks(seed, *, size=40, inside=0.4, between=0.03):

@@ -25,8 +25,8 @@ CASES = list(product([11_020, 50_417, 93_006], [0.02, 0.3, 4.0]))
 
 def scores(graph, nodes, y, alpha):
     nodes = np.array(nodes)
-    centred, mean, _ = reference.stable_hfs(graph, nodes, y[nodes][:, None], alpha)
-    return centred.ravel(), float(mean[0, 0])
+    centered, mean, _ = reference.stable_hfs(graph, nodes, y[nodes][:, None], alpha)
+    return centered.ravel(), float(mean[0, 0])
 
 
 def small(seed):
@@ -65,7 +65,7 @@ def test_distance_between_a_graph_and_its_sparsifier(seed, eta, epsilon):
         off = (rough - exact)[list(nodes)]
         assert np.sqrt(np.mean(off**2)) <= error + 1e-9
         energy = float(rough @ (other.laplacian() @ rough))
-        sigma = smallest_on_centred(other, nodes, 3 * eta / high)
+        sigma = smallest_on_centered(other, nodes, 3 * eta / high)
         promised = distance_to_exact(energy, 3, eta, low, high, sigma).value
         assert np.linalg.norm(rough - exact) <= promised + 1e-9
         assert (
@@ -82,7 +82,7 @@ def pencil(graph, other):
     return min(values.min(), 1.0), max(values.max(), 1.0)
 
 
-def smallest_on_centred(graph, nodes, alpha):
+def smallest_on_centered(graph, nodes, alpha):
     project = np.eye(7) - 1 / 7
     chosen = np.diag(np.isin(np.arange(7), nodes).astype(float))
     return np.linalg.eigvalsh(project @ (alpha * graph.laplacian().toarray() + chosen) @ project)[1]

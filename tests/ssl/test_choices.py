@@ -1,4 +1,4 @@
-"""The rules behind the defaults: threshold, discount of sampled edges, weights of neighbours."""
+"""The rules behind the defaults: threshold, discount of sampled edges, weights of neighbors."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from graphsqueak.ssl import StableHFSClassifier
 from graphsqueak.ssl.choice import choose_for_classes
 from graphsqueak.ssl.label_stream import _discounted
-from graphsqueak.ssl.points import neighbour_graph
+from graphsqueak.ssl.points import neighbor_graph
 from graphsqueak.ssl.valley import cut_in_valley
 from tests.ssl.graphs import random_graph
 
@@ -90,9 +90,9 @@ def test_sampled_edges_count_the_less_the_coarser_the_sparsifier(n_left, power):
 
 
 @pytest.mark.parametrize("dimension", [1, 30])
-def test_the_nearest_neighbour_weighs_twenty_times_the_furthest_in_any_dimension(dimension):
+def test_the_nearest_neighbor_weighs_twenty_times_the_furthest_in_any_dimension(dimension):
     points = np.random.default_rng(88_210).normal(size=(400, dimension))
-    _, index = neighbour_graph(points, n_neighbors=10, metric="euclidean")
+    _, index = neighbor_graph(points, n_neighbors=10, metric="euclidean")
     distance = index.kneighbors()[0]
     ratio = np.median(distance[:, 0] ** 2 / distance[:, -1] ** 2)
     assert np.exp(index.sharpness_ * (1 - ratio)) == pytest.approx(20)

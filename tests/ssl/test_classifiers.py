@@ -90,7 +90,7 @@ def test_a_single_node(classifier):
     assert clf.transduction_.tolist() == ["yes"]
 
 
-def test_new_nodes_are_averages_of_their_neighbours(classifier):
+def test_new_nodes_are_averages_of_their_neighbors(classifier):
     graph, truth = two_blocks(70_015)
     clf = classifier.fit(graph, hide(truth, NODES))
     links = np.zeros((2, 80))
@@ -136,7 +136,7 @@ def test_given_eta_and_threshold_are_used():
     y = hide(truth, NODES)
     clf = gs.StableHFSClassifier(eta=0.25, threshold=0.5).fit(graph, y)
     fit = stable_scores(graph, np.array(NODES), np.eye(2)[truth[NODES]], 8 * 0.25)
-    np.testing.assert_allclose(clf.scores_, fit.centred + 0.5 * (fit.offset - 0.5), atol=1e-7)
+    np.testing.assert_allclose(clf.scores_, fit.centered + 0.5 * (fit.offset - 0.5), atol=1e-7)
     assert (clf.eta_, clf.threshold_) == (0.25, 0.5)
 
 

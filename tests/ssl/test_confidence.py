@@ -9,32 +9,32 @@ from graphsqueak.ssl.uncertainty import posterior_deviation
 from tests.ssl.graphs import hide, random_graph, three_parts, two_blocks
 
 
-def dense_deviation(graph, labelled, alpha):
+def dense_deviation(graph, labeled, alpha):
     project = np.eye(graph.n_nodes)
     component = graph.components()
     same = (component[:, None] == component).astype(float)
     project -= same / same.sum(axis=1)
     chosen = np.zeros(graph.n_nodes)
-    chosen[labelled] = 1.0
+    chosen[labeled] = 1.0
     matrix = alpha * graph.laplacian().toarray() + np.diag(chosen)
     return np.sqrt(np.diag(np.linalg.pinv(project @ matrix @ project, hermitian=True)))
 
 
 @pytest.mark.parametrize("alpha", [0.05, 3.0])
 def test_deviation_is_within_six_standard_errors_of_the_dense_one(alpha):
-    graph, labelled = random_graph(15_604), np.array([2, 11, 25])
+    graph, labeled = random_graph(15_604), np.array([2, 11, 25])
     rng = np.random.default_rng(81_100)
-    sketch = posterior_deviation(graph, labelled, alpha, n_probes=2000, rng=rng) ** 2
-    exact = dense_deviation(graph, labelled, alpha) ** 2
+    sketch = posterior_deviation(graph, labeled, alpha, n_probes=2000, rng=rng) ** 2
+    exact = dense_deviation(graph, labeled, alpha) ** 2
     assert (np.abs(sketch - exact) < 6 * np.sqrt(2 / 2000) * exact + 1e-6).all()
 
 
 def test_nothing_is_known_where_no_label_reaches():
-    graph, labelled = three_parts(2_951)
+    graph, labeled = three_parts(2_951)
     rng = np.random.default_rng(5)
-    deviation = posterior_deviation(graph, labelled, 0.5, n_probes=500, rng=rng)
+    deviation = posterior_deviation(graph, labeled, 0.5, n_probes=500, rng=rng)
     assert np.isinf(deviation[21:]).all()
-    exact = dense_deviation(graph, labelled, 0.5)[:21]
+    exact = dense_deviation(graph, labeled, 0.5)[:21]
     assert (np.abs(deviation[:21] / exact - 1) < 6 * np.sqrt(1 / 1000)).all()
 
 

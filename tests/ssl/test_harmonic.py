@@ -12,10 +12,10 @@ from tests.ssl.graphs import hide, random_graph, three_parts, two_blocks
 
 
 def test_scores_are_those_of_the_dense_reference():
-    graph, labelled = random_graph(30_902), np.array([1, 8, 20])
+    graph, labeled = random_graph(30_902), np.array([1, 8, 20])
     targets = np.random.default_rng(77).normal(size=(3, 2))
-    scores = harmonic_scores(graph, labelled, targets, tol=1e-12)
-    np.testing.assert_allclose(scores, reference.harmonic(graph, labelled, targets), atol=1e-8)
+    scores = harmonic_scores(graph, labeled, targets, tol=1e-12)
+    np.testing.assert_allclose(scores, reference.harmonic(graph, labeled, targets), atol=1e-8)
 
 
 def test_every_value_lies_between_the_labels():
@@ -28,17 +28,17 @@ def test_class_masses_follow_the_labels():
     graph, truth = two_blocks(66_120)
     y = hide(truth, [0, 1, 2, 41])
     plain = HFSClassifier().fit(graph, y)
-    normalised = HFSClassifier(class_mass=True).fit(graph, y)
-    unlabelled = y == -1
-    shares = plain.label_distributions_[unlabelled]
+    normalized = HFSClassifier(class_mass=True).fit(graph, y)
+    unlabeled = y == -1
+    shares = plain.label_distributions_[unlabeled]
     scaled = shares * np.array([4, 2]) / 6 / shares.sum(axis=0)
     decided = scaled.argmax(axis=1)
-    assert (normalised.transduction_[unlabelled] == decided).all()
+    assert (normalized.transduction_[unlabeled] == decided).all()
 
 
 def test_a_component_without_labels_is_unknown():
-    graph, labelled = three_parts(8_845)
-    y = hide(np.arange(26) % 2 + 5, labelled)
+    graph, labeled = three_parts(8_845)
+    y = hide(np.arange(26) % 2 + 5, labeled)
     with pytest.warns(UnreachedWarning, match="5 of 26"):
         clf = HFSClassifier().fit(graph, y)
     assert not clf.reached_[21:].any()
@@ -49,6 +49,6 @@ def test_a_component_without_labels_is_unknown():
     assert set(clf.transduction_[21:]) == {-1}
 
 
-def test_all_nodes_labelled_keep_their_labels():
+def test_all_nodes_labeled_keep_their_labels():
     graph = EdgeList(tail=[0, 1], head=[1, 2])
     assert HFSClassifier().fit(graph, [1, 0, 1]).transduction_.tolist() == [1, 0, 1]

@@ -49,52 +49,52 @@ def test_a_graph_that_fits_is_not_tied_even_with_many_labels(monkeypatch):
 
 
 @pytest.mark.parametrize("few_labels", [256, 4])
-def test_a_dense_graph_is_labelled_from_a_small_part(dense, few_labels, monkeypatch):
+def test_a_dense_graph_is_labeled_from_a_small_part(dense, few_labels, monkeypatch):
     monkeypatch.setattr(label_stream, "_FEW", few_labels)
     y = few(20)
     clf = gs.SparseHFSClassifier(n_edges=2_900, random_state=7).fit(dense, y)
     exact = gs.StableHFSClassifier(random_state=7).fit(dense, y)
     assert clf.n_edges_seen_ == 40_000
-    assert clf.n_edges_used_ <= 2_900  # sums at labelled nodes are counted, too
-    unlabelled = y == -1
-    assert np.mean(clf.transduction_[unlabelled] == exact.transduction_[unlabelled]) > 0.9
+    assert clf.n_edges_used_ <= 2_900  # sums at labeled nodes are counted, too
+    unlabeled = y == -1
+    assert np.mean(clf.transduction_[unlabeled] == exact.transduction_[unlabeled]) > 0.9
 
 
 def test_tied_nodes_are_those_of_a_fit_with_equal_values():
     """A class node with copies is the solution in which its members share one value."""
     graph = random_graph(23_113)
-    labelled, code = np.array([1, 5, 9, 14, 20]), np.array([0, 0, 1, 1, 1])
+    labeled, code = np.array([1, 5, 9, 14, 20]), np.array([0, 0, 1, 1, 1])
     tally = Tally(code, 2, per_node=False)
     who = np.full(30, -1)
-    who[labelled] = np.arange(5)
+    who[labeled] = np.arange(5)
     tally.meet(who)
     left = tally.absorb(graph.tail, graph.head, graph.weight)
     joined = tally.joined(EdgeList.from_clean(*left, 30))
     copies = np.concatenate([np.ones(30), [2, 3]])
-    copies[labelled] = 0
+    copies[labeled] = 0
     fit = stable_scores(joined, np.array([30, 31]), np.eye(2), 5 * 0.3, copies=copies, tol=1e-12)
     lift = np.zeros((30, 32))  # from values with ties to values of all nodes
     place = np.arange(30)
-    place[labelled] = 30 + code
+    place[labeled] = 30 + code
     lift[np.arange(30), place] = 1.0
-    lift = np.delete(lift, labelled, axis=1)
+    lift = np.delete(lift, labeled, axis=1)
     chosen = np.zeros(30)
-    chosen[labelled] = 1.0
+    chosen[labeled] = 1.0
     targets = np.zeros((30, 2))
-    targets[labelled] = np.eye(2)[code] - np.array([2, 3]) / 5
+    targets[labeled] = np.eye(2)[code] - np.array([2, 3]) / 5
     matrix = lift.T @ (1.5 * graph.laplacian().toarray() + np.diag(chosen)) @ lift
     constraint = lift.sum(axis=0)
     system = np.block([[matrix, constraint[:, None]], [constraint, np.zeros((1, 1))]])
     solution = np.linalg.solve(system, np.vstack([lift.T @ targets, np.zeros((1, 2))]))[:-1]
-    np.testing.assert_allclose(fit.centred[place], lift @ solution, atol=1e-8)
+    np.testing.assert_allclose(fit.centered[place], lift @ solution, atol=1e-8)
 
 
 def test_a_column_per_node_loses_nothing():
     graph = random_graph(91_310).simplified()
-    labelled = np.array([3, 4, 19])
+    labeled = np.array([3, 4, 19])
     tally = Tally(np.array([0, 1, 1]), 2, per_node=True)
     who = np.full(30, -1)
-    who[labelled] = [2, 0, 1]
+    who[labeled] = [2, 0, 1]
     tally.meet(who)
     joined = tally.joined(
         EdgeList.from_clean(*tally.absorb(graph.tail, graph.head, graph.weight), 30)
@@ -138,9 +138,9 @@ def test_labels_may_come_late_and_change(dense):
     for batch in batches[1:]:
         clf.partial_fit(batch)
     late = clf.predict().copy()
-    unlabelled = y == -1
+    unlabeled = y == -1
     for answer in (early, late):  # a third is chance
-        assert np.mean((answer == TRUTH)[unlabelled]) > 0.55
+        assert np.mean((answer == TRUTH)[unlabeled]) > 0.55
     swapped = np.where(y == -1, -1, (y + 1) % 3)
     np.testing.assert_array_equal(clf.relabel(swapped).predict(), (late + 1) % 3)
     with pytest.warns(LateLabelsWarning, match="1 labels came after"):
@@ -179,10 +179,10 @@ def test_a_real_sparsifier_is_as_close_as_its_epsilon_promises():
     graph, _ = two_blocks(62_209)
     small = gs.sparsify(graph, n_edges=500, random_state=7)
     epsilon = reference.epsilon(graph, small)
-    labelled, targets = np.array([0, 40, 79]), np.array([[1.0], [-1.0], [-1.0]])
-    exact = stable_scores(graph, labelled, targets, 0.3).centred
-    rough = stable_scores(small, labelled, targets, 0.3).centred
+    labeled, targets = np.array([0, 40, 79]), np.array([[1.0], [-1.0], [-1.0]])
+    exact = stable_scores(graph, labeled, targets, 0.3).centered
+    rough = stable_scores(small, labeled, targets, 0.3).centered
     energy = float(exact[:, 0] @ (graph.laplacian() @ exact[:, 0]))
-    error = np.mean((exact - rough)[labelled] ** 2)
+    error = np.mean((exact - rough)[labeled] ** 2)
     assert epsilon < 1
     assert error <= 0.1 * epsilon**2 / (4 * (1 - epsilon)) * energy

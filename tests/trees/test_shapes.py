@@ -17,7 +17,7 @@ def shapes(n_leaves):
 
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 3, 7, 16, 33])
-def test_every_leaf_is_merged_once_and_neighbours_stay_in_order(n_leaves):
+def test_every_leaf_is_merged_once_and_neighbors_stay_in_order(n_leaves):
     for place, tree in enumerate(shapes(n_leaves)):
         merged = run_tree(
             tree,

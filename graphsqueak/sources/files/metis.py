@@ -1,7 +1,7 @@
-"""Read a METIS graph file: line v lists the neighbours of node v.
+"""Read a METIS graph file: line v lists the neighbors of node v.
 
 The first line is `n m [fmt [ncon]]`. The digits of fmt say whether each line begins with a size
-(100) and with ncon node weights (010), both skipped, and whether each neighbour is followed by an
+(100) and with ncon node weights (010), both skipped, and whether each neighbor is followed by an
 edge weight (001). Nodes are 1, ..., n; an empty line is an isolated node. Every edge is listed from
 both its ends and kept once.
 """
@@ -76,7 +76,7 @@ def _chunks(stream, header, start, line_number):
             shown = line if len(line) <= 60 else line[:60] + "..."
             raise InputError(
                 f"{stream.name}, line {line_number + n_lines - 1}: {shown!r} does not list "
-                f"neighbours from 1 to {n_nodes}{' with their weights' * is_weighted} as the "
+                f"neighbors from 1 to {n_nodes}{' with their weights' * is_weighted} as the "
                 "header says; correct one of them"
             )
         line_number += n_lines
@@ -95,7 +95,7 @@ def _chunks(stream, header, start, line_number):
         )
     if n_listed != 2 * n_edges:
         raise InputError(
-            f"{stream.name} lists {n_listed} neighbours, its header says 2 x {n_edges}; the file "
+            f"{stream.name} lists {n_listed} neighbors, its header says 2 x {n_edges}; the file "
             "is truncated or the header wrong"
         )
     if not check.holds:

@@ -46,7 +46,7 @@ def read_edges(
     """Read edges from a file, a folder or glob of files, or a pipe, as a stream.
 
     Text (tab, comma, semicolon or blanks between columns), Parquet, Arrow, Matrix Market and METIS
-    are recognised; text formats may be compressed with gzip, zstd or bzip2.
+    are recognized; text formats may be compressed with gzip, zstd or bzip2.
 
     Parameters
     ----------

@@ -91,10 +91,10 @@ def _label_of(root, file):
 
 
 def _folder_messages(path):
-    """Files outside the labelled folders are notes, unless there are no labelled folders."""
+    """Files outside the labeled folders are notes, unless there are no labeled folders."""
     files = [(file, _label_of(path, file)) for file in sorted(_mail_files(path))]
-    labelled = [found for found in files if found[1] != _UNKNOWN]
-    for file, label in labelled or files:
+    labeled = [found for found in files if found[1] != _UNKNOWN]
+    for file, label in labeled or files:
         yield file.relative_to(path).as_posix(), label, _bytes_of(file)
 
 

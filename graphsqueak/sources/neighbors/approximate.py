@@ -1,4 +1,4 @@
-"""Nearly the nearest neighbours, by nearest-neighbour descent, for many dense points.
+"""Nearly the nearest neighbors, by nearest-neighbor descent, for many dense points.
 
 pynndescent finds them in about n log n steps instead of n^2 and misses a few. Its lists are held
 in memory. It is not installed with this package.
@@ -17,7 +17,7 @@ _PAIRS = 1 << 22
 
 
 class ApproximateLists:
-    """As `NeighborLists`; i and j are neighbours where a list names them, in either or both."""
+    """As `NeighborLists`; i and j are neighbors where a list names them, in either or both."""
 
     def __init__(self, points, n_neighbors, *, random_state=None):
         rows, n = _as_matrix(points), points.n

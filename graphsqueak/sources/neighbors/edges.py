@@ -1,6 +1,6 @@
-"""Points as a stream of edges: each joined to its nearest neighbours.
+"""Points as a stream of edges: each joined to its nearest neighbors.
 
-The graph is never held: 75,000 points with 3,000 neighbours each make more than 100 million edges,
+The graph is never held: 75,000 points with 3,000 neighbors each make more than 100 million edges,
 which pass by in batches. What stays in memory are the points and a few numbers for each.
 """
 
@@ -24,7 +24,7 @@ def neighbor_edges(
     n_neighbors,
     *,
     metric="cosine",
-    symmetrise="union",
+    symmetrize="union",
     weight=None,
     sigma=None,
     approximate=False,
@@ -34,9 +34,9 @@ def neighbor_edges(
     progress=False,
     random_state=None,
 ):
-    """The nearest-neighbour graph of points, as a stream that may be read again and again.
+    """The nearest-neighbor graph of points, as a stream that may be read again and again.
 
-    The neighbours of i are the first `n_neighbors` other points in the order of distance, ties to
+    The neighbors of i are the first `n_neighbors` other points in the order of distance, ties to
     the lower number: exactly those, the same whatever the threads and the batches. They are found
     when the stream is first read.
 
@@ -49,17 +49,17 @@ def neighbor_edges(
     metric : {"cosine", "euclidean"}
         Under "cosine" points are scaled to length one; their distance d is Euclidean all the same,
         d^2 = 2 - 2 cos.
-    symmetrise : {"union", "mutual"}
-        Join i and j where either is a neighbour of the other, or only where both are.
+    symmetrize : {"union", "mutual"}
+        Join i and j where either is a neighbor of the other, or only where both are.
     weight : {"thesis", "gaussian", "local", "cosine", "unit"}, optional
         exp(-d / (2 sigma^2)), exp(-d^2 / (2 sigma^2)), exp(-d^2 / (s_i s_j)) with s_i the distance
-        to the seventh neighbour, the cosine, or 1. Edges whose weight is zero are dropped and
+        to the seventh neighbor, the cosine, or 1. Edges whose weight is zero are dropped and
         counted. Default: the cosine if that is the metric and no sigma is given, else the thesis'
         form.
     sigma : float, optional
-        Default: sqrt(3) for "thesis", the mean distance to the last neighbour for "gaussian".
+        Default: sqrt(3) for "thesis", the mean distance to the last neighbor for "gaussian".
     approximate : bool
-        Find nearly the nearest neighbours with pynndescent, if it is installed: for dense points by
+        Find nearly the nearest neighbors with pynndescent, if it is installed: for dense points by
         the hundred thousand.
     ids : array of int or str, shape (n,), optional
         Names of the points. Default: 0, ..., n - 1.
@@ -68,7 +68,7 @@ def neighbor_edges(
     scratch : str or Path, optional
         Folder for a temporary file of 12 n k bytes. Default: the system's.
     progress : bool or callable
-        Tell how far the search for neighbours has come.
+        Tell how far the search for neighbors has come.
     random_state : int or Generator, optional
         For `approximate`.
 
@@ -88,11 +88,11 @@ def neighbor_edges(
     Only 0 and 1 are each other's:
 
     >>> points = np.array([[0], [1], [3], [7]])
-    >>> neighbor_edges(points, 1, symmetrise="mutual", metric="euclidean").to_edge_list()
+    >>> neighbor_edges(points, 1, symmetrize="mutual", metric="euclidean").to_edge_list()
     EdgeList(n_nodes=4, n_edges=1, total_weight=0.846482)
     """
     check_choice("metric", metric, ("cosine", "euclidean"))
-    check_choice("symmetrise", symmetrise, ("union", "mutual"))
+    check_choice("symmetrize", symmetrize, ("union", "mutual"))
     if weight is None:
         weight = "cosine" if metric == "cosine" and sigma is None else "thesis"
     check_choice("weight", weight, FORMS)
@@ -108,7 +108,7 @@ def neighbor_edges(
         return NeighborLists(rows, n_neighbors, scratch=scratch, progress=progress)
 
     return NeighborSource(
-        rows, find, symmetrise == "mutual", weight, sigma, _checked_ids(ids, rows.n), batch_size
+        rows, find, symmetrize == "mutual", weight, sigma, _checked_ids(ids, rows.n), batch_size
     )
 
 

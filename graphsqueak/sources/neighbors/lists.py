@@ -1,9 +1,9 @@
-"""Every point's nearest neighbours, on disk, and the undirected pairs that they make.
+"""Every point's nearest neighbors, on disk, and the undirected pairs that they make.
 
-Joining two lists needs no graph in memory. The last neighbour of i, in the order of (d^2, number),
+Joining two lists needs no graph in memory. The last neighbor of i, in the order of (d^2, number),
 says who is in its list:
 
-    j is among the neighbours of i   if and only if   (d_ij^2, j) <= (radius_i, last_i),
+    j is among the neighbors of i   if and only if   (d_ij^2, j) <= (radius_i, last_i),
 
 so whoever meets j in the list of i knows at once whether i is in the list of j. A pair that both
 lists hold is given out by its lower end; one that a single list holds, by that list's owner.
@@ -29,7 +29,7 @@ _ENTRIES = 1 << 20  # of one block: 12 MiB, so small that its room is used again
 
 
 class NeighborLists:
-    """The k nearest neighbours of every point.
+    """The k nearest neighbors of every point.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class NeighborLists:
     Attributes
     ----------
     reach, near : ndarray of shape (n,)
-        Distance of each point to its last neighbour and to its seventh (or last, if fewer).
+        Distance of each point to its last neighbor and to its seventh (or last, if fewer).
     """
 
     def __init__(self, points, n_neighbors, *, scratch=None, progress=False):
@@ -54,7 +54,7 @@ class NeighborLists:
         self._file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - lives as long as we do
         weakref.finalize(self, self._file.close)
         self._reading = threading.Lock()  # two passes may be under way
-        with reporter(progress, "find neighbours", unit="points") as report:
+        with reporter(progress, "find neighbors", unit="points") as report:
             for start in range(0, self._n, self._rows):
                 stop = min(start + self._rows, self._n)
                 self._search(points, start, stop)

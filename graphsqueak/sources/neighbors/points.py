@@ -1,6 +1,6 @@
 """Points made ready for distances: checked, scaled where the metric asks for it, laid out.
 
-Neighbours are ranked by the squared Euclidean distance d^2 between rows, under the metric "cosine"
+Neighbors are ranked by the squared Euclidean distance d^2 between rows, under the metric "cosine"
 between rows scaled to length one, where d^2 = 2 - 2 cos. A row of zeros has no direction; its
 cosine with everything counts as 0, as in scikit-learn.
 """

@@ -1,6 +1,6 @@
-"""Exact nearest neighbours of a block of points, dense or sparse, on all threads.
+"""Exact nearest neighbors of a block of points, dense or sparse, on all threads.
 
-The neighbours of point i are the first k other points in the order of (d_ij^2, j), so ties go to
+The neighbors of point i are the first k other points in the order of (d_ij^2, j), so ties go to
 the lower number. Every d_ij^2 is added up over the coordinates in ascending order, by the same
 instructions whatever the block and the thread, and comes out the same, to the last bit, from i's
 side and from j's:
@@ -29,9 +29,9 @@ _FEW = 24  # values that are simply sorted
 
 
 class Neighbors(NamedTuple):
-    """The neighbours of some points: one row, or one entry, for each of those.
+    """The neighbors of some points: one row, or one entry, for each of those.
 
-    `index` is ascending in each row; `squared` holds d^2 to each; `last` is the neighbour that
+    `index` is ascending in each row; `squared` holds d^2 to each; `last` is the neighbor that
     comes last in the order of (d^2, index), `radius` its d^2, `near` that of the seventh (of the
     last, if there are fewer).
     """
@@ -44,7 +44,7 @@ class Neighbors(NamedTuple):
 
 
 def find_neighbors(points, start, stop, n_neighbors):
-    """The neighbours of points start, ..., stop - 1 among all points.
+    """The neighbors of points start, ..., stop - 1 among all points.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _search_sparse(
 
 @numba.njit(cache=True, nogil=True)
 def _select(distance, i, candidate, key, index, squared):
-    """Write the neighbours of i in ascending order; return the last in the order of (d^2, j).
+    """Write the neighbors of i in ascending order; return the last in the order of (d^2, j).
 
     Most points are put aside by a bound from a sample of the distances; if it lets too few pass,
     all of them are looked at.

@@ -1,8 +1,8 @@
-"""How near two neighbours are: weights in [0, 1] from the squared distance d^2.
+"""How near two neighbors are: weights in [0, 1] from the squared distance d^2.
 
     thesis     exp(-d / (2 sigma^2)), Section 4.4.3 of the thesis, which takes sigma^2 = 3
     gaussian   exp(-d^2 / (2 sigma^2))
-    local      exp(-d^2 / (s_i s_j)), s_i the distance of i to its seventh neighbour [ZP04]
+    local      exp(-d^2 / (s_i s_j)), s_i the distance of i to its seventh neighbor [ZP04]
     cosine     cos of the angle between the two points, 0 where it is negative
     unit       1
 
@@ -29,7 +29,7 @@ _THESIS_SIGMA = np.sqrt(3.0)
 def weigh(form, nodes, squared, *, sigma, reach, scale, norms):
     """Weights of the pairs `nodes` (m, 2) at squared distances `squared`.
 
-    `reach` holds the distance of each point to its last neighbour, the mean of which is the
+    `reach` holds the distance of each point to its last neighbor, the mean of which is the
     Gaussian's sigma unless given; `scale` the s_i; `norms` the |x_i|^2.
 
     >>> pair = np.array([[0, 1]])

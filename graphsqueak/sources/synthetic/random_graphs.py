@@ -92,10 +92,10 @@ def small_world(n_rows, n_columns, n_long, *, random_state=None, **batching):
 def gaussian_neighbors(
     n_nodes, n_neighbors, *, n_clusters=4, spread=2.0, dimension=2, random_state=None, **batching
 ):
-    """Joined nearest neighbours of points in Gaussian clusters.
+    """Joined nearest neighbors of points in Gaussian clusters.
 
     Points i and j are joined when either is among the other's `n_neighbors` nearest, with weight
-    exp(-|x_i - x_j|^2 / (2 s^2)), s the mean distance to the last neighbour. Cluster centres are
+    exp(-|x_i - x_j|^2 / (2 s^2)), s the mean distance to the last neighbor. Cluster centers are
     Gaussian with standard deviation `spread`, points around them with standard deviation 1.
     """
     from scipy.spatial import KDTree
@@ -103,8 +103,8 @@ def gaussian_neighbors(
     check_count("n_neighbors", n_neighbors)
     check_count("n_nodes", n_nodes, least=n_neighbors + 1)
     rng = np.random.default_rng(random_state)
-    centres = spread * rng.standard_normal((n_clusters, dimension))
-    points = centres[rng.integers(n_clusters, size=n_nodes)]
+    centers = spread * rng.standard_normal((n_clusters, dimension))
+    points = centers[rng.integers(n_clusters, size=n_nodes)]
     points = points + rng.standard_normal(points.shape)
     tree = KDTree(points)
     reach = tree.query(points, k=[n_neighbors + 1], workers=-1)[0][:, 0]

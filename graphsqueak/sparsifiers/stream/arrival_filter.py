@@ -20,9 +20,9 @@ Nodes whose edges matter more: a share of the budget is theirs.
 
 Whoever knows before the stream which nodes carry labels wants their edges kept. Sampling an edge
 with a probability above its leverage is always safe (it stays unbiased and only gets less noisy),
-so favoured edges have their resistance multiplied by a boost >= 1, and thinning and filter go on as
-before. The boost is what fills the favoured share of the budget: infinite, that is p = 1, while all
-favoured edges fit into it, and proportional to their leverage beyond.
+so favored edges have their resistance multiplied by a boost >= 1, and thinning and filter go on as
+before. The boost is what fills the favored share of the budget: infinite, that is p = 1, while all
+favored edges fit into it, and proportional to their leverage beyond.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from graphsqueak.randomness import uniform
 from graphsqueak.sampling import scale_for
 from graphsqueak.system.threads import run
 
-__all__ = ["Favoured", "Filter", "filtered", "judged", "make_filter", "refreshed"]
+__all__ = ["Favored", "Filter", "filtered", "judged", "make_filter", "refreshed"]
 
 _STEPS = 20  # elementary steps per edge
 SHARE = 0.5  # measured: more starves the rest of the graph, less loses labels' edges
@@ -77,11 +77,11 @@ def filtered(judge, tail, head, weight, *, seed, first):
     return out
 
 
-class Favoured:
-    """The favoured nodes of a stream, known by number, and the boost of their edges.
+class Favored:
+    """The favored nodes of a stream, known by number, and the boost of their edges.
 
-    >>> favoured = Favoured(np.array([True, False, False]), share=0.5)
-    >>> favoured.edges(np.array([0, 1]), np.array([1, 2]))
+    >>> favored = Favored(np.array([True, False, False]), share=0.5)
+    >>> favored.edges(np.array([0, 1]), np.array([1, 2]))
     array([ True, False])
     """
 
@@ -105,11 +105,11 @@ class Favoured:
             self.grow(np.fromiter((name in wanted for name in names), np.bool_, n_nodes - start))
 
     def edges(self, tail, head):
-        """Which edges touch a favoured node."""
+        """Which edges touch a favored node."""
         return self.mask[tail] | self.mask[head]
 
     def boosted(self, edges, resistance, budget):
-        """Resistances with those of favoured edges raised to fill their share, and the boost."""
+        """Resistances with those of favored edges raised to fill their share, and the boost."""
         chosen = self.edges(edges.tail, edges.head)
         n_chosen = np.count_nonzero(chosen)
         if n_chosen == 0:
@@ -122,7 +122,7 @@ class Favoured:
         return np.where(chosen, resistance * boost, resistance), boost
 
     def refilter(self, judge, tail, head, weight, new, *, seed, first):
-        """Judge favoured arrivals again, with the boost: their entries of `new` are replaced."""
+        """Judge favored arrivals again, with the boost: their entries of `new` are replaced."""
         if self.boost > 1.0 and self.mask.any():
             parts = (judge.points, judge.near, judge.component, judge.scale * self.boost)
             ends = (self.mask, tail, head, weight)
@@ -165,8 +165,8 @@ def judged(points, near, component, scale, ends, w, key):
 
 
 @numba.njit(cache=True, nogil=True)
-def _refilter(points, near, component, scale, favoured, tail, head, weight, seed, first, out):
+def _refilter(points, near, component, scale, favored, tail, head, weight, seed, first, out):
     for e in range(tail.size):
-        if favoured[tail[e]] or favoured[head[e]]:
+        if favored[tail[e]] or favored[head[e]]:
             ends, key = (tail[e], head[e]), (seed, first + np.uint64(e))
             out[e] = judged(points, near, component, scale, ends, weight[e], key)

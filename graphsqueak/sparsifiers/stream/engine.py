@@ -38,7 +38,7 @@ from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketched_resistances
 from graphsqueak.sparsifiers.stream.arrival_filter import (
-    Favoured,
+    Favored,
     Filter,
     filtered,
     make_filter,
@@ -73,7 +73,7 @@ class Engine:
         self.per_node = np.inf  # budget a node that the filter's scale is for
         self.judge = None
         self.unit = 1.0
-        self.favoured = Favoured()
+        self.favored = Favored()
 
     @property
     def n_nodes(self):
@@ -123,8 +123,8 @@ class Engine:
                 [self.parent, np.arange(self.n_nodes, n_nodes, dtype=np.int32)]
             )
             self.degree = np.concatenate([self.degree, np.zeros(more)])
-            if self.favoured.mask.size < n_nodes:
-                self.favoured.grow(np.zeros(n_nodes - self.favoured.mask.size, dtype=np.bool_))
+            if self.favored.mask.size < n_nodes:
+                self.favored.grow(np.zeros(n_nodes - self.favored.mask.size, dtype=np.bool_))
 
     def _absorb_piece(self, tail, head, weight):
         add_degrees(self.degree, tail, head, weight)
@@ -136,7 +136,7 @@ class Engine:
         if self.judge is not None:
             key = {"seed": self.seed, "first": self.n_seen}
             new = filtered(self.judge, tail, head, weight, **key)
-            self.favoured.refilter(self.judge, tail, head, weight, new, **key)
+            self.favored.refilter(self.judge, tail, head, weight, new, **key)
             new[pinned] = weight[pinned]
         copies = np.full(tail.size, self.options.n_copies, dtype=np.int32)
         self.buffer.append(Kept(tail, head, new, copies, pinned & self.options.pin_forest))
@@ -194,7 +194,7 @@ class Engine:
         """New weights of kept edges, zero for what falls; `number` keys the coins."""
         ends, key = (edges.tail, edges.head, edges.weight), child_seed(self.seed, number)
         weight = filtered(self.judge, *ends, seed=key, first=0)
-        self.favoured.refilter(self.judge, *ends, weight, seed=key, first=0)
+        self.favored.refilter(self.judge, *ends, weight, seed=key, first=0)
         np.copyto(weight, edges.weight, where=edges.pinned)
         return weight
 
@@ -205,7 +205,7 @@ class Engine:
         target = max(target, int(_OVER_FOREST * n_pinned))
         if edges.tail.size > target:
             resistance, sketch = self.score(edges, self.options.n_probes, self.n_shrinks)
-            resistance, self.favoured.boost = self.favoured.boosted(edges, resistance, target)
+            resistance, self.favored.boost = self.favored.boosted(edges, resistance, target)
             leverage = (edges.weight * resistance)[~edges.pinned]
             scale = scale_for(leverage, target - n_pinned)
             seed = child_seed(self.seed, self.n_shrinks)
@@ -234,12 +234,12 @@ class Engine:
         both.unit = next((engine.unit for engine in engines if engine.n_seen), 1.0)
         n_nodes = 1 + max(int(place.max(initial=-1)) for place in places)
         both._grow(n_nodes)
-        both.favoured.share = self.favoured.share
+        both.favored.share = self.favored.share
         parts = []
         for engine, place in zip(engines, places, strict=True):
             ratio, edges = engine.unit / both.unit, engine.buffer.edges()
             both.degree[place] += engine.degree * ratio
-            both.favoured.mask[place] |= engine.favoured.mask
+            both.favored.mask[place] |= engine.favored.mask
             joins = join(both.parent, place, place[labels(engine.parent)])
             both.n_joins += int(np.count_nonzero(joins))
             ends = {"tail": place[edges.tail], "head": place[edges.head]}
@@ -277,8 +277,8 @@ class Engine:
     def state(self):
         """Everything that the rest of the stream depends on, as arrays and numbers."""
         arrays = self.buffer.edges()._asdict() | {"degree": self.degree, "parent": self.parent}
-        if self.favoured.mask.any():
-            arrays |= {"favoured": self.favoured.mask, "boost": np.array(self.favoured.boost)}
+        if self.favored.mask.any():
+            arrays |= {"favored": self.favored.mask, "boost": np.array(self.favored.boost)}
         if self.judge is not None:
             arrays |= {f"judge_{name}": part for name, part in self.judge._asdict().items()}
         numbers = ("n_joins", "n_seen", "n_shrinks", "per_node", "seed", "unit")
@@ -289,8 +289,8 @@ class Engine:
         arrays, numbers = state
         self.buffer = KeptBuffer(Kept(*(arrays[name] for name in Kept._fields)))
         self.degree, self.parent = arrays["degree"], arrays["parent"]
-        self.favoured.mask = arrays.get("favoured", np.zeros(self.n_nodes, np.bool_))
-        self.favoured.boost = float(arrays.get("boost", 1.0))
+        self.favored.mask = arrays.get("favored", np.zeros(self.n_nodes, np.bool_))
+        self.favored.boost = float(arrays.get("boost", 1.0))
         self.__dict__.update(numbers)
         if "judge_scale" in arrays:
             parts = {name: arrays[f"judge_{name}"] for name in Filter._fields}
@@ -317,7 +317,7 @@ def finished(engine, budget):
         if options.calibrate and not is_whole:
             edges = _calibrated(edges, engine.degree)
         resistance, _ = engine.score(edges, options.final_probes, _LAST)
-        resistance, _ = engine.favoured.boosted(edges, resistance, budget)
+        resistance, _ = engine.favored.boosted(edges, resistance, budget)
         seed = child_seed(engine.seed, _LAST)
         edges = _thin_to(edges, resistance, budget, n_nodes, seed, options)
         is_whole = False

@@ -61,7 +61,7 @@ _RULES = {
     "degree": _Rule("f", ("nodes",), 0.0),
     "parent": _Rule("i", ("nodes",), 0, "nodes"),
     "probe_table": _Rule("f", (256,)),
-    "favoured": _Rule("b", ("nodes",)),
+    "favored": _Rule("b", ("nodes",)),
     "boost": _Rule("f", (), 1.0),
     "judge_points": _Rule("f", ("known", None)),
     "judge_reach": _Rule("f", ("known",), 0.0),
@@ -77,7 +77,7 @@ _TOGETHER = (
     {name for name in _RULES if name.startswith("judge_")},
     {name for name in _RULES if name.startswith("sample_")},
     {"copies", "pinned"},
-    {"favoured", "boost"},
+    {"favored", "boost"},
 )
 _MAY_BE_ODD = {"probe_table", "boost", "judge_scale"}  # NaN or infinite means something there
 _IDS = ("ids", "ids_text", "ids_end")

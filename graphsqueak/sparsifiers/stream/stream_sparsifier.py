@@ -28,7 +28,7 @@ __all__ = ["StreamSparsifier"]
 
 _MOST_EDGES = 10**12  # for which the thesis' guarantee is made when nothing is known beforehand
 _SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge")
-_SETTINGS += ("favoured_nodes", "favoured_share")
+_SETTINGS += ("favored_nodes", "favored_share")
 
 
 class StreamSparsifier:
@@ -48,11 +48,11 @@ class StreamSparsifier:
     ridge : float
         gamma > 0 asks for an (eps, gamma)-sparsifier, which may be coarser where the spectrum of L
         lies below gamma and needs fewer edges.
-    favoured_nodes : sequence of node ids, optional
-        Nodes whose edges get up to `favoured_share` of the budget: all of them while they fit,
+    favored_nodes : sequence of node ids, optional
+        Nodes whose edges get up to `favored_share` of the budget: all of them while they fit,
         a sample beyond. They have to be named before the stream. (Plain numbers where the edges
         carry no ids.)
-    favoured_share : float
+    favored_share : float
     options : StreamOptions, optional
         Parts of the method, to be switched off for study.
     random_state : int or None
@@ -91,8 +91,8 @@ class StreamSparsifier:
         method="fast",
         n_copies=None,
         ridge=0.0,
-        favoured_nodes=None,
-        favoured_share=SHARE,
+        favored_nodes=None,
+        favored_share=SHARE,
         options=None,
         random_state=None,
     ):
@@ -100,9 +100,9 @@ class StreamSparsifier:
         self.method = check_choice("method", method, ("fast", "thesis"))
         self.n_copies = n_copies
         self.ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
-        self.favoured_share = check_real("favoured_share", favoured_share, least=0.0, below=1.0)
-        self.favoured_nodes = _as_names(favoured_nodes)
-        self._wanted = frozenset(self.favoured_nodes or ())
+        self.favored_share = check_real("favored_share", favored_share, least=0.0, below=1.0)
+        self.favored_nodes = _as_names(favored_nodes)
+        self._wanted = frozenset(self.favored_nodes or ())
         self.options = StreamOptions() if options is None else options
         self.random_state = random_state
         self._engine = self._make_engine(_seed_from(random_state))
@@ -114,10 +114,10 @@ class StreamSparsifier:
         if self.method == "fast":
             budget = Budget(self.n_edges, self.epsilon, self.keep).checked()
             engine = Engine(budget, self.options, ridge=self.ridge, seed=seed)
-            engine.favoured.share = self.favoured_share
+            engine.favored.share = self.favored_share
             return engine
-        if self.favoured_nodes:
-            raise InputError("method='thesis' favours no nodes; use method='fast'")
+        if self.favored_nodes:
+            raise InputError("method='thesis' favors no nodes; use method='fast'")
         if self.n_edges is not None or self.keep is not None or self.ridge > 0:
             raise InputError("method='thesis' takes epsilon or n_copies, no budget and no ridge")
         n_copies = self.n_copies
@@ -135,7 +135,7 @@ class StreamSparsifier:
         for part in as_stream(batch):
             tail, head, n_nodes = self._numbering.apply(part)
             if self._wanted:
-                self._engine.favoured.meet(self._numbering, n_nodes, self._wanted)
+                self._engine.favored.meet(self._numbering, n_nodes, self._wanted)
             self._engine.absorb(tail, head, part.weight, n_nodes)
             self._probes.add(tail, head, part.weight, n_nodes)
         return self
@@ -177,7 +177,7 @@ class StreamSparsifier:
         seed = None if random_state is None else _seed_from(random_state)
         merged._engine, merged._numbering, merged._probes = united_parts(*parts, seed=seed)
         merged._wanted = frozenset().union(*(s._wanted for s in streams))
-        merged.favoured_nodes = _as_names(merged._wanted) or None
+        merged.favored_nodes = _as_names(merged._wanted) or None
         return merged
 
     def save(self, path):

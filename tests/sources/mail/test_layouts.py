@@ -1,4 +1,4 @@
-"""Each layout of a corpus, written small, is recognised and read with its labels."""
+"""Each layout of a corpus, written small, is recognized and read with its labels."""
 
 import mailbox
 
@@ -77,7 +77,7 @@ def test_enron_folders(tmp_path):
     ]
 
 
-def test_one_labelled_folder_is_a_corpus(tmp_path):
+def test_one_labeled_folder_is_a_corpus(tmp_path):
     write(tmp_path, {"spam/1": mail("win")})
     assert read(tmp_path / "spam") == [("1", 1, ["win", "body"])]
 

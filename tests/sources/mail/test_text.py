@@ -67,7 +67,7 @@ def test_html_becomes_what_is_seen():
     assert found(part(page, "Content-Type: text/html")) == seen
 
 
-def test_html_that_says_it_is_plain_is_recognised():
+def test_html_that_says_it_is_plain_is_recognized():
     assert found(part(b"\n<HTML><b>buy</b></HTML>")) == ["hello", "buy"]
 
 

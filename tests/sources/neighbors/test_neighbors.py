@@ -1,4 +1,4 @@
-"""Neighbour graphs against brute force: which pairs, which weights, the same however it is run."""
+"""Neighbor graphs against brute force: which pairs, which weights, the same however it is run."""
 
 import sys
 import tracemalloc
@@ -15,7 +15,7 @@ from graphsqueak.sources.neighbors import lists as neighbor_lists
 SEED = 61_409_733
 
 
-def reference(points, k, metric="cosine", symmetrise="union"):
+def reference(points, k, metric="cosine", symmetrize="union"):
     """{(i, j): d} by sorting every row of the full table of distances, ties to the lower number."""
     points = np.asarray(points, dtype=float)
     if metric == "cosine":
@@ -26,7 +26,7 @@ def reference(points, k, metric="cosine", symmetrise="union"):
     for i in range(n):
         others = [j for j in np.lexsort((np.arange(n), squared[i])) if j != i]
         listed[i, others[:k]] = True
-    joined = listed & listed.T if symmetrise == "mutual" else listed | listed.T
+    joined = listed & listed.T if symmetrize == "mutual" else listed | listed.T
     return {(i, j): np.sqrt(squared[i, j]) for i, j in np.argwhere(np.triu(joined)).tolist()}
 
 
@@ -46,30 +46,30 @@ def lattice():
     return np.column_stack([across, up, np.ones(49)])[order]
 
 
-@pytest.mark.parametrize("symmetrise", ["union", "mutual"])
+@pytest.mark.parametrize("symmetrize", ["union", "mutual"])
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("k", [1, 8, 69])
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_matrix])
-def test_pairs_are_those_of_brute_force_each_once(form, k, metric, symmetrise):
+def test_pairs_are_those_of_brute_force_each_once(form, k, metric, symmetrize):
     points = scattered()
     edges = neighbor_edges(
-        form(points), k, metric=metric, symmetrise=symmetrise, sigma=1.0
+        form(points), k, metric=metric, symmetrize=symmetrize, sigma=1.0
     ).to_edge_list()
-    expected = reference(points, k, metric, symmetrise)
+    expected = reference(points, k, metric, symmetrize)
     assert sorted(pairs_of(edges)) == sorted(expected)
     distance = [expected[pair] for pair in pairs_of(edges)]
     np.testing.assert_allclose(edges.weight, np.exp(np.negative(distance) / 2), rtol=1e-6)
 
 
-@pytest.mark.parametrize("symmetrise", ["union", "mutual"])
+@pytest.mark.parametrize("symmetrize", ["union", "mutual"])
 @pytest.mark.parametrize("k", [3, 4, 11, 30])
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
-def test_ties_go_to_the_lower_number(form, k, symmetrise):
+def test_ties_go_to_the_lower_number(form, k, symmetrize):
     points = lattice()
     edges = neighbor_edges(
-        form(points), k, metric="euclidean", symmetrise=symmetrise, weight="unit"
+        form(points), k, metric="euclidean", symmetrize=symmetrize, weight="unit"
     )
-    expected = reference(points, k, "euclidean", symmetrise)
+    expected = reference(points, k, "euclidean", symmetrize)
     assert sorted(pairs_of(edges.to_edge_list())) == sorted(expected)
 
 
@@ -137,7 +137,7 @@ def test_weights_have_their_closed_forms():
     points = np.array([[3.0, 0.0], [0.0, 4.0], [-1.0, 0.0], [6.0, 8.0]])
     distance = {(0, 1): 5.0, (0, 2): 4.0, (1, 2): 17**0.5, (0, 3): 73**0.5, (1, 3): 52**0.5}
     distance[2, 3] = 113**0.5
-    reach = np.array([73**0.5, 52**0.5, 113**0.5, 113**0.5])  # with three neighbours, of all others
+    reach = np.array([73**0.5, 52**0.5, 113**0.5, 113**0.5])  # with three neighbors, of all others
 
     def weights(form, **options):
         source = neighbor_edges(points, 3, metric="euclidean", weight=form, **options)
@@ -210,7 +210,7 @@ def test_progress_is_told():
         ({"n_neighbors": 70}, "below the number of points, 70"),
         ({"n_neighbors": 0}, "at least 1"),
         ({"metric": "manhattan"}, "metric='manhattan'"),
-        ({"symmetrise": "both"}, "symmetrise='both'"),
+        ({"symmetrize": "both"}, "symmetrize='both'"),
         ({"weight": "heavy"}, "weight='heavy'"),
         ({"sigma": 0.0}, "sigma=0.0 must be above"),
         ({"sigma": 1.0, "weight": "local"}, "no meaning for weight='local'"),
@@ -231,11 +231,11 @@ def test_pynndescent_is_asked_for_only_when_needed(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_approximate_neighbours_are_mostly_the_nearest():
+def test_approximate_neighbors_are_mostly_the_nearest():
     pytest.importorskip("pynndescent")
     points = scattered(2000, 5)
-    for symmetrise in ("union", "mutual"):
-        options = {"symmetrise": symmetrise, "random_state": SEED}
+    for symmetrize in ("union", "mutual"):
+        options = {"symmetrize": symmetrize, "random_state": SEED}
         exact = neighbor_edges(points, 10, **options).to_edge_list()
         nearly = neighbor_edges(points, 10, approximate=True, **options).to_edge_list()
         found = set(pairs_of(nearly))

@@ -1,4 +1,4 @@
-"""Favoured nodes: their edges stay, the budget holds, and the expectation never moves."""
+"""Favored nodes: their edges stay, the budget holds, and the expectation never moves."""
 
 import numpy as np
 import pytest
@@ -28,18 +28,18 @@ def at(graph, node):
     return np.sort(np.concatenate([graph.head[graph.tail == node], graph.tail[graph.head == node]]))
 
 
-def test_all_edges_of_few_favoured_nodes_stay(dense):
+def test_all_edges_of_few_favored_nodes_stay(dense):
     graph, batches = dense
-    H = run(batches, favoured_nodes=NODES).sparsifier().simplified()
+    H = run(batches, favored_nodes=NODES).sparsifier().simplified()
     assert 3_600 <= H.n_edges <= 4_000
     for node in NODES:
         assert at(H, node).tolist() == at(graph, node).tolist()
 
 
-def test_many_favoured_nodes_get_their_share_and_no_more(dense):
+def test_many_favored_nodes_get_their_share_and_no_more(dense):
     _, batches = dense
     nodes = np.arange(0, N_NODES, 4)
-    H = run(batches, favoured_nodes=nodes, favoured_share=0.6).sparsifier()
+    H = run(batches, favored_nodes=nodes, favored_share=0.6).sparsifier()
     share = np.mean(np.isin(H.tail, nodes) | np.isin(H.head, nodes))
     assert H.n_edges <= 4_000
     assert 0.5 < share < 0.7
@@ -48,12 +48,12 @@ def test_many_favoured_nodes_get_their_share_and_no_more(dense):
 def test_total_weight_stays(dense):
     graph, batches = dense
     nodes = np.arange(0, N_NODES, 4)
-    H = run(batches, favoured_nodes=nodes).sparsifier()
+    H = run(batches, favored_nodes=nodes).sparsifier()
     np.testing.assert_allclose(H.degrees(), 6 * graph.degrees(), rtol=0.1)
 
 
-def test_favoured_edges_are_unbiased_on_arrival(dense):
-    """The mean weight over seeds of all favoured edges is theirs, within six standard errors."""
+def test_favored_edges_are_unbiased_on_arrival(dense):
+    """The mean weight over seeds of all favored edges is theirs, within six standard errors."""
     graph, batches = dense
     nodes = np.arange(0, N_NODES, 4)
     plain = gs.StreamOptions(calibrate=False)
@@ -61,7 +61,7 @@ def test_favoured_edges_are_unbiased_on_arrival(dense):
     totals = []
     for seed in range(12):
         stream = gs.StreamSparsifier(
-            n_edges=4_000, random_state=seed, favoured_nodes=nodes, options=plain
+            n_edges=4_000, random_state=seed, favored_nodes=nodes, options=plain
         )
         for batch in batches:
             stream.partial_fit(batch)
@@ -74,8 +74,8 @@ def test_favoured_edges_are_unbiased_on_arrival(dense):
 
 def test_the_answer_does_not_depend_on_batches_or_stops(dense, tmp_path):
     _, batches = dense
-    whole = run(batches, favoured_nodes=NODES).sparsifier()
-    stream = run(batches[:30], favoured_nodes=NODES)
+    whole = run(batches, favored_nodes=NODES).sparsifier()
+    stream = run(batches[:30], favored_nodes=NODES)
     stream.sparsifier()
     stream.save(tmp_path / "half")
     stream = gs.StreamSparsifier.load(tmp_path / "half")
@@ -86,24 +86,24 @@ def test_the_answer_does_not_depend_on_batches_or_stops(dense, tmp_path):
     assert np.array_equal(whole.tail, again.tail)
 
 
-def test_favoured_nodes_are_named_by_id():
+def test_favored_nodes_are_named_by_id():
     names = np.array([f"n{i}" for i in range(60)], dtype=object)
     full = gs.sources.complete(60).to_edge_list()
     named = EdgeList(tail=full.tail, head=full.head, ids=names)
-    stream = gs.StreamSparsifier(n_edges=500, favoured_nodes=["n7"], random_state=7)
+    stream = gs.StreamSparsifier(n_edges=500, favored_nodes=["n7"], random_state=7)
     H = stream.partial_fit(named).sparsifier()
     assert at(H, 7).size == 59
 
 
-def test_merged_streams_favour_the_nodes_of_both(dense):
+def test_merged_streams_favor_the_nodes_of_both(dense):
     _, batches = dense
-    first = run(batches[:30], favoured_nodes=[3])
-    second = run(batches[30:], favoured_nodes=[50])
+    first = run(batches[:30], favored_nodes=[3])
+    second = run(batches[30:], favored_nodes=[50])
     both = first.merge(second)
-    assert set(both.favoured_nodes) == {3, 50}
-    assert both._engine.favoured.mask[[3, 50]].all()
+    assert set(both.favored_nodes) == {3, 50}
+    assert both._engine.favored.mask[[3, 50]].all()
 
 
-def test_the_thesis_method_favours_nobody():
-    with pytest.raises(gs.InputError, match="favours no nodes"):
-        gs.StreamSparsifier(method="thesis", epsilon=0.5, favoured_nodes=[1])
+def test_the_thesis_method_favors_nobody():
+    with pytest.raises(gs.InputError, match="favors no nodes"):
+        gs.StreamSparsifier(method="thesis", epsilon=0.5, favored_nodes=[1])
