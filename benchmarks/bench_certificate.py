@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import zoo
 
 from graphsqueak import StreamSparsifier, certify, read_edges, sources, sparsify, write_edges
-from graphsqueak.sparsifiers.run import corrected
+from graphsqueak.sparsifiers.run import certify_and_correct
 from graphsqueak.system.memory import peak_rss
 
 SEED = 271_828
@@ -62,7 +62,7 @@ def proved(name, graph):
     """sparsify() with epsilon, certified and corrected."""
     began = time.perf_counter()
     stream = StreamSparsifier(epsilon=EPSILON, random_state=SEED).partial_fit(graph)
-    made = corrected(graph, stream, epsilon=EPSILON, random_state=SEED)
+    made = certify_and_correct(graph, stream, epsilon=EPSILON, random_state=SEED)
     return {
         "graph": name,
         "nodes": graph.n_nodes,

@@ -32,8 +32,8 @@ import numpy as np  # noqa: E402
 
 from graphsqueak import EdgeList, StreamSparsifier, read_edges, write_edges  # noqa: E402
 from graphsqueak.sources.files.splitting import split  # noqa: E402
-from graphsqueak.sparsifiers.tree.parts import Piece, grow, leaf, merge  # noqa: E402
-from graphsqueak.trees.running import open_backend  # noqa: E402
+from graphsqueak.sparsifiers.tree.parts import Piece, grow_tree, leaf, merge  # noqa: E402
+from graphsqueak.trees.backends import open_backend  # noqa: E402
 
 SEED = 1_618_033
 N_PARTS = 16
@@ -102,11 +102,11 @@ def timed_rounds(pieces, settings, n_rounds):
             "two workers": stack.enter_context(open_backend(workers=2)),
         }
         for backend in backends.values():  # compiled code is loaded before the clock runs
-            grow([pieces[0], pieces[1], pieces[2]], **how, backend=backend)
+            grow_tree([pieces[0], pieces[1], pieces[2]], **how, backend=backend)
         for _ in range(n_rounds):
             for name, backend in backends.items():
                 began = time.perf_counter()
-                run = grow(pieces, **how, backend=backend).run
+                run = grow_tree(pieces, **how, backend=backend).run
                 seconds.setdefault(name, []).append(time.perf_counter() - began)
                 results.add(run.result)
                 costs = {"MiB a worker": run.worker_peak_bytes >> 20}

@@ -1,8 +1,10 @@
 """The command line: read arguments, call the library, print. No mathematics here.
 
-A mistake of the user's is one line on standard error and exit code 2.
+A mistake of the user's is one line on standard error, in the words of the command line
+(columns=(0, 1) is --columns 0,1), and exit code 2.
 """
 
+import re
 import shlex
 import sys
 from typing import Annotated
@@ -19,11 +21,25 @@ from graphsqueak.cli.merge import merge
 from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
-from graphsqueak.cli.wording import in_options
 from graphsqueak.errors import InputError
 from graphsqueak.system.signals import Stopped, stoppable
 
-__all__ = ["app", "run"]
+__all__ = ["app", "in_options", "run"]
+
+_EXACT = {
+    "weighted=False": "--no-weights",
+    "certify=True": "--certify",
+    "resume=True": "--resume",
+    "random_state": "--seed",
+    "memory_limit": "--memory",
+    "weighted=True": "--weights",
+    "n_edges=": "--edges ",
+    "n_neighbors=": "--neighbors ",
+}
+_SAME_NAME = (
+    "columns|delimiter|layout|epsilon|keep|method|ids|delta|steps|rtol|ridge|eta|metric|weight"
+)
+_SAME_NAME += "|checkpoint|symmetrize|sigma|tree|workers|scheduler"
 
 app = typer.Typer(
     name="graphsqueak",
@@ -69,6 +85,28 @@ def run(arguments=None):
         return _complain(_how_to_go_on(stop, arguments), 128 + stop.number)
     except (Abort, KeyboardInterrupt):
         return _complain("interrupted", 130)
+
+
+def in_options(message):
+    """The message, with names of arguments as options.
+
+    >>> in_options("4 columns; choose them, e.g. columns=(0, 1), or give weighted=False")
+    '4 columns; choose them, e.g. --columns 0,1, or give --no-weights'
+    >>> in_options("keep=5.0 is a share of the edges, at most 1")
+    '--keep 5.0 is a share of the edges, at most 1'
+    >>> in_options("give header=True (--header) or ids='text' (--ids text)")
+    'give --header or --ids text'
+    >>> in_options("name it (delimiter=)")
+    'name it (--delimiter)'
+    """
+    message = re.sub(r"\b\w+='?\w+'? \((--[^)]+)\)", r"\1", message)  # where both are named
+    for name, option in _EXACT.items():
+        message = message.replace(name, option)
+    message = re.sub(
+        r"\bcolumns=\(([^)]*)\)", lambda found: "--columns " + found[1].replace(" ", ""), message
+    )
+    message = re.sub(rf"(?<![\w-])({_SAME_NAME})=(?=[)\s;]|$)", r"--\1", message)
+    return re.sub(rf"(?<![\w-])({_SAME_NAME})=", r"--\1 ", message)
 
 
 def _where_to_look(mistake):

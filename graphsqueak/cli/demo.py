@@ -6,8 +6,15 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.options import Json, Quiet, Seed, print_json, print_line, shows_progress
-from graphsqueak.cli.place import check_drawing
+from graphsqueak.cli.options import (
+    Json,
+    Quiet,
+    Seed,
+    check_drawing,
+    print_json,
+    print_line,
+    shows_progress,
+)
 
 __all__ = ["demo"]
 
@@ -83,7 +90,7 @@ def _graph(quick, seed, progress, tell):
     from graphsqueak.demo.study import KEEP, Study, neighbor_count
     from graphsqueak.sources import neighbor_edges
     from graphsqueak.sparsifiers import StreamSparsifier, certify
-    from graphsqueak.sparsifiers.run import run_stream
+    from graphsqueak.sparsifiers.stream.feeding import run_stream
 
     mails = datasets.load_spam()
     mails = mails if not quick else _some(mails)

@@ -5,14 +5,15 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.options import print_json, print_line, readable_size
+from graphsqueak.cli.options import print_json, print_line
+from graphsqueak.system.memory import readable_size
 
 __all__ = ["DryRun", "beginning_of_edges", "beginning_of_points", "tell_dry_run"]
 
 DryRun = Annotated[
     bool,
     typer.Option(
-        "--dry-run", help="Check the beginning of the input and the place of the output, and stop."
+        "--dry-run", help="Check the beginning of the input and the path of the output, and stop."
     ),
 ]
 _LINES_LOOKED_AT = 1000
@@ -26,7 +27,7 @@ def tell_dry_run(reads, writes, *, as_json):
     for said in reads:
         print_line(f"would read   {said}")
     for path in writes:
-        print_line(f"would write  {_place(path)}")
+        print_line(f"would write  {_describe_output(path)}")
     print_line("Nothing was done. Leave --dry-run away to do it.")
 
 
@@ -55,17 +56,17 @@ def beginning_of_points(path, layout):
     from graphsqueak.sources.mail.layouts import find_layout
     from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
 
-    place = Path(path).expanduser()
-    if not place.exists():
+    found = Path(path).expanduser()
+    if not found.exists():
         raise InputError(f"{path} does not exist; give a table of points or a corpus of mail")
-    if layout is None and place.is_file() and place.suffix.lower() in POINT_SUFFIXES:
-        said = f"{path}, {readable_size(place.stat().st_size)}"
-        return f"{said}: points of {_dimension(place):,} coordinates"
-    layout = find_layout(place) if layout in (None, "auto") else layout
+    if layout is None and found.is_file() and found.suffix.lower() in POINT_SUFFIXES:
+        said = f"{path}, {readable_size(found.stat().st_size)}"
+        return f"{said}: points of {_dimension(found):,} coordinates"
+    layout = find_layout(found) if layout in (None, "auto") else layout
     return f"{path}: mail, lying as {layout}"
 
 
-def _dimension(place):
+def _dimension(path):
     """Number of coordinates; a table's first rows go through the reader, with all its checks."""
     import tempfile
     from itertools import islice
@@ -74,19 +75,19 @@ def _dimension(place):
 
     from graphsqueak.sources.neighbors.point_files import read_points
 
-    suffix = place.suffix.lower()
+    suffix = path.suffix.lower()
     if suffix in (".npy", ".npz"):
-        return read_points(place)[0].shape[1]
+        return read_points(path)[0].shape[1]
     with tempfile.TemporaryDirectory() as folder:
         head = Path(folder) / f"head{suffix}"
         if suffix in (".csv", ".tsv"):
-            with place.open("rb") as file:
+            with path.open("rb") as file:
                 head.write_bytes(b"".join(islice(file, _LINES_LOOKED_AT)))
         else:
-            pl.scan_parquet(place).head(_LINES_LOOKED_AT).collect().write_parquet(head)
+            pl.scan_parquet(path).head(_LINES_LOOKED_AT).collect().write_parquet(head)
         return read_points(head)[0].shape[1]
 
 
-def _place(path):
+def _describe_output(path):
     there = Path(path).expanduser()
     return f"{path}, in place of the file that is there" if there.is_file() else str(path)

@@ -17,12 +17,12 @@ from graphsqueak.cli.options import (
     Quiet,
     Seed,
     Weights,
+    check_table_path,
     open_edges,
     print_json,
     print_line,
     shows_progress,
 )
-from graphsqueak.cli.place import check_table_place
 
 __all__ = ["label"]
 
@@ -83,7 +83,7 @@ def label(
     from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
-    check_table_place(out)
+    check_table_path(out)
     model = _model(method, eta, {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}, seed)
     if method == "sparse-hfs":
         model.set_params(progress=shows_progress(quiet=quiet, as_json=as_json))

@@ -5,8 +5,15 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.options import Json, Quiet, Seed, print_json, print_line
-from graphsqueak.cli.place import check_table_place, write_result
+from graphsqueak.cli.options import (
+    Json,
+    Quiet,
+    Seed,
+    check_table_path,
+    print_json,
+    print_line,
+    write_result,
+)
 
 __all__ = ["merge"]
 
@@ -33,12 +40,11 @@ def merge(
 
     Example: graphsqueak merge monday.ckpt tuesday.ckpt -o week.tsv
     """
-    from graphsqueak.sparsifiers.merge_files import merged_files
+    from graphsqueak.sparsifiers.merge_files import merge_edge_files
 
     began = time.perf_counter()
-    check_table_place(out)
-    settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
-    made = merged_files(parts, settings, random_state=seed)
+    check_table_path(out)
+    made = merge_edge_files(parts, n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=seed)
     write_result(made.sparsifier, out)
     record = {
         "parts": len(parts),

@@ -5,8 +5,15 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli.dry_run import DryRun, beginning_of_points, tell_dry_run
-from graphsqueak.cli.options import Json, Quiet, Seed, print_json, print_line, shows_progress
-from graphsqueak.cli.place import check_table_place
+from graphsqueak.cli.options import (
+    Json,
+    Quiet,
+    Seed,
+    check_table_path,
+    print_json,
+    print_line,
+    shows_progress,
+)
 
 __all__ = ["neighbors"]
 
@@ -73,9 +80,9 @@ def neighbors(
     from graphsqueak.system.memory import peak_rss
 
     began = time.perf_counter()
-    check_table_place(out)
+    check_table_path(out)
     if labels is not None:
-        check_table_place(labels, option="--labels")
+        check_table_path(labels, option="--labels")
     if dry_run:
         outputs = [out] if labels is None else [out, labels]
         tell_dry_run([beginning_of_points(points, layout)], outputs, as_json=as_json)

@@ -1,10 +1,13 @@
-"""Arguments and options that several commands share, and how commands print."""
+"""What commands share: arguments and options, paths of outputs, and how they print."""
 
 import json
 import sys
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
+
+from graphsqueak.errors import InputError
 
 __all__ = [
     "BadLine",
@@ -20,12 +23,15 @@ __all__ = [
     "Weights",
     "Workers",
     "check_budget",
+    "check_drawing",
+    "check_output",
+    "check_table_path",
     "open_edges",
     "print_json",
     "print_line",
     "print_table",
-    "readable_size",
     "shows_progress",
+    "write_result",
 ]
 
 Edges = Annotated[
@@ -99,8 +105,6 @@ def check_budget(epsilon, n_edges, keep):
 
     >>> check_budget(None, None, 0.05)
     """
-    from graphsqueak.errors import InputError
-
     given = {"--epsilon": epsilon, "--edges": n_edges, "--keep": keep}
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
@@ -109,6 +113,51 @@ def check_budget(epsilon, n_edges, keep):
             "one of --keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
             "--epsilon 0.5 (as many as an error of at most a half needs)"
         )
+
+
+def check_output(path, *, option="--out"):
+    """Refuse a path where no file can be written.
+
+    >>> check_output("missing/sparse.tsv")
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: --out missing/sparse.tsv: there is no folder missing; ...
+    """
+    from graphsqueak.system.atomic import check_writable
+
+    check_writable(path, name=f"{option} {path}")
+
+
+def check_drawing(what):
+    """Refuse to begin what ends in a figure that cannot be drawn."""
+    if find_spec("matplotlib") is None:
+        raise InputError(
+            f"{what} draws with matplotlib; install it with pip install 'graphsqueak[plot]'"
+        )
+
+
+def check_table_path(path, *, option="--out"):
+    """The same for a table or edge file, whose name must also say its format."""
+    from graphsqueak.sources.files.writing import format_of
+
+    format_of(path)
+    check_output(path, option=option)
+
+
+def write_result(edges, out):
+    """Write a sparsifier to `out`; as Parquet beside it if that format cannot hold its ids.
+
+    Whether nodes are numbered as Matrix Market and METIS need it is known only at the end.
+    """
+    from graphsqueak.sources import write_edges
+    from graphsqueak.sources.files.writing import format_of
+
+    try:
+        write_edges(edges, out, weights=True)
+    except InputError as error:
+        if format_of(out)[0] not in ("mtx", "metis"):
+            raise
+        write_edges(edges, f"{out}.parquet", weights=True)
+        raise InputError(f"{error}. The result is in {out}.parquet") from None
 
 
 def shows_progress(*, quiet, as_json):
@@ -136,18 +185,6 @@ def print_table(rows):
     width = max(map(len, rows))
     for name, value in rows.items():
         print_line(f"{name:<{width}}  {_readable(value)}")
-
-
-def readable_size(n_bytes):
-    """A number of bytes for a person.
-
-    >>> readable_size(3 << 29), readable_size(3 << 19), readable_size(12)
-    ('1.5 GiB', '1.5 MiB', '12 bytes')
-    """
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if n_bytes >= unit:
-            return f"{n_bytes / unit:,.1f} {name}"
-    return f"{n_bytes} bytes"
 
 
 def _readable(value):

@@ -15,11 +15,11 @@ from graphsqueak.cli.options import (
     Quiet,
     Seed,
     Weights,
+    check_table_path,
     open_edges,
     print_json,
     print_line,
 )
-from graphsqueak.cli.place import check_table_place
 
 __all__ = ["resistance"]
 
@@ -60,7 +60,7 @@ def resistance(
     from graphsqueak.sparsifiers import effective_resistance
 
     began = time.perf_counter()
-    check_table_place(out)
+    check_table_path(out)
     shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
     source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
     graph = source.to_edge_list()

@@ -1,6 +1,5 @@
 """graphsqueak sparsify: one pass over an edge file, a small reweighted graph out."""
 
-import time
 from typing import Annotated
 
 import typer
@@ -20,16 +19,17 @@ from graphsqueak.cli.options import (
     Weights,
     Workers,
     check_budget,
+    check_drawing,
+    check_output,
+    check_table_path,
     open_edges,
     print_json,
     print_line,
+    print_table,
     shows_progress,
+    write_result,
 )
-from graphsqueak.cli.place import check_place, check_table_place, write_result
-from graphsqueak.cli.plan import print_plan
-from graphsqueak.cli.sparsify_report import check_report, write_report
 from graphsqueak.errors import InputError
-from graphsqueak.system.signals import held, saving_to
 
 __all__ = ["sparsify"]
 
@@ -120,175 +120,122 @@ def sparsify(
 
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
-    from graphsqueak.sparsifiers.budget import check_room
-    from graphsqueak.sparsifiers.run import Corrected, corrected
+    from graphsqueak.sparsifiers.run import RunPlan, run_plan
     from graphsqueak.system.memory import size_in_bytes
 
-    began = time.perf_counter()
-    settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
-    settings |= {"method": method, "ridge": ridge}
-    limit = None if memory_limit is None else check_room(size_in_bytes(memory_limit), n_edges)
-    where = {"workers": workers, "scheduler": scheduler, "tree": tree, "n_parts": parts}
-    saving = {"checkpoint": checkpoint, "resume": resume}
-    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
+    source = open_edges(
+        edges,
+        ids=ids,
+        header=header,
+        on_bad_line=on_bad_line,
+        columns=columns,
+        delimiter=delimiter,
+        weights=weights,
+    )
     check_budget(epsilon, n_edges, keep)
+    if certify is None and report is not None and source.is_rereadable:
+        certify = True
+    run = RunPlan(
+        n_edges=n_edges,
+        epsilon=epsilon,
+        keep=keep,
+        method=method,
+        ridge=ridge,
+        certify=certify,
+        delta=delta,
+        workers=workers,
+        scheduler=scheduler,
+        tree=tree if tree is not None or not plan else "balanced",
+        n_parts=parts,
+        memory_limit=None if memory_limit is None else size_in_bytes(memory_limit),
+        checkpoint=checkpoint,
+        every=every,
+        resume=resume,
+        random_state=seed,
+        progress=shows_progress(quiet=quiet, as_json=as_json),
+    )
     if plan:
-        print_plan(source, settings, where, limit, as_json=as_json)
+        _print_plan(source, run, as_json=as_json)
         return
-    is_tree = _is_tree(where)
-    where |= {"memory_limit": limit}
-    _check_places(out, report, None if is_tree else checkpoint)
-    goal = epsilon if method == "fast" else None
-    certify = _certifies(certify, source, wanted=goal is not None or report is not None)
+    _check_outputs(out, report, None if run.is_tree else checkpoint)
+    run.certifies(source)  # refuses a pipe before the work
     if dry_run:
-        begun = {"checkpoint": None, "resume": False} if is_tree else saving
-        stream = _opened(settings, limit, seed, begun)
-        _dry_run(source, stream, checkpoint, [out, report], as_json=as_json)
+        _dry_run(source, run, [out, report], as_json=as_json)
         return
-    progress = shows_progress(quiet=quiet, as_json=as_json)
-    run = _run_tree if is_tree else _run_stream
-    stream, told, rerun = run(source, settings, where, saving | {"every": every}, seed, progress)
-    rate = stream.n_edges_seen_ / (time.perf_counter() - began)
-    if certify:
-        made = corrected(
-            source,
-            stream,
-            epsilon=goal,
-            delta=delta,
-            random_state=seed,
-            progress=progress,
-            rerun=rerun,
-        )
-    else:
-        made = Corrected(stream.sparsifier(), None, stream, 1)
-    write_result(made.sparsifier, out)
-    record = _record(made, seed) | told
-    record |= {"seconds": time.perf_counter() - began, "edges_per_second": rate}
+    result = run_plan(source, run)
+    write_result(result.sparsifier, out)
+    record = result.record()
     if report is not None:
-        write_report(report, made, record, edges=edges, out=out)
+        from graphsqueak.sparsifiers.run_page import write_report
+
+        write_report(result, report, edges=edges, out=out)
     if as_json:
         print_json(record)
     elif not quiet:
         print_line(
             f"{record['edges_kept']:,} of {record['edges_read']:,} edges on {record['nodes']:,} "
-            f"nodes in {record['seconds']:.1f} s, {_accuracy(made)}, in {out}"
+            f"nodes in {record['seconds']:.1f} s, {_accuracy(result)}, in {out}"
         )
-        if made.certificate is not None:
-            print_line(made.certificate.in_words())
+        if result.certificate is not None:
+            print_line(result.certificate.in_words())
 
 
-def _check_places(out, report, checkpoint):
-    """Refuse missing and impossible places before the work."""
+def _check_outputs(out, report, checkpoint):
+    """Refuse missing and impossible paths before the work."""
     if out is None:
         raise InputError("--out FILE is missing: where to write the sparsifier")
-    check_table_place(out)
+    check_table_path(out)
     if report is not None:
-        check_report(report)
+        check_drawing("--report")
+        check_output(report, option="--report")
     if checkpoint is not None:
-        check_place(checkpoint, option="--checkpoint")
+        check_output(checkpoint, option="--checkpoint")
 
 
-def _dry_run(source, stream, checkpoint, outputs, *, as_json):
+def _dry_run(source, plan, outputs, *, as_json):
+    from graphsqueak.sparsifiers.run import open_stream
+
     reads = [beginning_of_edges(source)]
-    if stream.n_edges_seen_:
-        reads.append(f"{checkpoint}, which has seen {stream.n_edges_seen_:,} edges")
+    n_seen = 0 if plan.is_tree else open_stream(plan).n_edges_seen_
+    if n_seen:
+        reads.append(f"{plan.checkpoint}, which has seen {n_seen:,} edges")
     tell_dry_run(reads, [path for path in outputs if path is not None], as_json=as_json)
 
 
-def _is_tree(where):
-    from graphsqueak.sparsifiers.tree.parts import runs_in_parts
+def _print_plan(source, plan, *, as_json):
+    """Print what a merge tree would cost, as JSON or for a person."""
+    from graphsqueak.sparsifiers.tree.plan import estimate_cost
+    from graphsqueak.system.memory import readable_size
 
-    return runs_in_parts(**where, memory_limit=None, checkpoint=None, resume=False)
-
-
-def _run_stream(source, settings, where, saving, seed, progress):
-    """One pass: the stream, what to tell of it, and None: it is made again by another pass."""
-    from graphsqueak.sparsifiers.run import run_stream
-
-    stream = _opened(settings, where["memory_limit"], seed, saving)
-    how = {"checkpoint": saving["checkpoint"], "every": saving["every"]}
-    with saving_to(saving["checkpoint"]):
-        run_stream(stream, source, progress=progress, **how, held=held)
-    names = ("self_loops", "zero_weights", "bad_lines")
-    return stream, {name: getattr(source, f"n_{name}") for name in names}, None
-
-
-def _run_tree(source, settings, where, saving, seed, progress):
-    """A merge tree: the stream at its root, what to tell of it, and how to run another one."""
-    from graphsqueak.sparsifiers.tree.parts import sparsify_parts
-
-    how = {"checkpoint": saving["checkpoint"], "resume": saving["resume"]}
-    how |= {"random_state": seed, "progress": progress}
-    with saving_to(saving["checkpoint"]):
-        grown = sparsify_parts(source, settings, **where, **how)
-    told = {name.removeprefix("n_"): count for name, count in grown.stream.note.items()}
-    told |= {"parts": grown.n_parts, "parts_resumed": grown.n_resumed}
-    told |= {"workers": where["workers"], "tree": where["tree"] or "balanced"}
-    told |= {name: getattr(grown.run, name) for name in ("worker_peak_bytes", "moved_bytes")}
-    return grown.stream, told, grown.rerun
-
-
-def _certifies(asked, source, *, wanted):
-    """Whether to certify: as asked, else if wanted and where the input can be read again."""
-    if asked and not source.is_rereadable:
-        raise InputError(
-            "--certify reads the input several times; a pipe can be read once: write it to a file, "
-            "or leave --certify out and get a predicted accuracy"
-        )
-    return (wanted and source.is_rereadable) if asked is None else asked
+    cost = estimate_cost(
+        source,
+        plan.settings(),
+        tree=plan.tree,
+        n_parts=plan.n_parts,
+        workers=plan.workers,
+        memory_limit=plan.memory_limit,
+    )
+    if as_json:
+        print_json(cost._asdict())
+        return
+    print_table(
+        {
+            "nodes, about": cost.nodes,
+            "edges, about": cost.edges,
+            "edges kept": cost.edges_kept,
+            "parts": cost.parts,
+            "tree": f"{cost.tree}, {cost.levels} levels",
+            "workers": cost.workers,
+            "expected time": f"{cost.seconds:,.1f} s (a part {cost.seconds_of_a_leaf:,.1f} s, "
+            f"the last merge {cost.seconds_of_the_last_merge:,.1f} s)",
+            "memory per worker": readable_size(cost.memory_per_worker_bytes),
+            "moved between workers": readable_size(cost.moved_bytes),
+            "result": readable_size(cost.result_bytes),
+        }
+    )
 
 
-def _opened(settings, memory_limit, seed, saving):
-    from pathlib import Path
-
-    from graphsqueak.sparsifiers import StreamOptions, StreamSparsifier
-
-    options = StreamOptions(memory_limit=memory_limit)
-    fresh = StreamSparsifier(**settings, options=options, random_state=seed)
-    checkpoint = saving["checkpoint"]
-    if not saving["resume"]:
-        return fresh
-    if checkpoint is None:
-        raise InputError("--resume needs --checkpoint FILE, the file to go on from")
-    if not Path(checkpoint).exists():
-        return fresh  # stopped before the first checkpoint
-    stream = StreamSparsifier.load(checkpoint)
-    for name, asked in settings.items():
-        if getattr(stream, name) != asked:
-            raise InputError(
-                f"{checkpoint} was written with {name}={getattr(stream, name)}, not {asked}; "
-                "resume with the same options"
-            )
-    if stream.options != options:
-        raise InputError(f"{checkpoint} was written with another --memory; resume with the same")
-    if seed is not None and not stream.same_seed(fresh):
-        raise InputError(f"{checkpoint} was written with another --seed; resume with the same one")
-    return stream
-
-
-def _accuracy(made):
-    if made.certificate is None:
-        return f"accuracy {made.stream.epsilon_predicted_:.2g} (predicted, not certified)"
-    return f"certified: {made.certificate}"
-
-
-def _record(made, seed):
-    from graphsqueak.system.memory import peak_rss
-
-    stream, certificate = made.stream, made.certificate
-    record = {
-        "nodes": stream.n_nodes_,
-        "edges_read": stream.n_edges_seen_,
-        "edges_kept": made.sparsifier.n_edges,
-        "peak_rss_bytes": peak_rss(),
-        "shrinks": stream.n_shrinks_,
-        "epsilon_predicted": stream.epsilon_predicted_,
-        "probe_error": stream.probe_error_,
-        "components": stream.n_components_,
-        "seed": seed,
-    }
-    if certificate is not None:
-        names = ("epsilon_lower", "epsilon_upper", "lambda_min", "lambda_max", "delta", "passes")
-        record |= {name: getattr(certificate, name) for name in names} | {"runs": made.n_runs}
-    return record
+def _accuracy(result):
+    if result.certificate is None:
+        return f"accuracy {result.stream.epsilon_predicted_:.2g} (predicted, not certified)"
+    return f"certified: {result.certificate}"

@@ -26,7 +26,7 @@ import numpy as np
 from graphsqueak.kernel.dictionary import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
 from graphsqueak.kernel.estimator import atom_leverage, merged_ridge
 from graphsqueak.sampling import Sample, shrink, shrink_to
-from graphsqueak.system.packing import packed, unpack
+from graphsqueak.system.packing import pack_bytes, unpack
 
 __all__ = [
     "MergeRule",
@@ -137,7 +137,7 @@ def merged_nodes(nodes, seed, *, rule):
 def packed_node(node):
     """A node as bytes, to travel."""
     numbers = {"ridge": float(node.ridge), "exact": bool(node.exact)}
-    return packed(numbers, {name: getattr(node, name) for name in _COLUMNS})
+    return pack_bytes(numbers, {name: getattr(node, name) for name in _COLUMNS})
 
 
 def unpacked_node(data):

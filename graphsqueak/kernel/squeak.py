@@ -34,7 +34,8 @@ from graphsqueak.kernel.merging import (
     unpacked_node,
 )
 from graphsqueak.randomness import child_seed
-from graphsqueak.trees.running import open_backend, run_tree
+from graphsqueak.trees.backends import open_backend
+from graphsqueak.trees.running import run_tree
 from graphsqueak.trees.shapes import as_tree
 from graphsqueak.validation import check_count, check_real
 

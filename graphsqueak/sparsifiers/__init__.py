@@ -5,10 +5,23 @@ from graphsqueak._lazy import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "BlockLanczos": "certificate.block_lanczos",
         "Certificate": "certificate.certificate",
+        "CostEstimate": "tree.plan",
+        "RunPlan": "run",
+        "RunResult": "run",
         "StreamOptions": "budget",
         "StreamSparsifier": "stream.stream_sparsifier",
+        "batch_sparsifier": "baselines",
         "certify": "certificate.certify",
         "effective_resistance": "resistance.effective",
+        "estimate_cost": "tree.plan",
+        "grow_tree": "tree.parts",
+        "kors_sparsifier": "baselines",
+        "merge_edge_files": "merge_files",
+        "run_plan": "run",
+        "thesis_copies": "stream.thesis",
+        "uniform_sparsifier": "baselines",
+        "write_report": "run_page",
     },
 )

@@ -12,7 +12,7 @@ from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for, thin
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.resistance.sketch import embed
-from graphsqueak.sparsifiers.stream.arrival_filter import filtered, make_filter
+from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 
 __all__ = ["batch_sparsifier", "kors_sparsifier", "uniform_sparsifier"]
 
@@ -42,7 +42,7 @@ def uniform_sparsifier(graph, n_edges, *, seed):
 
 
 def kors_sparsifier(graph, n_edges, *, seed):
-    """Insertion only: an edge is judged once, by what has been kept of the edges before it.
+    """Insertion only: an edge is sampled once, by what has been kept of the edges before it.
 
     Online row sampling with the filter of the stream, and no shrink. Early edges have large
     resistances and stay for ever, so that the number of kept edges is only roughly `n_edges`:
@@ -55,8 +55,9 @@ def kors_sparsifier(graph, n_edges, *, seed):
         batch = graph.part(start, 2 * start)
         simple = kept.simplified()
         sketch = embed(simple, n_probes=_KORS_PROBES, seed=child_seed(seed, number) >> 1)
-        judge = make_filter(sketch, simple.components(), scale)
-        weight = filtered(judge, batch.tail, batch.head, batch.weight, seed=seed, first=start)
+        arrivals = ArrivalFilter.from_sketch(sketch, simple.components(), scale)
+        ends = (batch.tail, batch.head)
+        weight = arrivals.sample(*ends, batch.weight, seed=seed, first=start)
         alive = weight > 0
         kept = EdgeList.from_clean(
             np.concatenate([kept.tail, batch.tail[alive]]),

@@ -1,20 +1,18 @@
-"""How many edges a sparsifier may have: asked for directly, by accuracy, or as a share.
+"""What a stream may spend: edges, memory, and the parts of its method.
 
-A graph of mean degree d is at best 2 / sqrt(d) away from a dense one (Alon and Boppana), and the
-stream sparsifier comes close to that limit on dense graphs, so n_edges edges on n nodes predict
+*Edges* are asked for directly, by accuracy, or as a share. A graph of mean degree d is at best
+2 / sqrt(d) away from a dense one (Alon and Boppana), and the stream sparsifier comes close to that
+limit on dense graphs, so n_edges edges on n nodes predict
 
     epsilon = 2 / sqrt(2 n_edges / n) = sqrt(2 n / n_edges).
 
-What the stream sparsifier does beyond Algorithm 11, each switchable for study.
+*Memory* of a process with a stream is, at its peak, a shrink (measured, see `docs/scaling.md`),
 
-What a stream costs: memory of its process and bytes of its state.
+    300 MiB + 500 bytes per node + 100 bytes per kept edge:
 
-    memory = 300 MiB + 500 bytes per node + 100 bytes per kept edge,
-
-measured at the peak, a shrink (`docs/scaling.md`): Python and its libraries with a batch of edges;
-degree, forest, id and its table, and the columns of the solves; the kept edges, twice while those
-that are parallel are added up, and their matrix. A state on its way is packed: 20 bytes per node,
-where ids are numbers, and 12 per kept edge.
+Python and its libraries with a batch of edges; degree, forest, id and its table, and the columns of
+the solves; the kept edges, twice while those that are parallel are added up, and their matrix. A
+state on its way is packed: 20 bytes per node, where ids are numbers, and 12 per kept edge.
 """
 
 import math
@@ -35,7 +33,6 @@ __all__ = [
 ]
 
 _MARGIN = 1.1  # more edges than the limit asks for
-_FEWEST = 2**19  # edges that a share is taken to be while nobody knows how long the stream is
 _BASE = 300 << 20
 _PER_NODE = 500
 _PER_EDGE = 100
@@ -60,14 +57,14 @@ class Budget(NamedTuple):
             return math.ceil(_MARGIN * 2 * n_nodes / self.epsilon**2)
         return max(math.ceil(self.keep * n_seen), 1)
 
-    def during(self, n_nodes, n_seen):
+    def during(self, n_nodes, n_seen, *, least):
         """The same while the stream goes on.
 
         The share of a beginning is a small number, and what is thinned to it does not come back
-        when the stream turns out to be long: so a share is half a million edges at least.
+        when the stream turns out to be long: so a share is `least` edges at least.
         """
         budget = self(n_nodes, n_seen)
-        return budget if self.keep is None else max(budget, _FEWEST)
+        return budget if self.keep is None else max(budget, least)
 
     def checked(self):
         """This budget, or an InputError."""
@@ -121,6 +118,11 @@ class StreamOptions:
     memory_limit : int, optional
         Bytes that a process with this stream may take, by `costs.stream_bytes`: where `room` would
         take more, shrink earlier. Not below the forest: that much is needed.
+    chunk : int
+        Edges between two looks at the room that is left.
+    least_share : int
+        Edges that a share (`keep`) is taken to be at least while the stream goes on, since nobody
+        knows how long it is.
     """
 
     filter_arrivals: bool = True
@@ -134,6 +136,8 @@ class StreamOptions:
     room: float = 3.0
     target: float = 1.5
     memory_limit: int | None = None
+    chunk: int = 2**18
+    least_share: int = 2**19
 
     def __post_init__(self):
         for field in fields(self):
@@ -141,6 +145,8 @@ class StreamOptions:
                 check_choice(field.name, getattr(self, field.name), (True, False))
         if self.memory_limit is not None:
             check_count("memory_limit", self.memory_limit)
+        check_count("chunk", self.chunk)
+        check_count("least_share", self.least_share)
         check_count("n_copies", self.n_copies)
         check_count("n_probes", self.n_probes)
         check_count("final_probes", self.final_probes)

@@ -5,17 +5,20 @@ everything it has seen, so the merged result is calibrated to the whole graph's;
 calibrated weights of their own, and are streamed like any other edges.
 """
 
+import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.randomness import RandomState
 from graphsqueak.sources.files.parts import find_parts
 from graphsqueak.sources.files.reading import read_edges
-from graphsqueak.sparsifiers.run import run_stream
+from graphsqueak.sparsifiers.stream.feeding import run_stream
 from graphsqueak.sparsifiers.stream.state import is_checkpoint
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 
-__all__ = ["MergedFiles", "merged_files"]
+__all__ = ["MergedFiles", "merge_edge_files"]
 
 
 class MergedFiles(NamedTuple):
@@ -25,16 +28,23 @@ class MergedFiles(NamedTuple):
     n_edges_read: int
 
 
-def merged_files(paths, settings, *, random_state=None):
-    """Merge all of `paths`.
+def merge_edge_files(
+    paths: Sequence[str | os.PathLike],
+    *,
+    n_edges: int | None = None,
+    epsilon: float | None = None,
+    keep: float | None = None,
+    random_state: RandomState = None,
+) -> MergedFiles:
+    """Merge checkpoints, or sparsifiers, of edge-disjoint parts of one graph.
 
     Parameters
     ----------
-    paths : list of path
+    paths : sequence of path
         All checkpoints, or all edge files.
-    settings : dict
-        n_edges, epsilon, keep: at most one; of checkpoints, none, for they have theirs.
-    random_state : int or None
+    n_edges, epsilon, keep : at most one
+        To thin the sum of sparsifiers; checkpoints have a budget of their own.
+    random_state : int, Generator or None
 
     Returns
     -------
@@ -44,7 +54,8 @@ def merged_files(paths, settings, *, random_state=None):
     if None in files:
         raise InputError("a pipe cannot be merged; save it to a file first")
     kinds = [is_checkpoint(path) for path in files]
-    given = {name: value for name, value in settings.items() if value is not None}
+    budget = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
+    given = {name: value for name, value in budget.items() if value is not None}
     if all(kinds):
         if given:
             raise InputError(

@@ -1,15 +1,21 @@
 """sparsify(): a graph or a stream in, its sparsifier out."""
 
+import os
+
 import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sources.edge_source import as_edge_list, as_stream
-from graphsqueak.sparsifiers.baselines import batch_sparsifier, kors_sparsifier, uniform_sparsifier
-from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.sparsifiers.run import corrected, run_stream
-from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.tree.parts import runs_in_parts, sparsify_parts
+from graphsqueak.randomness import RandomState
+from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
+from graphsqueak.sparsifiers.baselines import (
+    batch_sparsifier,
+    kors_sparsifier,
+    uniform_sparsifier,
+)
+from graphsqueak.sparsifiers.budget import Budget, StreamOptions
+from graphsqueak.sparsifiers.run import RunPlan, run_plan
+from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice
 
 __all__ = ["sparsify"]
@@ -18,27 +24,28 @@ _IN_MEMORY = {"batch": batch_sparsifier, "uniform": uniform_sparsifier, "kors": 
 
 
 def sparsify(
-    graph,
+    graph: GraphLike,
     *,
-    n_edges=None,
-    epsilon=None,
-    keep=None,
-    method="fast",
-    ridge=0.0,
-    options=None,
-    certify=None,
-    delta=0.01,
-    workers=None,
-    scheduler=None,
-    tree=None,
-    n_parts=None,
-    memory_limit=None,
-    checkpoint=None,
-    resume=False,
-    random_state=None,
-    progress=False,
-):
-    """A small reweighted graph on the same nodes that behaves like `graph` up to (1 +- eps).
+    n_edges: int | None = None,
+    epsilon: float | None = None,
+    keep: float | None = None,
+    method: str = "fast",
+    ridge: float = 0.0,
+    options: StreamOptions | None = None,
+    certify: bool | None = None,
+    delta: float = 0.01,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    tree: str | int | None = None,
+    n_parts: int | None = None,
+    memory_limit: int | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    every: float = 60.0,
+    resume: bool = False,
+    random_state: RandomState = None,
+    progress: Progress = False,
+) -> EdgeList:
+    """Return a small reweighted graph on the same nodes that behaves like `graph` up to (1 +- eps).
 
     Parameters
     ----------
@@ -49,8 +56,11 @@ def sparsify(
     method : {"fast", "thesis", "batch", "uniform", "kors"}
         The first two stream. The others hold the whole graph and are there to compare with:
         Spielman and Srivastava's sampling by resistances, uniform sampling, and insertion only.
-    ridge, options, random_state
-        As of `StreamSparsifier`.
+    ridge : float
+        gamma > 0 asks for an (eps, gamma)-sparsifier, which may be coarser where the spectrum of L
+        lies below gamma and needs fewer edges.
+    options : StreamOptions, optional
+        Parts of the fast method, to be switched off for study.
     certify : bool, optional
         Measure the accuracy by reading the graph again, once per step of the certificate, and put
         what is proved into `certificate` of the result. With `epsilon` and the fast method, run
@@ -58,10 +68,27 @@ def sparsify(
         again; from a pipe, epsilon is only predicted (for dense graphs, n (2 / eps)^2 / 2 edges).
     delta : float
         The certificate may fail with this probability.
-    workers, scheduler, tree, n_parts, memory_limit, checkpoint, resume
-        Any of the first three makes it a merge tree over the parts of the input, on `workers`
-        processes of this machine, on the Dask cluster of a `scheduler`, or here: see
-        `graphsqueak.sparsifiers.tree.parts.sparsify_parts`. The edges must lie in files or memory.
+    workers : int, optional
+        Run a merge tree over the parts of the input on so many processes of this machine. The edges
+        must lie in files or in memory.
+    scheduler : str, optional
+        The same on the Dask cluster of a scheduler, by its address.
+    tree : {"balanced", "sequential"} or int, optional
+        Shape of the merge tree, or how many states a merge takes (default: balanced). Without
+        `workers` and `scheduler` the tree is run here.
+    n_parts : int, optional
+        About how many parts the tree has.
+    memory_limit : int, optional
+        Bytes that the process, or each worker, may take: the stream shrinks earlier to keep to
+        them, and what cannot fit is refused before the run.
+    checkpoint : path, optional
+        File in which the state is saved now and then; of a tree, a folder for finished parts.
+    every : float
+        Seconds between two checkpoints.
+    resume : bool
+        Go on from `checkpoint`, if it is there, to the same result.
+    random_state : int, Generator or None
+        Same seed, same bytes, whatever the batches and the number of threads.
     progress : bool or callable
         True draws a bar; a function is called as progress(edges, fraction, note).
 
@@ -85,6 +112,7 @@ def sparsify(
     >>> bool(H.certificate.epsilon_upper <= 0.5 and H.n_edges <= 1.25 * 300 * (2 / 0.5) ** 2 / 2)
     True
     """
+    check_choice("method", method, ("fast", "thesis", *_IN_MEMORY))
     if method in _IN_MEMORY:
         if certify:
             raise InputError(f"method={method!r} is not certified here; call certify(graph, H)")
@@ -92,39 +120,30 @@ def sparsify(
         budget = Budget(n_edges, epsilon, keep).checked()(edges.n_nodes, edges.n_edges)
         seed = int(np.random.default_rng(random_state).integers(2**63))
         return _IN_MEMORY[method](edges, budget, seed=seed)
-    check_choice("method", method, ("fast", "thesis", *_IN_MEMORY))
     source = as_stream(graph)
     if keep is not None and isinstance(source, EdgeList):  # the number of edges is known
         n_edges = Budget(n_edges, epsilon, keep).checked()(source.n_nodes, source.n_edges)
         keep = None
-    settings = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
-    settings |= {"method": method, "ridge": ridge}
-    how = {"options": options, "random_state": random_state, "progress": progress}
-    where = {"workers": workers, "scheduler": scheduler, "tree": tree, "n_parts": n_parts}
-    where |= {"memory_limit": memory_limit, "checkpoint": checkpoint, "resume": resume}
-    stream, rerun = _run(source, settings, how, where)
-    goal = epsilon if method == "fast" else None
-    if certify is None:
-        certify = goal is not None and getattr(source, "is_rereadable", True)
-    if not certify:
-        return stream.sparsifier()
-    made = corrected(
-        source,
-        stream,
-        epsilon=goal,
+    plan = RunPlan(
+        n_edges=n_edges,
+        epsilon=epsilon,
+        keep=keep,
+        method=method,
+        ridge=ridge,
+        options=StreamOptions() if options is None else options,
+        certify=certify,
         delta=delta,
+        workers=workers,
+        scheduler=scheduler,
+        tree=tree,
+        n_parts=n_parts,
+        memory_limit=memory_limit,
+        checkpoint=checkpoint,
+        every=every,
+        resume=resume,
         random_state=random_state,
         progress=progress,
-        rerun=rerun,
     )
-    made.sparsifier.certificate = made.certificate
-    return made.sparsifier
-
-
-def _run(source, settings, how, where):
-    """A stream that has seen all of `source`, and how to make one of another number of edges."""
-    if runs_in_parts(**where):
-        grown = sparsify_parts(source, settings, **how, **where)
-        return grown.stream, grown.rerun
-    stream = StreamSparsifier(**settings, options=how["options"], random_state=how["random_state"])
-    return run_stream(stream, source, progress=how["progress"]), None
+    result = run_plan(source, plan)
+    result.sparsifier.certificate = result.certificate
+    return result.sparsifier

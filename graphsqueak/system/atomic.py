@@ -9,7 +9,7 @@ from pathlib import Path
 
 from graphsqueak.errors import InputError
 
-__all__ = ["atomic_file", "check_place"]
+__all__ = ["atomic_file", "check_writable"]
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def atomic_file(path, compression=None):
     Parameters
     ----------
     path : str or Path
-        The final place. A device or named pipe is written to directly.
+        The final path. A device or named pipe is written to directly.
     compression : {"gzip", "zstd", "bzip2"}, optional
         Compress what is written; the bytes do not depend on the time or the name.
 
@@ -33,44 +33,44 @@ def atomic_file(path, compression=None):
     >>> there, path.read_bytes()
     (False, b'42')
     """
-    place = Path(path).expanduser().resolve()
-    check_place(path)
-    if place.exists() and not place.is_file():
-        with _opened(place, "wb") as file, _compressed(file, compression) as outer:
+    target = Path(path).expanduser().resolve()
+    check_writable(path)
+    if target.exists() and not target.is_file():
+        with _opened(target, "wb") as file, _compressed(file, compression) as outer:
             yield outer
         return
-    beside = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         with _opened(beside, "xb") as file:
             with _compressed(file, compression) as outer:
                 yield outer
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, place)
+        os.replace(beside, target)
     except BaseException as error:
         beside.unlink(missing_ok=True)
         if isinstance(error, OSError):  # a full disk, most of all
             raise InputError(
                 f"{path} could not be written: {error.strerror or error}; nothing was left "
-                "behind: make room, or choose another place"
+                "behind: make room, or choose another path"
             ) from None
         raise
 
 
-def check_place(path, *, name=None):
-    """Refuse a place where no file can be made, before work begins that would be lost.
+def check_writable(path, *, name=None):
+    """Refuse a path where no file can be made, before work begins that would be lost.
 
     Nothing is written or made. Messages speak of `name`, by default the path.
 
-    >>> check_place("missing/answer")
+    >>> check_writable("missing/answer")
     Traceback (most recent call last):
     graphsqueak.errors.InputError: missing/answer: there is no folder missing; make it first
     """
-    place, name = Path(path).expanduser(), name or path
-    folder = place.parent
-    if place.is_dir():
+    target, name = Path(path).expanduser(), name or path
+    folder = target.parent
+    if target.is_dir():
         raise InputError(f"{name} is a folder; give the name of a file in it")
-    if place.exists() and not place.is_file():
+    if target.exists() and not target.is_file():
         return  # a device or a named pipe is written to as it is
     if not folder.exists():
         raise InputError(f"{name}: there is no folder {folder}; make it first")
@@ -80,15 +80,15 @@ def check_place(path, *, name=None):
         raise InputError(f"{name}: the folder {folder} cannot be written to; try another")
 
 
-def _opened(place, mode):
+def _opened(target, mode):
     try:
-        return open(place, mode)
+        return open(target, mode)
     except OSError as error:
-        raise _unwritable(place, error.strerror) from None
+        raise _unwritable(target, error.strerror) from None
 
 
-def _unwritable(place, reason):
-    return InputError(f"{place} cannot be written: {reason}; check the path")
+def _unwritable(target, reason):
+    return InputError(f"{target} cannot be written: {reason}; check the path")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphsqueak.errors import InputError
 
-__all__ = ["available_memory", "check_fits", "peak_rss", "size_in_bytes"]
+__all__ = ["available_memory", "check_fits", "peak_rss", "readable_size", "size_in_bytes"]
 
 
 def peak_rss():
@@ -62,3 +62,15 @@ def size_in_bytes(text):
     number, letter, binary = match.groups()
     base = 1000 if letter and not binary else 1024
     return int(float(number) * base ** ("kmgt".index(letter or "g") + 1))
+
+
+def readable_size(n_bytes):
+    """A number of bytes for a person.
+
+    >>> readable_size(3 << 29), readable_size(3 << 19), readable_size(12)
+    ('1.5 GiB', '1.5 MiB', '12 bytes')
+    """
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:,.1f} {name}"
+    return f"{n_bytes} bytes"

@@ -15,7 +15,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 
-__all__ = ["pack", "packed", "unpack"]
+__all__ = ["pack", "pack_bytes", "unpack"]
 
 _RECORD, _SHAPES = b"record", b"shapes"
 _TRAILER = struct.Struct("<8sQI")  # mark, length of the stream, its CRC-32
@@ -46,10 +46,10 @@ def pack(file, record, arrays):
     file.write(_TRAILER.pack(_MARK, counted.length, counted.check))
 
 
-def packed(record, arrays):
-    """The same as bytes.
+def pack_bytes(record, arrays):
+    """Pack a record and named arrays into bytes.
 
-    >>> record, arrays = unpack(packed({"seed": 7}, {"pair": np.array([[1, 2]])}), "here")
+    >>> record, arrays = unpack(pack_bytes({"seed": 7}, {"pair": np.array([[1, 2]])}), "here")
     >>> record, arrays["pair"]
     ({'seed': 7}, array([[1, 2]]))
     """

@@ -5,7 +5,7 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["Stopped", "held", "saving_to", "stoppable"]
+__all__ = ["Stopped", "hold_signals", "resumable_from", "stoppable"]
 
 
 class Stopped(BaseException):
@@ -42,7 +42,7 @@ def stoppable():
 
 
 @contextmanager
-def held():
+def hold_signals():
     """Work that must not be cut in the middle: a signal waits until it is done."""
     _depth[0] += 1
     try:
@@ -54,13 +54,13 @@ def held():
 
 
 @contextmanager
-def saving_to(checkpoint):
+def resumable_from(checkpoint):
     """Tell who is stopped within it where to go on from: a file, or a folder of finished parts."""
     try:
         yield
     except Stopped as stop:
-        place = None if checkpoint is None else Path(checkpoint)
-        if place is not None and (place.is_file() or any(place.glob("*.ckpt"))):
+        path = None if checkpoint is None else Path(checkpoint)
+        if path is not None and (path.is_file() or any(path.glob("*.ckpt"))):
             stop.checkpoint = checkpoint
         raise
 

@@ -10,17 +10,14 @@ its process has held, bytes of its result), and returns the root's result. The f
 so that all backends return the same, however often a worker dies.
 """
 
-from contextlib import contextmanager
 from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.errors import InputError
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import reporter
-from graphsqueak.validation import check_count
 
-__all__ = ["TreeRun", "computed", "open_backend", "run_here", "run_tree", "size_of"]
+__all__ = ["TreeRun", "compute", "run_here", "run_tree", "size_of"]
 
 
 class TreeRun(NamedTuple):
@@ -80,14 +77,14 @@ def run_here(tree, leaf, merge, items, seeds, report):
     for node in tree.post_order():
         children = tree.children(node)
         if children:
-            held[node] = computed(merge, [held.pop(child) for child in children], seeds[node])
+            held[node] = compute(merge, [held.pop(child) for child in children], seeds[node])
         else:
-            held[node] = computed(leaf, items[node], seeds[node])
+            held[node] = compute(leaf, items[node], seeds[node])
         report(node, peak_rss(), size_of(held[node]))
     return held[tree.root]
 
 
-def computed(function, inputs, seed):
+def compute(function, inputs, seed):
     """function(inputs, seed) with BLAS on one thread: on more, it may round otherwise."""
     with threadpool_limits(1, user_api="blas"):
         return function(inputs, seed)
@@ -96,35 +93,3 @@ def computed(function, inputs, seed):
 def size_of(result):
     """Bytes of a result that is bytes, 0 of anything else."""
     return len(result) if isinstance(result, bytes) else 0
-
-
-@contextmanager
-def open_backend(*, workers=None, scheduler=None):
-    """A backend: this process, or `workers` processes on this machine, or a Dask cluster.
-
-    Parameters
-    ----------
-    workers : int, optional
-        Processes to start, of one thread each; they end with the block.
-    scheduler : str, optional
-        Address of a Dask scheduler that runs already, as "tcp://host:8786". Its workers must have
-        this package, and see the same files.
-    """
-    if workers is None and scheduler is None:
-        yield run_here
-        return
-    if workers is not None and scheduler is not None:
-        raise InputError(
-            "give workers, to start them here, or scheduler, to use those of a cluster"
-        )
-    if workers is not None:
-        check_count("workers", workers)
-    try:
-        from graphsqueak.trees import dask_backend
-    except ImportError as missing:
-        raise InputError(
-            f"workers need Dask, and {missing.name} is not installed: "
-            "pip install 'graphsqueak[distributed]'"
-        ) from None
-    with dask_backend.connected(workers, scheduler) as client:
-        yield dask_backend.runner(client)

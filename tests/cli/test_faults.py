@@ -14,8 +14,8 @@ import pytest
 from graphsqueak import InputError, StreamSparsifier, read_edges, sources, write_edges
 from graphsqueak.cli import run
 from graphsqueak.errors import SavingWarning
-from graphsqueak.sparsifiers.run import run_stream
-from graphsqueak.system import signals as stopping
+from graphsqueak.sparsifiers.stream.feeding import run_stream
+from graphsqueak.system import signals
 
 PROGRAM = [sys.executable, "-m", "graphsqueak"]
 BUDGET = ["--edges", "20000", "--seed", "8"]
@@ -202,11 +202,11 @@ def test_a_signal_waits_for_the_end_of_what_is_held():
     done = []
 
     def work():
-        with stopping.stoppable(), stopping.held():
+        with signals.stoppable(), signals.hold_signals():
             signal.raise_signal(signal.SIGTERM)
             done.append("work")
 
-    with pytest.raises(stopping.Stopped) as caught:
+    with pytest.raises(signals.Stopped) as caught:
         work()
     assert done == ["work"]
     assert caught.value.number == signal.SIGTERM

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from graphsqueak import EdgeList, InputError, StreamSparsifier, sources
-from graphsqueak.sparsifiers import budget
-from graphsqueak.sparsifiers.stream import engine
+from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources
 from tests import reference
 
 
@@ -27,16 +25,20 @@ def test_bad_settings_are_refused(arguments, message):
 
 
 @pytest.mark.parametrize("order", ["random", "sorted"])
-def test_a_share_of_a_stream_of_unknown_length_is_as_good_as_the_number(monkeypatch, order):
+def test_a_share_of_a_stream_of_unknown_length_is_as_good_as_the_number(order):
     """A stream that stayed with the scale of its first shrink would be left with a fraction."""
-    monkeypatch.setattr(engine, "CHUNK", 4096)
-    monkeypatch.setattr(budget, "_FEWEST", 2000)
+    options = StreamOptions(chunk=4096, least_share=2000)
     graph = sources.erdos_renyi(400, 160_000, random_state=60_113).to_edge_list()
     if order == "sorted":
-        places = np.argsort(graph.tail, kind="stable")
-        columns = (graph.tail[places], graph.head[places], graph.weight[places])
+        order = np.argsort(graph.tail, kind="stable")
+        columns = (graph.tail[order], graph.head[order], graph.weight[order])
         graph = EdgeList.from_clean(*columns, graph.n_nodes)
-    share = StreamSparsifier(keep=0.05, random_state=5).partial_fit(graph).sparsifier()
-    number = StreamSparsifier(n_edges=8000, random_state=5).partial_fit(graph).sparsifier()
+    share = run(graph, options, keep=0.05)
+    number = run(graph, options, n_edges=8000)
     assert 0.97 * 8000 <= share.n_edges <= 8000
     assert reference.epsilon(graph, share) < 1.1 * reference.epsilon(graph, number)
+
+
+def run(graph, options, **budget):
+    stream = StreamSparsifier(**budget, options=options, random_state=5)
+    return stream.partial_fit(graph).sparsifier()

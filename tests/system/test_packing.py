@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError
-from graphsqueak.system.packing import packed, unpack
+from graphsqueak.system.packing import pack_bytes, unpack
 
 ARRAYS = {
     "flags": np.array([True, False, True]),
@@ -16,7 +16,7 @@ ARRAYS = {
 
 
 def test_arrays_come_back_with_their_type_and_shape():
-    record, arrays = unpack(packed({"b": [1, None]}, ARRAYS), "here")
+    record, arrays = unpack(pack_bytes({"b": [1, None]}, ARRAYS), "here")
     assert record == {"b": [1, None]}
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(arrays[name], array, strict=True)
@@ -24,7 +24,7 @@ def test_arrays_come_back_with_their_type_and_shape():
 
 
 def test_no_damaged_byte_goes_unnoticed():
-    whole = packed({"seed": 7}, {"a": np.arange(50), "b": np.ones(9, bool)})
+    whole = pack_bytes({"seed": 7}, {"a": np.arange(50), "b": np.ones(9, bool)})
     for place in range(len(whole)):
         broken = bytearray(whole)
         broken[place] ^= 0x55
@@ -35,4 +35,4 @@ def test_no_damaged_byte_goes_unnoticed():
 @pytest.mark.parametrize("size", [0, 5, 300, -1])
 def test_a_truncated_stream_is_refused(size):
     with pytest.raises(InputError, match="the file does not end as it should"):
-        unpack(packed({}, {"a": np.arange(500)})[:size], "the file")
+        unpack(pack_bytes({}, {"a": np.arange(500)})[:size], "the file")

@@ -5,33 +5,47 @@
 the voltage between u and v when one unit of current flows from one to the other. The product
 w_e r_e of an edge is its leverage: the probability that a random spanning tree uses it. Over all
 edges the leverages sum to n_nodes - n_components (Foster's theorem).
+
+Exact answers come from one dense inverse, or from one solve per distinct node or pair; `sketch` has
+the others.
 """
 
 import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList, power_of_two
-from graphsqueak.sources.edge_source import as_edge_list
-from graphsqueak.sparsifiers.resistance.exact import exact_resistances
+from graphsqueak.randomness import RandomState
+from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.sources.edge_source import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.resistance.sketch import (
     precise_embedding,
     resistance_bounds,
-    sketched_parts,
+    sketch_parts,
 )
 from graphsqueak.validation import check_choice, check_count, check_real, check_span
 
-__all__ = ["effective_resistance"]
+__all__ = ["effective_resistance", "exact_resistances"]
 
 _FEW_NODES = 1000  # up to here the exact answer costs no more than the sketch
 _PILOT_PROBES = 32
 _LARGEST_SCALE = 2.0**30
 _CHUNK_BYTES = 2**26  # of one block of probes
 _TOL = 1e-6  # of the solves
+_DENSE_NODES = 6000  # up to here (290 MB) one dense inverse is the quickest exact answer
+_EXACT_CHUNK_BYTES = 2**27  # of one block of right-hand sides
 
 
 def effective_resistance(
-    graph, pairs=None, *, method="auto", n_probes=None, rtol=0.05, random_state=None
-):
+    graph: GraphLike,
+    pairs: ArrayLike | None = None,
+    *,
+    method: str = "auto",
+    n_probes: int | None = None,
+    rtol: float = 0.05,
+    random_state: RandomState = None,
+) -> np.ndarray:
     """Effective resistance of every edge, or of the given pairs of nodes.
 
     Parameters
@@ -45,7 +59,7 @@ def effective_resistance(
         the sketch needs a few dozen solves for any number of pairs. "auto" is exact where that
         is no more work.
     n_probes : int, optional
-        Solves of the sketch. Default: as many as `rtol` needs, judged from a pilot of 32.
+        Solves of the sketch. Default: as many as `rtol` needs, told by a pilot of 32.
     rtol : float
         Mean relative error that the sketch may have.
     random_state : int or None
@@ -100,10 +114,10 @@ def effective_resistance(
         resistance[asked] = np.clip(exact_resistances(simple, component, tail, head), *bounds)
         return resistance / unit
     rng = np.random.default_rng(random_state)
-    known, left = _sketched(simple, tail, head, weight, bounds, n_probes, rtol, rng)
+    known, left = _sketch(simple, tail, head, weight, bounds, n_probes, rtol, rng)
     if pairs is None:
         n_independent = graph.n_nodes - component.max() - 1
-        return _rescaled(known, left, bounds, weight=graph.weight, total=n_independent) / unit
+        return _rescale(known, left, bounds, weight=graph.weight, total=n_independent) / unit
     resistance[asked] = np.clip(known + left, *bounds)
     return resistance / unit
 
@@ -126,15 +140,15 @@ def _check_pairs(pairs, n_nodes):
     return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
-def _sketched(graph, tail, head, weight, bounds, n_probes, rtol, rng):
+def _sketch(graph, tail, head, weight, bounds, n_probes, rtol, rng):
     """The known and the sketched part of r(tail, head), from as many probes as needed."""
     at_once = max(_CHUNK_BYTES // (4 * graph.n_nodes), 1)
     left, n_done, n_wanted = np.zeros(tail.size), 0, n_probes
     while n_wanted is None or n_done < n_wanted:
         step = min(_PILOT_PROBES if n_wanted is None else n_wanted - n_done, at_once)
-        how = {"n_probes": step, "seed": int(rng.integers(2**63)), "tol": _TOL}
-        sketch = precise_embedding(graph, tail, head, weight, **how)
-        known, more = sketched_parts(sketch, tail, head, weight)
+        seed = int(rng.integers(2**63))
+        sketch = precise_embedding(graph, tail, head, weight, n_probes=step, seed=seed, tol=_TOL)
+        known, more = sketch_parts(sketch, tail, head, weight)
         left += (more - left) * step / (n_done + step)
         n_done += step
         if n_wanted is None:
@@ -147,7 +161,7 @@ def _probes_needed(sketched_share, rtol):
     return int(np.ceil(4 / np.pi * (sketched_share.mean() / rtol) ** 2))
 
 
-def _rescaled(known, left, bounds, *, weight, total):
+def _rescale(known, left, bounds, *, weight, total):
     """Scale the sketched part until the leverages sum to `total`, Foster's theorem."""
 
     def excess(scale):
@@ -160,3 +174,76 @@ def _rescaled(known, left, bounds, *, weight, total):
         middle = (low + high) / 2
         low, high = (middle, high) if excess(middle) < 0 else (low, middle)
     return np.clip(known + high * left, *bounds)
+
+
+def exact_resistances(
+    graph, component, tail, head, *, dense_nodes=_DENSE_NODES, chunk_bytes=_EXACT_CHUNK_BYTES
+):
+    """r(tail, head) for pairs of different nodes, each pair within one component.
+
+    >>> from graphsqueak.sources.synthetic.closed_forms import cycle
+    >>> graph = cycle(4).to_edge_list()
+    >>> exact_resistances(graph, graph.components(), np.array([0, 0]), np.array([1, 2]))
+    array([0.75, 1.  ])
+    """
+    if graph.n_nodes <= dense_nodes:
+        return _dense(graph, component, tail, head)
+    nodes = np.union1d(tail, head)
+    if tail.size <= nodes.size:
+        return _one_solve_per_pair(graph, tail, head, chunk_bytes)
+    return _one_solve_per_node(graph, component, nodes, tail, head, chunk_bytes)
+
+
+def _dense(graph, component, tail, head):
+    """Invert L + sum over components of s 1 1^T / size, which equals L^+ on differences."""
+    size = np.bincount(component)
+    scale = graph.degrees().max()
+    matrix = graph.laplacian().toarray()
+    for label in np.flatnonzero(size > 1):
+        members = np.flatnonzero(component == label)
+        matrix[np.ix_(members, members)] += scale / members.size
+    alone = np.flatnonzero(size[component] == 1)
+    matrix[alone, alone] = scale
+    factor = scipy.linalg.cholesky(matrix, overwrite_a=True, check_finite=False)
+    inverse, _ = scipy.linalg.lapack.dpotri(factor, overwrite_c=True)
+    low, high = np.minimum(tail, head), np.maximum(tail, head)
+    return inverse[low, low] + inverse[high, high] - 2 * inverse[low, high]
+
+
+def _one_solve_per_pair(graph, tail, head, chunk_bytes):
+    solver = LaplacianSolver(graph, tol=1e-10)
+    resistance = np.empty(tail.size)
+    for chunk in _chunks(tail.size, graph.n_nodes, chunk_bytes):
+        column = np.arange(tail[chunk].size)
+        rhs = np.zeros((graph.n_nodes, column.size))
+        rhs[tail[chunk], column] += 1
+        rhs[head[chunk], column] -= 1
+        voltage = solver.solve(rhs)
+        resistance[chunk] = voltage[tail[chunk], column] - voltage[head[chunk], column]
+    return resistance
+
+
+def _one_solve_per_node(graph, component, nodes, tail, head, chunk_bytes):
+    """r = G_uu + G_vv - G_uv - G_vu with G = L^+, a chunk of its columns at a time."""
+    solver = LaplacianSolver(graph, tol=1e-10)
+    size = np.bincount(component)
+    resistance = np.zeros(tail.size)
+    column_of = np.full(graph.n_nodes, -1)
+    for chunk in _chunks(nodes.size, graph.n_nodes, chunk_bytes):
+        label = component[nodes[chunk]]
+        column = np.arange(label.size)
+        rhs = np.where(component[:, None] == label, -1 / size[label], 0.0)
+        rhs[nodes[chunk], column] += 1
+        green = solver.solve(rhs)
+        column_of[nodes[chunk]] = column
+        for near, far in ((tail, head), (head, tail)):
+            here = np.flatnonzero(column_of[near] >= 0)
+            source = column_of[near[here]]
+            resistance[here] += green[near[here], source] - green[far[here], source]
+        column_of[nodes[chunk]] = -1
+    return resistance
+
+
+def _chunks(n_columns, n_nodes, chunk_bytes):
+    step = max(chunk_bytes // (8 * n_nodes), 1)
+    return [slice(start, start + step) for start in range(0, n_columns, step)]

@@ -14,16 +14,15 @@ where the first term is known exactly and only the second, which is smaller, has
 it is E |X_u - X_v|^2 / k with X = P Z = Z - D^-1 Y. On a dense graph nearly nothing is left to
 chance; on a path the noise is halved.
 
+Nodes are embedded in single precision where that is enough, in double precision where it is not.
+Two points X_u, X_v are each off by about 6e-8 of their length, which matters where a heavy edge
+brings them close together far from the origin: |X_u - X_v|^2 is then off by 2 |X_u - X_v| e + e^2.
+Where the degrees alone settle the resistance, that does not count.
+
 References
 ----------
 [SS11] Spielman, Srivastava. Graph sparsification by effective resistances. SIAM J. Computing
        40(6), 2011.
-
-Embed nodes in single precision where that is enough, in double precision where it is not.
-
-Two points X_u, X_v are each off by about 6e-8 of their length, which matters where a heavy edge
-brings them close together far from the origin: |X_u - X_v|^2 is then off by 2 |X_u - X_v| e + e^2.
-Where the degrees alone settle the resistance, that does not count.
 """
 
 import warnings
@@ -41,8 +40,8 @@ __all__ = [
     "embed",
     "precise_embedding",
     "resistance_bounds",
-    "sketched_parts",
-    "sketched_resistances",
+    "sketch_parts",
+    "sketch_resistances",
 ]
 
 _ENOUGH = 1e-4  # relative residual that still makes a useful sketch
@@ -89,7 +88,7 @@ def embed(graph, *, n_probes, seed, ridge=0.0, tol=1e-6, dtype=np.float32):
     >>> from graphsqueak.sources.synthetic.closed_forms import path
     >>> graph = path(3).to_edge_list()
     >>> sketch = embed(graph, n_probes=4000, seed=90210)
-    >>> known, left = sketched_parts(sketch, graph.tail, graph.head, graph.weight)
+    >>> known, left = sketch_parts(sketch, graph.tail, graph.head, graph.weight)
     >>> known, left.round(1)
     (array([0.5, 0.5]), array([0.5, 0.5]))
     """
@@ -108,7 +107,7 @@ def embed(graph, *, n_probes, seed, ridge=0.0, tol=1e-6, dtype=np.float32):
     return Embedding(points, degree)
 
 
-def sketched_parts(sketch, tail, head, weight):
+def sketch_parts(sketch, tail, head, weight):
     """The exactly known and the sketched part of r(tail, head), nodes joined by `weight`."""
     known, left = np.empty(tail.size), np.empty(tail.size)
     work = tail.size * sketch.points.shape[1]
@@ -116,7 +115,7 @@ def sketched_parts(sketch, tail, head, weight):
     return known, left
 
 
-def sketched_resistances(sketch, tail, head, weight, *, clamp):
+def sketch_resistances(sketch, tail, head, weight, *, clamp):
     """r(tail, head), kept within its bounds if `clamp`."""
     out = np.empty(tail.size)
     work = tail.size * sketch.points.shape[1]
@@ -191,7 +190,7 @@ def _is_blurred(sketch, tail, head, weight):
     least = 1 / sketch.degree.max(initial=1.0)  # no resistance is smaller
     if 2 * length.max(initial=0.0) <= _BLUR**2 / 5 * least:  # then e + 2 sqrt(r e) <= _BLUR r
         return False
-    known, left = sketched_parts(sketch, tail, head, weight)
+    known, left = sketch_parts(sketch, tail, head, weight)
     error = length[tail] + length[head]
     error += 2 * np.sqrt(left * error)
     lower, upper = resistance_bounds(sketch.degree[tail], sketch.degree[head], weight)

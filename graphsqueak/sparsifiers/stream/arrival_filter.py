@@ -11,18 +11,16 @@ degrees d are those of the stream so far, read when a chunk begins. Since
 looked at. Nodes that the last shrink had not seen, or had seen in different components, have no
 resistance: their edges are kept.
 
+*Favored nodes.* Whoever knows before the stream which nodes carry labels wants their edges kept.
+Sampling an edge with a probability above its leverage is always safe (it stays unbiased and only
+gets less noisy), so favored edges have their resistance multiplied by a boost >= 1, and thinning
+and filter go on as before. The boost fills the favored share of the budget: it is infinite (p = 1)
+while all favored edges fit into that share, and proportional to their leverage beyond.
+
 References
 ----------
 [CLV17b] Calandriello, Lazaric, Valko. Efficient second-order online kernel learning with adaptive
          embedding. NeurIPS 2017.
-
-Nodes whose edges matter more: a share of the budget is theirs.
-
-Whoever knows before the stream which nodes carry labels wants their edges kept. Sampling an edge
-with a probability above its leverage is always safe (it stays unbiased and only gets less noisy),
-so favored edges have their resistance multiplied by a boost >= 1, and thinning and filter go on as
-before. The boost is what fills the favored share of the budget: infinite, that is p = 1, while all
-favored edges fit into it, and proportional to their leverage beyond.
 """
 
 from typing import NamedTuple
@@ -34,15 +32,15 @@ from graphsqueak.randomness import uniform
 from graphsqueak.sampling import scale_for
 from graphsqueak.system.threads import run
 
-__all__ = ["Favored", "Filter", "filtered", "judged", "make_filter", "refreshed"]
+__all__ = ["SHARE", "ArrivalFilter", "Favored"]
 
-_STEPS = 20  # elementary steps per edge
-SHARE = 0.5  # measured: more starves the rest of the graph, less loses labels' edges
-_CERTAIN = 1e30
+SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels' edges
+_WORK = 20  # elementary steps per edge
+_CERTAIN = 1e30  # a boost that makes every p = 1
 
 
-class Filter(NamedTuple):
-    """What an arriving edge is judged by; all per node of the last shrink but the scale."""
+class ArrivalFilter(NamedTuple):
+    """By what arriving edges are sampled; all per node of the last shrink but the scale."""
 
     points: np.ndarray  # X, divided by sqrt(k)
     reach: np.ndarray  # 2 |X_u|^2
@@ -50,31 +48,29 @@ class Filter(NamedTuple):
     component: np.ndarray  # empty if there is only one
     scale: float  # c
 
+    @classmethod
+    def from_sketch(cls, sketch, component, scale):
+        """A filter from the embedding of the shrunken graph."""
+        points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
+        several = component.size > 0 and (component != component[0]).any()
+        component = component if several else component[:0]
+        reach = 2 * np.einsum("uk,uk->u", points, points)
+        near = np.empty((len(points), 2), np.float32)
+        return cls(points, reach, near, component, float(scale)).refresh(sketch.degree)
 
-def make_filter(sketch, component, scale):
-    """A filter from the embedding of the shrunken graph."""
-    points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
-    several = component.size > 0 and (component != component[0]).any()
-    component = component if several else component[:0]
-    reach = 2 * np.einsum("uk,uk->u", points, points)
-    near = np.empty((len(points), 2), np.float32)
-    return refreshed(Filter(points, reach, near, component, float(scale)), sketch.degree)
+    def refresh(self, degree):
+        """The same filter with the stream's present degrees."""
+        near = np.empty_like(self.near)
+        _refresh(degree[: self.reach.size], self.reach, near)
+        return self._replace(near=near)
 
-
-def refreshed(judge, degree):
-    """The same filter with the stream's present degrees."""
-    near = np.empty_like(judge.near)
-    _refresh(degree[: judge.reach.size], judge.reach, near)
-    return judge._replace(near=near)
-
-
-def filtered(judge, tail, head, weight, *, seed, first):
-    """New weights of edges first, first + 1, ... of the stream; zero for what is dropped."""
-    out = np.empty(tail.size)
-    work = _STEPS * tail.size
-    judge = (judge.points, judge.near, judge.component, judge.scale)
-    run(_filter, work, *judge, tail, head, weight, np.uint64(seed), np.uint64(first), out)
-    return out
+    def sample(self, tail, head, weight, *, seed, first):
+        """New weights of edges first, first + 1, ... of the stream; zero for what is dropped."""
+        out = np.empty(tail.size)
+        own = (self.points, self.near, self.component, self.scale)
+        edges, key = (tail, head, weight), (np.uint64(seed), np.uint64(first))
+        run(_sample_all, _WORK * tail.size, *own, *edges, *key, out)
+        return out
 
 
 class Favored:
@@ -90,11 +86,12 @@ class Favored:
         self.share = share
         self.boost = 1.0
 
-    def grow(self, more):
-        """Append what is known of further nodes, a boolean each."""
-        self.mask = np.concatenate([self.mask, more])
+    def grow_to(self, n_nodes):
+        """Nodes that nobody asked for are not favored."""
+        if self.mask.size < n_nodes:
+            self._append(np.zeros(n_nodes - self.mask.size, dtype=np.bool_))
 
-    def meet(self, numbering, n_nodes, wanted):
+    def look_up(self, numbering, n_nodes, wanted):
         """Learn which of the nodes new to `numbering` are among the `wanted` ids."""
         start = self.mask.size
         if start < n_nodes:
@@ -102,13 +99,17 @@ class Favored:
             names = (
                 range(start, n_nodes) if ids is None else np.asarray(ids[start:n_nodes]).tolist()
             )
-            self.grow(np.fromiter((name in wanted for name in names), np.bool_, n_nodes - start))
+            found = (name in wanted for name in names)
+            self._append(np.fromiter(found, np.bool_, n_nodes - start))
+
+    def _append(self, more):
+        self.mask = np.concatenate([self.mask, more])
 
     def edges(self, tail, head):
         """Which edges touch a favored node."""
         return self.mask[tail] | self.mask[head]
 
-    def boosted(self, edges, resistance, budget):
+    def boost_edges(self, edges, resistance, budget):
         """Resistances with those of favored edges raised to fill their share, and the boost."""
         chosen = self.edges(edges.tail, edges.head)
         n_chosen = np.count_nonzero(chosen)
@@ -121,12 +122,13 @@ class Favored:
         boost = min(max(scale / rest, 1.0), _CERTAIN) if rest < np.inf else 1.0
         return np.where(chosen, resistance * boost, resistance), boost
 
-    def refilter(self, judge, tail, head, weight, new, *, seed, first):
-        """Judge favored arrivals again, with the boost: their entries of `new` are replaced."""
+    def sample_again(self, arrival_filter, tail, head, weight, new, *, seed, first):
+        """Sample favored arrivals with the boost; their entries of `new` are replaced."""
         if self.boost > 1.0 and self.mask.any():
-            parts = (judge.points, judge.near, judge.component, judge.scale * self.boost)
-            ends = (self.mask, tail, head, weight)
-            _refilter(*parts, *ends, np.uint64(seed), np.uint64(first), new)
+            points, _, near, component, scale = arrival_filter
+            edges, key = (tail, head, weight), (np.uint64(seed), np.uint64(first))
+            boosted = scale * self.boost
+            _sample_favored(points, near, component, boosted, self.mask, *edges, *key, new)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -137,15 +139,15 @@ def _refresh(degree, reach, near):
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
-def _filter(points, near, component, scale, tail, head, weight, seed, first, out):
+def _sample_all(points, near, component, scale, tail, head, weight, seed, first, out):
     for e in numba.prange(tail.size):
         ends = (tail[e], head[e])
         key = (seed, first + np.uint64(e))
-        out[e] = judged(points, near, component, scale, ends, weight[e], key)
+        out[e] = _sample(points, near, component, scale, ends, weight[e], key)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def judged(points, near, component, scale, ends, w, key):
+def _sample(points, near, component, scale, ends, w, key):
     """The new weight of one edge: w if it is kept for sure, w / p or zero else."""
     u, v = ends
     n_known = near.shape[0]
@@ -165,8 +167,8 @@ def judged(points, near, component, scale, ends, w, key):
 
 
 @numba.njit(cache=True, nogil=True)
-def _refilter(points, near, component, scale, favored, tail, head, weight, seed, first, out):
+def _sample_favored(points, near, component, scale, favored, tail, head, weight, seed, first, out):
     for e in range(tail.size):
         if favored[tail[e]] or favored[head[e]]:
             ends, key = (tail[e], head[e]), (seed, first + np.uint64(e))
-            out[e] = judged(points, near, component, scale, ends, weight[e], key)
+            out[e] = _sample(points, near, component, scale, ends, weight[e], key)

@@ -1,10 +1,9 @@
-"""The edges that a stream keeps, as columns that grow.
+"""The edges that a stream keeps: columns that grow, and parallel edges made one.
 
-Make parallel edges one, in time linear in their number and on all cores.
-
-Edges are dealt into ranges of their lower node, so that a range fits the cache; within a range
-they are sorted by that node, and `slot[v]` says where (u, v) stands, if it is there already. Parts
-of the edges and groups of ranges are fixed: no result depends on the number of threads.
+Coalescing takes time linear in the number of edges and runs on all cores. Edges are dealt into
+ranges of their lower node, so that a range fits the cache; within a range they are sorted by that
+node, and `slot[v]` says where (u, v) stands, if it is there already. Parts of the edges and groups
+of ranges are fixed: no result depends on the number of threads.
 """
 
 from typing import NamedTuple
@@ -14,17 +13,17 @@ import numpy as np
 
 from graphsqueak.system.threads import run
 
-__all__ = ["Kept", "KeptBuffer", "coalesced"]
+__all__ = ["LARGEST_INDEX", "KeptBuffer", "KeptEdges", "coalesce"]
 
 _N_PARTS = 8  # of the edges, dealt apart
 _N_GROUPS = 16  # of ranges, each with a table of all nodes
 _RANGE_BITS = 8
 _STEPS = 10  # elementary steps per edge
-LARGEST_INDEX = np.iinfo(np.int32).max  # places beyond take 64 bits
+LARGEST_INDEX = np.iinfo(np.int32).max  # indices beyond take 64 bits
 
 
-class Kept(NamedTuple):
-    """Kept edges, each of `copies` equal parts that are thinned apart.
+class KeptEdges(NamedTuple):
+    """KeptEdges edges, each of `copies` equal parts that are thinned apart.
 
     `pinned` ones belong to the spanning forest and are never thinned.
     """
@@ -37,22 +36,24 @@ class Kept(NamedTuple):
 
     def select(self, chosen):
         """The edges of an index or slice."""
-        return Kept(*(column[chosen] for column in self))
+        return KeptEdges(*(column[chosen] for column in self))
 
 
 class KeptBuffer:
-    """`Kept` with room at the end, so that appending is cheap.
+    """`KeptEdges` with room at the end, so that appending is cheap.
 
     >>> buffer = KeptBuffer()
     >>> two = (np.array([0, 1]), np.array([1, 2]), np.array([2.0, 0.0]), np.ones(2, np.int32))
-    >>> buffer.append(Kept(*two, np.zeros(2, bool)))
+    >>> buffer.append(KeptEdges(*two, np.zeros(2, bool)))
     >>> buffer.edges().weight
     array([2.])
     """
 
     def __init__(self, edges=None):
-        kinds = (np.int32, np.int32, np.float64, np.int32, np.bool_)
-        self._columns = Kept(*(np.zeros(0, kind) for kind in kinds)) if edges is None else edges
+        if edges is None:
+            kinds = (np.int32, np.int32, np.float64, np.int32, np.bool_)
+            edges = KeptEdges(*(np.zeros(0, kind) for kind in kinds))
+        self._columns = edges
         self.size = self._columns.tail.size
 
     def append(self, edges):
@@ -71,20 +72,20 @@ class KeptBuffer:
     def _reserve(self, n_edges):
         if n_edges > self._columns.tail.size:
             room = max(n_edges, self._columns.tail.size * 3 // 2)
-            grown = Kept(*(np.empty(room, column.dtype) for column in self._columns))
+            grown = KeptEdges(*(np.empty(room, column.dtype) for column in self._columns))
             for new, old in zip(grown, self._columns, strict=True):
                 new[: self.size] = old[: self.size]
             self._columns = grown
 
 
-def coalesced(edges, n_nodes, *, n_copies=1):
+def coalesce(edges, n_nodes, *, n_copies=1, largest_index=LARGEST_INDEX):
     """Parallel edges summed, with at most `n_copies` equal parts; tail < head, sorted by tail.
 
     An edge is pinned if any of those it is made of was.
 
     >>> pinned = np.array([True, False])
-    >>> twice = Kept(np.array([1, 0]), np.array([0, 1]), np.ones(2), np.ones(2, int), pinned)
-    >>> one = coalesced(twice, 2)
+    >>> twice = KeptEdges(np.array([1, 0]), np.array([0, 1]), np.ones(2), np.ones(2, int), pinned)
+    >>> one = coalesce(twice, 2)
     >>> one.weight, one.pinned
     (array([2.]), array([ True]))
     """
@@ -95,13 +96,13 @@ def coalesced(edges, n_nodes, *, n_copies=1):
     counts = np.zeros((_N_PARTS, n_ranges), dtype=np.int64)
     run(_count, work, part, edges.tail, edges.head, shift, counts)
     ends = counts.T.cumsum().reshape(n_ranges, _N_PARTS)
-    place = ends.T - counts
+    following = ends.T - counts
     start = np.concatenate([[0], ends[:, -1]])
-    dealt, merged = (Kept(*map(np.empty_like, edges)) for _ in range(2))
-    run(_deal, work, part, *edges, shift, place, *dealt)
+    dealt, merged = (KeptEdges(*map(np.empty_like, edges)) for _ in range(2))
+    run(_deal, work, part, *edges, shift, following, *dealt)
     size = np.zeros(n_ranges + 1, dtype=np.int64)
     group = np.linspace(0, n_ranges, _N_GROUPS + 1).astype(np.int64)
-    index = np.empty(0, np.int32 if n_edges <= LARGEST_INDEX else np.int64)
+    index = np.empty(0, np.int32 if n_edges <= largest_index else np.int64)
     run(_merge, work, group, start, shift, n_nodes, n_copies, index, *dealt, *merged, size)
     first = size.cumsum()
     for old, new in zip(merged, dealt, strict=True):
@@ -130,11 +131,11 @@ def _count(part, tail, head, shift, counts):
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
-def _deal(part, tail, head, weight, copies, pinned, shift, place, *dealt):
-    """Copy every edge, lower node first, to the next place of its part in its range."""
+def _deal(part, tail, head, weight, copies, pinned, shift, following, *dealt):
+    """Copy every edge, lower node first, to the next index of its part in its range."""
     low, high, new_weight, new_copies, new_pinned = dealt
     for p in numba.prange(part.size - 1):
-        own = place[p]
+        own = following[p]
         for e in range(part[p], part[p + 1]):
             u, v = min(tail[e], head[e]), max(tail[e], head[e])
             at = own[u >> shift]
@@ -178,11 +179,11 @@ def _sorted(low, first, n_nodes, index):
         bounds[low[e] - first + 1] += 1
     for u in range(n_nodes):
         bounds[u + 1] += bounds[u]
-    place = bounds[:-1].copy()
+    following = bounds[:-1].copy()
     order = np.empty(low.size, dtype=index.dtype)
     for e in range(low.size):
-        order[place[low[e] - first]] = e
-        place[low[e] - first] += 1
+        order[following[low[e] - first]] = e
+        following[low[e] - first] += 1
     return order, bounds
 
 

@@ -1,33 +1,25 @@
 """The stream engine: keep a small weighted edge set that stays a sparsifier of all edges so far.
 
-Edges are absorbed in chunks at fixed places of the stream, so that what is kept does not depend
-on how the stream was cut into batches, nor on threads. Per chunk: a union-find pins the edges
-that join components, the exact degrees grow, and the filter thins the rest on arrival. When the
+Edges are absorbed in chunks that begin at fixed positions of the stream, so that what is kept does
+not depend on how the stream was cut into batches, nor on threads. Per chunk, a union-find pins the
+edges that join components, the exact degrees grow, and the arrival filter thins the rest. When the
 kept edges outgrow their room they are coalesced, scored by sketched effective resistances and
-thinned: the loop of [C17, Algorithm 11] as corrected (blocks as large as the kept set, p capped
-at 1, original weights in the probabilities).
+thinned: an edge of weight w and resistance r stays with probability min(1, c w r), where the scale
+c makes the probabilities sum to the budget; by Foster's theorem c is about the budget per node.
+This is the loop of [C17, Algorithm 11] as corrected: blocks as large as the kept set, p capped at
+1, original weights in the probabilities.
+
+The last shrink makes of what is kept the sparsifier that was promised, see `thinning`. Degrees are
+calibrated before it, so that what coins left uneven is mended by how many edges a node gets, and
+after it, for the little that is left by then.
 
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
       PhD thesis, 2017, Section 4.3.
-
-The last shrink: from what a stream keeps to the sparsifier it promises.
-
-During the stream a spanning forest is pinned at its own, light weights, which wastes a slot per
-node. At the end the forest is thinned like every other edge, and a forest edge comes back, at
-the weight it would have been given, only where the thinned graph fell apart. By Foster's theorem
-every cut holds at least c edges in expectation, so that this happens with a probability of at most
-about exp(-c) per cut; below c = 4 the forest stays pinned.
-
-The degrees are calibrated twice: before, so that what coins left uneven is mended by how many edges
-a node gets, and after, for the little that is left by then.
-
-Score the kept edges, and find the scale that fits a budget.
-
-An edge of weight w and resistance r is kept with probability min(1, c w r). The scale c is the one
-for which the probabilities sum to the budget; by Foster's theorem it is about the budget per node.
 """
+
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,33 +28,66 @@ from graphsqueak.graph.edge_list import EdgeList, power_of_two
 from graphsqueak.graph.forest import add_degrees, join, labels, roots
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
-from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketched_resistances
-from graphsqueak.sparsifiers.stream.arrival_filter import (
-    Favored,
-    Filter,
-    filtered,
-    make_filter,
-    refreshed,
-)
-from graphsqueak.sparsifiers.stream.edges import Kept, KeptBuffer, coalesced
-from graphsqueak.sparsifiers.stream.thinning import calibrated, count_spread, thinned
+from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
+from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter, Favored
+from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges, coalesce
+from graphsqueak.sparsifiers.stream.thinning import calibrate, thin_edges, thin_to_budget
 from graphsqueak.validation import check_span
 
-__all__ = ["CHUNK", "Engine", "finished", "score"]
+__all__ = ["Engine", "StreamEngine"]
 
-CHUNK = 2**18  # edges between two looks at the room that is left
 _MOST_NODES = np.iinfo(np.int32).max  # kept edges number their ends in 32 bits
-_OVER_FOREST = 1.5
-_LAST_ROOM = 1.75  # times the budget: more than this is swept before the last shrink
-_LAST_SWEEP = 2**42  # its number, for its seed
-_SAFE_SCALE = 4.0
-_BITS = 3
-_LAST = 2**40  # number of the last shrink, for its seed
+_OVER_FOREST = 1.5  # times the forest: a shrink leaves at least as many edges
+_LAST_ROOM = 1.75  # times the budget: more than this is filtered again before the last shrink
+_BITS = 3  # binary digits of the last shrink's probabilities
 _TOL = 1e-5  # of the solves, the least for single precision: a bridge still keeps its resistance
+_LAST_SHRINK, _LAST_SWEEP = 2**40, 2**42  # their numbers, for their seeds
 
 
-class Engine:
-    """State of one pass; `budget(n_nodes, n_seen)` is the number of edges wanted at the end."""
+class StreamEngine(Protocol):
+    """What a `StreamSparsifier` asks of its engine: this one, or the thesis' chain of copies."""
+
+    seed: int
+    unit: float  # power of two in which weights and degrees are held
+    ridge: float
+    degree: np.ndarray  # of every node, exact, in units
+    n_seen: int  # edges taken in
+    n_shrinks: int  # how often they were thinned
+    n_joins: int  # of two components
+
+    @property
+    def n_nodes(self) -> int: ...
+
+    @property
+    def n_kept(self) -> int: ...
+
+    def budget(self, n_nodes: int, n_seen: int) -> int:
+        """Edges that the sparsifier of so many nodes and edges may have."""
+
+    def absorb(self, tail, head, weight, n_nodes: int) -> None:
+        """Take in edges between nodes 0, ..., n_nodes - 1."""
+
+    def final_edges(self, budget: int) -> KeptEdges:
+        """The sparsifier of all edges so far; the engine is left as it is."""
+
+    def merge(self, others, numbers, *, seed: int) -> "StreamEngine":
+        """An engine that has seen all streams; `numbers` are the others' nodes in our numbering."""
+
+    def settle(self) -> None:
+        """Make the state small before it travels."""
+
+    def make_room(self, n_streams: int) -> None:
+        """Keep to a share of the memory before as many streams are merged."""
+
+    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Everything that the rest of the stream depends on, as arrays and numbers."""
+
+    def restore(self, state: tuple[dict[str, np.ndarray], dict[str, Any]]) -> None:
+        """Go on from what `state` gave; the arrays are ours from now on."""
+
+
+class Engine(StreamEngine):
+    """The fast engine; `budget(n_nodes, n_seen)` is the number of edges wanted at the end."""
 
     def __init__(self, budget, options, *, ridge, seed):
         self.budget, self.options, self.ridge, self.seed = budget, options, ridge, seed
@@ -71,24 +96,17 @@ class Engine:
         self.parent = np.zeros(0, dtype=np.int32)
         self.n_joins = self.n_seen = self.n_shrinks = 0
         self.per_node = np.inf  # budget a node that the filter's scale is for
-        self.judge = None
+        self.filter = None
         self.unit = 1.0
         self.favored = Favored()
 
     @property
     def n_nodes(self):
-        """Nodes seen so far."""
         return self.degree.size
 
     @property
     def n_kept(self):
-        """Edges held at the moment."""
         return self.buffer.size
-
-    def finished(self, budget):
-        """The sparsifier of all edges so far, of at most `budget` edges."""
-        edges = finished(self, budget)
-        return edges._replace(weight=edges.weight * self.unit)
 
     def absorb(self, tail, head, weight, n_nodes):
         """Take in edges between nodes 0, ..., n_nodes - 1.
@@ -102,14 +120,14 @@ class Engine:
             check_span(min(self.unit, weight.min()), max(self.unit, weight.max()))
         if self.unit != 1.0:
             weight = weight / self.unit
-        start = 0
+        start, chunk = 0, self.options.chunk
         while start < tail.size:
-            stop = min(start + CHUNK - self.n_seen % CHUNK, tail.size)
-            self._absorb_piece(tail[start:stop], head[start:stop], weight[start:stop])
+            stop = min(start + chunk - self.n_seen % chunk, tail.size)
+            self._absorb_chunk(tail[start:stop], head[start:stop], weight[start:stop])
             self.n_seen += stop - start
             start = stop
-            if self.n_seen % CHUNK == 0:
-                self._look_around()
+            if self.n_seen % chunk == 0:
+                self._shrink_if_full()
 
     def _grow(self, n_nodes):
         if n_nodes > _MOST_NODES:
@@ -118,54 +136,65 @@ class Engine:
                 "sparsify parts of the graph with fewer nodes"
             )
         if n_nodes > self.n_nodes:
-            more = n_nodes - self.n_nodes
-            self.parent = np.concatenate(
-                [self.parent, np.arange(self.n_nodes, n_nodes, dtype=np.int32)]
-            )
-            self.degree = np.concatenate([self.degree, np.zeros(more)])
-            if self.favored.mask.size < n_nodes:
-                self.favored.grow(np.zeros(n_nodes - self.favored.mask.size, dtype=np.bool_))
+            new = np.arange(self.n_nodes, n_nodes, dtype=np.int32)
+            self.parent = np.concatenate([self.parent, new])
+            self.degree = np.concatenate([self.degree, np.zeros(new.size)])
+            self.favored.grow_to(n_nodes)
 
-    def _absorb_piece(self, tail, head, weight):
+    def _absorb_chunk(self, tail, head, weight):
         add_degrees(self.degree, tail, head, weight)
         pinned = np.zeros(tail.size, dtype=np.bool_)
         if self.n_joins < self.n_nodes - 1:
             pinned = join(self.parent, tail, head)
             self.n_joins += int(np.count_nonzero(pinned))
         new = weight
-        if self.judge is not None:
-            key = {"seed": self.seed, "first": self.n_seen}
-            new = filtered(self.judge, tail, head, weight, **key)
-            self.favored.refilter(self.judge, tail, head, weight, new, **key)
+        if self.filter is not None:
+            new = self._filter(tail, head, weight, seed=self.seed, first=self.n_seen)
             new[pinned] = weight[pinned]
         copies = np.full(tail.size, self.options.n_copies, dtype=np.int32)
-        self.buffer.append(Kept(tail, head, new, copies, pinned & self.options.pin_forest))
+        self.buffer.append(KeptEdges(tail, head, new, copies, pinned & self.options.pin_forest))
 
-    def _look_around(self):
-        budget = self.budget.during(self.n_nodes, self.n_seen)
+    def _filter(self, tail, head, weight, *, seed, first):
+        """New weights of edges by the arrival filter, zero for what falls."""
+        new = self.filter.sample(tail, head, weight, seed=seed, first=first)
+        self.favored.sample_again(self.filter, tail, head, weight, new, seed=seed, first=first)
+        return new
+
+    def _budget_now(self):
+        """Edges that the budget allows while the stream goes on."""
+        least = self.options.least_share
+        return self.budget.during(self.n_nodes, self.n_seen, least=least)
+
+    def _shrink_if_full(self):
+        budget = self._budget_now()
         room, target = self.options.most_kept(budget, self.n_nodes)
         if self.buffer.size > room:
             if self._can_sweep:
                 self.sweep()
             if self.buffer.size > (room + target) / 2:
                 self.shrink(int(target))
-        elif self.judge is not None and self._refreshes():
-            self._refresh()
+        elif self.filter is not None and self._filter_is_due():
+            self._refresh_filter()
 
-    def _refresh(self):
+    def _filter_is_due(self):
+        """Not more often than once per node: the work stays constant per edge."""
+        chunk = self.options.chunk
+        return (self.n_seen // chunk) % (1 + self.n_nodes // chunk) == 0
+
+    def _refresh_filter(self):
         """Bring the filter up to the present degrees, and to a budget that has grown with them."""
-        self.judge = refreshed(self.judge, self.degree + self.ridge / self.unit)
+        self.filter = self.filter.refresh(self.degree + self.ridge / self.unit)
         growth = self._budget_per_node() / self.per_node
         if self.budget.keep is not None and growth > 1:
-            self.judge = self.judge._replace(scale=self.judge.scale * growth)
+            self.filter = self.filter._replace(scale=self.filter.scale * growth)
             self.per_node *= growth
 
     def _budget_per_node(self):
-        return self.budget.during(self.n_nodes, self.n_seen) / self.n_nodes
+        return self._budget_now() / self.n_nodes
 
-    def _refreshes(self):
-        """Not more often than once per node: the work stays constant per edge."""
-        return (self.n_seen // CHUNK) % (1 + self.n_nodes // CHUNK) == 0
+    @property
+    def _can_sweep(self):
+        return self.filter is not None and self.options.n_copies == 1
 
     def sweep(self):
         """Put the kept edges to the filter again, now that degrees have grown.
@@ -173,88 +202,119 @@ class Engine:
         No solve is needed, and the scale stays. Where the last shrink's embedding has grown too old
         or nodes are new, little falls, and a shrink has to follow.
         """
-        self._refresh()
-        self.buffer.reweight(self._swept(self.buffer.edges(), self.n_shrinks))
+        self._refresh_filter()
+        self.buffer.reweight(self._sweep_weights(self.buffer.edges(), self.n_shrinks))
         self.n_shrinks += 1
 
-    @property
-    def _can_sweep(self):
-        return self.judge is not None and self.options.n_copies == 1
-
-    def last_edges(self, budget):
-        """What the last shrink begins with: swept, if that is far more than it has to keep."""
-        edges = self.buffer.edges()
-        if edges.tail.size > _LAST_ROOM * budget and self._can_sweep:
-            last = KeptBuffer()
-            last.append(edges._replace(weight=self._swept(edges, _LAST_SWEEP)))
-            edges = last.edges()
-        return coalesced(edges, self.n_nodes, n_copies=self.options.n_copies)
-
-    def _swept(self, edges, number):
+    def _sweep_weights(self, edges, number):
         """New weights of kept edges, zero for what falls; `number` keys the coins."""
-        ends, key = (edges.tail, edges.head, edges.weight), child_seed(self.seed, number)
-        weight = filtered(self.judge, *ends, seed=key, first=0)
-        self.favored.refilter(self.judge, *ends, weight, seed=key, first=0)
+        key = child_seed(self.seed, number)
+        weight = self._filter(edges.tail, edges.head, edges.weight, seed=key, first=0)
         np.copyto(weight, edges.weight, where=edges.pinned)
         return weight
 
     def shrink(self, target):
         """Thin what is kept to about `target` edges, never below the forest."""
-        edges = coalesced(self.buffer.edges(), self.n_nodes, n_copies=self.options.n_copies)
+        edges = coalesce(self.buffer.edges(), self.n_nodes, n_copies=self.options.n_copies)
         n_pinned = np.count_nonzero(edges.pinned)
         target = max(target, int(_OVER_FOREST * n_pinned))
         if edges.tail.size > target:
-            resistance, sketch = self.score(edges, self.options.n_probes, self.n_shrinks)
-            resistance, self.favored.boost = self.favored.boosted(edges, resistance, target)
+            resistance, sketch = self._score(edges, self.options.n_probes, self.n_shrinks)
+            resistance, self.favored.boost = self.favored.boost_edges(edges, resistance, target)
             leverage = (edges.weight * resistance)[~edges.pinned]
             scale = scale_for(leverage, target - n_pinned)
             seed = child_seed(self.seed, self.n_shrinks)
-            edges = thinned(edges, resistance, scale, self.n_nodes, seed=seed)
+            edges = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
             if self.options.filter_arrivals:
-                self.judge = make_filter(sketch, labels(self.parent), scale)
+                self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent), scale)
                 self.per_node = self._budget_per_node()
         self.buffer = KeptBuffer(edges)
         self.n_shrinks += 1
 
-    def score(self, edges, n_probes, number):
+    def _score(self, edges, n_probes, number):
         """Resistances of coalesced edges, and their sketch; `number` keys the random signs."""
-        seed = child_seed(self.seed, number) >> 1
-        options = {"ridge": self.ridge / self.unit, "clamp": self.options.clamp}
-        return score(edges, self.n_nodes, n_probes=n_probes, seed=seed, **options)
+        graph = EdgeList.from_clean(edges.tail, edges.head, edges.weight, self.n_nodes)
+        ends = (edges.tail, edges.head, edges.weight)
+        seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
+        sketch = precise_embedding(
+            graph, *ends, n_probes=n_probes, seed=seed, ridge=ridge, tol=_TOL
+        )
+        return sketch_resistances(sketch, *ends, clamp=self.options.clamp), sketch
 
-    def merged(self, others, places, *, seed):
-        """An engine that has seen all streams; `places` are the others' nodes in our numbers.
+    def final_edges(self, budget):
+        """The sparsifier of all edges so far, of at most `budget` edges."""
+        edges = self._edges_for_last_shrink(budget)
+        is_whole = self.n_shrinks == 0
+        if edges.tail.size > budget:
+            n_pinned = np.count_nonzero(edges.pinned)
+            if n_pinned > budget:
+                raise InputError(
+                    f"{budget:,} edges cannot hold {self.n_nodes:,} nodes together: at least "
+                    f"{n_pinned:,} are needed; ask for more edges"
+                )
+            if self.options.calibrate and not is_whole:
+                edges = self._calibrate(edges)
+            resistance, _ = self._score(edges, self.options.final_probes, _LAST_SHRINK)
+            resistance, _ = self.favored.boost_edges(edges, resistance, budget)
+            edges = thin_to_budget(
+                edges,
+                resistance,
+                budget,
+                self.n_nodes,
+                seed=child_seed(self.seed, _LAST_SHRINK),
+                n_bits=self.options.bits(_BITS),
+                pin_forest=self.options.pin_forest,
+            )
+            is_whole = False
+        if self.options.calibrate and not is_whole:
+            edges = self._calibrate(edges)
+        return edges._replace(weight=edges.weight * self.unit)
+
+    def _edges_for_last_shrink(self, budget):
+        """What is kept, filtered again if that is far more than the budget, and coalesced."""
+        edges = self.buffer.edges()
+        if edges.tail.size > _LAST_ROOM * budget and self._can_sweep:
+            last = KeptBuffer()
+            last.append(edges._replace(weight=self._sweep_weights(edges, _LAST_SWEEP)))
+            edges = last.edges()
+        return coalesce(edges, self.n_nodes, n_copies=self.options.n_copies)
+
+    def _calibrate(self, edges):
+        weight = calibrate(edges.tail, edges.head, edges.weight, self.degree)
+        return edges._replace(weight=weight)
+
+    def merge(self, others, numbers, *, seed):
+        """An engine that has seen all streams; `numbers` are the others' nodes in our numbering.
 
         Edges are put side by side and shrunk at most once, however many streams there are. An edge
         that one stream's forest needs and the joint one does not is thinned as any other from now
         on.
         """
-        engines, places = (self, *others), (np.arange(self.n_nodes, dtype=np.int32), *places)
+        engines, numbers = (self, *others), (np.arange(self.n_nodes, dtype=np.int32), *numbers)
         both = Engine(self.budget, self.options, ridge=self.ridge, seed=seed)
         both.unit = next((engine.unit for engine in engines if engine.n_seen), 1.0)
-        n_nodes = 1 + max(int(place.max(initial=-1)) for place in places)
-        both._grow(n_nodes)
+        both._grow(1 + max(int(number.max(initial=-1)) for number in numbers))
         both.favored.share = self.favored.share
         parts = []
-        for engine, place in zip(engines, places, strict=True):
+        for engine, number in zip(engines, numbers, strict=True):
             ratio, edges = engine.unit / both.unit, engine.buffer.edges()
-            both.degree[place] += engine.degree * ratio
-            both.favored.mask[place] |= engine.favored.mask
-            joins = join(both.parent, place, place[labels(engine.parent)])
+            both.degree[number] += engine.degree * ratio
+            both.favored.mask[number] |= engine.favored.mask
+            joins = join(both.parent, number, number[labels(engine.parent)])
             both.n_joins += int(np.count_nonzero(joins))
-            ends = {"tail": place[edges.tail], "head": place[edges.head]}
+            ends = {"tail": number[edges.tail], "head": number[edges.head]}
             parts.append(edges._replace(**ends, weight=edges.weight * ratio))
             both.n_seen += engine.n_seen
             both.n_shrinks += engine.n_shrinks
-        edges = Kept(*map(np.concatenate, zip(*parts, strict=True)))
+        edges = KeptEdges(*map(np.concatenate, zip(*parts, strict=True)))
         forest = np.flatnonzero(edges.pinned)
-        edges.pinned[forest] = join(roots(n_nodes), edges.tail[forest], edges.head[forest])
+        edges.pinned[forest] = join(roots(both.n_nodes), edges.tail[forest], edges.head[forest])
         both.buffer = KeptBuffer(edges)
-        both._look_around()
+        both._shrink_if_full()
         return both
 
     def settle(self):
-        """Make the state small before it travels: sweep what is many, add up what is parallel.
+        """Make the state small before it travels: filter what is many, add up what is parallel.
 
         The filter is forgotten: what is merged has none.
         """
@@ -262,107 +322,34 @@ class Engine:
         if self.buffer.size > _LAST_ROOM * budget and self._can_sweep:
             self.sweep()
         if self.n_nodes:
-            edges = coalesced(self.buffer.edges(), self.n_nodes, n_copies=self.options.n_copies)
+            edges = coalesce(self.buffer.edges(), self.n_nodes, n_copies=self.options.n_copies)
             self.buffer = KeptBuffer(edges)
-        self.judge = None
+        self.filter = None
 
     def make_room(self, n_streams):
-        """Before as many streams are united: where memory is limited, keep to a share of it."""
+        """Before as many streams are merged: where memory is limited, keep to a share of it."""
         if self.options.memory_limit is not None:
-            budget = self.budget.during(self.n_nodes, self.n_seen)
+            budget = self._budget_now()
             most = self.options.most_kept(budget, self.n_nodes)[0] // n_streams
             if self.buffer.size > most:
                 self.shrink(int(most))
 
     def state(self):
-        """Everything that the rest of the stream depends on, as arrays and numbers."""
         arrays = self.buffer.edges()._asdict() | {"degree": self.degree, "parent": self.parent}
         if self.favored.mask.any():
             arrays |= {"favored": self.favored.mask, "boost": np.array(self.favored.boost)}
-        if self.judge is not None:
-            arrays |= {f"judge_{name}": part for name, part in self.judge._asdict().items()}
+        if self.filter is not None:
+            arrays |= {f"filter_{name}": part for name, part in self.filter._asdict().items()}
         numbers = ("n_joins", "n_seen", "n_shrinks", "per_node", "seed", "unit")
         return arrays, {name: getattr(self, name) for name in numbers}
 
     def restore(self, state):
-        """Go on from what `state` gave; the arrays are ours from now on."""
         arrays, numbers = state
-        self.buffer = KeptBuffer(Kept(*(arrays[name] for name in Kept._fields)))
+        self.buffer = KeptBuffer(KeptEdges(*(arrays[name] for name in KeptEdges._fields)))
         self.degree, self.parent = arrays["degree"], arrays["parent"]
         self.favored.mask = arrays.get("favored", np.zeros(self.n_nodes, np.bool_))
         self.favored.boost = float(arrays.get("boost", 1.0))
         self.__dict__.update(numbers)
-        if "judge_scale" in arrays:
-            parts = {name: arrays[f"judge_{name}"] for name in Filter._fields}
-            self.judge = Filter(**parts | {"scale": float(parts["scale"])})
-
-
-def finished(engine, budget):
-    """The sparsifier of all edges so far, of at most `budget` edges; `engine` is left as it is.
-
-    Returns
-    -------
-    Kept
-    """
-    options, n_nodes = engine.options, engine.n_nodes
-    edges = engine.last_edges(budget)
-    is_whole = engine.n_shrinks == 0
-    if edges.tail.size > budget:
-        n_pinned = np.count_nonzero(edges.pinned)
-        if n_pinned > budget:
-            raise InputError(
-                f"{budget:,} edges cannot hold {n_nodes:,} nodes together: at least {n_pinned:,} "
-                "are needed; ask for more edges"
-            )
-        if options.calibrate and not is_whole:
-            edges = _calibrated(edges, engine.degree)
-        resistance, _ = engine.score(edges, options.final_probes, _LAST)
-        resistance, _ = engine.favored.boosted(edges, resistance, budget)
-        seed = child_seed(engine.seed, _LAST)
-        edges = _thin_to(edges, resistance, budget, n_nodes, seed, options)
-        is_whole = False
-    return _calibrated(edges, engine.degree) if options.calibrate and not is_whole else edges
-
-
-def _calibrated(edges, degree):
-    return edges._replace(weight=calibrated(edges.tail, edges.head, edges.weight, degree))
-
-
-def _thin_to(edges, resistance, budget, n_nodes, seed, options):
-    """Thin without a pinned forest where that is safe, with it otherwise."""
-    n_bits = options.bits(_BITS)
-    spread = np.sqrt(budget)
-    if n_bits:
-        spread = count_spread(edges.tail.size, budget, n_bits=n_bits)
-    aim = budget - 4 * spread
-    free = edges._replace(pinned=np.zeros_like(edges.pinned))
-    scale = scale_for(edges.weight * resistance, aim)
-    if scale >= _SAFE_SCALE or not options.pin_forest:
-        thin = thinned(free, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
-        if options.pin_forest:
-            thin = _rejoined(thin, edges, resistance, scale, n_nodes)
-        if thin.tail.size <= budget:
-            return thin
-    n_pinned = np.count_nonzero(edges.pinned)
-    leverage = (edges.weight * resistance)[~edges.pinned]
-    scale = scale_for(leverage, max(aim - n_pinned, 0.0))
-    return thinned(edges, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
-
-
-def _rejoined(thin, edges, resistance, scale, n_nodes):
-    """Add the forest edges without which `thin` has more components than `edges`."""
-    parent = roots(n_nodes)
-    join(parent, thin.tail, thin.head)
-    forest = np.flatnonzero(edges.pinned)
-    lost = forest[join(parent, edges.tail[forest], edges.head[forest])]
-    back = edges.select(lost)
-    back = back._replace(weight=np.maximum(back.weight, 1 / (scale * resistance[lost])))
-    return Kept(*map(np.concatenate, zip(thin, back, strict=True)))
-
-
-def score(edges, n_nodes, *, n_probes, seed, ridge, clamp):
-    """Sketched resistances of kept edges (no two parallel), and the sketch itself."""
-    graph = EdgeList.from_clean(edges.tail, edges.head, edges.weight, n_nodes)
-    ends = (edges.tail, edges.head, edges.weight)
-    sketch = precise_embedding(graph, *ends, n_probes=n_probes, seed=seed, ridge=ridge, tol=_TOL)
-    return sketched_resistances(sketch, *ends, clamp=clamp), sketch
+        if "filter_scale" in arrays:
+            parts = {name: arrays[f"filter_{name}"] for name in ArrivalFilter._fields}
+            self.filter = ArrivalFilter(**parts | {"scale": float(parts["scale"])})

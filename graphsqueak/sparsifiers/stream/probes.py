@@ -40,7 +40,7 @@ class Probes:
         self._grow(n_nodes)
         _add(self._signs, tail, head, weight, self.table)
 
-    def merged(self, others, n_nodes, *, same_nodes):
+    def merge(self, others, n_nodes, *, same_nodes):
         """Probes of all streams; unknown (NaN) from then on if they number nodes differently."""
         table = sum((other.table for other in others), self.table)
         return Probes(table if same_nodes else np.full_like(self.table, np.nan), n_nodes)

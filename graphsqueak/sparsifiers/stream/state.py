@@ -1,4 +1,4 @@
-"""Checkpoints: the whole state of a stream in one file, read back without pickle.
+"""Checkpoints: the whole state of a stream in one file, read back without pickle and checked.
 
 A checkpoint is an Arrow stream (`graphsqueak.system.packing`) whose metadata hold a JSON record
 (format, version, settings, options, counters) and a checksum, and whose single row holds
@@ -6,13 +6,14 @@ A checkpoint is an Arrow stream (`graphsqueak.system.packing`) whose metadata ho
     tail, head, weight, copies, pinned      the kept edges
     degree, parent                          per node: exact degree, union-find
     probe_table                             weights of random cuts
-    judge_*                                 the filter of the last shrink, if there is one
+    favored, boost                          favored nodes and the boost of their edges, if any
+    filter_*                                the arrival filter of the last shrink, if there is one
+    sample_*                                copies and probabilities of the thesis' method
     ids, or ids_text and ids_end            the user's ids: integers, or UTF-8 text and its ends
 
-It is written beside its place and renamed, so that a stop never leaves half of one. What travels
-between the workers of a merge tree is the same stream of bytes.
-
-Check the state in a checkpoint before anything is built on it.
+It is written beside its path and renamed, so that a stop never leaves half of one. What travels
+between the workers of a merge tree is the same stream of bytes. Version 4 had other names for some
+arrays and is still read.
 
 A checksum finds damage, not a file that was made wrong. Compiled loops trust their arrays: an edge
 to a node that is not there would be read from memory that is not ours. So every array is checked
@@ -32,10 +33,12 @@ from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.probes import Probes
 from graphsqueak.system.packing import unpack
 
-__all__ = ["FORMAT", "as_state", "check_state", "from_state", "is_checkpoint"]
+__all__ = ["FORMAT", "check_state", "collect_state", "is_checkpoint", "restore_state"]
 
 FORMAT = "graphsqueak stream"
-VERSION = 4
+VERSION = 5
+_READABLE = (4, 5)
+_RENAMED = {"favoured": "favored", "judge": "filter"}  # since version 4
 _MARK = FORMAT.encode()
 
 
@@ -51,7 +54,7 @@ class _Rule(NamedTuple):
     below: float = np.inf
 
 
-_LENGTHS = {"edges": "weight", "nodes": "degree", "known": "judge_reach", "items": "sample_prob"}
+_LENGTHS = {"edges": "weight", "nodes": "degree", "known": "filter_reach", "items": "sample_prob"}
 _RULES = {
     "tail": _Rule("i", ("edges",), 0, "nodes"),
     "head": _Rule("i", ("edges",), 0, "nodes"),
@@ -63,28 +66,28 @@ _RULES = {
     "probe_table": _Rule("f", (256,)),
     "favored": _Rule("b", ("nodes",)),
     "boost": _Rule("f", (), 1.0),
-    "judge_points": _Rule("f", ("known", None)),
-    "judge_reach": _Rule("f", ("known",), 0.0),
-    "judge_near": _Rule("f", ("known", 2), 0.0),
-    "judge_component": _Rule("i", (None,)),
-    "judge_scale": _Rule("f", (), 0.0),
+    "filter_points": _Rule("f", ("known", None)),
+    "filter_reach": _Rule("f", ("known",), 0.0),
+    "filter_near": _Rule("f", ("known", 2), 0.0),
+    "filter_component": _Rule("i", (None,)),
+    "filter_scale": _Rule("f", (), 0.0),
     "sample_index": _Rule("i", ("items",), 0, "edges"),
     "sample_prob": _Rule("f", ("items",), 5e-324),
     "sample_copies": _Rule("i", ("items",), 1),
 }
 _ALWAYS = {"tail", "head", "weight", "degree", "parent", "probe_table"}
 _TOGETHER = (
-    {name for name in _RULES if name.startswith("judge_")},
+    {name for name in _RULES if name.startswith("filter_")},
     {name for name in _RULES if name.startswith("sample_")},
     {"copies", "pinned"},
     {"favored", "boost"},
 )
-_MAY_BE_ODD = {"probe_table", "boost", "judge_scale"}  # NaN or infinite means something there
+_MAY_BE_ODD = {"probe_table", "boost", "filter_scale"}  # NaN or infinite means something there
 _IDS = ("ids", "ids_text", "ids_end")
 _SHORTEST = 4  # bytes of a number
 
 
-def as_state(settings, options, engine, numbering, probes, *, note):
+def collect_state(settings, options, engine, numbering, probes, *, note):
     """Record and arrays of a stream."""
     arrays, numbers = engine.state()
     record = {
@@ -99,7 +102,7 @@ def as_state(settings, options, engine, numbering, probes, *, note):
     return record, arrays | {"probe_table": probes.table} | ids
 
 
-def from_state(data, name, make):
+def restore_state(data, name, make):
     """Make the stream that bytes hold, by make(options=, **settings), and restore its engine.
 
     Returns
@@ -114,12 +117,14 @@ def from_state(data, name, make):
         ) from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(f"{name} is not a checkpoint of graphsqueak sparsify")
-    if record.get("version") != VERSION:
+    if record.get("version") not in _READABLE:
         raise InputError(
             f"{name} is a checkpoint of version {record.get('version')}, this program reads "
-            f"{VERSION}; start the run again, or use the program that wrote it"
+            f"{_READABLE[0]} to {VERSION}; start the run again, or use the program that wrote it"
         )
     try:
+        arrays = _rename_keys(arrays)
+        record["settings"] = _rename_keys(record["settings"])
         options = StreamOptions(**record["options"])
         stream, engine = make(**record["settings"], options=options)
         check_state(arrays, record["numbers"], wanted=engine.state()[1])
@@ -131,6 +136,16 @@ def from_state(data, name, make):
     engine.restore((arrays, record["numbers"]))
     probes = Probes(arrays["probe_table"], engine.n_nodes)
     return stream, Numbering(unpack_ids(arrays)), probes, note
+
+
+def _rename_keys(fields):
+    """The present names of arrays and settings: judge_scale is filter_scale."""
+    fields = dict(fields)
+    for name in list(fields):
+        first, _, rest = name.partition("_")
+        if first in _RENAMED:
+            fields["_".join(filter(None, (_RENAMED[first], rest)))] = fields.pop(name)
+    return fields
 
 
 def is_checkpoint(path):
@@ -151,11 +166,11 @@ def check_state(arrays, numbers, *, wanted):
             _check_array(name, array, _RULES[name], sizes)
         elif name not in _IDS:
             raise InputError(f"the array {name} belongs to no stream")
-    if "judge_reach" in arrays:
+    if "filter_reach" in arrays:
         if sizes["known"] > sizes["nodes"]:
             raise InputError("the filter knows nodes that are not there")
-        if arrays["judge_component"].size not in (0, sizes["known"]):
-            raise InputError("the array judge_component has a wrong length")
+        if arrays["filter_component"].size not in (0, sizes["known"]):
+            raise InputError("the array filter_component has a wrong length")
     _check_ids(arrays, sizes["nodes"])
     _check_numbers(numbers, wanted)
     _check_forest(arrays["parent"], numbers["n_joins"])

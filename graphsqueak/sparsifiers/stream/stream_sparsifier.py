@@ -2,31 +2,44 @@
 
 H is an epsilon-sparsifier of G when (1 - eps) L_G <= L_H <= (1 + eps) L_G: every cut, every
 quadratic form x' L x, every effective resistance agrees up to eps. All nodes stay.
+
+Streams can be merged. The sum of eps-sparsifiers of several graphs is an eps-sparsifier of their
+sum, whatever nodes and edges they share; so merging costs no accuracy, only the shrink that may
+follow does. With a ridge that is not so: k sparsifiers that are accurate up to a ridge gamma are
+together accurate up to k gamma (the ground node counts k times), so a merge tree gives each of its
+k leaves gamma / k.
 """
 
+import os
 import warnings
+from collections.abc import Sequence
+from functools import reduce
+from operator import xor
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from graphsqueak.errors import AccuracyWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
-from graphsqueak.sources.edge_source import as_stream
+from graphsqueak.nodes.union import united_ids
+from graphsqueak.randomness import RandomState, child_seed
+from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
 from graphsqueak.sparsifiers.stream.arrival_filter import SHARE
-from graphsqueak.sparsifiers.stream.engine import Engine
-from graphsqueak.sparsifiers.stream.merging import check_alike, united_parts
+from graphsqueak.sparsifiers.stream.engine import Engine, StreamEngine
 from graphsqueak.sparsifiers.stream.probes import Probes
-from graphsqueak.sparsifiers.stream.state import as_state, from_state
+from graphsqueak.sparsifiers.stream.state import collect_state, restore_state
 from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, thesis_copies
 from graphsqueak.system.atomic import atomic_file
-from graphsqueak.system.packing import pack, packed
+from graphsqueak.system.packing import pack, pack_bytes
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["StreamSparsifier"]
 
 _MOST_EDGES = 10**12  # for which the thesis' guarantee is made when nothing is known beforehand
+_MERGE = 2**41  # its number, for its seed
 _SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge")
 _SETTINGS += ("favored_nodes", "favored_share")
 
@@ -85,32 +98,31 @@ class StreamSparsifier:
     def __init__(
         self,
         *,
-        n_edges=None,
-        epsilon=None,
-        keep=None,
-        method="fast",
-        n_copies=None,
-        ridge=0.0,
-        favored_nodes=None,
-        favored_share=SHARE,
-        options=None,
-        random_state=None,
-    ):
+        n_edges: int | None = None,
+        epsilon: float | None = None,
+        keep: float | None = None,
+        method: str = "fast",
+        n_copies: int | None = None,
+        ridge: float = 0.0,
+        favored_nodes: Sequence | np.ndarray | None = None,
+        favored_share: float = SHARE,
+        options: StreamOptions | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
         self.method = check_choice("method", method, ("fast", "thesis"))
         self.n_copies = n_copies
         self.ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
         self.favored_share = check_real("favored_share", favored_share, least=0.0, below=1.0)
-        self.favored_nodes = _as_names(favored_nodes)
-        self._wanted = frozenset(self.favored_nodes or ())
+        self.favored_nodes = _plain_ids(favored_nodes)
         self.options = StreamOptions() if options is None else options
         self.random_state = random_state
         self._engine = self._make_engine(_seed_from(random_state))
         self._numbering = Numbering()
         self._probes = Probes()
-        self.note = {}  # a small record that is saved with the state
+        self.note: dict[str, int] = {}  # a small record that is saved with the state
 
-    def _make_engine(self, seed):
+    def _make_engine(self, seed: int) -> StreamEngine:
         if self.method == "fast":
             budget = Budget(self.n_edges, self.epsilon, self.keep).checked()
             engine = Engine(budget, self.options, ridge=self.ridge, seed=seed)
@@ -126,7 +138,7 @@ class StreamSparsifier:
             n_copies = thesis_copies(epsilon, delta=0.01, n_nodes=_MOST_EDGES, n_shrinks=1)
         return ThesisEngine(check_count("n_copies", n_copies), seed=seed)
 
-    def partial_fit(self, batch):
+    def partial_fit(self, batch: GraphLike) -> Self:
         """Take in more edges: an EdgeList, or anything that is a graph.
 
         Nodes may appear at any time. Batches that carry ids are matched by id; those without must
@@ -134,19 +146,19 @@ class StreamSparsifier:
         """
         for part in as_stream(batch):
             tail, head, n_nodes = self._numbering.apply(part)
-            if self._wanted:
-                self._engine.favored.meet(self._numbering, n_nodes, self._wanted)
+            if self.favored_nodes:
+                self._engine.favored.look_up(self._numbering, n_nodes, self.favored_nodes)
             self._engine.absorb(tail, head, part.weight, n_nodes)
             self._probes.add(tail, head, part.weight, n_nodes)
         return self
 
-    def sparsifier(self):
+    def sparsifier(self) -> EdgeList:
         """The sparsifier of all edges so far; the stream may go on afterwards."""
         if self.n_nodes_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
-        edges = self._engine.finished(self.budget_)
-        ends = (edges.tail, edges.head, edges.weight)
-        self.probe_error_ = self._probes.error(*ends, self.n_components_)
+        edges = self._engine.final_edges(self.budget_)
+        columns = (edges.tail, edges.head, edges.weight)
+        self.probe_error_ = self._probes.error(*columns, self.n_components_)
         if self.options.calibrate and self.probe_error_ > self.epsilon_predicted_:
             wrong = f"a random cut of it is off by {self.probe_error_:.2g}"
             if self.probe_error_ == np.inf:
@@ -158,35 +170,50 @@ class StreamSparsifier:
                 ),
                 stacklevel=2,
             )
-        return EdgeList.from_clean(
-            edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
-        )
+        return EdgeList.from_clean(*columns, self.n_nodes_, self._numbering.ids)
 
-    def merge(self, *others, random_state=None):
-        """A new stream that has seen the edges of all: parts of one graph, or of several.
+    def merge(self, *others: "StreamSparsifier", random_state: RandomState = None) -> Self:
+        """Return a new stream that has seen the edges of all: parts of one graph, or of several.
 
-        The sum of eps-sparsifiers of two graphs is an eps-sparsifier of their sum, so merging costs
-        no accuracy; only the shrink that may follow does, one for all. Nodes are matched by id.
-        By default the random numbers that follow depend on those of the merged streams alone.
+        Degrees are added, forests united, and kept edges put side by side; one shrink follows if
+        they are too many. Nodes are matched by id.
+
+        Parameters
+        ----------
+        *others : StreamSparsifier
+            Of the same method, options and ridge.
+        random_state : int, Generator or None
+            By default the random numbers that follow depend on those of the merged streams alone.
         """
         streams = (self, *others)
-        check_alike(streams)
-        merged = StreamSparsifier(**self._settings(), options=self.options)
+        _check_alike(streams)
+        engines = [stream._engine for stream in streams]
+        if random_state is None:
+            seed = child_seed(reduce(xor, (engine.seed for engine in engines)), _MERGE)
+        else:
+            seed = _seed_from(random_state)
+        ids, numbers = united_ids(
+            [(stream._numbering.ids, stream._engine.n_nodes) for stream in streams]
+        )
+        same_nodes = all(np.array_equal(number, np.arange(number.size)) for number in numbers)
+        merged = type(self)(**self._settings(), options=self.options)
         merged.random_state = self.random_state if random_state is None else random_state
-        parts = zip(*((s._engine, s._numbering, s._probes) for s in streams), strict=True)
-        seed = None if random_state is None else _seed_from(random_state)
-        merged._engine, merged._numbering, merged._probes = united_parts(*parts, seed=seed)
-        merged._wanted = frozenset().union(*(s._wanted for s in streams))
-        merged.favored_nodes = _as_names(merged._wanted) or None
+        merged._engine = self._engine.merge(engines[1:], numbers[1:], seed=seed)
+        merged._numbering = Numbering(ids)
+        merged._probes = self._probes.merge(
+            [stream._probes for stream in others], merged.n_nodes_, same_nodes=same_nodes
+        )
+        favored = [stream.favored_nodes for stream in streams if stream.favored_nodes]
+        merged.favored_nodes = frozenset().union(*favored) or None
         return merged
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> None:
         """Write a checkpoint, whole or not at all."""
         with atomic_file(path) as file:
             pack(file, *self._state())
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike) -> Self:
         """Go on from a checkpoint, to the same result as if there had been no stop."""
         try:
             data = Path(path).read_bytes()
@@ -196,25 +223,25 @@ class StreamSparsifier:
             raise InputError(f"{path} {reason}; check the path of the checkpoint") from None
         return cls._from(data, path)
 
-    def to_bytes(self):
+    def to_bytes(self) -> bytes:
         """What a checkpoint holds, made small to travel and to be merged.
 
         What is kept is swept and added up first, and the filter of the last shrink is left out, so
         a stream that goes on from here keeps more at first than this one would.
         """
         self._engine.settle()
-        return packed(*self._state())
+        return pack_bytes(*self._state())
 
     @classmethod
-    def from_bytes(cls, data, *, n_streams=1):
+    def from_bytes(cls, data: bytes, *, n_streams: int = 1) -> Self:
         """The stream that `to_bytes` gave; one of `n_streams` that share what memory allows."""
         stream = cls._from(data, "the state")
         stream._engine.make_room(n_streams)
         return stream
 
     def _state(self):
-        state = (self._engine, self._numbering, self._probes)
-        return as_state(self._settings(), self.options, *state, note=self.note)
+        parts = (self._engine, self._numbering, self._probes)
+        return collect_state(self._settings(), self.options, *parts, note=self.note)
 
     @classmethod
     def _from(cls, data, name):
@@ -222,71 +249,85 @@ class StreamSparsifier:
             stream = cls(**settings)
             return stream, stream._engine
 
-        stream, stream._numbering, stream._probes, stream.note = from_state(data, name, make)
+        stream, stream._numbering, stream._probes, stream.note = restore_state(data, name, make)
         return stream
 
-    def set_ridge(self, ridge):
+    def set_ridge(self, ridge: float) -> None:
         """Ask for another ridge from now on; only a larger one is met by what is kept."""
         self.ridge = self._engine.ridge = ridge
 
-    def _settings(self):
-        return {name: getattr(self, name) for name in _SETTINGS}
+    def _settings(self) -> dict[str, Any]:
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        favored = self.favored_nodes
+        return settings | {"favored_nodes": None if favored is None else sorted(favored, key=str)}
 
-    def same_seed(self, other):
+    def same_seed(self, other: "StreamSparsifier") -> bool:
         """Whether both streams draw the same random numbers."""
         return self._engine.seed == other._engine.seed
 
     @property
-    def ids_(self):
+    def ids_(self) -> np.ndarray | None:
         """The ids of all nodes seen so far; None where they are plain numbers."""
         ids = self._numbering.ids
         return None if ids is None else np.asarray(ids)[: self.n_nodes_]
 
     @property
-    def n_edges_seen_(self):
+    def n_edges_seen_(self) -> int:
         """Edges taken in so far."""
         return self._engine.n_seen
 
     @property
-    def n_nodes_(self):
+    def n_nodes_(self) -> int:
         """Nodes seen so far."""
         return self._engine.n_nodes
 
     @property
-    def n_shrinks_(self):
+    def n_shrinks_(self) -> int:
         """How often the kept edges have been thinned."""
         return self._engine.n_shrinks
 
     @property
-    def n_kept_(self):
+    def n_kept_(self) -> int:
         """Edges held at the moment."""
         return self._engine.n_kept
 
     @property
-    def n_components_(self):
+    def n_components_(self) -> int:
         """Connected components of everything seen."""
         return self.n_nodes_ - self._engine.n_joins
 
     @property
-    def budget_(self):
+    def budget_(self) -> int:
         """Edges that the sparsifier may have now."""
         return self._engine.budget(self.n_nodes_, self.n_edges_seen_)
 
     @property
-    def degrees_(self):
+    def degrees_(self) -> np.ndarray:
         """Exact weighted degrees of everything seen."""
         return self._engine.degree * self._engine.unit
 
     @property
-    def epsilon_predicted_(self):
+    def epsilon_predicted_(self) -> float:
         """Accuracy to expect on a dense graph; measured only by a certificate."""
         return predicted_epsilon(self.n_nodes_, self.budget_)
 
 
-def _as_names(nodes):
-    """A list of plain ints and strings, which a checkpoint can hold."""
-    return None if nodes is None else [n.item() if hasattr(n, "item") else n for n in nodes]
+def _check_alike(streams):
+    """Refuse streams that cannot be merged."""
+    first = streams[0]
+    for other in streams[1:]:
+        if first.options != other.options or first.ridge != other.ridge:
+            raise InputError("streams with different options or ridge cannot be merged")
+        if first.method != other.method:
+            raise InputError(f"a {first.method} stream cannot be merged with a {other.method} one")
 
 
-def _seed_from(random_state):
+def _plain_ids(nodes):
+    """A set of plain ints and strings, which a checkpoint can hold."""
+    if nodes is None:
+        return None
+    return frozenset(node.item() if hasattr(node, "item") else node for node in nodes)
+
+
+def _seed_from(random_state: RandomState) -> int:
     return int(np.random.default_rng(random_state).integers(2**63))

@@ -24,13 +24,15 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, join, labels
 from graphsqueak.randomness import child_seed
-from graphsqueak.sampling import Sample, expand, merge, shrink, weights
+from graphsqueak.sampling import Sample, expand, shrink, weights
+from graphsqueak.sampling import merge as merge_samples
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
-from graphsqueak.sparsifiers.stream.edges import Kept
+from graphsqueak.sparsifiers.stream.edges import KeptEdges
+from graphsqueak.sparsifiers.stream.engine import StreamEngine
 
 __all__ = ["ThesisEngine", "thesis_copies"]
 
-_LAST = 2**40  # number of the last resparsification, for its seed
+_LAST_SHRINK = 2**40  # its number, for its seed
 
 
 def thesis_copies(epsilon, *, delta, n_nodes, n_shrinks):
@@ -48,10 +50,11 @@ def thesis_copies(epsilon, *, delta, n_nodes, n_shrinks):
     return math.ceil(13 * rho * math.log(3 * n_nodes * n_shrinks / delta) / epsilon**2)
 
 
-class ThesisEngine:
+class ThesisEngine(StreamEngine):
     """The chain of copies behind `StreamSparsifier(method="thesis")`."""
 
     unit = 1.0
+    ridge = 0.0
 
     def __init__(self, n_copies, *, block=None, seed):
         self.n_copies, self.block, self.seed = n_copies, block, seed
@@ -64,12 +67,10 @@ class ThesisEngine:
 
     @property
     def n_nodes(self):
-        """Nodes seen so far."""
         return self.degree.size
 
     @property
     def n_kept(self):
-        """Edges held at the moment."""
         return self.sample.index.size
 
     def budget(self, n_nodes, n_seen):
@@ -93,7 +94,7 @@ class ThesisEngine:
             self.n_seen += stop - start
             start = stop
             if self.n_kept >= max(block, 2 * self.n_after):
-                self._keep(self._resparsified(self.n_shrinks))
+                self._keep(self._resparsify(self.n_shrinks))
                 self.n_shrinks += 1
 
     def _expand(self, tail, head, weight):
@@ -104,7 +105,7 @@ class ThesisEngine:
         index = np.arange(first, first + tail.size)
         self.sample = expand(self.sample, index, n_copies=self.n_copies)
 
-    def _resparsified(self, number):
+    def _resparsify(self, number):
         graph = self._graph(self.sample)
         resistance = effective_resistance(graph, random_state=child_seed(self.seed, number))
         score = np.minimum(self.weight[self.sample.index] * resistance, 1.0)
@@ -122,29 +123,29 @@ class ThesisEngine:
         tail, head = self.tail[sample.index], self.head[sample.index]
         return EdgeList.from_clean(tail, head, weight, self.n_nodes)
 
-    def finished(self, budget):
+    def final_edges(self, budget):
         """H after one more resparsification; this engine is left as it is."""
-        graph = self._graph(self._resparsified(_LAST))
+        graph = self._graph(self._resparsify(_LAST_SHRINK))
         none = np.zeros(graph.n_edges, dtype=np.bool_)
         ones = np.ones(graph.n_edges, dtype=np.int32)
-        return Kept(graph.tail, graph.head, graph.weight, ones, none)
+        return KeptEdges(graph.tail, graph.head, graph.weight, ones, none)
 
-    def merged(self, others, places, *, seed):
+    def merge(self, others, numbers, *, seed):
         """An engine that has seen all streams: samples side by side, with their probabilities."""
-        engines, places = (self, *others), (np.arange(self.n_nodes, dtype=np.int32), *places)
+        engines, numbers = (self, *others), (np.arange(self.n_nodes, dtype=np.int32), *numbers)
         if any(engine.n_copies != self.n_copies for engine in others):
             raise InputError("streams with different n_copies cannot be merged")
         both = ThesisEngine(self.n_copies, block=self.block, seed=seed)
-        n_nodes = 1 + max(int(place.max(initial=-1)) for place in places)
+        n_nodes = 1 + max(int(number.max(initial=-1)) for number in numbers)
         both.absorb(self.tail[:0], self.head[:0], self.weight[:0], n_nodes)
-        for engine, place in zip(engines, places, strict=True):
-            both.degree[place] += engine.degree
-            joins = join(both.parent, place, place[labels(engine.parent)])
+        for engine, number in zip(engines, numbers, strict=True):
+            both.degree[number] += engine.degree
+            joins = join(both.parent, number, number[labels(engine.parent)])
             both.n_joins += int(np.count_nonzero(joins))
             sample = engine.sample._replace(index=engine.sample.index + both.tail.size)
-            both.sample = merge(both.sample, sample)
-            both.tail = np.concatenate([both.tail, place[engine.tail]])
-            both.head = np.concatenate([both.head, place[engine.head]])
+            both.sample = merge_samples(both.sample, sample)
+            both.tail = np.concatenate([both.tail, number[engine.tail]])
+            both.head = np.concatenate([both.head, number[engine.head]])
             both.weight = np.concatenate([both.weight, engine.weight])
             both.n_seen += engine.n_seen
             both.n_shrinks += engine.n_shrinks
@@ -161,13 +162,11 @@ class ThesisEngine:
     _NUMBERS = ("n_joins", "n_seen", "n_shrinks", "n_after", "seed", "n_copies", "block")
 
     def state(self):
-        """Everything that the rest of the stream depends on, as arrays and numbers."""
         arrays = {name: getattr(self, name) for name in self._ARRAYS}
         arrays |= {f"sample_{name}": part for name, part in self.sample._asdict().items()}
         return arrays, {name: getattr(self, name) for name in self._NUMBERS}
 
     def restore(self, state):
-        """Go on from what `state` gave; the arrays are ours from now on."""
         arrays, numbers = state
         for name in self._ARRAYS:
             setattr(self, name, arrays[name])

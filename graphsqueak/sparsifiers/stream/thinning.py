@@ -1,17 +1,15 @@
-"""Thin the kept edges to a scale: who stays, and with what weight.
+"""Thin the kept edges to a scale or to a budget, and keep the degrees.
 
 With theta = 1 / (c r), every part of an edge that weighs less than theta survives with probability
 (its weight) / theta and then weighs theta. Parts are thinned by independent coins, or, where an
 edge is one part, by a rounding that keeps every node's degree and has the same marginals.
 
-Random subsets of edges that keep every node's degree.
-
-Given a probability p_e for every edge, draw a random subset in which edge e occurs with probability
-exactly p_e and every node has its expected number of edges, up to one or two. Independent coins
-have the same marginals, but leave the degrees noisy (standard deviation sqrt(d)), and it is
-those noisy degrees, not the randomness as such, that keeps a sampled graph from the best possible
-one: with them gone, a subset of a dense graph with mean degree d is close to a random
-regular graph, whose Laplacian is within 2 sqrt(d - 1) / d of the original, the Alon-Boppana limit.
+*Rounding.* Given a probability p_e for every edge, draw a random subset in which edge e occurs with
+probability exactly p_e and every node has its expected number of edges, up to one or two.
+Independent coins leave the degrees noisy (standard deviation sqrt(d)), and it is those noisy
+degrees, not the randomness as such, that keep a sampled graph from the best possible one: without
+them, a subset of a dense graph with mean degree d is close to a random regular graph, whose
+Laplacian is within 2 sqrt(d - 1) / d of the original, the Alon-Boppana limit.
 
 Write p_e in binary, k_e / 2^b, and clear the lowest bit of all edges at once: the edges whose bit
 is set form a graph; walk along closed tours of it and send edges alternately up and down
@@ -20,69 +18,112 @@ first direction makes each edge's expectation stay. After b rounds k_e is 0 or 2
 linear in the number of edges. This is the dependent rounding of [GKPS06] with the pairing by
 Euler tours in place of one alternating path at a time.
 
-References
-----------
-[GKPS06] Gandhi, Khuller, Parthasarathy, Srinivasan. Dependent rounding and its applications to
-         approximation algorithms. J. ACM 53(3), 2006.
+*The last shrink.* During the stream a spanning forest is pinned at its own, light weights, which
+wastes a slot per node. At the end the forest is thinned like every other edge, and a forest edge
+comes back, at the weight it would have been given, only where the thinned graph fell apart. By
+Foster's theorem every cut holds at least c edges in expectation, so that this happens with a
+probability of at most about exp(-c) per cut; below c = 4 the forest stays pinned.
 
-Scale a sparsifier's weights so that its degrees are those of the whole graph.
-
-A stream knows every node's weighted degree exactly, in one number per node. With scales s,
+*Calibration.* A stream knows every node's weighted degree exactly, in one number per node. With
+scales s,
 
     w_uv  ->  s_u s_v w_uv,     s_u sum_v w_uv s_v = d_u  for every u,
 
 is Sinkhorn's problem; a few damped steps bring the degrees close. The scales stay within [1/2, 2]:
 on sparse graphs the exact solution may not exist, and chasing it drives weights to zero.
+
+References
+----------
+[GKPS06] Gandhi, Khuller, Parthasarathy, Srinivasan. Dependent rounding and its applications to
+         approximation algorithms. J. ACM 53(3), 2006.
 """
 
 import numba
 import numpy as np
 
+from graphsqueak.graph.forest import join, roots
 from graphsqueak.randomness import child_seed, random_bits, uniform, uniforms
-from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, Kept
+from graphsqueak.sampling import scale_for
+from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
 from graphsqueak.system.threads import run
 
-__all__ = ["calibrated", "count_spread", "round_keeping_degrees", "thinned"]
+__all__ = ["calibrate", "count_spread", "round_keeping_degrees", "thin_edges", "thin_to_budget"]
 
-_STEPS = 5  # elementary steps per edge
-_N_PARTS = 64  # in which survivors are copied, whatever the threads
-_WALKS = 32  # at most
-_CALIBRATION_STEPS = 10
-_LARGEST = 2.0
-_CALIBRATION_PARTS = 4  # of the edges, summed apart: no result depends on the number of threads
 _WORK = 5  # elementary steps per edge
+_N_PARTS = 64  # in which survivors are copied, whatever the threads
+_WALKS = 32  # at most, at a time
+_SAFE_SCALE = 4.0  # c from which the forest need not be pinned in the last shrink
+_CALIBRATION_STEPS = 10
+_CALIBRATION_PARTS = 4  # of the edges, summed apart: no result depends on the number of threads
+_LARGEST_FACTOR = 2.0  # by which calibration scales a node
 
 
-def thinned(edges, resistance, scale, n_nodes, *, seed, n_bits=0):
+def thin_edges(edges, resistance, scale, n_nodes, *, seed, n_bits=0):
     """The edges that survive at this scale, reweighted; pinned edges as they are.
 
-    `n_bits` is how finely probabilities are rounded (see `rounding`); 0 is for independent coins.
+    `n_bits` is how finely probabilities are rounded; 0 is for independent coins.
 
-    >>> from graphsqueak.sparsifiers.stream.edges import Kept
+    >>> from graphsqueak.sparsifiers.stream.edges import KeptEdges
     >>> one = np.ones(1)
-    >>> light = Kept(np.array([0]), np.array([1]), one, np.array([4]), np.array([False]))
-    >>> thinned(light, one, 4.0, 2, seed=7).weight
+    >>> light = KeptEdges(np.array([0]), np.array([1]), one, np.array([4]), np.array([False]))
+    >>> thin_edges(light, one, 4.0, 2, seed=7).weight
     array([1.])
     """
     n_edges = edges.tail.size
     prob, copies = np.empty(n_edges), np.empty(n_edges, edges.copies.dtype)
     parts = (edges.weight, edges.copies, edges.pinned, resistance)
-    run(_probabilities, _STEPS * n_edges, *parts, scale, prob)
+    run(_probabilities, _WORK * n_edges, *parts, scale, prob)
     if n_bits:
         ends = (edges.tail, edges.head)
         copies[:] = round_keeping_degrees(*ends, prob, n_nodes, seed=seed, n_bits=n_bits)
     else:
-        run(_toss, _STEPS * n_edges, edges.copies, prob, np.uint64(child_seed(seed, 0)), copies)
+        run(_toss, _WORK * n_edges, edges.copies, prob, np.uint64(child_seed(seed, 0)), copies)
     part = np.linspace(0, n_edges, _N_PARTS + 1).astype(np.int64)
     size = np.zeros(_N_PARTS + 1, dtype=np.int64)
     run(_count, n_edges, copies, part, size)
     first = np.cumsum(size)
-    survivors = Kept(*(np.empty(first[-1], column.dtype) for column in edges))
-    run(_survive, _STEPS * n_edges, *edges, copies, prob, part, first, *survivors)
+    survivors = KeptEdges(*(np.empty(first[-1], column.dtype) for column in edges))
+    run(_survive, _WORK * n_edges, *edges, copies, prob, part, first, *survivors)
     return survivors
 
 
-def round_keeping_degrees(tail, head, prob, n_nodes, *, seed, n_bits=3):
+def thin_to_budget(edges, resistance, budget, n_nodes, *, seed, n_bits, pin_forest):
+    """The last shrink: at most `budget` edges, and the components of `edges` if `pin_forest`.
+
+    The forest is thinned with the rest where that is safe, and stays pinned otherwise.
+    """
+    spread = np.sqrt(budget)
+    if n_bits:
+        spread = count_spread(edges.tail.size, budget, n_bits=n_bits)
+    aim = budget - 4 * spread
+    leverage = edges.weight * resistance
+    scale = scale_for(leverage, aim)
+    if scale >= _SAFE_SCALE or not pin_forest:
+        free = edges._replace(pinned=np.zeros_like(edges.pinned))
+        thin = thin_edges(free, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
+        if pin_forest:
+            thin = _rejoin(thin, edges, resistance, scale, n_nodes)
+        if thin.tail.size <= budget:
+            return thin
+    n_pinned = np.count_nonzero(edges.pinned)
+    scale = scale_for(leverage[~edges.pinned], max(aim - n_pinned, 0.0))
+    return thin_edges(edges, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
+
+
+def _rejoin(thin, edges, resistance, scale, n_nodes):
+    """Add the forest edges without which `thin` has more components than `edges`."""
+    parent = roots(n_nodes)
+    join(parent, thin.tail, thin.head)
+    forest = np.flatnonzero(edges.pinned)
+    lost = forest[join(parent, edges.tail[forest], edges.head[forest])]
+    back = edges.select(lost)
+    back = back._replace(weight=np.maximum(back.weight, 1 / (scale * resistance[lost])))
+    return KeptEdges(*map(np.concatenate, zip(thin, back, strict=True)))
+
+
+def round_keeping_degrees(
+    tail, head, prob, n_nodes, *, seed, n_bits=3, largest_index=LARGEST_INDEX
+):
     """Draw the subset; returns a boolean mask.
 
     Parameters
@@ -95,6 +136,8 @@ def round_keeping_degrees(tail, head, prob, n_nodes, *, seed, n_bits=3):
     seed : int
     n_bits : int
         Binary digits b of the probabilities; with more of them degrees are kept more closely.
+    largest_index : int
+        Slots beyond it are numbered in 64 bits.
 
     Examples
     --------
@@ -112,7 +155,7 @@ def round_keeping_degrees(tail, head, prob, n_nodes, *, seed, n_bits=3):
         odd = np.flatnonzero(level & (1 << bit))
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
-            index = np.empty(0, np.int32 if 2 * odd.size <= LARGEST_INDEX else np.int64)
+            index = np.empty(0, np.int32 if 2 * odd.size <= largest_index else np.int64)
             up = _alternate(tail[odd], head[odd], n_nodes, key, index)
             level[odd] += np.where(up, 1 << bit, -(1 << bit)).astype(np.int32)
     return level == top
@@ -128,11 +171,11 @@ def count_spread(n_edges, expected, *, n_bits=3):
     return 1 + np.sqrt(min(n_edges / 4, expected * top)) / top
 
 
-def calibrated(tail, head, weight, degree):
+def calibrate(tail, head, weight, degree):
     """Weights whose degrees are close to `degree`.
 
     >>> tail, head = np.array([0, 1, 2]), np.array([1, 2, 0])
-    >>> calibrated(tail, head, np.array([1.0, 1.0, 2.0]), np.array([2.0, 2.0, 2.0])).round(2)
+    >>> calibrate(tail, head, np.array([1.0, 1.0, 2.0]), np.array([2.0, 2.0, 2.0])).round(2)
     array([1., 1., 1.])
     """
     part = np.linspace(0, tail.size, _CALIBRATION_PARTS + 1).astype(np.int64)
@@ -142,7 +185,7 @@ def calibrated(tail, head, weight, degree):
         run(_degrees, _WORK * tail.size, part, tail, head, weight, scale, sums)
         own = sums.sum(axis=0)
         ratio = np.divide(degree * scale, own, out=np.ones_like(own), where=own > 0)
-        scale = np.clip(np.sqrt(ratio), 1 / _LARGEST, _LARGEST)
+        scale = np.clip(np.sqrt(ratio), 1 / _LARGEST_FACTOR, _LARGEST_FACTOR)
     return weight * scale[tail] * scale[head]
 
 
@@ -175,13 +218,13 @@ def _survive(tail, head, weight, parts, pinned, copies, prob, part, first, *surv
     """Copy the edges with copies left; each part now weighs its old weight / prob."""
     new_tail, new_head, new_weight, new_copies, new_pinned = survivors
     for p in numba.prange(part.size - 1):
-        place = first[p]
+        at = first[p]
         for e in range(part[p], part[p + 1]):
             if copies[e] > 0:
-                new_tail[place], new_head[place] = tail[e], head[e]
-                new_weight[place] = weight[e] / parts[e] * copies[e] / prob[e]
-                new_copies[place], new_pinned[place] = copies[e], pinned[e]
-                place += 1
+                new_tail[at], new_head[at] = tail[e], head[e]
+                new_weight[at] = weight[e] / parts[e] * copies[e] / prob[e]
+                new_copies[at], new_pinned[at] = copies[e], pinned[e]
+                at += 1
 
 
 @numba.njit(cache=True, nogil=True)
@@ -196,7 +239,7 @@ def _alternate(tail, head, n_nodes, seed, index):
     turn = np.zeros(tail.size, dtype=np.int8)  # 0: not walked yet, 1: up, -1: down
     n_walks = min(_WALKS, 1 + tail.size // 1000)
     first = np.zeros(n_walks, dtype=np.int64)
-    place = np.zeros(n_walks, dtype=np.int64)
+    cursor = np.zeros(n_walks, dtype=np.int64)
     way = np.zeros(n_walks, dtype=np.int8)
     legs = np.zeros(n_walks, dtype=np.int8)  # ends of the first edge still to be walked from
     fresh = 0
@@ -212,16 +255,16 @@ def _alternate(tail, head, n_nodes, seed, index):
                 coin = random_bits(seed, np.uint64(fresh), np.uint64(2)) & np.uint64(1)
                 turn[fresh] = way[walk] = 1 if coin else -1
                 first[walk], legs[walk] = fresh, 2
-                place[walk] = slot[2 * fresh]
+                cursor[walk] = slot[2 * fresh]
             n_active += 1
-            edge = edge_at[place[walk] ^ 1]
+            edge = edge_at[cursor[walk] ^ 1]
             if turn[edge] == 0:
                 way[walk] = -way[walk]
                 turn[edge] = way[walk]
-                place[walk] = slot[2 * edge] + slot[2 * edge + 1] - (place[walk] ^ 1)
+                cursor[walk] = slot[2 * edge] + slot[2 * edge + 1] - (cursor[walk] ^ 1)
             else:
                 legs[walk] -= 1
-                place[walk] = slot[2 * first[walk] + 1]
+                cursor[walk] = slot[2 * first[walk] + 1]
                 way[walk] = turn[first[walk]]
     return turn > 0
 
@@ -238,11 +281,11 @@ def _half_edges(tail, head, n_nodes, index):
     for e in range(tail.size):
         degree[tail[e]] += 1
         degree[head[e]] += 1
-    place = np.empty(n_nodes, dtype=np.int64)  # next slot of a node
+    following = np.empty(n_nodes, dtype=np.int64)  # next slot of a node
     stop = np.empty(n_nodes, dtype=np.int64)  # behind its own slots
     end = 0
     for u in range(n_nodes):
-        place[u] = end
+        following[u] = end
         end += degree[u] // 2 * 2
         stop[u] = end
     edge_at = np.empty(2 * tail.size, dtype=index.dtype)
@@ -250,9 +293,9 @@ def _half_edges(tail, head, n_nodes, index):
     for e in range(tail.size):
         for side in range(2):
             u = tail[e] if side == 0 else head[e]
-            if place[u] < stop[u]:
-                at = place[u]
-                place[u] += 1
+            if following[u] < stop[u]:
+                at = following[u]
+                following[u] += 1
             else:
                 at = end
                 end += 1

@@ -1,14 +1,20 @@
-"""Sparsify an input by its parts: cut it, run the merge tree on workers, keep finished leaves.
-
-The merge tree of a graph: parts of the stream apart, their states merged up to one.
+"""The merge tree of a graph: parts of the stream apart, their states merged up to one.
 
     leaf(part, seed)       the state of a stream that has seen one part
     merge(states, seed)    the state of a stream that has seen the parts of all
 
 Both are pure functions from bytes (or a part to be read) to bytes, so a tree of them can run
 anywhere, and a task can be repeated: same seed, parts and shape, same bytes. A state is what a
-checkpoint holds (`checkpoint`), settled: kept edges, exact degrees, union-find and ids, at most 12
-bytes per kept edge and 20 per node. Ids are reconciled where states are merged (`reconciling`).
+checkpoint holds, settled: kept edges, exact degrees, union-find and ids, at most 12 bytes per kept
+edge and 20 per node. Ids are matched where states are merged (`graphsqueak.nodes.union`).
+
+Finished leaves may be kept in a folder, so that a stopped run does not repeat them:
+
+    run.json          what the leaves belong to: settings, seed, and the parts with their sizes
+    part-00003.ckpt   the state of part 3, a checkpoint
+
+A leaf is written, whole or not at all, by the worker that made it: workers and whoever resumes must
+see the same folder.
 
 For graphs a merge costs no accuracy, only its shrink does [C17, Section 3.3.2]: the shape of the
 tree decides about time and memory, not about quality.
@@ -19,134 +25,42 @@ References
       PhD thesis, 2017.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+import json
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.edge_source import EdgeSource, GraphLike
+from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.tree.leaves import open_store, stored_seed
-from graphsqueak.trees.running import TreeRun, open_backend, run_here, run_tree
-from graphsqueak.trees.shapes import as_tree
-from graphsqueak.validation import check_count
+from graphsqueak.system.atomic import atomic_file
+from graphsqueak.system.progress import Progress
+from graphsqueak.trees.backends import open_backend
+from graphsqueak.trees.running import TreeRun, run_here, run_tree
+from graphsqueak.trees.shapes import Tree, as_tree
 
 __all__ = [
+    "DROPPED",
     "GrownTree",
-    "Parted",
+    "LeafStore",
     "Piece",
-    "grow",
+    "TreeResult",
+    "grow_tree",
     "leaf",
     "merge",
-    "runs_in_parts",
-    "sparsify_parts",
+    "open_store",
+    "run_parts",
+    "stored_seed",
 ]
 
-_DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")
-
-
-class Parted(NamedTuple):
-    """The stream at the root of a tree, and how it came about.
-
-    `stream.note` counts what readers dropped. `rerun(n_edges)` gives the stream of another tree
-    over the same parts, by which the accuracy is corrected.
-    """
-
-    stream: StreamSparsifier
-    n_parts: int
-    n_resumed: int
-    run: TreeRun
-    rerun: Callable
-
-
-def runs_in_parts(*, workers, scheduler, tree, n_parts, memory_limit, checkpoint, resume):
-    """Whether these options ask for a merge tree; those that mean nothing without are refused."""
-    if workers is not None or scheduler is not None or tree is not None:
-        return True
-    given = {"n_parts": n_parts, "memory_limit": memory_limit, "checkpoint": checkpoint}
-    for name, value in (given | {"resume": resume or None}).items():
-        if value is not None:
-            raise InputError(f"{name} is for merge trees; give workers, scheduler or tree as well")
-    return False
-
-
-def sparsify_parts(
-    graph,
-    settings,
-    *,
-    options=None,
-    tree=None,
-    n_parts=None,
-    workers=None,
-    scheduler=None,
-    memory_limit=None,
-    checkpoint=None,
-    resume=False,
-    random_state=None,
-    progress=False,
-):
-    """Run the merge tree over the parts of `graph`.
-
-    Parameters
-    ----------
-    graph : files that `read_edges` opened, or a graph in memory
-    settings, options
-        Of the `StreamSparsifier`.
-    tree : {"balanced", "sequential"} or int, optional
-        Shape of the tree, or how many states a merge takes. Default: balanced.
-    n_parts : int, optional
-        See `graphsqueak.sources.files.splitting.split`.
-    workers : int, optional
-        Processes to start on this machine.
-    scheduler : str, optional
-        Address of a Dask scheduler to use instead.
-    memory_limit : int, optional
-        Bytes that a worker's stream may take; it shrinks earlier to keep to them.
-    checkpoint : path, optional
-        A folder for finished leaves, which all workers see.
-    resume : bool
-        Go on from the leaves in `checkpoint`.
-    random_state : int, Generator or None
-    progress : bool or callable
-
-    Returns
-    -------
-    Parted
-    """
-    tree = tree or "balanced"
-    options = StreamOptions() if options is None else options
-    if memory_limit is not None:
-        options = replace(options, memory_limit=check_count("memory_limit", memory_limit))
-    StreamSparsifier(**settings, options=options)  # refuses what means nothing before work begins
-    if n_parts is not None:
-        check_count("n_parts", n_parts)
-    pieces = split(graph, n_parts)
-    store = None
-    if resume and checkpoint is None:
-        raise InputError("resume needs checkpoint, the folder of leaves to go on from")
-    seed = stored_seed(checkpoint) if resume and random_state is None else None
-    if seed is None:
-        seed = int(np.random.default_rng(random_state).integers(2**63))
-    if checkpoint is not None:
-        wanted = settings | {"tree": str(tree), "memory_limit": memory_limit}
-        store = open_store(checkpoint, pieces, wanted, seed=seed, resume=resume)
-    how = {"options": options, "shape": tree, "seed": seed, "progress": progress}
-
-    def planted(settings, store):
-        with open_backend(workers=workers, scheduler=scheduler) as backend:
-            return grow(pieces, settings=settings, **how, backend=backend, store=store)
-
-    def rerun(n_edges):
-        return planted({"n_edges": n_edges, "ridge": settings["ridge"]}, None).stream
-
-    n_resumed = 0 if store is None else store.count()
-    grown = planted(settings, store)
-    return Parted(grown.stream, len(pieces), n_resumed, grown.run, rerun)
+_RUN = "run.json"
+DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")  # what readers count
 
 
 class Piece(NamedTuple):
@@ -171,7 +85,7 @@ def leaf(piece, seed, *, settings, options=None, store=None):
     piece : Piece
     seed : int
     settings, options
-        Of the `StreamSparsifier`.
+        Arguments of the `StreamSparsifier`.
     store : LeafStore, optional
         Where finished leaves are kept, and looked up.
 
@@ -185,7 +99,7 @@ def leaf(piece, seed, *, settings, options=None, store=None):
     for batch in piece.graph:
         stream.partial_fit(batch)
     is_source = isinstance(piece.graph, EdgeSource)
-    stream.note = {name: getattr(piece.graph, name) if is_source else 0 for name in _DROPPED}
+    stream.note = {name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED}
     state = stream.to_bytes()
     if store is not None:
         store.put(piece.number, state)
@@ -196,34 +110,36 @@ def merge(states, seed):
     """The state of all parts whose states are given, in their order."""
     streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
     merged = streams[0].merge(*streams[1:], random_state=seed)
-    merged.note = {name: sum(stream.note[name] for stream in streams) for name in _DROPPED}
+    merged.note = {name: sum(stream.note[name] for stream in streams) for name in DROPPED}
     return merged.to_bytes()
 
 
-def grow(
-    pieces,
+def grow_tree(
+    pieces: Sequence,
     *,
-    settings,
-    options=None,
-    shape="balanced",
-    seed,
-    backend=run_here,
-    store=None,
-    progress=False,
-):
+    settings: dict[str, Any],
+    options: StreamOptions | None = None,
+    shape: str | int | Tree = "balanced",
+    seed: int,
+    backend: Callable = run_here,
+    store: "LeafStore | None" = None,
+    progress: Progress = False,
+) -> GrownTree:
     """Run the merge tree over the parts of a graph.
 
     Parameters
     ----------
     pieces : list
         Graphs or sources, as from `graphsqueak.sources.files.splitting.split`.
-    settings, options
-        Of the `StreamSparsifier`.
+    settings : dict
+        Arguments of the `StreamSparsifier` but options and seed.
+    options : StreamOptions, optional
     shape : {"balanced", "sequential"}, int or Tree
     seed : int
     backend : callable
-        See `graphsqueak.trees.running`.
+        Who computes it, see `graphsqueak.trees.backends`. Default: this process.
     store : LeafStore, optional
+        Where finished leaves are kept, and looked up.
     progress : bool or callable
 
     Returns
@@ -235,7 +151,7 @@ def grow(
     >>> from graphsqueak.sources import erdos_renyi
     >>> from graphsqueak.sources.files.splitting import split
     >>> parts = split(erdos_renyi(500, 100_000, random_state=7).to_edge_list(), 5)
-    >>> tree = grow(parts, settings={"n_edges": 4000}, seed=7)
+    >>> tree = grow_tree(parts, settings={"n_edges": 4000}, seed=7)
     >>> H = tree.stream.sparsifier()
     >>> tree.stream.n_edges_seen_, 3600 <= H.n_edges <= 4000
     (100000, True)
@@ -255,3 +171,127 @@ def grow(
     stream = StreamSparsifier.from_bytes(run.result)
     stream.set_ridge(ridge)
     return GrownTree(stream, run)
+
+
+class TreeResult(NamedTuple):
+    """The stream at the root of a merge tree, its parts, and how the tree ran.
+
+    `rerun(n_edges)` gives the stream of another tree over the same parts.
+    """
+
+    stream: StreamSparsifier
+    n_parts: int
+    n_resumed: int
+    run: TreeRun
+    rerun: Callable[[int], StreamSparsifier]
+
+
+def run_parts(graph: GraphLike, plan: Any) -> TreeResult:
+    """Cut a graph into parts and grow their merge tree, as a `RunPlan` of `run` says."""
+    pieces = split(graph, plan.n_parts)
+    seed = stored_seed(plan.checkpoint) if plan.resume and plan.random_state is None else None
+    if seed is None:
+        seed = int(np.random.default_rng(plan.random_state).integers(2**63))
+    shape, store, n_resumed = plan.tree or "balanced", None, 0
+    if plan.checkpoint is not None:
+        wanted = plan.settings() | {"tree": str(shape), "memory_limit": plan.memory_limit}
+        store = open_store(plan.checkpoint, pieces, wanted, seed=seed, resume=plan.resume)
+        n_resumed = store.count()
+
+    def grow(settings, store):
+        with open_backend(workers=plan.workers, scheduler=plan.scheduler) as backend:
+            return grow_tree(
+                pieces,
+                settings=settings,
+                options=plan.options,
+                shape=shape,
+                seed=seed,
+                backend=backend,
+                store=store,
+                progress=plan.progress,
+            )
+
+    grown = grow(plan.settings(), store)
+    return TreeResult(
+        grown.stream,
+        len(pieces),
+        n_resumed,
+        grown.run,
+        lambda n_edges: grow({"n_edges": n_edges, "ridge": plan.ridge}, None).stream,
+    )
+
+
+class LeafStore(NamedTuple):
+    """Where the leaves of one run lie."""
+
+    folder: str
+
+    def get(self, number):
+        """The state of a part, or None if it is not there or damaged."""
+        try:
+            state = self._path(number).read_bytes()
+            StreamSparsifier.from_bytes(state)
+        except (FileNotFoundError, InputError):
+            return None
+        return state
+
+    def put(self, number, state):
+        """Keep the state of a part."""
+        with atomic_file(self._path(number)) as file:
+            file.write(state)
+
+    def count(self):
+        """How many leaves are there."""
+        return len(list(Path(self.folder).glob("part-*.ckpt")))
+
+    def _path(self, number):
+        return Path(self.folder) / f"part-{number:05d}.ckpt"
+
+
+def open_store(folder, pieces, settings, *, seed, resume):
+    """The store of a run: emptied, or, with `resume`, with what an equal run has left."""
+    folder = Path(folder).expanduser().resolve()
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; the leaves of a merge tree need a folder")
+    run = json.loads(json.dumps({"seed": seed, "settings": settings, "parts": _describe(pieces)}))
+    folder.mkdir(parents=True, exist_ok=True)
+    before = _read_run(folder)
+    if resume and before is not None:
+        for name, value in run.items():
+            if before.get(name) != value:
+                raise InputError(
+                    f"{folder} was written with other {name}; resume with the same input and "
+                    "options, or leave --resume out to start again"
+                )
+    else:
+        for old in folder.glob("part-*.ckpt"):
+            old.unlink()
+        with atomic_file(folder / _RUN) as file:
+            file.write(json.dumps(run, indent=1).encode())
+    return LeafStore(str(folder))
+
+
+def stored_seed(folder):
+    """The seed of the run whose leaves lie in a folder; None if there are none."""
+    run = _read_run(Path(folder).expanduser())
+    return None if run is None else run["seed"]
+
+
+def _read_run(folder):
+    try:
+        return json.loads((folder / _RUN).read_text())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / _RUN} cannot be read: {error}; remove the folder") from None
+
+
+def _describe(pieces):
+    """Name and size of every part: enough to notice another input."""
+    rows = []
+    for piece in pieces:
+        if isinstance(piece, FileSource):
+            rows.append([[part.name, part.path.stat().st_size] for part in piece.parts])
+        else:
+            rows.append([["edges in memory", piece.n_edges]])
+    return rows

@@ -14,18 +14,19 @@ are if you know.
 import math
 import time
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sources.edge_source import GraphLike
 from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, state_bytes, stream_bytes
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.trees.shapes import as_tree
 
-__all__ = ["Plan", "Rates", "make_plan", "planned"]
+__all__ = ["CostEstimate", "Rates", "cost_of_tree", "estimate_cost"]
 
 _N_SAMPLES = 4  # parts that are looked into
 _SAMPLE = 500_000  # edges of each
@@ -40,7 +41,7 @@ class Rates(NamedTuple):
     merged_per_second: float  # kept edges that a merge takes in
 
 
-class Plan(NamedTuple):
+class CostEstimate(NamedTuple):
     """What is expected; all of it estimated."""
 
     parts: int
@@ -58,14 +59,39 @@ class Plan(NamedTuple):
     result_bytes: int
 
 
-def make_plan(graph, settings, *, tree=None, n_parts=None, workers=None, memory_limit=None):
-    """Plan the merge tree that `sparsify_parts` would run.
+def estimate_cost(
+    graph: GraphLike,
+    settings: dict[str, Any],
+    *,
+    tree: str | int | None = None,
+    n_parts: int | None = None,
+    workers: int | None = None,
+    memory_limit: int | None = None,
+) -> CostEstimate:
+    """Estimate what the merge tree over a graph would cost, from a sample of its parts.
+
+    Parameters
+    ----------
+    graph : files that `read_edges` opened, or a graph in memory
+    settings : dict
+        Arguments of the `StreamSparsifier`: n_edges, epsilon or keep, method, ridge.
+    tree : {"balanced", "sequential"} or int, optional
+        Shape of the tree, or how many states a merge takes. Default: balanced.
+    n_parts : int, optional
+        About how many parts.
+    workers : int, optional
+    memory_limit : int, optional
+        Bytes that a worker may take.
+
+    Returns
+    -------
+    CostEstimate
 
     Examples
     --------
     >>> from graphsqueak.sources import erdos_renyi
     >>> graph = erdos_renyi(500, 40_000, random_state=7).to_edge_list()
-    >>> plan = make_plan(graph, {"n_edges": 4000}, n_parts=8, workers=2)
+    >>> plan = estimate_cost(graph, {"n_edges": 4000}, n_parts=8, workers=2)
     >>> plan.parts, plan.levels, plan.edges, plan.nodes
     (8, 3, 40000, 500)
     """
@@ -91,14 +117,32 @@ def make_plan(graph, settings, *, tree=None, n_parts=None, workers=None, memory_
     merging = time.perf_counter() - began
     rates = Rates(n_read / reading, sum(s.n_kept_ for s in streams) / max(merging, 1e-3))
     budget = Budget(*(settings.get(name) for name in Budget._fields)).checked()
-    how = {"tree": tree or "balanced", "workers": workers or 1, "memory_limit": memory_limit}
-    return planned(n_nodes, n_edges, budget(n_nodes, n_edges), len(pieces), rates, **how)
+    return cost_of_tree(
+        n_nodes,
+        n_edges,
+        budget(n_nodes, n_edges),
+        len(pieces),
+        rates,
+        tree=tree or "balanced",
+        workers=workers or 1,
+        memory_limit=memory_limit,
+    )
 
 
-def planned(n_nodes, n_edges, n_kept, n_parts, rates, *, tree, workers, memory_limit=None):
-    """The plan for a graph of known size.
+def cost_of_tree(
+    n_nodes: int,
+    n_edges: int,
+    n_kept: int,
+    n_parts: int,
+    rates: Rates,
+    *,
+    tree: str | int,
+    workers: int,
+    memory_limit: int | None = None,
+) -> CostEstimate:
+    """Estimate the cost of a merge tree over a graph of known size.
 
-    >>> plan = planned(10**6, 10**9, 10**7, 64, Rates(2e6, 1e6), tree="balanced", workers=8)
+    >>> plan = cost_of_tree(10**6, 10**9, 10**7, 64, Rates(2e6, 1e6), tree="balanced", workers=8)
     >>> plan.levels, plan.moved_bytes // 10**9
     (6, 29)
     """
@@ -120,7 +164,7 @@ def planned(n_nodes, n_edges, n_kept, n_parts, rates, *, tree, workers, memory_l
         path.append(seconds[-1] + max(path[node] for node in merged))
         holds.append(taken if taken <= most else most / 2)
     held = max(min(leaf_edges, most), most_merged)
-    return Plan(
+    return CostEstimate(
         parts=n_parts,
         tree=str(tree),
         levels=heights[-1],

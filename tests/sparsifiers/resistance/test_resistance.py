@@ -9,8 +9,8 @@ import pytest
 
 from graphsqueak import EdgeList, InputError, effective_resistance, sources, sparsify
 from graphsqueak.sparsifiers.resistance import effective as resistance
-from graphsqueak.sparsifiers.resistance import exact
-from graphsqueak.sparsifiers.resistance.sketch import embed, resistance_bounds, sketched_parts
+from graphsqueak.sparsifiers.resistance.effective import exact_resistances
+from graphsqueak.sparsifiers.resistance.sketch import embed, resistance_bounds, sketch_parts
 from tests import reference
 
 METHODS = ["exact", "sketch"]
@@ -44,26 +44,24 @@ def test_pairs_on_a_path_are_as_far_as_they_look():
     np.testing.assert_allclose(effective_resistance(sources.path(9), pairs), [8, 0, 5], atol=1e-9)
 
 
-def test_exact_ways_agree_with_the_dense_reference(monkeypatch):
+def test_exact_ways_agree_with_the_dense_reference():
     graph = weighted_graph()
     pairs = np.argwhere(np.triu(np.ones((60, 60)), 1))
     expected = reference.resistances(graph, pairs)
     np.testing.assert_allclose(effective_resistance(graph, pairs, method="exact"), expected)
-    monkeypatch.setattr(exact, "_DENSE_NODES", 0)
-    monkeypatch.setattr(exact, "_CHUNK_BYTES", 60 * 8 * 7)
-    np.testing.assert_allclose(  # more pairs than nodes: one solve per node
-        effective_resistance(graph, pairs, method="exact"), expected, rtol=1e-7
-    )
-    np.testing.assert_allclose(  # fewer pairs than nodes: one solve per pair
-        effective_resistance(graph, pairs[:9], method="exact"), expected[:9], rtol=1e-7
-    )
+    for chosen in (slice(None), slice(0, 9)):  # one solve per node, and one per pair
+        tail, head = pairs[chosen].T
+        by_solves = exact_resistances(
+            graph, graph.components(), tail, head, dense_nodes=0, chunk_bytes=60 * 8 * 7
+        )
+        np.testing.assert_allclose(by_solves, expected[chosen], rtol=1e-7)
 
 
 def test_the_sketch_is_within_six_sigma_of_exact():
     graph = weighted_graph().simplified()
     n_probes = 400
     sketch = embed(graph, n_probes=n_probes, seed=730_418_256, tol=1e-6, dtype=np.float64)
-    known, left = sketched_parts(sketch, graph.tail, graph.head, graph.weight)
+    known, left = sketch_parts(sketch, graph.tail, graph.head, graph.weight)
     expected = reference.resistances(graph, np.c_[graph.tail, graph.head])
     sigma = (expected - known) * np.sqrt(2 / n_probes)
     assert np.all(np.abs(known + left - expected) < 6 * sigma + 1e-9)

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from graphsqueak.sparsifiers.stream.edges import Kept, coalesced
+from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce
 
 
 def many_parallel_edges(n_nodes, n_edges):
@@ -11,7 +11,7 @@ def many_parallel_edges(n_nodes, n_edges):
     tail = rng.integers(n_nodes, size=n_edges).astype(np.int32)
     head = ((tail + rng.integers(1, n_nodes, size=n_edges)) % n_nodes).astype(np.int32)
     weight, copies = rng.lognormal(size=n_edges), np.ones(n_edges, np.int32)
-    return Kept(tail, head, weight, copies, rng.random(n_edges) < 0.01)
+    return KeptEdges(tail, head, weight, copies, rng.random(n_edges) < 0.01)
 
 
 def test_sums_pins_and_copies_are_those_of_a_dictionary():
@@ -20,7 +20,7 @@ def test_sums_pins_and_copies_are_those_of_a_dictionary():
     for u, v, w, copies, pinned in zip(*(column.tolist() for column in edges), strict=True):
         old = sums.get((min(u, v), max(u, v)), (0.0, 0, False))
         sums[min(u, v), max(u, v)] = (old[0] + w, min(old[1] + copies, 2), old[2] or pinned)
-    result = coalesced(edges, 700, n_copies=2)
+    result = coalesce(edges, 700, n_copies=2)
     pairs = list(zip(result.tail.tolist(), result.head.tolist(), strict=True))
     assert (np.diff(result.tail) >= 0).all()
     assert len(pairs) == len(sums)
@@ -37,7 +37,7 @@ def test_threads_do_not_matter():
         results = []
         for n_threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
             numba.set_num_threads(n_threads)
-            results.append(coalesced(edges, 3000))
+            results.append(coalesce(edges, 3000))
     finally:
         numba.set_num_threads(allowed)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(*results, strict=True))

@@ -3,20 +3,23 @@
 import numpy as np
 import pytest
 
-from graphsqueak import EdgeList, InputError, StreamSparsifier, effective_resistance, sparsify
+from graphsqueak import (
+    EdgeList,
+    InputError,
+    StreamOptions,
+    StreamSparsifier,
+    effective_resistance,
+    sparsify,
+)
 from graphsqueak.cli import run
-from graphsqueak.sources import batching, read_edges, write_edges
+from graphsqueak.sources import batching, read_edges
 from graphsqueak.sources.synthetic.random_graphs import erdos_renyi
-from graphsqueak.sparsifiers.stream import edges as coalescing
-from graphsqueak.sparsifiers.stream import engine
-from graphsqueak.sparsifiers.stream import engine as scoring
-from graphsqueak.sparsifiers.stream import thinning as rounding
-from graphsqueak.sparsifiers.stream.edges import Kept
+from graphsqueak.sparsifiers.budget import stream_bytes
+from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
+from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce
+from graphsqueak.sparsifiers.stream.thinning import round_keeping_degrees
 
-
-@pytest.fixture
-def short_chunks(monkeypatch):
-    monkeypatch.setattr(engine, "CHUNK", 64)
+SHORT = StreamOptions(chunk=64)
 
 
 def random_graph(weight, n_nodes=40, n_edges=4000, seed=351_887):
@@ -27,29 +30,31 @@ def random_graph(weight, n_nodes=40, n_edges=4000, seed=351_887):
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-8, 1e8, 1e300])
-def test_the_unit_of_the_weights_does_not_matter(short_chunks, unit):
+def test_the_unit_of_the_weights_does_not_matter(unit):
     """A power of two near the unit: the same edges, weights scaled exactly."""
     unit = 2.0 ** np.round(np.log2(unit))
     graph = random_graph(lambda rng, n: rng.lognormal(size=n))
     scaled = EdgeList(tail=graph.tail, head=graph.head, weight=graph.weight * unit)
-    one, other = (sparsify(edges, n_edges=300, random_state=3) for edges in (graph, scaled))
+    one, other = (
+        sparsify(edges, n_edges=300, random_state=3, options=SHORT) for edges in (graph, scaled)
+    )
     assert np.array_equal(one.tail, other.tail)
     np.testing.assert_array_equal(one.weight * unit, other.weight)
 
 
 @pytest.mark.parametrize("decades", [8, 20, 50])
-def test_weights_far_apart(short_chunks, decades):
+def test_weights_far_apart(decades):
     graph = random_graph(lambda rng, n: 10.0 ** rng.uniform(-decades, decades, n))
-    result = sparsify(graph, n_edges=300, random_state=3)
+    result = sparsify(graph, n_edges=300, random_state=3, options=SHORT)
     assert (result.weight > 0).all()
     np.testing.assert_allclose(result.degrees(), graph.degrees(), rtol=0.01)
     leverage = graph.weight * effective_resistance(graph)
     assert leverage.sum() == pytest.approx(39, rel=1e-6)
 
 
-def test_weights_too_far_apart_are_refused(short_chunks):
+def test_weights_too_far_apart_are_refused():
     graph = random_graph(lambda rng, n: 10.0 ** rng.uniform(-300, 300, n))
-    for work in (effective_resistance, lambda edges: sparsify(edges, n_edges=300)):
+    for work in (effective_resistance, lambda edges: sparsify(edges, n_edges=300, options=SHORT)):
         with pytest.raises(InputError, match=r"more than 1e\+120 apart"):
             work(graph)
 
@@ -67,24 +72,28 @@ def chain_of_triangles(heavy, n=150):
 def test_double_precision_where_single_is_not_enough(heavy, dtype):
     """Six sigma of 64 probes; in single precision heavy leverages come out up to 10, not 2/3."""
     graph = chain_of_triangles(heavy)
-    none, ones = np.zeros(graph.n_edges, bool), np.ones(graph.n_edges, np.int32)
-    edges = Kept(graph.tail, graph.head, graph.weight, ones, none)
-    how = {"n_probes": 64, "seed": 5, "ridge": 0.0, "clamp": False}
-    resistance, sketch = scoring.score(edges, graph.n_nodes, **how)
+    ends = (graph.tail, graph.head, graph.weight)
+    sketch = precise_embedding(graph, *ends, n_probes=64, seed=5, tol=1e-5)
+    resistance = sketch_resistances(sketch, *ends, clamp=False)
     assert sketch.points.dtype == dtype
     exact = np.where(graph.tail % 3 == 2, 1.0, 2 / 3)  # links begin at the third node of a triangle
     assert (np.abs(graph.weight * resistance / exact - 1) < 6 * np.sqrt(2 / 64)).all()
 
 
-def test_places_of_64_bits_change_nothing(short_chunks, monkeypatch):
+def test_indices_of_64_bits_change_nothing():
     """What more than 2^31 kept edges would take, forced on a few."""
     graph = random_graph(lambda rng, n: rng.lognormal(size=n))
-    before = sparsify(graph, n_edges=300, random_state=3)
-    monkeypatch.setattr(coalescing, "LARGEST_INDEX", 10)
-    monkeypatch.setattr(rounding, "LARGEST_INDEX", 10)
-    after = sparsify(graph, n_edges=300, random_state=3)
-    assert np.array_equal(before.tail, after.tail)
-    assert np.array_equal(before.weight, after.weight)
+    none, ones = np.zeros(graph.n_edges, bool), np.ones(graph.n_edges, np.int32)
+    edges = KeptEdges(graph.tail, graph.head, graph.weight, ones, none)
+    narrow, wide = (coalesce(edges, 40, largest_index=most) for most in (2**31 - 1, 10))
+    for one, other in zip(narrow, wide, strict=True):
+        assert np.array_equal(one, other)
+    prob = np.random.default_rng(9).random(graph.n_edges)
+    masks = [
+        round_keeping_degrees(graph.tail, graph.head, prob, 40, seed=3, largest_index=most)
+        for most in (2**31 - 1, 10)
+    ]
+    assert np.array_equal(*masks)
 
 
 def test_node_numbers_of_64_bits_change_nothing(tmp_path, monkeypatch):
@@ -105,8 +114,8 @@ def test_more_nodes_than_a_stream_can_number_are_refused():
         StreamSparsifier(n_edges=10).partial_fit(nobody)
 
 
-def test_counts_beyond_32_bits(short_chunks):
-    stream = StreamSparsifier(n_edges=300, random_state=3)
+def test_counts_beyond_32_bits():
+    stream = StreamSparsifier(n_edges=300, random_state=3, options=SHORT)
     graph = random_graph(lambda rng, n: np.ones(n))
     stream._engine.n_seen = 2**33
     stream.partial_fit(graph)
@@ -114,17 +123,21 @@ def test_counts_beyond_32_bits(short_chunks):
     assert (stream.sparsifier().weight > 0).all()
 
 
-def test_shapes_at_the_edge(short_chunks, tmp_path):
-    one = sparsify(EdgeList(tail=[0], head=[1]), n_edges=5)
+def test_shapes_at_the_edge(tmp_path):
+    one = sparsify(EdgeList(tail=[0], head=[1]), n_edges=5, options=SHORT)
     assert (one.n_nodes, one.weight.tolist()) == (2, [1.0])
     leaves = np.arange(1, 100_001)
-    star = sparsify(EdgeList(tail=0 * leaves, head=leaves), n_edges=100_000, random_state=3)
+    star = sparsify(
+        EdgeList(tail=0 * leaves, head=leaves), n_edges=100_000, random_state=3, options=SHORT
+    )
     assert star.n_edges == 100_000
     twins = EdgeList(tail=np.zeros(300_000, int), head=np.ones(300_000, int))
-    assert sparsify(twins, n_edges=5, random_state=3).weight.sum() == pytest.approx(300_000)
+    assert sparsify(twins, n_edges=5, random_state=3, options=SHORT).weight.sum() == pytest.approx(
+        300_000
+    )
     path = tmp_path / "alone.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n100000 100000 1\n2 1\n")
-    alone = sparsify(read_edges(path), n_edges=5)
+    alone = sparsify(read_edges(path), n_edges=5, options=SHORT)
     assert (alone.n_nodes, alone.n_edges) == (100_000, 1)
 
 
@@ -143,23 +156,14 @@ def test_memory_that_does_not_do_is_told_before_the_run(tmp_path, capsys, option
     assert words in capsys.readouterr().err
 
 
-def test_memory_is_kept_to_by_keeping_fewer(tmp_path, monkeypatch):
-    """Room for 3,000 kept edges where three times 4,000 were usual; the result is as asked for."""
-    monkeypatch.setattr(engine, "CHUNK", 1000)
-    path, out = tmp_path / "edges.tsv", tmp_path / "out.tsv"
-    write_edges(erdos_renyi(100, 60_000, random_state=7), path)
-    largest = []
-    look = engine.Engine._look_around
-
-    def watched(self):
-        look(self)
-        largest.append(self.n_kept)
-
-    monkeypatch.setattr(engine.Engine, "_look_around", watched)
-    monkeypatch.setattr("graphsqueak.sparsifiers.budget._BASE", 2**29)
-    limit = 2**29 + 500 * 100 + 100 * 3000
-    monkeypatch.setattr("graphsqueak.sparsifiers.budget.check_room", lambda n_bytes, n_edges: limit)
-    options = ["--edges", "2000", "--memory", "1GB", "--seed", "3", "--quiet"]
-    assert run(["sparsify", str(path), "-o", str(out), *options]) == 0
-    assert 1500 < max(largest) <= 3000 + 1000
-    assert read_edges(out).to_edge_list().n_edges <= 2000
+def test_memory_is_kept_to_by_keeping_fewer():
+    """Room for 3,000 kept edges where three times 2,000 were usual; the result is as asked for."""
+    options = StreamOptions(chunk=1000, memory_limit=stream_bytes(100, 3000))
+    stream = StreamSparsifier(n_edges=2000, options=options, random_state=3)
+    kept = []
+    graph = erdos_renyi(100, 60_000, random_state=7).to_edge_list()
+    for start in range(0, graph.n_edges, 1000):
+        kept.append(stream.partial_fit(graph.part(start, start + 1000)).n_kept_)
+    assert max(kept) <= 3000 + 1000
+    assert 1500 < max(kept)
+    assert stream.sparsifier().n_edges <= 2000

@@ -1,6 +1,7 @@
 """The stream sparsifier: unbiased, connected, within budget, the same however it is cut."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -8,16 +9,11 @@ import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources, sparsify
 from graphsqueak.graph.forest import labels
-from graphsqueak.sparsifiers.stream import engine
 from graphsqueak.sparsifiers.stream import state as checkpoint
-from graphsqueak.system.packing import packed
+from graphsqueak.system.packing import pack_bytes
 from tests import reference
 
-
-@pytest.fixture
-def short_chunks(monkeypatch):
-    """Look around every 64 edges, so that small streams shrink and filter too."""
-    monkeypatch.setattr(engine, "CHUNK", 64)
+SHORT = StreamOptions(chunk=64)  # looks around often, so that small streams shrink, too
 
 
 def small_graph(n_nodes=16, n_edges=600, seed=901_447):
@@ -41,7 +37,7 @@ def fed(stream, graph, batch_size=10**6):
     return stream
 
 
-PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25)  # little room: many shrinks
+PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25, chunk=64)  # little room: many shrinks
 
 
 @pytest.mark.parametrize(
@@ -54,7 +50,7 @@ PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25)  # little room: ma
     ],
     ids=["default", "coins", "copies", "no filter"],
 )
-def test_the_mean_laplacian_is_the_graphs_own(short_chunks, options, tmp_path):
+def test_the_mean_laplacian_is_the_graphs_own(options, tmp_path):
     """Over many seeds, with a merge and a resume in the path, entrywise within six sigma."""
     graph = small_graph()
     expected = graph.laplacian().toarray()
@@ -81,7 +77,7 @@ def test_the_mean_laplacian_is_the_graphs_own(short_chunks, options, tmp_path):
     assert np.all(np.abs(mean - expected) <= 6 * sigma + 1e-9)
 
 
-def test_copies_survive_a_shrink(short_chunks):
+def test_copies_survive_a_shrink():
     """A chain of copies stays one: edges of several parts, whole multiples of their threshold."""
     graph = sources.complete(40).to_edge_list()
     options = replace(PLAIN, n_copies=20)
@@ -92,12 +88,12 @@ def test_copies_survive_a_shrink(short_chunks):
     assert copies.max() <= 20
 
 
-def test_components_are_the_graphs_own_at_every_moment(short_chunks):
+def test_components_are_the_graphs_own_at_every_moment():
     rng = np.random.default_rng(5_120_077)
     tail = rng.integers(80, size=3000)
     head = (tail // 20) * 20 + rng.integers(20, size=3000)  # four parts of twenty nodes
     graph = EdgeList(tail=tail, head=head, n_nodes=83)
-    stream = StreamSparsifier(n_edges=150, random_state=46_368)
+    stream = StreamSparsifier(n_edges=150, random_state=46_368, options=SHORT)
     for start in range(0, graph.n_edges, 100):
         stream.partial_fit(graph.part(start, start + 100))
         so_far = graph.part(0, start + 100)
@@ -121,9 +117,9 @@ def test_the_budget_is_kept(n_edges):
         (sources.block_model(300, 60_000, random_state=9), 8 * 300),
     ],
 )
-def test_dense_graphs_come_within_a_tenth_of_the_ramanujan_limit(short_chunks, source, n_edges):
+def test_dense_graphs_come_within_a_tenth_of_the_ramanujan_limit(source, n_edges):
     graph = source.to_edge_list()
-    result = sparsify(graph, n_edges=n_edges, random_state=27_644_437)
+    result = sparsify(graph, n_edges=n_edges, random_state=27_644_437, options=SHORT)
     limit = 2 / np.sqrt(2 * n_edges / graph.n_nodes)
     assert reference.epsilon(graph, result) < 1.1 * limit
 
@@ -136,10 +132,14 @@ def test_degrees_are_exact_and_calibration_meets_them():
 
 
 @pytest.mark.parametrize("batch_size", [1, 17, 64, 1000])
-def test_batches_do_not_matter(short_chunks, batch_size):
+def test_batches_do_not_matter(batch_size):
     graph = small_graph(40, 2500)
-    whole = fed(StreamSparsifier(n_edges=100, random_state=514_229), graph).sparsifier()
-    pieces = fed(StreamSparsifier(n_edges=100, random_state=514_229), graph, batch_size)
+    whole = fed(
+        StreamSparsifier(n_edges=100, random_state=514_229, options=SHORT), graph
+    ).sparsifier()
+    pieces = fed(
+        StreamSparsifier(n_edges=100, random_state=514_229, options=SHORT), graph, batch_size
+    )
     assert same_bytes(whole, pieces.sparsifier())
 
 
@@ -153,17 +153,17 @@ def test_threads_do_not_matter():
     assert not same_bytes(results[0], sparsify(graph, n_edges=5000, random_state=832_041))
 
 
-def test_looking_does_not_disturb(short_chunks):
+def test_looking_does_not_disturb():
     graph = small_graph(40, 2500)
-    watched = StreamSparsifier(n_edges=100, random_state=1_346_269)
+    watched = StreamSparsifier(n_edges=100, random_state=1_346_269, options=SHORT)
     for start in range(0, graph.n_edges, 500):
         watched.partial_fit(graph.part(start, start + 500)).sparsifier()
-    alone = fed(StreamSparsifier(n_edges=100, random_state=1_346_269), graph)
+    alone = fed(StreamSparsifier(n_edges=100, random_state=1_346_269, options=SHORT), graph)
     assert same_bytes(watched.sparsifier(), alone.sparsifier())
 
 
-def test_kept_edges_stay_within_their_room(short_chunks):
-    stream = StreamSparsifier(n_edges=400, random_state=5)
+def test_kept_edges_stay_within_their_room():
+    stream = StreamSparsifier(n_edges=400, random_state=5, options=SHORT)
     for batch in sources.erdos_renyi(100, 60_000, random_state=4, batch_size=500):
         stream.partial_fit(batch)
         assert stream.n_kept_ <= 3 * 400 + 64
@@ -171,17 +171,17 @@ def test_kept_edges_stay_within_their_room(short_chunks):
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e300])
-def test_the_size_of_the_weights_does_not_matter(short_chunks, size):
+def test_the_size_of_the_weights_does_not_matter(size):
     graph = small_graph(40, 1500)
     scaled = EdgeList.from_clean(graph.tail, graph.head, graph.weight * size, 40)
-    plain = sparsify(graph, n_edges=100, random_state=31)
-    result = sparsify(scaled, n_edges=100, random_state=31)
+    plain = sparsify(graph, n_edges=100, random_state=31, options=SHORT)
+    result = sparsify(scaled, n_edges=100, random_state=31, options=SHORT)
     assert result.n_edges <= 100
     np.testing.assert_allclose(result.degrees() / size, plain.degrees(), rtol=0.05)
 
 
-def test_nodes_may_appear_at_any_time(short_chunks):
-    stream = StreamSparsifier(n_edges=300, random_state=6)
+def test_nodes_may_appear_at_any_time():
+    stream = StreamSparsifier(n_edges=300, random_state=6, options=SHORT)
     graph = sources.complete(60).to_edge_list()
     order = np.argsort(graph.tail, kind="stable")
     for start in range(0, graph.n_edges, 100):
@@ -202,16 +202,16 @@ def test_batches_with_ids_of_their_own_are_matched_by_id():
         stream.partial_fit(sources.path(3))
 
 
-def test_merging_streams_with_ids_and_forests(short_chunks):
+def test_merging_streams_with_ids_and_forests():
     graph = small_graph(30, 1500)
     names = np.array([f"node {i}" for i in range(30)], dtype=object)
     flipped = EdgeList(
         tail=29 - graph.tail, head=29 - graph.head, weight=graph.weight, ids=names[::-1]
     )
-    one = StreamSparsifier(n_edges=100, random_state=1).partial_fit(
+    one = StreamSparsifier(n_edges=100, random_state=1, options=SHORT).partial_fit(
         EdgeList(tail=graph.tail, head=graph.head, weight=graph.weight, n_nodes=30, ids=names)
     )
-    two = StreamSparsifier(n_edges=100, random_state=2).partial_fit(flipped)
+    two = StreamSparsifier(n_edges=100, random_state=2, options=SHORT).partial_fit(flipped)
     both = one.merge(two)
     assert both.n_edges_seen_ == 2 * graph.n_edges
     np.testing.assert_allclose(both.degrees_, 2 * graph.degrees())
@@ -225,14 +225,16 @@ def test_merging_streams_with_ids_and_forests(short_chunks):
 
 
 @pytest.mark.parametrize("text_ids", [False, True])
-def test_a_loaded_checkpoint_goes_on_to_the_same_bytes(short_chunks, tmp_path, text_ids):
+def test_a_loaded_checkpoint_goes_on_to_the_same_bytes(tmp_path, text_ids):
     graph = small_graph(40, 3000)
     if text_ids:
         names = np.array([f"nöde {i}" for i in range(40)], dtype=object)
         graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight, 40, names)
-    straight = fed(StreamSparsifier(n_edges=120, random_state=3_524_578), graph).sparsifier()
+    straight = fed(
+        StreamSparsifier(n_edges=120, random_state=3_524_578, options=SHORT), graph
+    ).sparsifier()
     for stop in (10, 1000, 1501, 2900):
-        stream = StreamSparsifier(n_edges=120, random_state=3_524_578)
+        stream = StreamSparsifier(n_edges=120, random_state=3_524_578, options=SHORT)
         stream.partial_fit(graph.part(0, stop)).save(tmp_path / "run.ckpt")
         resumed = StreamSparsifier.load(tmp_path / "run.ckpt").partial_fit(graph.part(stop))
         assert same_bytes(resumed.sparsifier(), straight)
@@ -248,7 +250,7 @@ def test_broken_checkpoints_are_refused(tmp_path, monkeypatch):
         path.write_bytes(broken)
         with pytest.raises(InputError, match="no complete checkpoint"):
             StreamSparsifier.load(path)
-    path.write_bytes(packed({"format": "another"}, {}))
+    path.write_bytes(pack_bytes({"format": "another"}, {}))
     with pytest.raises(InputError, match="is not a checkpoint of graphsqueak sparsify"):
         StreamSparsifier.load(path)
     with monkeypatch.context() as future:
@@ -283,3 +285,14 @@ def test_the_forest_has_the_graphs_components():
 def same_bytes(one, two):
     columns = ("tail", "head", "weight")
     return all(getattr(one, name).tobytes() == getattr(two, name).tobytes() for name in columns)
+
+
+def test_a_checkpoint_of_the_version_before_goes_on_to_the_result_it_had():
+    """Written by version 4, which called the filter judge_* and favored nodes favoured."""
+    stream = StreamSparsifier.load(Path(__file__).with_name("version_4.ckpt"))
+    assert (stream.n_edges_seen_, stream.favored_nodes) == (300_000, {"n3", "n5"})
+    assert stream._engine.filter is not None
+    result = stream.sparsifier()
+    assert (result.n_edges, result.head[:5].tolist()) == (84, [19, 5, 13, 3, 14])
+    first = [1877.57739547, 1114.31300884, 8912.22027065, 1137.87104934, 10990.43916255]
+    np.testing.assert_allclose(result.weight[:5], first)

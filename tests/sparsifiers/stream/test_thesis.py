@@ -30,7 +30,7 @@ def test_the_theorem_holds_at_its_own_number_of_copies():
     for seed in range(200):
         engine = run_engine(graph, n_copies, 10_000, 7_919 * seed + 3)
         assert engine.n_shrinks >= 1
-        kept = engine.finished(None)
+        kept = engine.final_edges(None)
         assert kept.tail.size <= 3 * n_copies * graph.n_nodes
         result = EdgeList.from_clean(kept.tail, kept.head, kept.weight, 30)
         failures += reference.epsilon(graph, result) > EPSILON
@@ -44,9 +44,9 @@ def test_the_mean_laplacian_is_the_graphs_own():
     for seed in range(2000):
         one = run_engine(graph.part(0, 400), 6, 120, 6_700_417 * seed + 5)
         two = run_engine(graph.part(400, 700), 6, 120, 6_700_417 * seed + 6)
-        both = one.merged([two], [np.arange(two.n_nodes)], seed=7_919 * seed)
+        both = one.merge([two], [np.arange(two.n_nodes)], seed=7_919 * seed)
         both.absorb(graph.tail[700:], graph.head[700:], graph.weight[700:], 10)
-        kept = both.finished(None)
+        kept = both.final_edges(None)
         runs.append(
             EdgeList.from_clean(kept.tail, kept.head, kept.weight, 10).laplacian().toarray()
         )

@@ -1,5 +1,7 @@
 """The merge tree of a graph: as good as one pass in any shape, and the same wherever it runs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,10 +17,15 @@ from graphsqueak import (
 )
 from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import stream_bytes
-from graphsqueak.sparsifiers.run import corrected
-from graphsqueak.sparsifiers.stream import engine
-from graphsqueak.sparsifiers.tree.leaves import open_store
-from graphsqueak.sparsifiers.tree.parts import Piece, grow, leaf, merge, sparsify_parts
+from graphsqueak.sparsifiers.run import RunPlan, certify_and_correct
+from graphsqueak.sparsifiers.tree.parts import (
+    Piece,
+    grow_tree,
+    leaf,
+    merge,
+    open_store,
+    run_parts,
+)
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree, random_tree
 from tests import reference
@@ -26,13 +33,10 @@ from tests import reference
 N_PARTS, N_SEEDS = 6, 30
 
 
-@pytest.fixture
-def short_chunks(monkeypatch):
-    """Look around every 512 edges, so that small streams shrink and filter too."""
-    monkeypatch.setattr(engine, "CHUNK", 512)
+SHORT = StreamOptions(chunk=512)  # looks around often, so that small streams shrink, too
 
 
-def test_the_shape_does_not_matter(short_chunks):
+def test_the_shape_does_not_matter():
     """Mean eps of 30 seeds each; every tree within six sigma of one pass, at equal kept edges."""
     graph = sources.block_model(500, 60_000, random_state=60_493).to_edge_list()
     parts, settings = split(graph, N_PARTS), {"n_edges": 3_000}
@@ -43,10 +47,11 @@ def test_the_shape_does_not_matter(short_chunks):
         seed = 15_485_863 * run + 11
         seeds = as_tree("balanced", N_PARTS).seeds(seed)
         states = [
-            leaf(Piece(number, part), seeds[number], settings=settings)
+            leaf(Piece(number, part), seeds[number], settings=settings, options=SHORT)
             for number, part in enumerate(parts)
         ]
-        streams = {"one pass": StreamSparsifier(**settings, random_state=seed).partial_fit(graph)}
+        whole = StreamSparsifier(**settings, random_state=seed, options=SHORT).partial_fit(graph)
+        streams = {"one pass": whole}
         rng = np.random.default_rng(seed)
         for name, tree in (shapes | {"random": random_tree(N_PARTS, rng=rng)}).items():
             root = run_tree(tree, _as_it_is, merge, states, seed=seed, backend=run_here).result
@@ -67,7 +72,7 @@ def _as_it_is(state, seed):
     return state
 
 
-def test_a_merge_is_a_function_of_states_and_seed(short_chunks):
+def test_a_merge_is_a_function_of_states_and_seed():
     parts = split(sources.erdos_renyi(200, 20_000, random_state=8).to_edge_list(), 3)
     how = {"settings": {"n_edges": 1000}}
     states = [leaf(Piece(i, part), 31 + i, **how) for i, part in enumerate(parts)]
@@ -85,7 +90,7 @@ def test_nodes_are_matched_by_id_and_numbered_as_in_one_pass(tmp_path, kind):
     name = "{}" if kind == "integer" else "né {}"
     path.write_text("".join(f"{name.format(u)},{name.format(v)},{u % 5 + 1}\n" for u, v in ends))
     source = read_edges(path)
-    tree = grow(split(source, 7), settings={"n_edges": 5_000}, seed=3)
+    tree = grow_tree(split(source, 7), settings={"n_edges": 5_000}, seed=3)
     result, whole = tree.stream.sparsifier(), source.to_edge_list()
     assert result.ids.tolist() == whole.ids.tolist()
     assert tree.stream.note["n_self_loops"] == source.n_self_loops > 0
@@ -93,12 +98,13 @@ def test_nodes_are_matched_by_id_and_numbered_as_in_one_pass(tmp_path, kind):
     assert tree.stream.n_components_ == whole.components().max() + 1
 
 
-def test_a_ridge_is_shared_among_the_leaves(short_chunks):
+def test_a_ridge_is_shared_among_the_leaves():
     """Each of k leaves is accurate up to ridge / k, so that the sum is up to the ridge."""
     graph = sources.erdos_renyi(200, 20_000, random_state=8).to_edge_list()
     settings = {"n_edges": 1000, "ridge": 40.0}
-    one = StreamSparsifier.from_bytes(leaf(Piece(0, graph), 3, settings=settings | {"ridge": 10.0}))
-    tree = grow(split(graph, 4), settings=settings, seed=3)
+    single = settings | {"ridge": 10.0}
+    one = StreamSparsifier.from_bytes(leaf(Piece(0, graph), 3, settings=single, options=SHORT))
+    tree = grow_tree(split(graph, 4), settings=settings, options=SHORT, seed=3)
     assert (one.ridge, tree.stream.ridge) == (10.0, 40.0)
     assert reference.epsilon(graph, tree.stream.sparsifier(), ridge=40.0) < 0.5
 
@@ -106,7 +112,7 @@ def test_a_ridge_is_shared_among_the_leaves(short_chunks):
 def test_empty_parts_do_no_harm():
     nothing = EdgeList.from_clean([], [], [], n_nodes=0)
     edge = EdgeList.from_pairs([("ann", "bob")])
-    stream = grow([nothing, edge, nothing], settings={"n_edges": 5}, seed=1).stream
+    stream = grow_tree([nothing, edge, nothing], settings={"n_edges": 5}, seed=1).stream
     assert stream.sparsifier().ids.tolist() == ["ann", "bob"]
 
 
@@ -117,9 +123,9 @@ def test_finished_leaves_are_not_read_again(tmp_path):
     for number, part in enumerate(split(graph, 4)):
         write_edges(part, folder / f"{number}.tsv")
     pieces, how = split(read_edges(folder), 4), {"settings": {"n_edges": 800}, "seed": 9}
-    plain = grow(pieces, **how)
+    plain = grow_tree(pieces, **how)
     store = open_store(tmp_path / "leaves", pieces, {}, seed=9, resume=True)
-    assert grow(pieces, **how, store=store).run.result == plain.run.result
+    assert grow_tree(pieces, **how, store=store).run.result == plain.run.result
     damaged, lost = (tmp_path / "leaves" / f"part-0000{i}.ckpt" for i in (1, 3))
     damaged.write_bytes(damaged.read_bytes()[:-9])
     lost.unlink()
@@ -127,7 +133,7 @@ def test_finished_leaves_are_not_read_again(tmp_path):
         size = (folder / f"{unread}.tsv").stat().st_size
         (folder / f"{unread}.tsv").write_text("?" * size)  # would be an error if it were read
     store = open_store(tmp_path / "leaves", pieces, {}, seed=9, resume=True)
-    again = grow(pieces, **how, store=store)
+    again = grow_tree(pieces, **how, store=store)
     assert again.run.result == plain.run.result
     with pytest.raises(InputError, match="written with other seed"):
         open_store(tmp_path / "leaves", pieces, {}, seed=10, resume=True)
@@ -136,13 +142,13 @@ def test_finished_leaves_are_not_read_again(tmp_path):
     assert open_store(tmp_path / "leaves", pieces, {}, seed=10, resume=False).count() == 0
 
 
-def test_little_memory_makes_a_leaf_shrink_earlier(short_chunks):
+def test_little_memory_makes_a_leaf_shrink_earlier():
     """Room for 8,000 edges instead of 10,500: never more, and two states of 3,500 fit into it."""
     graph = sources.erdos_renyi(300, 44_850, random_state=4).to_edge_list()
     settings = {"n_edges": 3_500}
-    options = StreamOptions(memory_limit=stream_bytes(300, 8_000))
+    options = replace(SHORT, memory_limit=stream_bytes(300, 8_000))
     most = []
-    for limited in (None, options):
+    for limited in (SHORT, options):
         stream, kept = StreamSparsifier(**settings, options=limited, random_state=3), []
         for start in range(0, graph.n_edges, 512):
             kept.append(stream.partial_fit(graph.part(start, start + 512)).n_kept_)
@@ -150,7 +156,7 @@ def test_little_memory_makes_a_leaf_shrink_earlier(short_chunks):
     assert most[0] > 10_000
     assert most[1] <= 8_000
     for shape, least in (("balanced", 3_150), (4, 1_600)):  # four at once get 2,000 each
-        tree = grow(split(graph, 8), settings=settings, options=options, shape=shape, seed=3)
+        tree = grow_tree(split(graph, 8), settings=settings, options=options, shape=shape, seed=3)
         assert tree.stream.n_kept_ <= 8_000
         result = tree.stream.sparsifier()
         assert least <= result.n_edges <= 3_500
@@ -160,8 +166,8 @@ def test_little_memory_makes_a_leaf_shrink_earlier(short_chunks):
 def test_an_accuracy_that_was_missed_is_met_by_another_tree():
     graph = sources.complete(200).to_edge_list()
     how = {"tree": 3, "n_parts": 5, "random_state": 4}
-    first = sparsify_parts(graph, {"n_edges": 600, "ridge": 0.0}, **how)
-    made = corrected(graph, first.stream, epsilon=0.5, rerun=first.rerun)
+    first = run_parts(graph, RunPlan(n_edges=600, **how))
+    made = certify_and_correct(graph, first.stream, epsilon=0.5, rerun=first.rerun)
     assert made.n_runs > 1
     assert made.certificate.meets(0.5)
     again = sparsify(graph, n_edges=made.stream.n_edges, **how)

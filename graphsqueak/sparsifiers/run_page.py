@@ -1,12 +1,19 @@
-"""graphsqueak sparsify --report: one page about what was read, what was kept and how good it is."""
+"""One page about a run: what was read, what was kept, and how good it is."""
 
 import math
+import os
 import shlex
 
-from graphsqueak.cli.options import readable_size
-from graphsqueak.cli.place import check_drawing, check_place
+import numpy as np
 
-__all__ = ["check_report", "write_report"]
+from graphsqueak import __version__
+from graphsqueak.report.page import html_page, picture
+from graphsqueak.report.table import html_table
+from graphsqueak.sparsifiers.run import RunResult
+from graphsqueak.system.atomic import atomic_file
+from graphsqueak.system.memory import readable_size
+
+__all__ = ["write_report"]
 
 _HEAVIEST = 10
 _DEGREES = (
@@ -27,22 +34,14 @@ _UNCERTIFIED = (
 )
 
 
-def check_report(path):
-    """Refuse a report that could not be drawn or written, before the work."""
-    check_drawing("--report")
-    check_place(path, option="--report")
-
-
-def write_report(path, made, record, *, edges, out):
+def write_report(result: RunResult, path: str | os.PathLike, *, edges: str, out: str) -> None:
     """Write the page, whole or not at all.
 
     Parameters
     ----------
-    path : str
-    made : Corrected
-        Sparsifier, certificate (or None) and stream.
-    record : dict
-        As printed by --json.
+    result : RunResult
+    path : path
+        Of the HTML file.
     edges, out : str
         Names of what was read and written.
     """
@@ -51,19 +50,15 @@ def write_report(path, made, record, *, edges, out):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from graphsqueak.report.page import html_page
-    from graphsqueak.system.atomic import atomic_file
-
-    parts = [*_what_was_read(record, edges), *_what_was_kept(made, record, out)]
-    parts += [*_how_good(made), *_degrees(made), *_repeated(record, edges, out)]
+    record = result.record()
+    parts = [*_what_was_read(record, edges), *_what_was_kept(result, record, out)]
+    parts += [*_how_good(result), *_degrees(result), *_how_to_check(edges, out)]
     pyplot.close("all")
     with atomic_file(path) as file:
         file.write(html_page(f"Sparsifier of {edges}", parts).encode())
 
 
 def _what_was_read(record, edges):
-    from graphsqueak.report.table import html_table
-
     dropped = {
         "edges of a node to itself, dropped": record.get("self_loops"),
         "edges of weight zero, dropped": record.get("zero_weights"),
@@ -82,30 +77,25 @@ def _what_was_read(record, edges):
     yield "html", html_table(rows, words=True)
 
 
-def _what_was_kept(made, record, out):
-    from graphsqueak.report.table import html_table
-
+def _what_was_kept(result, record, out):
     share = record["edges_kept"] / max(record["edges_read"], 1)
     rows = [
         ("output", out),
-        ("nodes", f"{made.sparsifier.n_nodes:,} (all of them)"),
+        ("nodes", f"{result.sparsifier.n_nodes:,} (all of them)"),
         ("edges", f"{record['edges_kept']:,} ({share:.2%} of those read)"),
-        ("their weight", f"{made.sparsifier.weight.sum():.6g}"),
-        ("weight of the graph", f"{made.stream.degrees_.sum() / 2:.6g}"),
+        ("their weight", f"{result.sparsifier.weight.sum():.6g}"),
+        ("weight of the graph", f"{result.stream.degrees_.sum() / 2:.6g}"),
         ("seed", "none given" if record["seed"] is None else record["seed"]),
     ]
     yield "heading", "What was kept"
     yield "html", html_table(rows, words=True)
 
 
-def _how_good(made):
-    from graphsqueak.report.page import picture
-    from graphsqueak.report.table import html_table
-
-    certificate = made.certificate
+def _how_good(result):
+    certificate = result.certificate
     yield "heading", "How good it is"
     if certificate is None:
-        yield "text", _UNCERTIFIED.format(made.stream.epsilon_predicted_)
+        yield "text", _UNCERTIFIED.format(result.stream.epsilon_predicted_)
         return
     yield "text", certificate.in_words()
     figures = [(name, _short(value), said) for name, value, said in certificate.rows()]
@@ -115,14 +105,10 @@ def _how_good(made):
         yield "html", picture(certificate.plot().figure, alt="Ratios of sparsifier to graph")[1]
 
 
-def _degrees(made):
-    import numpy as np
-
+def _degrees(result):
     from graphsqueak.report.figure import degrees_of_both
-    from graphsqueak.report.page import picture
-    from graphsqueak.report.table import html_table
 
-    sparsifier, whole = made.sparsifier, made.stream.degrees_
+    sparsifier, whole = result.sparsifier, result.stream.degrees_
     sparse = sparsifier.degrees()
     yield "heading", "Degrees"
     yield "text", _DEGREES
@@ -138,9 +124,7 @@ def _degrees(made):
     yield "html", html_table(rows, header=header, caption="The nodes of largest degree")
 
 
-def _repeated(record, edges, out):
-    from graphsqueak import __version__
-
+def _how_to_check(edges, out):
     yield "heading", "Check it yourself"
     yield "code", f"graphsqueak certify {shlex.quote(edges)} {shlex.quote(out)}"
     yield "text", f"Made by graphsqueak {__version__}."

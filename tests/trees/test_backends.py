@@ -17,9 +17,9 @@ from graphsqueak import InputError, read_edges, sources, sparsify, write_edges
 from graphsqueak.cli import run
 from graphsqueak.kernel import SQUEAK
 from graphsqueak.sources.files.splitting import split
-from graphsqueak.sparsifiers.tree.parts import grow
-from graphsqueak.trees import dask_backend
-from graphsqueak.trees.running import open_backend, run_tree
+from graphsqueak.sparsifiers.tree.parts import grow_tree
+from graphsqueak.trees.backends import connect, open_backend
+from graphsqueak.trees.running import run_tree
 from graphsqueak.trees.shapes import as_tree
 from tests.kernel.problems import clusters
 
@@ -51,8 +51,8 @@ def test_a_cluster_gives_the_bytes_of_this_process(cluster, folder, shape):
     pieces = split(read_edges(folder), 8)
     how = {"settings": SETTINGS, "seed": 5, "shape": shape}
     with open_backend(scheduler=cluster.scheduler_address) as backend:
-        there = grow(pieces, **how, backend=backend)
-    here = grow(pieces, **how)
+        there = grow_tree(pieces, **how, backend=backend)
+    here = grow_tree(pieces, **how)
     assert there.run.result == here.run.result
     assert there.run.moved_bytes == here.run.moved_bytes
     assert there.run.worker_peak_bytes > 50 << 20
@@ -86,9 +86,9 @@ def test_killing_workers_twice_changes_nothing(cluster, folder):
             os.kill(victims[-1], signal.SIGKILL)
 
     with open_backend(scheduler=cluster.scheduler_address) as backend:
-        there = grow(pieces, settings=SETTINGS, seed=6, backend=backend, progress=kill)
+        there = grow_tree(pieces, settings=SETTINGS, seed=6, backend=backend, progress=kill)
     assert len(set(victims)) == 2
-    assert there.run.result == grow(pieces, settings=SETTINGS, seed=6).run.result
+    assert there.run.result == grow_tree(pieces, settings=SETTINGS, seed=6).run.result
 
 
 def test_dictionaries_run_on_the_same_trees(cluster):
@@ -167,32 +167,28 @@ def test_a_task_that_kills_its_workers_is_given_up(cluster, monkeypatch):
         run_tree(as_tree("balanced", 1), _die, _die, [0], seed=1, backend=backend)
 
 
-def test_a_cluster_with_another_version_is_refused(cluster, monkeypatch):
-    monkeypatch.setattr(dask_backend, "__version__", "9.9")
+def test_a_cluster_with_another_version_is_refused(cluster):
     with (
         pytest.raises(InputError, match=r"has graphsqueak \d.*, this is 9.9; install the same"),
-        open_backend(scheduler=cluster.scheduler_address),
+        connect(None, cluster.scheduler_address, version="9.9"),
     ):
         pass
 
 
-def test_what_cannot_work_is_said_at_once(monkeypatch):
+def test_what_cannot_work_is_said_at_once():
     with (
         pytest.raises(InputError, match="workers, to start them here, or scheduler"),
         open_backend(workers=1, scheduler="tcp://127.0.0.1:9"),
     ):
         pass
-    monkeypatch.setattr(dask_backend, "_PATIENCE", "1s")
     with (
         pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9 \("),
-        open_backend(scheduler="tcp://127.0.0.1:9"),
+        connect(None, "tcp://127.0.0.1:9", patience="1s"),
     ):
         pass
 
 
 def test_without_dask_the_remedy_is_named(monkeypatch):
-    monkeypatch.delitem(sys.modules, "graphsqueak.trees.dask_backend")
-    monkeypatch.delattr("graphsqueak.trees.dask_backend")
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'graphsqueak\[distributed\]'"):
         sparsify(sources.complete(5).to_edge_list(), n_edges=4, workers=1)

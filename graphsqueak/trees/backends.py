@@ -1,10 +1,12 @@
-"""Merge trees on Dask: processes on this machine, or a cluster by its scheduler's address.
+"""Who computes a merge tree: this process, processes on this machine, or a Dask cluster.
 
 Dask places the tasks, moves the results, starts dead workers again and repeats what they had not
 delivered. Here tasks are only named, ordered and given one thread: a worker has as many tasks at
 a time as it has threads. In a large tree a task is more urgent the earlier it stands in the tree's
 post-order: then the fewest results wait in the workers' memory. In a small one the leaves come
 first, level by level: their results fit, and fewer workers are idle at the end.
+
+Dask is imported when it is asked for; it belongs to the extra `distributed`.
 """
 
 import contextlib
@@ -12,34 +14,78 @@ import logging
 import os
 import queue
 import secrets
+import signal
 
-import dask
-import distributed
 import numba
-from distributed.comm import CommClosedError
 
 from graphsqueak import __version__
 from graphsqueak.errors import InputError
 from graphsqueak.system.memory import peak_rss
-from graphsqueak.trees.running import computed, size_of
+from graphsqueak.trees.running import compute, run_here, size_of
+from graphsqueak.validation import check_count
 
-__all__ = ["connected", "runner"]
+__all__ = ["connect", "dask_setup", "make_runner", "open_backend"]
 
-_PATIENCE = "20s"  # for a scheduler to answer
 _FEW_LEAVES = 64  # of a tree that is run level by level
-_LOOK = 0.2  # seconds between two looks at what has been reported
+_POLL = 0.2  # seconds between two looks at what workers have reported
 _LOCAL = {
     # One thread each, and memory handed back as the C library sees fit: Dask's default hands back
     # every array at once, and its pages have to be fetched anew.
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
-    "distributed.worker.preload": ["graphsqueak.trees.worker_setup"],
+    "distributed.worker.preload": [__name__],  # for `dask_setup`
 }
 
 
 @contextlib.contextmanager
-def connected(workers, scheduler):
-    """A client of `workers` new processes, or of the scheduler at an address."""
+def open_backend(*, workers=None, scheduler=None):
+    """Yield a backend (see `running`): this process, processes on this machine, or a Dask cluster.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Processes to start, of one thread each; they end with the block.
+    scheduler : str, optional
+        Address of a Dask scheduler that runs already, as "tcp://host:8786". Its workers must have
+        this package, and see the same files.
+    """
+    if workers is None and scheduler is None:
+        yield run_here
+        return
+    if workers is not None and scheduler is not None:
+        raise InputError(
+            "give workers, to start them here, or scheduler, to use those of a cluster"
+        )
+    if workers is not None:
+        check_count("workers", workers)
+    try:
+        import distributed  # noqa: F401 - only to see whether it is there
+    except ImportError as missing:
+        raise InputError(
+            f"workers need Dask, and {missing.name} is not installed: "
+            "pip install 'graphsqueak[distributed]'"
+        ) from None
+    with connect(workers, scheduler) as client:
+        yield make_runner(client)
+
+
+@contextlib.contextmanager
+def connect(workers, scheduler, *, patience="20s", version=__version__):
+    """Yield a client of `workers` new processes, or of the scheduler at an address.
+
+    Parameters
+    ----------
+    workers : int or None
+    scheduler : str or None
+    patience : str
+        How long a scheduler may take to answer.
+    version : str
+        Of graphsqueak, which the cluster must have as well.
+    """
+    import dask
+    import distributed
+    from distributed.comm import CommClosedError
+
     if scheduler is None:
         with dask.config.set(_LOCAL):
             cluster = distributed.LocalCluster(
@@ -55,7 +101,7 @@ def connected(workers, scheduler):
             yield client
         return
     try:
-        client = distributed.Client(scheduler, timeout=_PATIENCE)
+        client = distributed.Client(scheduler, timeout=patience)
     except (OSError, ValueError, TimeoutError, CommClosedError) as error:
         reason = " ".join(str(error).split())
         raise InputError(
@@ -67,28 +113,29 @@ def connected(workers, scheduler):
             raise InputError(
                 f"the scheduler at {scheduler} has no workers; start some: dask worker {scheduler}"
             )
-        _check_versions(client)
+        _check_versions(client, version)
         yield client
 
 
-def _check_versions(client):
+def _check_versions(client, version):
     """Refuse a cluster that does not have this package: its tasks would never be finished."""
     found = client.get_versions(packages=["graphsqueak"])
     for name, about in {"the scheduler": found["scheduler"], **found["workers"]}.items():
-        version = about["packages"].get("graphsqueak")
-        if version != __version__:
-            has = f"has graphsqueak {version}" if version else "has no graphsqueak"
-            raise InputError(f"{name} {has}, this is {__version__}; install the same one there")
+        there = about["packages"].get("graphsqueak")
+        if there != version:
+            has = f"has graphsqueak {there}" if there else "has no graphsqueak"
+            raise InputError(f"{name} {has}, this is {version}; install the same one there")
 
 
-def runner(client):
-    """The backend of a client; see `running`."""
+def make_runner(client):
+    """Return the backend that runs trees on the workers of a Dask client."""
+    import distributed
 
     def run(tree, leaf, merge, items, seeds, report):
         name, finished = f"graphsqueak-{secrets.token_hex(8)}", queue.SimpleQueue()
         client.subscribe_topic(name, lambda event: finished.put(event[1]))
         try:
-            root = _submitted(client, name, tree, leaf, merge, items, seeds)
+            root = _submit(client, name, tree, leaf, merge, items, seeds)
             try:
                 while not root.done():
                     _pass_on(finished, report)
@@ -110,37 +157,51 @@ def runner(client):
     return run
 
 
-def _submitted(client, name, tree, leaf, merge, items, seeds):
+def dask_setup(worker):
+    """Leave Ctrl-C to the process that has the terminal; Dask calls this on every local worker.
+
+    Ctrl-C goes to every process of the program. The first one stops the work and ends the workers;
+    these should not each complain as well.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _submit(client, name, tree, leaf, merge, items, seeds):
     """The future of the root; the others are let go, so that results vanish once merged."""
     futures = {}
-    for place, node in enumerate(tree.post_order()):
+    for turn, node in enumerate(tree.post_order()):
         children = tree.children(node)
-        rank = node if tree.n_leaves <= _FEW_LEAVES else place
-        how = {"priority": -rank, "pure": False}
         if children:
-            inputs = [futures.pop(child) for child in children]
-            key = (f"{name}-merge", node)
-            future = client.submit(_task, merge, inputs, seeds[node], name, node, key=key, **how)
+            function, inputs, kind = merge, [futures.pop(child) for child in children], "merge"
         else:
-            key = (f"{name}-leaf", node)
-            future = client.submit(
-                _task, leaf, items[node], seeds[node], name, node, key=key, **how
-            )
-        futures[node] = future
+            function, inputs, kind = leaf, items[node], "leaf"
+        futures[node] = client.submit(
+            _run_task,
+            function,
+            inputs,
+            seeds[node],
+            name,
+            node,
+            key=(f"{name}-{kind}", node),
+            priority=-(node if tree.n_leaves <= _FEW_LEAVES else turn),
+            pure=False,
+        )
     return futures[tree.root]
 
 
 def _pass_on(finished, report):
     with contextlib.suppress(queue.Empty):
-        report(*finished.get(timeout=_LOOK))
+        report(*finished.get(timeout=_POLL))
 
 
-def _task(function, inputs, seed, topic, node):
-    """Runs on a worker, on one thread, unless its environment allows numba more."""
+def _run_task(function, inputs, seed, topic, node):
+    """Run on a worker, on one thread, unless its environment allows numba more."""
+    import distributed
+
     allowed = numba.get_num_threads()
     numba.set_num_threads(min(int(os.environ.get("NUMBA_NUM_THREADS", 1)), allowed))
     try:
-        result = computed(function, inputs, seed)
+        result = compute(function, inputs, seed)
     finally:
         numba.set_num_threads(allowed)
     distributed.get_worker().log_event(topic, (node, peak_rss(), size_of(result)))
