@@ -5,14 +5,16 @@ people compute, and are mostly far better than the worst case.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.stats
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.matching import Places
+from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.eigenpairs import smallest_eigenpairs
-from graphsqueak.sources.edge_source import as_edge_list
+from graphsqueak.sources.edge_source import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.validation import check_count
 
@@ -40,7 +42,7 @@ class Comparison:
     rank_correlation: float
     top_overlap: float
 
-    def rows(self):
+    def rows(self) -> list[tuple[str, float, float]]:
         """Name, median and largest relative error of every quantity."""
         rows = []
         for name, (whole, sparse) in self.pairs.items():
@@ -62,14 +64,21 @@ class Comparison:
         rows.append(("PageRank order", f"{self.rank_correlation:.4f}", f"{self.top_overlap:.0%}"))
         return html_table(rows, header=("relative error", "median", "largest"))
 
-    def plot(self):
+    def plot(self) -> Any:
         """One panel per quantity: the sparsifier's value against the graph's."""
         from graphsqueak.report.figure import side_by_side
 
         return side_by_side(self.pairs)
 
 
-def compare(graph, sparsifier, *, n_samples=100, n_eigenvalues=20, random_state=None):
+def compare(
+    graph: GraphLike,
+    sparsifier: GraphLike,
+    *,
+    n_samples: int = 100,
+    n_eigenvalues: int = 20,
+    random_state: RandomState = None,
+) -> Comparison:
     """Compare what is computed on `sparsifier` with what is computed on `graph`.
 
     Parameters
@@ -148,9 +157,9 @@ def _random_pairs(graph, n_pairs, rng):
     first = rng.choice(np.flatnonzero(size[component] > 1), n_pairs)
     own = component[first]
     shift = rng.integers(1, size[own])
-    place = np.empty(graph.n_nodes, dtype=np.int64)
-    place[order] = np.arange(graph.n_nodes)
-    second = order[begin[own] + (place[first] - begin[own] + shift) % size[own]]
+    rank = np.empty(graph.n_nodes, dtype=np.int64)
+    rank[order] = np.arange(graph.n_nodes)
+    second = order[begin[own] + (rank[first] - begin[own] + shift) % size[own]]
     return np.column_stack([first, second])
 
 

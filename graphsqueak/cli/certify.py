@@ -69,9 +69,10 @@ def certify(
         progress=shows_progress(quiet=quiet, as_json=as_json),
     )
     if as_json:
-        names = ("epsilon_lower", "epsilon_upper", "lambda_min", "lambda_max", "delta", "steps")
-        names += ("passes", "seconds", "problem")
-        print_json({name: getattr(certificate, name) for name in names})
+        names = (
+            "epsilon_lower epsilon_upper lambda_min lambda_max delta steps passes seconds problem"
+        )
+        print_json({name: getattr(certificate, name) for name in names.split()})
     elif not quiet:
         for name, value, meaning in certificate.rows():
             shown = f"{value:.4g}" if isinstance(value, float) else value

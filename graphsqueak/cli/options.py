@@ -84,7 +84,7 @@ def open_edges(
     path, *, ids, header, on_bad_line="error", columns=None, delimiter="auto", weights=None
 ):
     """The stream that the shared options describe."""
-    from graphsqueak.sources import read_edges
+    from graphsqueak.sources.files.reading import read_edges
 
     if columns is not None:
         names = [name.strip() for name in columns.split(",")]
@@ -148,8 +148,7 @@ def write_result(edges, out):
 
     Whether nodes are numbered as Matrix Market and METIS need it is known only at the end.
     """
-    from graphsqueak.sources import write_edges
-    from graphsqueak.sources.files.writing import format_of
+    from graphsqueak.sources.files.writing import format_of, write_edges
 
     try:
         write_edges(edges, out, weights=True)

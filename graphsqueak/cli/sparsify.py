@@ -157,6 +157,8 @@ def sparsify(
     if plan:
         _print_plan(source, run, as_json=as_json)
         return
+    if out is None:
+        raise InputError("--out FILE is missing: where to write the sparsifier")
     _check_outputs(out, report, None if run.is_tree else checkpoint)
     run.certifies(source)  # refuses a pipe before the work
     if dry_run:
@@ -181,9 +183,7 @@ def sparsify(
 
 
 def _check_outputs(out, report, checkpoint):
-    """Refuse missing and impossible paths before the work."""
-    if out is None:
-        raise InputError("--out FILE is missing: where to write the sparsifier")
+    """Refuse impossible paths before the work."""
     check_table_path(out)
     if report is not None:
         check_drawing("--report")

@@ -19,7 +19,7 @@ __all__ = ["batch_sparsifier", "kors_sparsifier", "uniform_sparsifier"]
 _KORS_PROBES = 16
 
 
-def batch_sparsifier(graph, n_edges, *, seed):
+def batch_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
     """One estimate of all resistances, one coin per edge [SS11, with coins for draws].
 
     Keeps each edge with probability min(1, c w r), where c makes the expected number of edges
@@ -35,13 +35,13 @@ def batch_sparsifier(graph, n_edges, *, seed):
     return _coins(graph, graph.weight * resistance, n_edges, seed)
 
 
-def uniform_sparsifier(graph, n_edges, *, seed):
+def uniform_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
     """Every edge with the same probability; disconnects what hangs by few edges."""
     graph = graph.simplified()
     return _coins(graph, np.ones(graph.n_edges), n_edges, seed)
 
 
-def kors_sparsifier(graph, n_edges, *, seed):
+def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
     """Insertion only: an edge is sampled once, by what has been kept of the edges before it.
 
     Online row sampling with the filter of the stream, and no shrink. Early edges have large

@@ -14,6 +14,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.files.parts import find_parts
 from graphsqueak.sources.files.reading import read_edges
+from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.feeding import run_stream
 from graphsqueak.sparsifiers.stream.state import is_checkpoint
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
@@ -54,13 +55,12 @@ def merge_edge_files(
     if None in files:
         raise InputError("a pipe cannot be merged; save it to a file first")
     kinds = [is_checkpoint(path) for path in files]
-    budget = {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}
-    given = {name: value for name, value in budget.items() if value is not None}
+    budget = Budget(n_edges, epsilon, keep)
+    given = [name for name, value in budget._asdict().items() if value is not None]
     if all(kinds):
         if given:
             raise InputError(
-                f"checkpoints have a budget already; leave {next(iter(given))} out, or merge "
-                "sparsifiers"
+                f"checkpoints have a budget already; leave {given[0]} out, or merge sparsifiers"
             )
         first, *others = map(StreamSparsifier.load, files)
         stream = first.merge(*others, random_state=random_state)
@@ -72,5 +72,8 @@ def merge_edge_files(
     if not given:
         whole = source.to_edge_list().simplified()
         return MergedFiles(whole, source.n_edges_read)
-    stream = run_stream(StreamSparsifier(**given, random_state=random_state), source)
+    stream = StreamSparsifier(
+        n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=random_state
+    )
+    run_stream(stream, source)
     return MergedFiles(stream.sparsifier(), source.n_edges_read)

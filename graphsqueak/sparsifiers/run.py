@@ -238,8 +238,8 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
 def open_stream(plan: RunPlan) -> StreamSparsifier:
     """The stream of a single pass: new, or, to be resumed, from its checkpoint."""
     fresh = plan.new_stream()
-    if not plan.resume or not Path(plan.checkpoint).exists():  # maybe stopped before the first one
-        return fresh
+    if not plan.resume or plan.checkpoint is None or not Path(plan.checkpoint).exists():
+        return fresh  # there may be no file: stopped before the first one
     stream = StreamSparsifier.load(plan.checkpoint)
     for name, asked in plan.settings().items():
         if getattr(stream, name) != asked:

@@ -21,8 +21,17 @@ _RECORD, _SHAPES = b"record", b"shapes"
 _TRAILER = struct.Struct("<8sQI")  # mark, length of the stream, its CRC-32
 _MARK = b"squeaked"
 # of bytes with a right checksum and a wrong content: Arrow's errors are OSError and ValueError
-_MADE_WRONG = (OSError, ValueError, KeyError, TypeError, AttributeError, MemoryError, StopIteration)
-_MADE_WRONG += (NotImplementedError, RecursionError)
+_MADE_WRONG = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    MemoryError,
+    StopIteration,
+    NotImplementedError,
+    RecursionError,
+)
 
 
 def pack(file, record, arrays):

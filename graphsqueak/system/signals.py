@@ -20,7 +20,7 @@ class Stopped(BaseException):
         self.checkpoint = None
 
 
-_waiting = []  # signals that came while work was held together
+_waiting: list[int] = []  # signals that came while work was held together
 _depth = [0]
 
 

@@ -1,8 +1,8 @@
 """The shape of a merge tree: which results are merged, and in which order.
 
-Leaves are numbered 0, ..., n_leaves - 1 and merges follow; that number is a node's place, and its
-seed is derived from it. Merging neighbors only keeps the order of the parts: what is merged stands
-for consecutive parts of the stream [C17, Section 3.3.2, Fig. 3.3].
+Leaves are numbered 0, ..., n_leaves - 1 and merges follow; a node's seed comes from its number.
+Merging neighbors only keeps the order of the parts: what is merged stands for consecutive parts of
+the stream [C17, Section 3.3.2, Fig. 3.3].
 
 References
 ----------
@@ -62,7 +62,7 @@ class Tree(NamedTuple):
         return heights
 
     def seeds(self, seed):
-        """A seed for every node, by its place."""
+        """A seed for every node, by its number."""
         return [child_seed(seed, node) for node in range(self.root + 1)]
 
 

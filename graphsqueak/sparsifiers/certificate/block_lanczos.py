@@ -1,4 +1,4 @@
-"""Block Lanczos on the pencil of two Laplacians.
+"""Block Lanczos on the pencil of two Laplacians, and where no eigenvalue can hide.
 
 With A = L_G and M = L_H (both plus a ridge), T = M^+ A is self-adjoint for <x, y> = x' M y, and its
 eigenvalues are the ratios mu = x' A x / x' M x. From an orthonormal block Q_1 each step multiplies
@@ -11,11 +11,9 @@ ratios mu of true vectors whatever the accuracy of the solves. Every block is ma
 all before it, twice. A block narrows when directions are exhausted; without a residual left, the
 Ritz values are eigenvalues.
 
-Where no eigenvalue can hide: outer bounds from a block Lanczos run.
-
-Let u be a unit eigenvector of T with eigenvalue mu outside the Ritz values, g = u' M Q_1 its
-component in the start, z = u' M Q_{k+1} that in the newest block and c = u' M [Q_1 ... Q_k].
-Multiplying the recurrence by u' M gives
+*Outer bounds.* Let u be a unit eigenvector of T with eigenvalue mu outside the Ritz values,
+g = u' M Q_1 its component in the start, z = u' M Q_{k+1} that in the newest block and
+c = u' M [Q_1 ... Q_k]. Multiplying the recurrence by u' M gives
 
     c = z R,     g = z P,     R = B_k E_k' (mu - T_k)^-1,     P = R E_1.
 
@@ -44,7 +42,8 @@ import numba
 import numpy as np
 import scipy.stats
 
-from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 
 __all__ = ["BlockLanczos", "gaussian_start", "outer_bounds", "smallest_component"]
@@ -79,15 +78,18 @@ class BlockLanczos:
         residual.
     """
 
-    def __init__(self, sparsifier, *, ridge, n_columns, rng):
+    def __init__(
+        self, sparsifier: EdgeList, *, ridge: float, n_columns: int, rng: np.random.Generator
+    ) -> None:
         self._ridge = ridge
         self._solver = LaplacianSolver(sparsifier, ridge=ridge, tol=1e-8, random_state=rng)
         start = gaussian_start(sparsifier, ridge, n_columns, rng)
-        self._basis, self._small = [], np.zeros((0, 0))
+        self._basis: list[np.ndarray] = []
+        self._small = np.zeros((0, 0))
         self.newest, _ = self._orthonormal(self._solver.solve(start))
         self.n_columns = self.newest.shape[1]
 
-    def step(self, product):
+    def step(self, product: np.ndarray) -> None:
         """Take in the product L_G `newest`, solve with L_H, and make the next block."""
         self._basis.append(self.newest)
         product = self._solver.centered(product) + self._ridge * self.newest
@@ -97,9 +99,10 @@ class BlockLanczos:
         self.newest, coupling = self._orthonormal(self._solver.solve(product))
         self.last = coupling @ self._vectors[-product.shape[1] :]
 
-    def ritz_vector(self, place):
-        """The vector on the nodes that belongs to ritz[place]."""
-        coefficients, x, end = self._vectors[:, place], 0.0, 0
+    def ritz_vector(self, index: int) -> np.ndarray:
+        """The vector on the nodes that belongs to ritz[index]."""
+        coefficients, end = self._vectors[:, index], 0
+        x = np.zeros(len(self.newest))
         for block in self._basis:
             x = x + block @ coefficients[end : end + block.shape[1]]
             end += block.shape[1]
@@ -173,7 +176,7 @@ def outer_bounds(ritz, first, last, t):
     Parameters
     ----------
     ritz, first, last : ndarray
-        As of `BlockLanczos`.
+        The attributes of a `BlockLanczos`.
     t : float
 
     Returns

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -56,16 +57,16 @@ class Certificate:
     ratios: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
 
-    def meets(self, epsilon):
+    def meets(self, epsilon: float) -> bool:
         """Whether the accuracy is proved to be `epsilon` or better."""
         return self.epsilon_upper <= epsilon
 
-    def rows(self):
+    def rows(self) -> list[tuple[str, Any, str]]:
         """Name, value and meaning of every figure, for tables."""
         sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
         gamma = f" (L stands for L + {self.ridge:g} I)" if self.ridge else ""
         cuts = f"the graph's, nor any x'Lx{gamma}"
-        rows = [
+        rows: list[tuple[str, Any, str]] = [
             ("epsilon_lower", self.epsilon_lower, "an error of this size was found"),
             ("epsilon_upper", self.epsilon_upper, f"no error is larger, {sure}"),
             ("lambda_min", self.lambda_min, f"no cut weighs less than this times {cuts}"),
@@ -81,7 +82,7 @@ class Certificate:
             rows.append(("problem", self.problem, ""))
         return rows
 
-    def in_words(self):
+    def in_words(self) -> str:
         """What the certificate says, to someone who thinks of cuts and not of matrices.
 
         >>> print(Certificate(0.2, 0.2, 0.8, 1.1, delta=0.0).in_words())
@@ -115,7 +116,7 @@ class Certificate:
         rows = [(name, _short(value), meaning) for name, value, meaning in self.rows()]
         return html_table(rows, caption=str(self))
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Any:
         """The ratios x' L_H x / x' L_G x and how many dimensions have them, as a figure."""
         from graphsqueak.report.figure import spectrum
 

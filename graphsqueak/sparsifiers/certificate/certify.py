@@ -1,13 +1,10 @@
 """certify(): how good a sparsifier is, measured on the whole graph.
 
 H is an eps-sparsifier of G when every ratio x' L_H x / x' L_G x lies in [1 - eps, 1 + eps]. The
-extreme ratios are eigenvalues of a pencil: all of them are computed for small graphs, and both ends
-are bounded from inside and from outside by block Lanczos for large ones, which only have to be
-read, once per step.
-
-All ratios x' L_H x / x' L_G x of two small graphs, by dense linear algebra.
-
-A sparsifier has the components of its graph; where not, no accuracy is left to measure.
+extreme ratios are eigenvalues of a pencil: of small graphs all are computed by dense linear
+algebra; of large ones, which only have to be read, once per step, both ends are bounded from inside
+and from outside by block Lanczos. A sparsifier has the components of its graph; where it has not,
+no accuracy is left to measure.
 """
 
 import time
@@ -18,7 +15,8 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.edge_source import as_edge_list, as_stream
+from graphsqueak.randomness import RandomState
+from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import (
     BlockLanczos,
@@ -26,7 +24,7 @@ from graphsqueak.sparsifiers.certificate.block_lanczos import (
     smallest_component,
 )
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
-from graphsqueak.system.progress import reporter
+from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["certify", "component_problem", "dense_ratios"]
@@ -40,18 +38,18 @@ _MOST_ENERGY = 10.0  # x' D x of vectors with x' L_H x = 1 that float32 is used 
 
 
 def certify(
-    graph,
-    sparsifier,
+    graph: GraphLike,
+    sparsifier: GraphLike,
     *,
-    delta=0.01,
-    steps=None,
-    rtol=0.02,
-    ridge=0.0,
-    goal=None,
-    method="auto",
-    random_state=None,
-    progress=False,
-):
+    delta: float = 0.01,
+    steps: int | None = None,
+    rtol: float = 0.02,
+    ridge: float = 0.0,
+    goal: float | None = None,
+    method: str = "auto",
+    random_state: RandomState = None,
+    progress: Progress = False,
+) -> Certificate:
     """Measure the accuracy of `sparsifier` against all of `graph`.
 
     Parameters

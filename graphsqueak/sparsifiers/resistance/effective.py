@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList, power_of_two
 from graphsqueak.randomness import RandomState
-from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.resistance.sketch import (
     precise_embedding,

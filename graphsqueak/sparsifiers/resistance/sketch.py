@@ -32,7 +32,7 @@ import numba
 import numpy as np
 
 from graphsqueak.randomness import random_bits
-from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.system.threads import run
 
 __all__ = [
@@ -69,7 +69,7 @@ def embed(graph, *, n_probes, seed, ridge=0.0, tol=1e-6, dtype=np.float32):
         Number k of random sign vectors.
     seed : int
         Key of the counter-based signs: the sign of an edge depends on (seed, its two nodes,
-        column) only, not on its place, nor on threads.
+        column) only, not on its index, nor on threads.
     ridge : float
         For r(gamma), with L + gamma I in place of L: a ground node joined to every node by weight
         gamma, so that degrees, bounds and sketch are those of the larger graph.
@@ -151,7 +151,7 @@ def _solve(solver, rhs):
     return points
 
 
-def precise_embedding(graph, tail, head, weight, *, tol, **how):
+def precise_embedding(graph, tail, head, weight, *, n_probes, seed, ridge=0.0, tol):
     """The embedding of `graph` (see `embed`) by which to tell the resistances of some pairs.
 
     Parameters
@@ -160,6 +160,8 @@ def precise_embedding(graph, tail, head, weight, *, tol, **how):
         Without parallel edges.
     tail, head, weight : arrays
         The pairs, and the weight of the edge between each, 0 where there is none.
+    n_probes, seed, ridge
+        Arguments of `embed`.
     tol : float
         Of the solves in single precision.
 
@@ -177,10 +179,10 @@ def precise_embedding(graph, tail, head, weight, *, tol, **how):
     float64
     """
     if graph.weight.max(initial=0.0) <= _SINGLE_SPAN * graph.weight.min(initial=np.inf):
-        sketch = embed(graph, **how, tol=tol)
+        sketch = embed(graph, n_probes=n_probes, seed=seed, ridge=ridge, tol=tol)
         if not _is_blurred(sketch, tail, head, weight):
             return sketch
-    return embed(graph, **how, tol=_FINE_TOL, dtype=np.float64)
+    return embed(graph, n_probes=n_probes, seed=seed, ridge=ridge, tol=_FINE_TOL, dtype=np.float64)
 
 
 def _is_blurred(sketch, tail, head, weight):

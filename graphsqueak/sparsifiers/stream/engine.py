@@ -19,6 +19,7 @@ References
       PhD thesis, 2017, Section 4.3.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,6 +55,7 @@ class StreamEngine(Protocol):
     n_seen: int  # edges taken in
     n_shrinks: int  # how often they were thinned
     n_joins: int  # of two components
+    budget: Callable[[int, int], int]  # of the sparsifier of so many nodes and edges
 
     @property
     def n_nodes(self) -> int: ...
@@ -61,11 +63,11 @@ class StreamEngine(Protocol):
     @property
     def n_kept(self) -> int: ...
 
-    def budget(self, n_nodes: int, n_seen: int) -> int:
-        """Edges that the sparsifier of so many nodes and edges may have."""
-
     def absorb(self, tail, head, weight, n_nodes: int) -> None:
         """Take in edges between nodes 0, ..., n_nodes - 1."""
+
+    def favor(self, numbering, n_nodes: int, wanted) -> None:
+        """Learn which of the nodes new to `numbering` are among the `wanted` ids."""
 
     def final_edges(self, budget: int) -> KeptEdges:
         """The sparsifier of all edges so far; the engine is left as it is."""
@@ -129,6 +131,9 @@ class Engine(StreamEngine):
             if self.n_seen % chunk == 0:
                 self._shrink_if_full()
 
+    def favor(self, numbering, n_nodes, wanted):
+        self.favored.look_up(numbering, n_nodes, wanted)
+
     def _grow(self, n_nodes):
         if n_nodes > _MOST_NODES:
             raise InputError(
@@ -184,13 +189,10 @@ class Engine(StreamEngine):
     def _refresh_filter(self):
         """Bring the filter up to the present degrees, and to a budget that has grown with them."""
         self.filter = self.filter.refresh(self.degree + self.ridge / self.unit)
-        growth = self._budget_per_node() / self.per_node
+        growth = self._budget_now() / self.n_nodes / self.per_node
         if self.budget.keep is not None and growth > 1:
             self.filter = self.filter._replace(scale=self.filter.scale * growth)
             self.per_node *= growth
-
-    def _budget_per_node(self):
-        return self._budget_now() / self.n_nodes
 
     @property
     def _can_sweep(self):
@@ -227,7 +229,7 @@ class Engine(StreamEngine):
             edges = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
             if self.options.filter_arrivals:
                 self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent), scale)
-                self.per_node = self._budget_per_node()
+                self.per_node = self._budget_now() / self.n_nodes
         self.buffer = KeptBuffer(edges)
         self.n_shrinks += 1
 
@@ -253,7 +255,7 @@ class Engine(StreamEngine):
                     f"{n_pinned:,} are needed; ask for more edges"
                 )
             if self.options.calibrate and not is_whole:
-                edges = self._calibrate(edges)
+                edges = calibrate(edges, self.degree)
             resistance, _ = self._score(edges, self.options.final_probes, _LAST_SHRINK)
             resistance, _ = self.favored.boost_edges(edges, resistance, budget)
             edges = thin_to_budget(
@@ -267,7 +269,7 @@ class Engine(StreamEngine):
             )
             is_whole = False
         if self.options.calibrate and not is_whole:
-            edges = self._calibrate(edges)
+            edges = calibrate(edges, self.degree)
         return edges._replace(weight=edges.weight * self.unit)
 
     def _edges_for_last_shrink(self, budget):
@@ -278,10 +280,6 @@ class Engine(StreamEngine):
             last.append(edges._replace(weight=self._sweep_weights(edges, _LAST_SWEEP)))
             edges = last.edges()
         return coalesce(edges, self.n_nodes, n_copies=self.options.n_copies)
-
-    def _calibrate(self, edges):
-        weight = calibrate(edges.tail, edges.head, edges.weight, self.degree)
-        return edges._replace(weight=weight)
 
     def merge(self, others, numbers, *, seed):
         """An engine that has seen all streams; `numbers` are the others' nodes in our numbering.

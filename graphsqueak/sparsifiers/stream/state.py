@@ -51,7 +51,7 @@ class _Rule(NamedTuple):
     kind: str
     shape: tuple
     least: float = -np.inf
-    below: float = np.inf
+    below: float | str = np.inf  # a number, or the length of that name
 
 
 _LENGTHS = {"edges": "weight", "nodes": "degree", "known": "filter_reach", "items": "sample_prob"}

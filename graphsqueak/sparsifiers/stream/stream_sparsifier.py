@@ -40,8 +40,7 @@ __all__ = ["StreamSparsifier"]
 
 _MOST_EDGES = 10**12  # for which the thesis' guarantee is made when nothing is known beforehand
 _MERGE = 2**41  # its number, for its seed
-_SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge")
-_SETTINGS += ("favored_nodes", "favored_share")
+_SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge", "favored_share")
 
 
 class StreamSparsifier:
@@ -147,7 +146,7 @@ class StreamSparsifier:
         for part in as_stream(batch):
             tail, head, n_nodes = self._numbering.apply(part)
             if self.favored_nodes:
-                self._engine.favored.look_up(self._numbering, n_nodes, self.favored_nodes)
+                self._engine.favor(self._numbering, n_nodes, self.favored_nodes)
             self._engine.absorb(tail, head, part.weight, n_nodes)
             self._probes.add(tail, head, part.weight, n_nodes)
         return self
@@ -185,7 +184,7 @@ class StreamSparsifier:
         random_state : int, Generator or None
             By default the random numbers that follow depend on those of the merged streams alone.
         """
-        streams = (self, *others)
+        streams: tuple[StreamSparsifier, ...] = (self, *others)
         _check_alike(streams)
         engines = [stream._engine for stream in streams]
         if random_state is None:

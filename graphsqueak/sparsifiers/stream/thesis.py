@@ -35,7 +35,7 @@ __all__ = ["ThesisEngine", "thesis_copies"]
 _LAST_SHRINK = 2**40  # its number, for its seed
 
 
-def thesis_copies(epsilon, *, delta, n_nodes, n_shrinks):
+def thesis_copies(epsilon: float, *, delta: float, n_nodes: int, n_shrinks: int) -> int:
     """Copies for which all sparsifiers of a run hold with probability 1 - delta [C17, Thm 4.7].
 
     n_copies >= 13 rho ln(3 n B / delta) / eps^2, rho = (1 + eps) / (1 - eps), for B
@@ -151,6 +151,9 @@ class ThesisEngine(StreamEngine):
             both.n_shrinks += engine.n_shrinks
         both.n_after = both.n_kept
         return both
+
+    def favor(self, numbering, n_nodes, wanted):
+        """No node is favored: the guarantee is for all edges alike."""
 
     def settle(self):
         """Nothing to make smaller: copies and probabilities are needed as they are."""

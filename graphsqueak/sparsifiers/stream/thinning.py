@@ -171,22 +171,23 @@ def count_spread(n_edges, expected, *, n_bits=3):
     return 1 + np.sqrt(min(n_edges / 4, expected * top)) / top
 
 
-def calibrate(tail, head, weight, degree):
-    """Weights whose degrees are close to `degree`.
+def calibrate(edges, degree):
+    """The same edges with weights whose degrees are close to `degree`.
 
-    >>> tail, head = np.array([0, 1, 2]), np.array([1, 2, 0])
-    >>> calibrate(tail, head, np.array([1.0, 1.0, 2.0]), np.array([2.0, 2.0, 2.0])).round(2)
+    >>> ends, weight = (np.array([0, 1, 2]), np.array([1, 2, 0])), np.array([1.0, 1.0, 2.0])
+    >>> triangle = KeptEdges(*ends, weight, np.ones(3, int), np.zeros(3, bool))
+    >>> calibrate(triangle, np.array([2.0, 2.0, 2.0])).weight.round(2)
     array([1., 1., 1.])
     """
-    part = np.linspace(0, tail.size, _CALIBRATION_PARTS + 1).astype(np.int64)
+    part = np.linspace(0, edges.tail.size, _CALIBRATION_PARTS + 1).astype(np.int64)
     sums = np.empty((_CALIBRATION_PARTS, degree.size))
-    scale = np.ones(degree.size)
+    columns, scale = (edges.tail, edges.head, edges.weight), np.ones(degree.size)
     for _ in range(_CALIBRATION_STEPS):
-        run(_degrees, _WORK * tail.size, part, tail, head, weight, scale, sums)
+        run(_degrees, _WORK * edges.tail.size, part, *columns, scale, sums)
         own = sums.sum(axis=0)
         ratio = np.divide(degree * scale, own, out=np.ones_like(own), where=own > 0)
         scale = np.clip(np.sqrt(ratio), 1 / _LARGEST_FACTOR, _LARGEST_FACTOR)
-    return weight * scale[tail] * scale[head]
+    return edges._replace(weight=edges.weight * scale[edges.tail] * scale[edges.head])
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)

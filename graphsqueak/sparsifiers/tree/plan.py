@@ -30,7 +30,6 @@ __all__ = ["CostEstimate", "Rates", "cost_of_tree", "estimate_cost"]
 
 _N_SAMPLES = 4  # parts that are looked into
 _SAMPLE = 500_000  # edges of each
-_PLAIN = {"final_probes": 8, "calibrate": False, "keep_degrees": False}  # a last shrink as any
 _WITHOUT_SHRINK = 0.3  # share of a merge's time that is not its shrink
 
 
@@ -97,7 +96,9 @@ def estimate_cost(
     """
     pieces = split(graph, n_parts)
     chosen = np.unique(np.linspace(0, len(pieces) - 1, _N_SAMPLES).astype(int)).tolist()
-    options = StreamOptions(memory_limit=memory_limit, **_PLAIN)
+    options = StreamOptions(  # a last shrink like any other
+        memory_limit=memory_limit, final_probes=8, calibrate=False, keep_degrees=False
+    )
     _warm_up(options)
     began, streams, n_read, share = time.perf_counter(), [], 0, 0.0
     for number in chosen:

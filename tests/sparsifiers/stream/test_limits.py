@@ -165,5 +165,5 @@ def test_memory_is_kept_to_by_keeping_fewer():
     for start in range(0, graph.n_edges, 1000):
         kept.append(stream.partial_fit(graph.part(start, start + 1000)).n_kept_)
     assert max(kept) <= 3000 + 1000
-    assert 1500 < max(kept)
+    assert max(kept) > 1500
     assert stream.sparsifier().n_edges <= 2000
