@@ -114,9 +114,15 @@ class EdgeSource:
         head = np.concatenate([batch.head for batch in parts])
         weight = np.concatenate([batch.weight for batch in parts])
         ids = None if self._ids is None else self.ids
-        edges = EdgeList.from_clean(tail, head, weight, self.n_nodes, ids)
-        edges.n_self_loops, edges.n_zero_weights = self.n_self_loops, self.n_zero_weights
-        return edges
+        return EdgeList.from_clean(
+            tail,
+            head,
+            weight,
+            self.n_nodes,
+            ids,
+            n_self_loops=self.n_self_loops,
+            n_zero_weights=self.n_zero_weights,
+        )
 
 
 def as_edge_list(graph):

@@ -117,8 +117,7 @@ def sparsify(
         progress=progress,
         rerun=rerun,
     )
-    made.sparsifier.certificate = made.certificate
-    return made.sparsifier
+    return made.sparsifier.with_certificate(made.certificate)
 
 
 def _run(source, settings, how, where):
