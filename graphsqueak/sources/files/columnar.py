@@ -3,7 +3,7 @@
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.batching import Chunk
+from graphsqueak.sources.edge_source import Chunk
 from graphsqueak.sources.files.columns import choose_columns
 from graphsqueak.system.threads import map_ahead
 

@@ -8,7 +8,7 @@ half; one that is not symmetric is an error. Entries on the diagonal are self-lo
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.batching import BYTES_PER_NODE, Chunk
+from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk
 from graphsqueak.sources.files.dialect import Dialect
 from graphsqueak.sources.files.lines import find_row
 from graphsqueak.sources.files.symmetry import SymmetryCheck

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.batching import BYTES_PER_NODE, Chunk
+from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk
 from graphsqueak.sources.files.byte_stream import line_blocks
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
 from graphsqueak.sources.files.symmetry import SymmetryCheck

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from graphsqueak.errors import InputError
 from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
-from graphsqueak.sources.batching import Batcher
-from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.edge_source import Batcher, EdgeSource
 from graphsqueak.sources.files.columnar import read_arrow, read_parquet
 from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
 from graphsqueak.sources.files.metis import read_metis

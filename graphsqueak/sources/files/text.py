@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.batching import Chunk
+from graphsqueak.sources.edge_source import Chunk
 from graphsqueak.sources.files.byte_stream import line_blocks
 from graphsqueak.sources.files.dialect import detect_dialect
 from graphsqueak.sources.files.lines import find_fault

@@ -7,8 +7,7 @@ which pass by in batches. What stays in memory are the points and a few numbers 
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.batching import Batcher
-from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.edge_source import Batcher, EdgeSource
 from graphsqueak.sources.neighbors.approximate import ApproximateLists
 from graphsqueak.sources.neighbors.lists import NeighborLists
 from graphsqueak.sources.neighbors.points import prepared
