@@ -4,7 +4,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import Chunk
-from graphsqueak.sources.files.columns import choose_columns
+from graphsqueak.sources.files.fields import choose_columns
 from graphsqueak.system.threads import map_ahead
 
 __all__ = ["parquet_frame", "read_arrow", "read_parquet"]

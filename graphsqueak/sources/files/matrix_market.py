@@ -10,7 +10,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk
 from graphsqueak.sources.files.dialect import Dialect
-from graphsqueak.sources.files.lines import find_row
+from graphsqueak.sources.files.fields import find_row
 from graphsqueak.sources.files.symmetry import SymmetryCheck
 from graphsqueak.sources.files.text import scan_lines
 from graphsqueak.system.memory import check_fits

@@ -1,4 +1,4 @@
-"""Read lines of an edge file into arrays, fast, by the rules of `lines.py`.
+"""Read lines of an edge file into arrays, fast, by the rules of `fields.py`.
 
 One pass over the bytes of a block in compiled code: no Python object per line, no copy of the text.
 Integer ids come out as numbers, text ids as (start, stop) within the block.

@@ -8,7 +8,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import Chunk
 from graphsqueak.sources.files.byte_stream import line_blocks
 from graphsqueak.sources.files.dialect import detect_dialect
-from graphsqueak.sources.files.lines import find_fault
+from graphsqueak.sources.files.fields import find_fault, is_utf8
 from graphsqueak.sources.files.scan import Scan, scan_block
 from graphsqueak.system.threads import map_ahead
 
@@ -135,9 +135,9 @@ def scan_lines(stream, dialect, *, skip_bad):
 
 def _without_broken_text(text, scan, *, skip_bad):
     """Treat lines whose ids are not UTF-8 as bad; comments may hold any bytes."""
-    if _is_utf8(text):
+    if is_utf8(text):
         return scan
-    good = np.array([_is_utf8(text[a:b]) and _is_utf8(text[c:d]) for a, b, c, d in scan.ends])
+    good = np.array([is_utf8(text[a:b]) and is_utf8(text[c:d]) for a, b, c, d in scan.ends])
     if good.all():
         return scan
     n_bad = scan.n_bad + int(np.count_nonzero(~good))
@@ -146,11 +146,3 @@ def _without_broken_text(text, scan, *, skip_bad):
         return scan._replace(ends=scan.ends[good], weight=weight, n_bad=n_bad)
     before = text[: scan.ends[np.argmin(good), 0]].tobytes()
     return scan._replace(bad_line=before.count(b"\n"), bad_start=before.rfind(b"\n") + 1)
-
-
-def _is_utf8(text):
-    try:
-        text.tobytes().decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
