@@ -9,8 +9,6 @@ from graphsqueak.system.threads import map_ahead
 
 __all__ = ["parquet_frame", "read_arrow", "read_parquet"]
 
-_ROWS = 1 << 19  # rows decoded at a time
-
 
 def read_parquet(path, name, options, *, kind=None, groups=None):
     """Read a Parquet file, or its row groups from `groups[0]` up to `groups[1]`.
@@ -24,7 +22,9 @@ def read_parquet(path, name, options, *, kind=None, groups=None):
             chosen = range(file.num_row_groups) if groups is None else range(*groups)
             n_rows = max(1, sum(file.metadata.row_group(group).num_rows for group in chosen))
             n_read = 0
-            for batch in file.iter_batches(_ROWS, row_groups=list(chosen), columns=columns):
+            for batch in file.iter_batches(
+                options.block_rows, row_groups=list(chosen), columns=columns
+            ):
                 n_read += batch.num_rows
                 yield batch, n_read / n_rows
 
@@ -61,10 +61,10 @@ def read_arrow(path, name, options, *, kind=None):
         is_file = isinstance(reader, pa.ipc.RecordBatchFileReader)
         n_batches = reader.num_record_batches if is_file else None
         batches = map(reader.get_batch, range(n_batches)) if is_file else reader
-        for place, whole in enumerate(batches, start=1):
-            fraction = place / n_batches if is_file else np.nan
-            for start in range(0, whole.num_rows, _ROWS):
-                yield whole.select(columns).slice(start, _ROWS), fraction
+        for n_read, whole in enumerate(batches, start=1):
+            fraction = n_read / n_batches if is_file else np.nan
+            for start in range(0, whole.num_rows, options.block_rows):
+                yield whole.select(columns).slice(start, options.block_rows), fraction
 
     schema = _opened(opened, name).schema
     return _read(schema, 1, tables, name, options, kind)
@@ -87,7 +87,7 @@ def _read(schema, n_rows, tables, name, options, kind):
         )
     except (InputError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: {error}") from None
-    chosen = {role: schema.field(place) for place, role in enumerate(roles) if role != "skip"}
+    chosen = {role: schema.field(column) for column, role in enumerate(roles) if role != "skip"}
     if n_rows == 0:
         return None, False, iter(())
     kind = kind or _id_kind(chosen, options.ids)
@@ -217,7 +217,7 @@ def _filtered(column, good):
 
 
 def _ends(source, target, kind):
-    """Integers as they are, texts as one array of bytes and their places in it."""
+    """Integers as they are, texts as one array of bytes and their (start, stop) in it."""
     if kind != "text":
         values = [column.to_numpy(zero_copy_only=False) for column in (source, target)]
         return None, np.column_stack([value.astype(kind).view(np.int64) for value in values])

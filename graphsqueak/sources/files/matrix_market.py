@@ -36,7 +36,7 @@ def _chunks(stream, dialect, options, n_nodes, n_entries, is_general):
     check = SymmetryCheck()
     n_read = 0
     yield Chunk(np.zeros((0, 2), np.int64), _weight(None, 0, is_general), nodes=_range(n_nodes))
-    for block in scan_lines(stream, dialect, skip_bad=options.on_bad_line == "skip"):
+    for block in scan_lines(stream, dialect, options):
         ends, weight = block.scan.ends, block.scan.weight
         outside = (ends < 1) | (ends > n_nodes)
         if outside.any():

@@ -11,8 +11,8 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk
-from graphsqueak.sources.files.byte_stream import line_blocks
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
+from graphsqueak.sources.files.parts import line_blocks
 from graphsqueak.sources.files.symmetry import SymmetryCheck
 from graphsqueak.system.memory import check_fits
 

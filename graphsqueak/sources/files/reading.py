@@ -101,7 +101,10 @@ def read_edges(
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user has set about a file; "auto" is for the reader to find out."""
+    """What the user has set about a file, where "auto" is for the reader to find out.
+
+    `block_bytes` of text or `block_rows` of a Parquet or Arrow file are decoded at a time.
+    """
 
     delimiter: str
     header: bool | str
@@ -111,6 +114,8 @@ class ReadOptions:
     comments: tuple
     on_bad_line: str
     format: str
+    block_bytes: int = 1 << 23
+    block_rows: int = 1 << 19
 
 
 class Settled(NamedTuple):

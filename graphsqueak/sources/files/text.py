@@ -6,9 +6,9 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import Chunk
-from graphsqueak.sources.files.byte_stream import line_blocks
 from graphsqueak.sources.files.dialect import detect_dialect
 from graphsqueak.sources.files.fields import find_fault, is_utf8
+from graphsqueak.sources.files.parts import line_blocks
 from graphsqueak.sources.files.scan import Scan, scan_block
 from graphsqueak.system.threads import map_ahead
 
@@ -70,7 +70,7 @@ def first_look(stream, options, kind=None):
 
 def _chunks(stream, dialect, options, doubts):
     doubt = _CountDoubt() if doubts else None
-    for block in scan_lines(stream, dialect, skip_bad=options.on_bad_line == "skip"):
+    for block in scan_lines(stream, dialect, options):
         if doubt and not doubt.remains(block.scan.ends):
             doubt = None
         yield Chunk(
@@ -112,8 +112,9 @@ class _CountDoubt:
         return self._n_seen == self.n_lines > 0
 
 
-def scan_lines(stream, dialect, *, skip_bad):
+def scan_lines(stream, dialect, options):
     """Yield a `ScannedBlock` after the other; a bad line that is not skipped is an error."""
+    skip_bad = options.on_bad_line == "skip"
 
     def work(drawn):
         text, fraction = drawn
@@ -122,7 +123,8 @@ def scan_lines(stream, dialect, *, skip_bad):
             scan = _without_broken_text(text, scan, skip_bad=skip_bad)
         return text, scan, fraction
 
-    blocks = ((text, stream.fraction_read) for text in line_blocks(stream, skip=dialect.start))
+    texts = line_blocks(stream, skip=dialect.start, size=options.block_bytes)
+    blocks = ((text, stream.fraction_read) for text in texts)
     line_number = dialect.first_line
     for text, scan, fraction in map_ahead(work, blocks):
         if scan.bad_line >= 0 and not skip_bad:
