@@ -28,7 +28,7 @@ def read_parquet(path, name, options, *, kind=None, groups=None):
                 n_read += batch.num_rows
                 yield batch, n_read / n_rows
 
-    with _opened(lambda: pq.ParquetFile(path), name) as file:
+    with _open(lambda: pq.ParquetFile(path), name) as file:
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
     return _read(schema, n_rows, tables, name, options, kind)
 
@@ -66,11 +66,11 @@ def read_arrow(path, name, options, *, kind=None):
             for start in range(0, whole.num_rows, options.block_rows):
                 yield whole.select(columns).slice(start, options.block_rows), fraction
 
-    schema = _opened(opened, name).schema
+    schema = _open(opened, name).schema
     return _read(schema, 1, tables, name, options, kind)
 
 
-def _opened(opener, name):
+def _open(opener, name):
     import pyarrow as pa
 
     try:
@@ -134,13 +134,12 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
         batch, fraction = drawn
         columns = (batch.column(column) for column in names)
         table = {
-            role: _converted(role, column, kind)
-            for role, column in zip(chosen, columns, strict=True)
+            role: _convert(role, column, kind) for role, column in zip(chosen, columns, strict=True)
         }
         return table, batch.num_rows, fraction
 
     first_row = 1
-    for table, n_rows, fraction in map_ahead(work, _guarded(_valid(tables(names)), name)):
+    for table, n_rows, fraction in map_ahead(work, _guard(_validate(tables(names)), name)):
         bad = _bad_rows(table, n_rows, kind)
         if bad and on_bad_line == "error":
             fault, rows = min(bad.items(), key=lambda found: np.argmax(found[1]))
@@ -149,7 +148,7 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
             raise InputError(f"{name}, row {first_row + row} ({cells}): {fault}")
         good = ~np.any(list(bad.values()), axis=0) if bad else None
         if bad:
-            table = {role: _filtered(column, good) for role, column in table.items()}
+            table = {role: _filter(column, good) for role, column in table.items()}
         weight = table["weight"].to_numpy(zero_copy_only=False) if "weight" in table else None
         text, ends = _ends(table["source"], table["target"], kind)
         yield Chunk(
@@ -162,14 +161,14 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
         first_row += n_rows
 
 
-def _valid(batches):
+def _validate(batches):
     """The same; ArrowInvalid where a text is not UTF-8 or an offset leads nowhere."""
     for batch, fraction in batches:
         batch.validate(full=True)
         yield batch, fraction
 
 
-def _guarded(batches, name):
+def _guard(batches, name):
     """Turn what Arrow says about broken data into one line that names the file."""
     import pyarrow as pa
 
@@ -180,7 +179,7 @@ def _guarded(batches, name):
         raise InputError(f"{name} is damaged: {reason}; copy or download it again") from None
 
 
-def _converted(role, column, kind):
+def _convert(role, column, kind):
     import pyarrow as pa
 
     if role == "weight":
@@ -210,7 +209,7 @@ def _bad_rows(table, n_rows, kind):
     return {fault: rows for fault, rows in bad.items() if rows.any()}
 
 
-def _filtered(column, good):
+def _filter(column, good):
     import pyarrow as pa
 
     return column.filter(pa.array(good))

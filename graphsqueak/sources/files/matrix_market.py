@@ -25,8 +25,8 @@ _PREAMBLE = 1 << 20
 def read_matrix_market(stream, options):
     """Read a Matrix Market stream; see `read_text` for what is returned."""
     banner, size, start, first_line = _preamble(stream)
-    has_values, is_general = _checked_banner(banner, stream.name)
-    n_nodes, n_entries = _checked_size(size, stream.name, first_line - 1)
+    has_values, is_general = _parse_banner(banner, stream.name)
+    n_nodes, n_entries = _parse_size(size, stream.name, first_line - 1)
     roles = ("source", "target", "weight") if has_values else ("source", "target")
     dialect = Dialect("", roles, "int64", False, ("%",), start, first_line)
     chunks = _chunks(stream, dialect, options, n_nodes, n_entries, is_general)
@@ -117,7 +117,7 @@ def _preamble(stream):
     raise InputError(f"{stream.name} has no size line after its banner; it is truncated")
 
 
-def _checked_banner(banner, name):
+def _parse_banner(banner, name):
     words = banner.decode("latin-1").lower().split()[1:]
     remedy = "convert it, e.g. scipy.io.mmwrite(path, scipy.sparse.coo_array(A))"
     if len(words) != 4 or words[0] != "matrix":
@@ -132,7 +132,7 @@ def _checked_banner(banner, name):
     return field != "pattern", symmetry == "general"
 
 
-def _checked_size(line, name, number):
+def _parse_size(line, name, number):
     fields = line.split()
     if len(fields) != 3 or not all(field.isdigit() for field in fields):
         raise InputError(

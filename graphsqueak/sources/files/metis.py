@@ -29,7 +29,7 @@ def read_metis(stream):
     for number, line in enumerate(sample.split(b"\n"), start=1):
         offset += len(line) + 1
         if line.strip() and not line.lstrip().startswith(b"%"):
-            header = _checked_header(line, f"{stream.name}, line {number}")
+            header = _parse_header(line, f"{stream.name}, line {number}")
             if header[0] > stream.most_bytes:  # every node has a line of its own
                 raise InputError(
                     f"{stream.name} is too short for the {header[0]} nodes of its header; the file "
@@ -70,7 +70,7 @@ def write_metis(file, edges, *, with_weights):
         file.write("".join(lines).encode())
 
 
-def _checked_header(line, origin):
+def _parse_header(line, origin):
     fields = line.split()
     words = line.decode("latin-1").strip()
     if not 2 <= len(fields) <= 4 or not all(field.isdigit() for field in fields):

@@ -15,9 +15,11 @@ import math
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, TypeAlias
 
 import numpy as np
 
@@ -31,7 +33,9 @@ from graphsqueak.sources.files.inflating import (
     refuse_bomb,
 )
 
-__all__ = ["ByteStream", "Part", "find_parts", "line_blocks"]
+__all__ = ["ByteStream", "Part", "PathsLike", "find_parts", "line_blocks"]
+
+PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[str | os.PathLike | IO[bytes]]
 
 _PIECE = 1 << 20  # plain bytes read at a time
 _COMPRESSED_PIECE = 1 << 17
