@@ -34,8 +34,8 @@ def read_mail(path: str | Path, *, layout: str = "auto", deduplicate: bool = Fal
     path : str or Path
         A folder or file in one of the layouts below.
     layout : {"auto", "trec", "folders", "sms", "mbox", "maildir", "csv"}
-        An index with labels as of TREC; folders called spam... and ham...; lines "ham<tab>text"; one
-        mbox file; a Maildir; a table with a column of texts. "auto" looks.
+        A TREC index with labels; folders called spam... and ham...; lines "ham<tab>text"; one mbox
+        file; a Maildir; a table with a column of texts. "auto" looks.
     deduplicate : bool
         Leave out a mail whose words are those of an earlier one, in the same order.
 

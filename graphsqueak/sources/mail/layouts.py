@@ -168,9 +168,7 @@ def _csv_messages(path):
     for row in rows:
         if not row:
             continue
-        label = (
-            -1 if of_label is None else _label_of_value(_cell(row, of_label), path, rows.line_num)
-        )
+        label = -1 if of_label is None else _label_in(_cell(row, of_label), path, rows.line_num)
         name = str(rows.line_num) if of_id is None else _cell(row, of_id)
         yield name, label, _cell(row, of_text)
 
@@ -235,7 +233,7 @@ def _cell(row, column):
     return row[column] if column < len(row) else ""
 
 
-def _label_of_value(value, path, line):
+def _label_in(value, path, line):
     value = value.strip().lower()
     if value in _UNSAID:
         return -1
