@@ -23,6 +23,7 @@ import scipy.sparse
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.nodes.matching import ids_between
 
 if TYPE_CHECKING:
     import networkx
@@ -127,7 +128,7 @@ class EdgeSource:
         ----------
         start, stop : int
         """
-        return np.arange(start, stop) if self._ids is None else np.asarray(self._ids[start:stop])
+        return ids_between(self._ids, start, stop)
 
     def to_edge_list(self) -> EdgeList:
         """Read everything into one `EdgeList` in memory."""

@@ -12,8 +12,8 @@ from operator import xor
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.numbering import Numbering
-from graphsqueak.nodes.union import united_ids
+from graphsqueak.nodes.matching import Numbering
+from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import child_seed
 
 __all__ = ["check_alike", "united_parts"]
@@ -37,7 +37,7 @@ def united_parts(engines, numberings, probes, *, seed=None):
         seed = child_seed(reduce(xor, (engine.seed for engine in engines)), _MERGE)
     counts = [engine.n_nodes for engine in engines]
     names = [numbering.ids for numbering in numberings]
-    ids, places = united_ids(list(zip(names, counts, strict=True)))
+    ids, places = unite_ids(list(zip(names, counts, strict=True)))
     engine = engines[0].merged(engines[1:], places[1:], seed=seed)
     same_nodes = all(np.array_equal(place, np.arange(place.size)) for place in places)
     probes = probes[0].merged(probes[1:], engine.n_nodes, same_nodes=same_nodes)

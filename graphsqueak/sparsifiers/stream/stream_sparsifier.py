@@ -11,7 +11,7 @@ import numpy as np
 
 from graphsqueak.errors import AccuracyWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import Numbering
+from graphsqueak.nodes.matching import Numbering
 from graphsqueak.sources.edge_source import as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
 from graphsqueak.sparsifiers.stream.arrival_filter import SHARE
