@@ -1,9 +1,8 @@
 """Decompress gzip, zstd and bzip2 piece by piece, in bounded memory, and refuse bombs.
 
-Compression is told by the first bytes, not by the name. A piece of 8 KiB may hold hundreds of
-megabytes; it is inflated by steps. Lists of edges shrink five to twenty times, repeated ones some
-hundred times. What grows more than a thousand times, and beyond 256 MiB, is taken for a bomb; who
-knows better decompresses it into a pipe.
+A piece of 8 KiB may hold hundreds of megabytes; it is inflated by steps. Lists of edges shrink five
+to twenty times, repeated ones some hundred times. What grows more than a thousand times, and beyond
+256 MiB, is taken for a bomb; who knows better decompresses it into a pipe.
 """
 
 import bz2
@@ -11,34 +10,12 @@ import zlib
 
 from graphsqueak.errors import InputError
 
-__all__ = ["HARMLESS", "Inflater", "compression_of", "most_inflated", "refuse_bomb"]
+__all__ = ["HARMLESS", "Inflater", "most_inflated", "refuse_bomb"]
 
 HARMLESS = 1 << 28  # bytes that may come of anything
-_MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"PK\x03\x04": "zip",
-}
 _STEP = 1 << 22  # bytes given out at a time
 _SLICE = 1 << 13  # compressed bytes given to zstd, which has no other limit
 _LARGEST_RATIO = 1000
-
-
-def compression_of(first, name):
-    """ "gzip", "zstd", "bzip2" or None, by the first eight bytes of the file `name`.
-
-    >>> compression_of(b"BZh91AY&", "edges.txt")
-    'bzip2'
-    """
-    kind = next((kind for magic, kind in _MAGIC.items() if first.startswith(magic)), None)
-    if kind in ("xz", "zip"):
-        raise InputError(
-            f"{name} is compressed with {kind}; use gzip, zstd or bzip2, or decompress it into "
-            "a pipe and read that"
-        )
-    return kind
 
 
 def most_inflated(n_packed, *, harmless=HARMLESS):

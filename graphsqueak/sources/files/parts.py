@@ -4,9 +4,10 @@ A path is one file, a folder, a glob, a list or a pipe. A folder or glob is all 
 order, folders below included; names that begin with `.` or `_` (`_SUCCESS`) or end in `.crc` are
 not data.
 
-Each file, or piece of one, is a `Part`. Opened, it is a `ByteStream`, decompressed on the way.
-Files made of several compressed members one after the other (`cat a.gz b.gz`) are read to their
-end; one that stops in the middle is an error.
+Each file, or piece of one, is a `Part`. Opened, it is a `ByteStream`, decompressed on the way;
+compression is told by the first bytes, not by the name. Files made of several compressed members
+one after the other (`cat a.gz b.gz`) are read to their end; one that stops in the middle is an
+error.
 """
 
 import glob
@@ -28,7 +29,6 @@ from graphsqueak.sources.files.dialect import Dialect
 from graphsqueak.sources.files.inflating import (
     HARMLESS,
     Inflater,
-    compression_of,
     most_inflated,
     refuse_bomb,
 )
@@ -40,6 +40,13 @@ PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[str | os.PathLik
 _PIECE = 1 << 20  # plain bytes read at a time
 _COMPRESSED_PIECE = 1 << 17
 _LONGEST_LINE = 1 << 26
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"PK\x03\x04": "zip",
+}
 
 
 def find_parts(path):
@@ -165,7 +172,12 @@ class ByteStream:
         first = self._read(8)
         while 0 < len(first) < 8 and (more := self._read(8 - len(first))):
             first += more
-        kind = compression_of(first, name)
+        kind = next((kind for magic, kind in _MAGIC.items() if first.startswith(magic)), None)
+        if kind in ("xz", "zip"):
+            raise InputError(
+                f"{name} is compressed with {kind}; use gzip, zstd or bzip2, or decompress it into "
+                "a pipe and read that"
+            )
         self.is_compressed = kind is not None
         self._pieces = self._inflated(first, kind) if kind else self._plain(first)
         self._ahead = b""

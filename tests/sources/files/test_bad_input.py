@@ -1,4 +1,4 @@
-"""Every mistake in a file is one line that names the file, the place and the remedy."""
+"""Every mistake in a file is one line that names the file, the line and the remedy."""
 
 import bz2
 import gzip
