@@ -50,14 +50,14 @@ def read_arrow(path, name, options, *, kind=None):
     """Read an Arrow IPC file or stream; see `read_text` for what is returned."""
     import pyarrow as pa
 
-    def opened():
+    def open_reader():
         source = pa.OSFile(str(path))  # a file that is cut would take a memory map down with us
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
 
     def tables(columns):
-        reader = opened()
+        reader = open_reader()
         is_file = isinstance(reader, pa.ipc.RecordBatchFileReader)
         n_batches = reader.num_record_batches if is_file else None
         batches = map(reader.get_batch, range(n_batches)) if is_file else reader
@@ -66,7 +66,7 @@ def read_arrow(path, name, options, *, kind=None):
             for start in range(0, whole.num_rows, options.block_rows):
                 yield whole.select(columns).slice(start, options.block_rows), fraction
 
-    schema = _open(opened, name).schema
+    schema = _open(open_reader, name).schema
     return _read(schema, 1, tables, name, options, kind)
 
 

@@ -117,10 +117,10 @@ class Part:
         try:
             status = self.path.stat()
         except OSError as error:
-            raise self._unopened(error) from None
+            raise self._opening_error(error) from None
         return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
-    def _unopened(self, error):
+    def _opening_error(self, error):
         return InputError(f"{self.name} cannot be opened: {error.strerror}")
 
     @contextmanager
@@ -132,7 +132,7 @@ class Part:
         try:
             file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed below
         except OSError as error:
-            raise self._unopened(error) from None
+            raise self._opening_error(error) from None
         with file:
             status = os.fstat(file.fileno())
             size = status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -179,7 +179,7 @@ class ByteStream:
                 "a pipe and read that"
             )
         self.is_compressed = kind is not None
-        self._pieces = self._inflated(first, kind) if kind else self._plain(first)
+        self._pieces = self._inflate(first, kind) if kind else self._read_plain(first)
         self._ahead = b""
 
     @property
@@ -216,7 +216,7 @@ class ByteStream:
         self._n_read += len(piece)
         return piece
 
-    def _plain(self, piece):
+    def _read_plain(self, piece):
         while piece:
             yield piece
             piece = self._read(_PIECE)
@@ -226,7 +226,7 @@ class ByteStream:
                 "while it was read; run again when it is whole"
             )
 
-    def _inflated(self, piece, kind):
+    def _inflate(self, piece, kind):
         inflater, n_plain = Inflater(kind), 0
         while piece:
             if inflater.eof:  # zeros between and after members are padding

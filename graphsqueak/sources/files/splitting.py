@@ -16,7 +16,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sources.files.reading import FileSource, Settled, detect_format, open_part
-from graphsqueak.sources.files.text import count_doubted, first_look
+from graphsqueak.sources.files.text import doubtful_count_error, first_look
 
 __all__ = ["split"]
 
@@ -152,4 +152,4 @@ def _refuse_doubt(file, name, n_bytes, dialect):
     first, *rest = ([int(cell) for cell in row] for row in rows if row[0].isdigit())
     expected = n_bytes * len(lines) / max(sum(map(len, lines)) + len(lines), 1)
     if expected / 2 < first[1] < 2 * expected and max(map(max, rest), default=0) <= first[0]:
-        raise count_doubted(name, f"{first[0]} {first[1]}")
+        raise doubtful_count_error(name, f"{first[0]} {first[1]}")

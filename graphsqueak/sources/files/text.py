@@ -12,7 +12,7 @@ from graphsqueak.sources.files.parts import line_blocks
 from graphsqueak.sources.files.scan import Scan, scan_block
 from graphsqueak.system.threads import map_ahead
 
-__all__ = ["ScannedBlock", "count_doubted", "first_look", "read_text", "scan_lines"]
+__all__ = ["ScannedBlock", "doubtful_count_error", "first_look", "read_text", "scan_lines"]
 
 _SAMPLE = 1 << 20
 _LONGEST_PREAMBLE = 1 << 26
@@ -81,10 +81,10 @@ def _chunks(stream, dialect, options, doubts):
             fraction_read=block.fraction_read,
         )
     if doubt and doubt.is_exact:
-        raise count_doubted(stream.name, f"{doubt.n_nodes} {doubt.n_lines}")
+        raise doubtful_count_error(stream.name, f"{doubt.n_nodes} {doubt.n_lines}")
 
 
-def count_doubted(name, line):
+def doubtful_count_error(name, line):
     """What to say of a first line that may count nodes and lines."""
     return InputError(
         f"{name}: its first line, '{line}', may be an edge or count the nodes and edges that "
