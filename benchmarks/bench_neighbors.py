@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse
 
 from graphsqueak import datasets, neighbor_edges
-from graphsqueak.sources.neighbors.points import prepared
+from graphsqueak.sources.neighbors.points import prepare_points
 from graphsqueak.system.memory import peak_rss
 
 SEED = 271_828
@@ -115,12 +115,12 @@ def bare_scipy(points):
 
 
 def unit_rows(points):
-    ready = prepared(points, "cosine")
+    ready = prepare_points(points, "cosine")
     return scipy.sparse.csr_array((ready.data, ready.indices, ready.indptr), shape=points.shape)
 
 
 def bare_loop(points):
-    ready = prepared(points, "cosine")
+    ready = prepare_points(points, "cosine")
     return _products(*ready[:6], np.empty(ready.n))
 
 

@@ -1,4 +1,4 @@
-"""Random numbers that are functions of a seed and of their own place, never of an order of calls.
+"""Random numbers that are functions of a seed and of their own number, never of an order of calls.
 
 A counter-based generator (the mixer of splitmix64) turns three 64-bit words into 64 random bits. So
 a coin depends on the seed and on the number of its edge alone: batches, threads and workers may
@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numba
 import numpy as np
 
-__all__ = ["RandomState", "child_seed", "random_bits", "uniform", "uniforms"]
+__all__ = ["RandomState", "child_seed", "mix64", "random_bits", "uniform", "uniforms"]
 
 RandomState: TypeAlias = int | np.random.Generator | None
 
@@ -36,8 +36,8 @@ def child_seed(seed, number):
 @numba.njit(cache=True, nogil=True, inline="always")
 def random_bits(seed, first, second):
     """64 random bits, a function of three 64-bit words (rounds of the splitmix64 mixer)."""
-    z = _mix(seed + np.uint64(0x9E3779B97F4A7C15) * (first + np.uint64(1)))
-    return _mix(z ^ (np.uint64(0xD1B54A32D192ED03) * (second + np.uint64(1))))
+    z = mix64(seed + np.uint64(0x9E3779B97F4A7C15) * (first + np.uint64(1)))
+    return mix64(z ^ (np.uint64(0xD1B54A32D192ED03) * (second + np.uint64(1))))
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -48,7 +48,8 @@ def uniform(seed, first, second):
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _mix(z):
+def mix64(z):
+    """The mixer of splitmix64: every bit that comes in moves every bit that goes out."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))

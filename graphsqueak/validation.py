@@ -7,6 +7,7 @@ value, the place and the remedy.
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 
@@ -14,6 +15,7 @@ __all__ = [
     "check_adjacency",
     "check_choice",
     "check_count",
+    "check_edges",
     "check_real",
     "check_span",
     "check_weights",
@@ -75,6 +77,42 @@ def check_span(smallest, largest):
             f"weights from {smallest:g} to {largest:g} are more than {LARGEST_SPAN:g} apart; "
             "double precision cannot hold such a graph: drop the lightest edges or scale them"
         )
+
+
+def check_edges(
+    tail: ArrayLike, head: ArrayLike, weight: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the ends of edges as int64 and their weights, 1 where not given, as float64.
+
+    >>> check_edges([0, 2], [1, 0], None)
+    (array([0, 2]), array([1, 0]), array([1., 1.]))
+    """
+    tail, head = _node_numbers("tail", tail), _node_numbers("head", head)
+    weight = np.ones(tail.size) if weight is None else np.array(weight, dtype=np.float64)
+    if not tail.size == head.size == weight.size or weight.ndim != 1:
+        raise InputError(
+            f"tail, head and weight have {tail.size}, {head.size} and {weight.size} entries; "
+            "they must be one-dimensional and of the same length"
+        )
+    check_weights(weight)
+    lowest = int(min(tail.min(initial=0), head.min(initial=0)))
+    if lowest < 0:
+        raise InputError(f"node {lowest} is negative; nodes are numbered from 0")
+    return tail, head, weight
+
+
+def _node_numbers(name: str, values: ArrayLike) -> np.ndarray:
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise InputError(
+            f"{name} must be a one-dimensional array of node numbers, not {array.dtype} of shape "
+            f"{array.shape}; EdgeList.from_pairs takes names"
+        )
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise InputError(f"{name} has node {array.max()}; EdgeList.from_pairs takes huge ids")
+    return array.astype(np.int64)
 
 
 def check_weights(weight, *, where="edge"):

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.stats
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import Places
+from graphsqueak.nodes.matching import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.eigenpairs import smallest_eigenpairs
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
@@ -138,7 +138,7 @@ def compare(
 
 def _on_nodes_of(whole, sparse):
     """The sparsifier in the numbering of the graph."""
-    tail, head = Places(whole).of(sparse)
+    tail, head = NodeMatching(whole).ends(sparse)
     return EdgeList.from_clean(tail, head, sparse.weight, whole.n_nodes, whole.own_ids)
 
 

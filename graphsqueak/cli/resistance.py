@@ -88,14 +88,16 @@ def resistance(
 
 def _read_pairs(path, graph):
     """Node numbers of the pairs in a file, in its order."""
+    import numpy as np
+
     from graphsqueak.errors import InputError
+    from graphsqueak.nodes.matching import node_finder
     from graphsqueak.sources import read_edges
 
     kind = "integer" if graph.ids.dtype.kind in "iu" else "text"
     pairs = read_edges(path, ids=kind, weighted=False).to_edge_list()
-    number = {name: place for place, name in enumerate(graph.ids.tolist())}
-    unknown = next((name for name in pairs.ids.tolist() if name not in number), None)
-    if unknown is not None:
+    node = node_finder(graph.own_ids, graph.n_nodes)(pairs.ids)
+    if node.min(initial=0) < 0:
+        unknown = pairs.ids.tolist()[int(np.argmin(node))]
         raise InputError(f"{path}: node {unknown!r} is not in the graph; check its spelling")
-    place = [number[name] for name in pairs.ids.tolist()]
-    return [place[u] for u in pairs.tail], [place[v] for v in pairs.head]
+    return node[pairs.tail], node[pairs.head]

@@ -9,13 +9,20 @@ similarity (a conductance, not a distance). With b_e = 1_tail - 1_head the Lapla
 Edges may repeat: parallel edges act as one whose weight is their sum.
 """
 
+import copy
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
-from graphsqueak.validation import check_adjacency, check_count, check_weights
+from graphsqueak.validation import check_adjacency, check_count, check_edges
+
+if TYPE_CHECKING:
+    import networkx
 
 __all__ = ["EdgeList", "power_of_two"]
 
@@ -23,8 +30,8 @@ __all__ = ["EdgeList", "power_of_two"]
 class EdgeList:
     """An immutable list of weighted, undirected edges between nodes 0, ..., n_nodes - 1.
 
-    Self-loops and edges of weight zero say nothing about a Laplacian: they are dropped, and
-    counted in `n_self_loops` and `n_zero_weights`. Negative, infinite and NaN weights are errors.
+    Self-loops and edges of weight zero say nothing about a Laplacian: they are dropped and counted.
+    Negative, infinite and NaN weights are errors.
 
     Parameters
     ----------
@@ -37,6 +44,17 @@ class EdgeList:
     ids : array of int or str, shape (n_nodes,), optional
         The user's own name of each node. Default: 0, ..., n_nodes - 1.
 
+    Attributes
+    ----------
+    tail, head, weight, n_nodes, n_edges, ids
+        As above, the arrays as read-only views; parallel edges count singly.
+    own_ids : object or None
+        The ids as they were given, shared by the batches of one source; None for numbers.
+    n_self_loops, n_zero_weights : int
+        What was dropped. A self-loop of weight zero counts as a self-loop.
+    certificate : Certificate or None
+        Of a sparsifier that was certified.
+
     Examples
     --------
     >>> triangle = EdgeList(tail=[0, 1, 2], head=[1, 2, 0])
@@ -48,19 +66,26 @@ class EdgeList:
            [-1., -1.,  2.]])
     """
 
-    def __init__(self, *, tail, head, weight=None, n_nodes=None, ids=None):
-        tail, head = _as_ends("tail", tail), _as_ends("head", head)
-        weight = np.ones(tail.size) if weight is None else np.array(weight, dtype=np.float64)
-        if not tail.size == head.size == weight.size or weight.ndim != 1:
-            raise InputError(
-                f"tail, head and weight have {tail.size}, {head.size} and {weight.size} entries; "
-                "they must be one-dimensional and of the same length"
-            )
-        check_weights(weight)
-        lowest = int(min(tail.min(initial=0), head.min(initial=0)))
+    n_nodes: int
+    tail: np.ndarray
+    head: np.ndarray
+    weight: np.ndarray
+    own_ids: Any
+    n_self_loops: int
+    n_zero_weights: int
+    certificate: Any
+
+    def __init__(
+        self,
+        *,
+        tail: ArrayLike,
+        head: ArrayLike,
+        weight: ArrayLike | None = None,
+        n_nodes: int | None = None,
+        ids: Any = None,
+    ) -> None:
+        tail, head, weight = check_edges(tail, head, weight)
         highest = int(max(tail.max(initial=-1), head.max(initial=-1)))
-        if lowest < 0:
-            raise InputError(f"node {lowest} is negative; nodes are numbered from 0")
         if n_nodes is None:
             n_nodes = highest + 1 if ids is None else len(ids)
         n_nodes = check_count("n_nodes", n_nodes, least=0)
@@ -72,61 +97,99 @@ class EdgeList:
         keep = ~(loops | zeros)
         if not keep.all():
             tail, head, weight = tail[keep], head[keep], weight[keep]
-        self._set(tail, head, weight, n_nodes, ids)
-        self.n_self_loops = int(np.count_nonzero(loops))
-        self.n_zero_weights = int(np.count_nonzero(zeros & ~loops))
+        n_loops = int(np.count_nonzero(loops))
+        n_zeros = int(np.count_nonzero(zeros & ~loops))
+        self._set(tail, head, weight, n_nodes, ids, n_loops, n_zeros)
 
     @classmethod
-    def from_clean(cls, tail, head, weight, n_nodes, ids=None):
-        """Wrap arrays that are known to be valid, without checks and without a copy.
+    def from_clean(
+        cls,
+        tail: ArrayLike,
+        head: ArrayLike,
+        weight: ArrayLike,
+        n_nodes: int,
+        ids: Any = None,
+        *,
+        n_self_loops: int = 0,
+        n_zero_weights: int = 0,
+    ) -> "EdgeList":
+        """Wrap arrays that are known to be valid, without checks and without a copy: for streams.
 
-        For streams: ends in range, no self-loops, weights finite and positive. `ids` may be any
-        object that `numpy.asarray` turns into at least n_nodes ids.
+        Parameters
+        ----------
+        tail, head, weight : array, shape (n_edges,)
+            Ends in range and different, weights finite and positive.
+        n_nodes : int
+        ids : object, optional
+            Anything that `numpy.asarray` turns into at least n_nodes ids.
+        n_self_loops, n_zero_weights : int
+            What was dropped on the way here.
         """
         edges = cls.__new__(cls)
-        edges._set(tail, head, weight, n_nodes, ids)
-        edges.n_self_loops = edges.n_zero_weights = 0
+        edges._set(tail, head, weight, n_nodes, ids, n_self_loops, n_zero_weights)
         return edges
 
-    def _set(self, tail, head, weight, n_nodes, ids):
+    def _set(self, tail, head, weight, n_nodes, ids, n_self_loops, n_zero_weights):
         index = np.int32 if n_nodes <= np.iinfo(np.int32).max else np.int64
-        self.n_nodes = int(n_nodes)
-        self.tail = _frozen(tail, index)
-        self.head = _frozen(head, index)
-        self.weight = _frozen(weight, np.float64)
-        self._ids = ids
-        self.certificate = None  # of a sparsifier that was certified
+        self.__dict__.update(  # past __setattr__, which refuses
+            n_nodes=int(n_nodes),
+            tail=_frozen(tail, index),
+            head=_frozen(head, index),
+            weight=_frozen(weight, np.float64),
+            own_ids=ids,
+            n_self_loops=n_self_loops,
+            n_zero_weights=n_zero_weights,
+            certificate=None,
+        )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an EdgeList is immutable: {name} cannot be assigned")
+
+    def with_certificate(self, certificate: Any) -> "EdgeList":
+        """The same edges, carrying a `Certificate` of how well they stand for another graph."""
+        edges = copy.copy(self)
+        edges.__dict__["certificate"] = certificate
+        return edges
 
     @classmethod
-    def from_pairs(cls, pairs):
-        """Build from (source, target) or (source, target, weight) tuples with any hashable ids.
+    def from_pairs(cls, pairs: Iterable[tuple]) -> "EdgeList":
+        """Build from tuples with any hashable ids.
 
         Nodes are numbered in order of first appearance.
 
         >>> EdgeList.from_pairs([("ann", "bob"), ("bob", "cy", 2.5)]).ids
         array(['ann', 'bob', 'cy'], dtype=object)
+
+        Parameters
+        ----------
+        pairs : iterable of (source, target) or (source, target, weight)
         """
-        number = {}
+        number: dict[Any, int] = {}
         tail, head, weight = [], [], []
-        for place, pair in enumerate(pairs):
+        for index, pair in enumerate(pairs):
             if len(pair) not in (2, 3):
                 raise InputError(
-                    f"pair {place} has {len(pair)} entries; give (source, target) or "
+                    f"pair {index} has {len(pair)} entries; give (source, target) or "
                     "(source, target, weight)"
                 )
             tail.append(number.setdefault(pair[0], len(number)))
             head.append(number.setdefault(pair[1], len(number)))
             weight.append(pair[2] if len(pair) == 3 else 1.0)
-        return cls(
-            tail=tail, head=head, weight=weight, n_nodes=len(number), ids=_as_ids(list(number))
-        )
+        return cls(tail=tail, head=head, weight=weight, ids=_as_ids(list(number)))
 
     @classmethod
-    def from_scipy(cls, adjacency, *, ids=None):
+    def from_scipy(cls, adjacency: Any, *, ids: Any = None) -> "EdgeList":
         """Build from a symmetric adjacency matrix, sparse or dense.
 
         >>> EdgeList.from_scipy(scipy.sparse.coo_array([[0, 2.0], [2.0, 0]])).weight
         array([2.])
+
+        Parameters
+        ----------
+        adjacency : scipy sparse matrix or array, or ndarray, shape (n_nodes, n_nodes)
+            Entry (i, j) is the weight of the edge between i and j, 0 where there is none.
+        ids : array of int or str, shape (n_nodes,), optional
+            The user's own name of each node. Default: 0, ..., n_nodes - 1.
         """
         matrix = scipy.sparse.coo_array(adjacency).tocsr().astype(np.float64)
         matrix.sum_duplicates()
@@ -137,12 +200,18 @@ class EdgeList:
         )
 
     @classmethod
-    def from_networkx(cls, graph, *, weight="weight"):
-        """Build from an undirected networkx graph; a missing edge attribute counts as weight 1.
+    def from_networkx(cls, graph: "networkx.Graph", *, weight: str = "weight") -> "EdgeList":
+        """Build from an undirected networkx graph.
 
         >>> import networkx as nx
         >>> EdgeList.from_networkx(nx.path_graph(4))
         EdgeList(n_nodes=4, n_edges=3, total_weight=3)
+
+        Parameters
+        ----------
+        graph : networkx.Graph or networkx.MultiGraph
+        weight : str
+            Name of the edge attribute that holds the weight; an edge without it weighs 1.
         """
         if graph.is_directed():
             raise InputError(
@@ -150,7 +219,7 @@ class EdgeList:
                 "weights of both directions yourself"
             )
         nodes = list(graph)
-        number = {node: place for place, node in enumerate(nodes)}
+        number = {name: node for node, name in enumerate(nodes)}
         tail, head, weights = [], [], []
         for source, target, value in graph.edges(data=weight, default=1.0):
             tail.append(number[source])
@@ -159,30 +228,25 @@ class EdgeList:
         return cls(tail=tail, head=head, weight=weights, n_nodes=len(nodes), ids=_as_ids(nodes))
 
     @property
-    def n_edges(self):
+    def n_edges(self) -> int:
         """Number of edges, parallel ones counted singly."""
         return self.tail.size
 
-    @property
-    def own_ids(self):
-        """The ids as they were given, shared by the batches of one source; None for numbers."""
-        return self._ids
-
     @cached_property
-    def ids(self):
+    def ids(self) -> np.ndarray:
         """The user's own name of each node, shape (n_nodes,)."""
-        if self._ids is None:
+        if self.own_ids is None:
             return _frozen(np.arange(self.n_nodes), np.int64)
-        ids = np.asarray(self._ids)[: self.n_nodes]
+        ids = np.asarray(self.own_ids)[: self.n_nodes]
         return _frozen(ids, ids.dtype)
 
-    def to_scipy(self):
+    def to_scipy(self) -> scipy.sparse.csr_array:
         """Symmetric adjacency matrix (CSR), parallel edges summed."""
         shape = (self.n_nodes, self.n_nodes)
         half = scipy.sparse.coo_array((self.weight, (self.tail, self.head)), shape=shape).tocsr()
         return (half + half.T).tocsr()
 
-    def to_networkx(self):
+    def to_networkx(self) -> "networkx.Graph":
         """`networkx.Graph` over the user's ids, parallel edges summed into attribute `weight`."""
         import networkx as nx
 
@@ -193,20 +257,19 @@ class EdgeList:
         graph.add_weighted_edges_from((names[u], names[v], w) for u, v, w in rows)
         return graph
 
-    def laplacian(self):
+    def laplacian(self) -> scipy.sparse.csr_array:
         """L = D - A as a CSR matrix with sorted indices."""
-        adjacency = self.to_scipy()
-        laplacian = (scipy.sparse.diags_array(self.degrees()) - adjacency).tocsr()
+        laplacian = (scipy.sparse.diags_array(self.degrees()) - self.to_scipy()).tocsr()
         laplacian.sort_indices()
         return laplacian
 
-    def incidence(self):
+    def incidence(self) -> scipy.sparse.csr_array:
         """B of shape (n_edges, n_nodes) with rows b_e, so that L = B^T diag(weight) B."""
         edge, sign = np.tile(np.arange(self.n_edges), 2), np.repeat([1.0, -1.0], self.n_edges)
         ends, shape = np.concatenate([self.tail, self.head]), (self.n_edges, self.n_nodes)
         return scipy.sparse.coo_array((sign, (edge, ends)), shape=shape).tocsr()
 
-    def degrees(self):
+    def degrees(self) -> np.ndarray:
         """Weighted degree of every node.
 
         >>> EdgeList(tail=[0, 0], head=[1, 2], weight=[1.0, 4.0]).degrees()
@@ -215,7 +278,7 @@ class EdgeList:
         into = np.bincount(self.head, self.weight, self.n_nodes)
         return into + np.bincount(self.tail, self.weight, self.n_nodes) + 0.0  # float when empty
 
-    def components(self):
+    def components(self) -> np.ndarray:
         """Number of the connected component of each node, numbered by their first node.
 
         >>> EdgeList(tail=[1], head=[2], n_nodes=4).components()
@@ -225,7 +288,7 @@ class EdgeList:
         half = scipy.sparse.coo_array((ones, (self.tail, self.head)), shape=(self.n_nodes,) * 2)
         return scipy.sparse.csgraph.connected_components(half, directed=False)[1]
 
-    def simplified(self):
+    def simplified(self) -> "EdgeList":
         """The same graph with parallel edges summed, tail < head, sorted by (tail, head).
 
         >>> twice = EdgeList(tail=[0, 1], head=[1, 0], weight=[1.0, 2.0])
@@ -237,19 +300,19 @@ class EdgeList:
         upper = scipy.sparse.coo_array((self.weight, (low, high)), shape=shape).tocsr()
         upper.sum_duplicates()
         upper = upper.tocoo()
-        return EdgeList.from_clean(upper.row, upper.col, upper.data, self.n_nodes, self._ids)
+        return EdgeList.from_clean(upper.row, upper.col, upper.data, self.n_nodes, self.own_ids)
 
-    def part(self, start, stop=None):
+    def part(self, start: int, stop: int | None = None) -> "EdgeList":
         """Edges start, ..., stop - 1 on the same nodes, as views."""
         cut = slice(start, stop)
         columns = (self.tail[cut], self.head[cut], self.weight[cut])
-        return EdgeList.from_clean(*columns, self.n_nodes, self._ids)
+        return EdgeList.from_clean(*columns, self.n_nodes, self.own_ids)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator["EdgeList"]:
         """An edge list is a stream of one batch: itself."""
         yield self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"EdgeList(n_nodes={self.n_nodes}, n_edges={self.n_edges}, "
             f"total_weight={self.weight.sum():.6g})"
@@ -263,27 +326,13 @@ class EdgeList:
         return html_table(rows, header=("source", "target", "weight"), caption=repr(self))
 
 
-def power_of_two(weight):
+def power_of_two(weight: float) -> float:
     """The power of two just below a positive weight: dividing by it is exact.
 
     >>> power_of_two(5.0), power_of_two(1e-300) <= 1e-300
     (4.0, True)
     """
     return float(np.ldexp(0.5, np.frexp(weight)[1]))
-
-
-def _as_ends(name, values):
-    array = np.asarray(values)
-    if array.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if array.dtype.kind not in "iu" or array.ndim != 1:
-        raise InputError(
-            f"{name} must be a one-dimensional array of node numbers, not {array.dtype} of shape "
-            f"{array.shape}; EdgeList.from_pairs takes names"
-        )
-    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-        raise InputError(f"{name} has node {array.max()}; EdgeList.from_pairs takes huge ids")
-    return array.astype(np.int64)
 
 
 def _as_ids(names):

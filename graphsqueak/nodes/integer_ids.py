@@ -7,10 +7,12 @@ they are not, a hash table with open addressing does. Memory is O(number of node
 import numba
 import numpy as np
 
+from graphsqueak.randomness import mix64
+
 __all__ = ["IntegerIds"]
 
-_FREE_TABLE = 1 << 22  # entries that a dense table may have whatever the number of nodes
-_PER_NODE = 16  # entries per node it may have beyond that
+_FREE_TABLE = 1 << 22
+_PER_NODE = 16  # entries per node that a dense table may have beyond the free ones
 _LARGEST_TABLE = 1 << 31
 _GROUP = 64
 
@@ -22,6 +24,8 @@ class IntegerIds:
     ----------
     dtype : numpy dtype
         int64, or uint64 for ids from 2^63 on. Ids are handed in as int64 of the same bits.
+    free_table : int
+        Entries that the dense table may have whatever the number of nodes.
 
     Examples
     --------
@@ -35,8 +39,8 @@ class IntegerIds:
 
     kind = "integer"
 
-    def __init__(self, dtype):
-        self.dtype = np.dtype(dtype)
+    def __init__(self, dtype, *, free_table=_FREE_TABLE):
+        self.dtype, self._free_table = np.dtype(dtype), free_table
         self.n_nodes = 0
         self._ids = np.empty(1024, dtype=np.int64)
         self._table = np.full(1024, -1, dtype=np.int32)  # node of each small id, -1 for none
@@ -46,19 +50,19 @@ class IntegerIds:
         """Node numbers of an integer array of ids, in its shape; new ids are added."""
         flat = np.ascontiguousarray(ids).reshape(-1)
         nodes = np.empty(flat.size, dtype=np.int64)
-        place = 0
+        cursor = 0
         while True:
             if self._slots is None:
-                place, self.n_nodes = _look_up(
-                    flat, place, nodes, self._table, self._ids, self.n_nodes
+                cursor, self.n_nodes = _look_up(
+                    flat, cursor, nodes, self._table, self._ids, self.n_nodes
                 )
             else:
-                place, self.n_nodes = _probe(
-                    flat, place, nodes, self._slots, self._ids, self.n_nodes
+                cursor, self.n_nodes = _probe(
+                    flat, cursor, nodes, self._slots, self._ids, self.n_nodes
                 )
-            if place == flat.size:
+            if cursor == flat.size:
                 return nodes.reshape(ids.shape)
-            self._grow(int(flat[place]))
+            self._grow(int(flat[cursor]))
 
     def __len__(self):
         return self.n_nodes
@@ -78,7 +82,7 @@ class IntegerIds:
             if 2 * self.n_nodes >= len(self._slots):
                 self._hash(2 * len(self._slots))
         elif not 0 <= wanted < self._table.size:
-            limit = min(max(_FREE_TABLE, _PER_NODE * self.n_nodes), _LARGEST_TABLE)
+            limit = min(max(self._free_table, _PER_NODE * self.n_nodes), _LARGEST_TABLE)
             if 0 <= wanted < limit:
                 size = min(max(wanted + 1, 2 * self._table.size), limit)
                 table = np.full(size, -1, dtype=np.int32)
@@ -94,10 +98,10 @@ class IntegerIds:
 
 
 @numba.njit(cache=True, nogil=True)
-def _look_up(flat, place, nodes, table, ids, n_nodes):
-    """Number ids by the dense table until one does not fit; returns its place."""
-    while place < flat.size:
-        key = flat[place]
+def _look_up(flat, cursor, nodes, table, ids, n_nodes):
+    """Number ids by the dense table until one does not fit; returns its index."""
+    while cursor < flat.size:
+        key = flat[cursor]
         if key < 0 or key >= table.size:
             break
         node = table[key]
@@ -107,14 +111,14 @@ def _look_up(flat, place, nodes, table, ids, n_nodes):
             node = n_nodes
             table[key], ids[node] = node, key
             n_nodes += 1
-        nodes[place] = node
-        place += 1
-    return place, n_nodes
+        nodes[cursor] = node
+        cursor += 1
+    return cursor, n_nodes
 
 
 @numba.njit(cache=True, nogil=True)
-def _probe(flat, place, nodes, slots, ids, n_nodes):
-    """Number ids by the hash table until it is half full; returns the place reached.
+def _probe(flat, cursor, nodes, slots, ids, n_nodes):
+    """Number ids by the hash table until it is half full; returns the index reached.
 
     The first slots of a group are fetched before any is looked at, so that the processor waits for
     memory once per group.
@@ -123,14 +127,14 @@ def _probe(flat, place, nodes, slots, ids, n_nodes):
     room = min(ids.size, slots.shape[0] // 2)
     first = np.empty(_GROUP, dtype=np.uint64)
     fetched = np.empty((_GROUP, 2), dtype=np.int64)
-    while place < flat.size:
-        n_keys = min(_GROUP, flat.size - place)
+    while cursor < flat.size:
+        n_keys = min(_GROUP, flat.size - cursor)
         for k in range(n_keys):
-            first[k] = _slot(flat[np.uint64(place + k)], mask)
+            first[k] = _slot(flat[np.uint64(cursor + k)], mask)
         for k in range(n_keys):
             fetched[k, 0], fetched[k, 1] = slots[first[k], 0], slots[first[k], 1]
         for k in range(n_keys):
-            key, node = flat[np.uint64(place + k)], fetched[k, 1]
+            key, node = flat[np.uint64(cursor + k)], fetched[k, 1]
             if node < 0 or fetched[k, 0] != key:
                 slot = first[k]
                 while slots[slot, 1] >= 0 and slots[slot, 0] != key:
@@ -138,13 +142,13 @@ def _probe(flat, place, nodes, slots, ids, n_nodes):
                 node = slots[slot, 1]
                 if node < 0:
                     if n_nodes == room:
-                        return place + k, n_nodes
+                        return cursor + k, n_nodes
                     node = n_nodes
                     slots[slot, 0], slots[slot, 1], ids[node] = key, node, key
                     n_nodes += 1
-            nodes[np.uint64(place + k)] = node
-        place += n_keys
-    return place, n_nodes
+            nodes[np.uint64(cursor + k)] = node
+        cursor += n_keys
+    return cursor, n_nodes
 
 
 @numba.njit(cache=True, nogil=True)
@@ -159,8 +163,5 @@ def _fill_slots(slots, ids):
 
 @numba.njit(cache=True, nogil=True)
 def _slot(key, mask):
-    """First slot of a key: murmur3's mixing, in which every input bit moves every output bit."""
-    mixed = np.uint64(key)
-    mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return (mixed ^ (mixed >> np.uint64(33))) & mask
+    """First slot of a key."""
+    return mix64(np.uint64(key)) & mask

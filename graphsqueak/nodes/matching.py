@@ -1,4 +1,9 @@
-"""The nodes of one graph among those of another, matched by id."""
+"""The nodes of one graph or stream among those of another, matched by id.
+
+node_finder     ids -> node numbers of a graph that is known
+NodeMatching    the nodes of a stream -> those of a graph that is known
+Numbering       the nodes of batches that may be numbered differently -> one numbering that grows
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,54 +11,9 @@ from typing import Any
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.nodes.object_ids import ObjectIds
 
-__all__ = ["Places", "node_finder"]
-
-
-class Places:
-    """Where the nodes of a stream are among those of a graph whose nodes may be ordered otherwise.
-
-    Nodes seen before are not looked up again.
-
-    >>> from graphsqueak.graph import EdgeList
-    >>> places = Places(EdgeList.from_pairs([("cy", "bob"), ("bob", "ann")]))
-    >>> places.of(EdgeList.from_pairs([("ann", "bob"), ("ann", "cy")]))
-    (array([2, 2]), array([1, 0]))
-    """
-
-    def __init__(self, graph):
-        self._graph = graph
-        self._place = np.zeros(0, dtype=np.int64)
-        self._is_identity = True
-        self._find = None
-
-    def of(self, batch):
-        """Both ends of the edges of a batch, as nodes of the graph."""
-        n_old = self._place.size
-        if batch.n_nodes > n_old:
-            self._look_up(batch, n_old)
-        if self._is_identity:
-            return batch.tail, batch.head
-        tail, head = self._place[batch.tail], self._place[batch.head]
-        for end, found in ((batch.tail, tail), (batch.head, head)):
-            if found.min(initial=0) < 0:
-                name = batch.ids.tolist()[end[int(np.argmin(found))]]
-                raise InputError(
-                    f"node {name!r} of the graph is not in the sparsifier; it belongs to another "
-                    "graph, or has lost a node"
-                )
-        return tail, head
-
-    def _look_up(self, batch, n_old):
-        if batch.own_ids is None:
-            new = np.arange(n_old, batch.n_nodes)
-        else:
-            new = np.asarray(batch.own_ids[n_old : batch.n_nodes])
-        if self._find is None:
-            self._find = node_finder(self._graph.own_ids, self._graph.n_nodes)
-        place = self._find(new)
-        self._is_identity &= np.array_equal(place, np.arange(n_old, batch.n_nodes))
-        self._place = np.concatenate([self._place, place])
+__all__ = ["NodeMatching", "Numbering", "ids_between", "node_finder"]
 
 
 def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -64,6 +24,7 @@ def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
     known : array of ids, or None
         The id of every node, as in `EdgeList.own_ids`; None where nodes are plain numbers.
     n_nodes : int
+        Number of nodes.
 
     Examples
     --------
@@ -72,7 +33,7 @@ def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
     array([ 1, -1,  0])
     """
     if known is None:
-        return lambda ids: np.where(_is_below(ids, n_nodes), ids, -1)
+        return lambda ids: _find_number(ids, n_nodes)
     known = np.asarray(known)[:n_nodes]
     if known.dtype.kind not in "iu":
         number = {name: node for node, name in enumerate(known.tolist())}
@@ -83,13 +44,127 @@ def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
     def find(ids: np.ndarray) -> np.ndarray:
         if ids.dtype.kind not in "iu" or ordered.size == 0:
             return np.full(ids.size, -1)
-        found = np.minimum(np.searchsorted(ordered, ids), ordered.size - 1)
+        # In one type: NumPy would compare int64 and uint64 as floats. What wraps around is unequal.
+        found = np.searchsorted(ordered, ids.astype(ordered.dtype, copy=False))
+        found = np.minimum(found, ordered.size - 1)
         return np.where(ordered[found] == ids, order[found], -1)
 
     return find
 
 
-def _is_below(ids, n_nodes):
-    if ids.dtype.kind not in "iu":
-        return np.zeros(ids.size, dtype=bool)
-    return (ids >= 0) & (ids < n_nodes)
+def ids_between(known: Any, start: int, stop: int) -> np.ndarray:
+    """The ids of nodes start, ..., stop - 1, without looking at the others.
+
+    Parameters
+    ----------
+    known : array of ids, or None
+        The id of every node, as in `EdgeList.own_ids`; None where nodes are plain numbers.
+    start, stop : int
+        Numbers of nodes.
+
+    Examples
+    --------
+    >>> ids_between(None, 1, 3), ids_between(np.array(["ann", "bob", "cy"]), 2, 3).tolist()
+    (array([1, 2]), ['cy'])
+    """
+    return np.arange(start, stop) if known is None else np.asarray(known[start:stop])
+
+
+class NodeMatching:
+    """Which nodes of a graph the nodes of a stream are; the two may be numbered differently.
+
+    Nodes seen before are not looked up again.
+
+    Examples
+    --------
+    >>> from graphsqueak.graph import EdgeList
+    >>> matching = NodeMatching(EdgeList.from_pairs([("cy", "bob"), ("bob", "ann")]))
+    >>> matching.ends(EdgeList.from_pairs([("ann", "bob"), ("ann", "cy")]))
+    (array([2, 2]), array([1, 0]))
+    """
+
+    def __init__(self, graph):
+        self._graph = graph
+        self._node = np.zeros(0, dtype=np.int64)  # of the graph, for each node of the stream
+        self._is_identity = True
+        self._find = None
+
+    def ends(self, batch):
+        """Both ends of the edges of a batch, as nodes of the graph."""
+        n_old = self._node.size
+        if batch.n_nodes > n_old:
+            self._look_up(batch, n_old)
+        if self._is_identity:
+            return batch.tail, batch.head
+        tail, head = self._node[batch.tail], self._node[batch.head]
+        for end, found in ((batch.tail, tail), (batch.head, head)):
+            if found.min(initial=0) < 0:
+                name = batch.ids.tolist()[end[int(np.argmin(found))]]
+                raise InputError(
+                    f"node {name!r} of the graph is not in the sparsifier; it belongs to another "
+                    "graph, or has lost a node"
+                )
+        return tail, head
+
+    def _look_up(self, batch, n_old):
+        if self._find is None:
+            self._find = node_finder(self._graph.own_ids, self._graph.n_nodes)
+        new = self._find(ids_between(batch.own_ids, n_old, batch.n_nodes))
+        self._is_identity &= np.array_equal(new, np.arange(n_old, batch.n_nodes))
+        self._node = np.concatenate([self._node, new])
+
+
+class Numbering:
+    """One numbering of the nodes of all batches so far.
+
+    Batches of one source share one object of ids and are numbered alike: nothing to do. Batches
+    with ids of their own are matched by id. Batches without ids are numbers already.
+
+    Examples
+    --------
+    >>> from graphsqueak.graph import EdgeList
+    >>> numbering = Numbering()
+    >>> _ = numbering.apply(EdgeList.from_pairs([("ann", "bob")]))
+    >>> numbering.apply(EdgeList.from_pairs([("cy", "bob")]))[:2]
+    (array([2], dtype=int32), array([1], dtype=int32))
+    """
+
+    def __init__(self, ids=None):
+        self._given = ids  # the ids object of the source, or None
+        self._own = None  # ObjectIds, once batches have ids of their own
+        self._is_fresh = ids is None
+
+    @property
+    def ids(self):
+        """Ids of all nodes so far, or None if they are plain numbers."""
+        return self._given if self._own is None else np.asarray(self._own)
+
+    def apply(self, batch):
+        """Tail, head and number of nodes of a batch, in our numbering."""
+        if self._is_fresh:
+            self._given, self._is_fresh = batch.own_ids, False
+        if self._own is None and batch.own_ids is self._given:
+            return batch.tail, batch.head, batch.n_nodes
+        if batch.own_ids is None or self._given is None:
+            raise InputError("batches with ids and batches without cannot be put together")
+        if self._own is None and self._continues(batch):
+            self._given = batch.own_ids
+            return batch.tail, batch.head, batch.n_nodes
+        if self._own is None:
+            self._own = ObjectIds()
+            self._own.number(np.asarray(self._given).tolist())
+        node = self._own.number(batch.ids.tolist()).astype(np.int32)
+        return node[batch.tail], node[batch.head], len(self._own)
+
+    def _continues(self, batch):
+        """Whether the batch numbers all nodes so far as we do: the same source, read again."""
+        known = np.asarray(self._given)
+        return batch.n_nodes >= len(known) and np.array_equal(batch.ids[: len(known)], known)
+
+
+def _find_number(ids, n_nodes):
+    found = np.full(ids.size, -1)
+    if ids.dtype.kind in "iu":
+        below = (ids >= 0) & (ids < n_nodes)
+        found[below] = ids[below]
+    return found

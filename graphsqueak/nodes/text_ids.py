@@ -8,6 +8,8 @@ never a wrong node.
 import numba
 import numpy as np
 
+from graphsqueak.randomness import mix64
+
 __all__ = ["TextIds"]
 
 _GROUP = 64
@@ -45,29 +47,29 @@ class TextIds:
         """Node numbers (n, 2) of the sources and targets at `spans` (n, 4) of a text."""
         return self._number(text, np.ascontiguousarray(spans).reshape(-1, 2)).reshape(-1, 2)
 
-    def place(self, text, ends):
+    def number_packed(self, text, ends):
         """Node numbers of ids that lie end to end in a text, each up to its end.
 
         >>> ids = TextIds()
-        >>> ids.place(np.frombuffer(b"annbobann", dtype=np.uint8), np.array([3, 6, 9]))
+        >>> ids.number_packed(np.frombuffer(b"annbobann", dtype=np.uint8), np.array([3, 6, 9]))
         array([0, 1, 0])
         """
         starts = np.concatenate([[0], ends[:-1]])
         return self._number(text, np.column_stack([starts, ends]))
 
     def buffers(self, n_nodes):
-        """The text of the first ids, end to end, and their ends: what `place` takes."""
+        """The text of the first ids, end to end, and their ends: what `number_packed` takes."""
         ends = self._stops[1 : n_nodes + 1]
         return self._text[: self._stops[n_nodes]], ends
 
     def _number(self, text, flat):
         nodes = np.empty(len(flat), dtype=np.int64)
-        place = 0
+        cursor = 0
         while True:
-            place, self.n_nodes = _number(
+            cursor, self.n_nodes = _number(
                 text,
                 flat,
-                place,
+                cursor,
                 nodes,
                 self._slots,
                 self._text,
@@ -75,9 +77,9 @@ class TextIds:
                 self.n_nodes,
                 self._hash_mask,
             )
-            if place == len(flat):
+            if cursor == len(flat):
                 return nodes
-            self._grow(flat[place, 1] - flat[place, 0])
+            self._grow(flat[cursor, 1] - flat[cursor, 0])
 
     def __len__(self):
         return self.n_nodes
@@ -114,8 +116,8 @@ class TextIds:
 
 
 @numba.njit(cache=True, nogil=True)
-def _number(text, spans, place, nodes, slots, known, stops, n_nodes, hash_mask):
-    """Number the spans from `place` on until there is no room for a new one.
+def _number(text, spans, cursor, nodes, slots, known, stops, n_nodes, hash_mask):
+    """Number the spans from `cursor` on until there is no room for a new one.
 
     What a group of spans needs is fetched for all of them before it is looked at, so that the
     processor waits for memory once per group.
@@ -124,10 +126,10 @@ def _number(text, spans, place, nodes, slots, known, stops, n_nodes, hash_mask):
     hashes = np.empty(_GROUP, dtype=np.uint64)
     guesses = np.empty(_GROUP, dtype=np.int64)
     first_bytes = np.empty(_GROUP, dtype=np.uint8)
-    while place < spans.shape[0]:
-        n_spans = min(_GROUP, spans.shape[0] - place)
+    while cursor < spans.shape[0]:
+        n_spans = min(_GROUP, spans.shape[0] - cursor)
         for k in range(n_spans):
-            hashes[k] = _hash(text, spans[place + k, 0], spans[place + k, 1]) & hash_mask
+            hashes[k] = _hash(text, spans[cursor + k, 0], spans[cursor + k, 1]) & hash_mask
         for k in range(n_spans):
             slot = hashes[k] & mask
             while slots[slot, 1] >= 0 and slots[slot, 0] != np.int64(hashes[k]):
@@ -136,15 +138,15 @@ def _number(text, spans, place, nodes, slots, known, stops, n_nodes, hash_mask):
         for k in range(n_spans):
             first_bytes[k] = known[np.uint64(stops[np.uint64(max(guesses[k], 0))])]
         for k in range(n_spans):
-            start, stop = spans[place + k, 0], spans[place + k, 1]
+            start, stop = spans[cursor + k, 0], spans[cursor + k, 1]
             node = guesses[k]
             if node < 0 or not _equal(text, start, stop, known, stops[node], stops[node + 1]):
                 node, n_nodes = _find(text, start, stop, hashes[k], slots, known, stops, n_nodes)
                 if node < 0:
-                    return place + k, n_nodes
-            nodes[place + k] = node
-        place += n_spans
-    return place, n_nodes
+                    return cursor + k, n_nodes
+            nodes[cursor + k] = node
+        cursor += n_spans
+    return cursor, n_nodes
 
 
 @numba.njit(cache=True, nogil=True)
@@ -193,7 +195,7 @@ def _equal(text, start, stop, known, known_start, known_stop):
 
 @numba.njit(cache=True, nogil=True)
 def _hash(text, start, stop):
-    """Eight bytes at a time, each mixed in by a multiplication, then the mixing of murmur3."""
+    """Eight bytes at a time, each mixed in by a multiplication, then the mixer of splitmix64."""
     mixed = np.uint64(stop - start)
     i = start
     while i + 8 <= stop:
@@ -207,6 +209,4 @@ def _hash(text, start, stop):
     while i < stop:
         word = (word << np.uint64(8)) | np.uint64(text[np.uint64(i)])
         i += 1
-    mixed = (mixed ^ word) * np.uint64(0xFF51AFD7ED558CCD)
-    mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return mixed ^ (mixed >> np.uint64(33))
+    return mix64(mixed ^ word)

@@ -1,4 +1,4 @@
-"""Which node is which across streams that were read apart: ids, matched where streams are merged.
+"""The nodes of streams that were read apart, numbered as one where the streams are merged.
 
 Workers see different nodes and number them as they come. There is no common dictionary to ask: a
 state carries the ids of its nodes, 8 bytes each or their text, and a merge numbers the union with
@@ -16,23 +16,30 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.object_ids import ObjectIds
 from graphsqueak.nodes.text_ids import TextIds
 
-__all__ = ["pack_ids", "united_ids", "unpack_ids"]
+__all__ = ["pack_ids", "unite_ids", "unpack_ids"]
 
 
-def united_ids(streams):
-    """Ids of the nodes of all streams, and where each one's nodes are among them.
+def unite_ids(streams):
+    """Ids of the nodes of all streams, and the number of each stream's nodes among them.
 
     Parameters
     ----------
     streams : list of (ids, n_nodes)
         ids is None where nodes are plain numbers.
 
+    Returns
+    -------
+    ids : IntegerIds, TextIds, ndarray of object, or None
+    nodes : list of ndarray of int32
+        For each stream, the number in the union of each of its nodes.
+
     Examples
     --------
-    >>> ids, places = united_ids([(np.array([7, 3]), 2), (np.array([5, 7]), 2)])
-    >>> np.asarray(ids), places[1]
+    >>> ids, nodes = unite_ids([(np.array([7, 3]), 2), (np.array([5, 7]), 2)])
+    >>> np.asarray(ids), nodes[1]
     (array([7, 3, 5]), array([2, 0], dtype=int32))
     """
     named = [ids is not None for ids, n_nodes in streams if n_nodes]
@@ -40,43 +47,36 @@ def united_ids(streams):
         return None, [np.arange(n_nodes, dtype=np.int32) for _, n_nodes in streams]
     if not all(named):
         raise InputError("streams with ids and streams without cannot be merged")
-    present = [ids for ids, n_nodes in streams if n_nodes]
-    if all(isinstance(ids, TextIds) for ids in present):
-        known = TextIds()
-        number = _number_text
-    else:
-        arrays = [np.asarray(ids) for ids in present]
-        kinds = {array.dtype for array in arrays}
-        if len(kinds) == 1 and arrays[0].dtype in (np.int64, np.uint64):
-            known, number = IntegerIds(arrays[0].dtype), _number_integers
-        else:
-            known, number = {}, _number_objects
-    places = [
-        number(known, ids, n_nodes).astype(np.int32) if n_nodes else np.zeros(0, np.int32)
+    known = _empty_union([ids for ids, n_nodes in streams if n_nodes])
+    nodes = [
+        _number(known, ids, n_nodes).astype(np.int32) if n_nodes else np.zeros(0, np.int32)
         for ids, n_nodes in streams
     ]
-    if isinstance(known, dict):
-        names = np.empty(len(known), dtype=object)
-        names[:] = list(known)
-        return names, places
-    return known, places
+    return (np.asarray(known) if isinstance(known, ObjectIds) else known), nodes
 
 
-def _number_text(known, ids, n_nodes):
-    return known.place(*ids.buffers(n_nodes))
+def _empty_union(ids_of_streams):
+    if all(isinstance(ids, TextIds) for ids in ids_of_streams):
+        return TextIds()
+    kinds = {np.asarray(ids).dtype for ids in ids_of_streams}
+    if kinds in ({np.dtype(np.int64)}, {np.dtype(np.uint64)}):
+        return IntegerIds(kinds.pop())
+    return ObjectIds()
 
 
-def _number_integers(known, ids, n_nodes):
-    return known.number(np.asarray(ids)[:n_nodes].view(np.int64))
-
-
-def _number_objects(known, ids, n_nodes):
-    names = np.asarray(ids)[:n_nodes].tolist()
-    return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
+def _number(known, ids, n_nodes):
+    if isinstance(known, TextIds):
+        return known.number_packed(*ids.buffers(n_nodes))
+    ids = np.asarray(ids)[:n_nodes]
+    return known.number(ids.tolist() if isinstance(known, ObjectIds) else ids.view(np.int64))
 
 
 def pack_ids(ids, n_nodes):
-    """Ids as arrays of numbers: integers as they are, anything else as UTF-8 text and its ends."""
+    """The first ids as arrays of numbers: integers as they are, others as UTF-8 text and its ends.
+
+    >>> pack_ids(np.array(["bob", "cy"], dtype=object), 2)["ids_end"]
+    array([3, 5])
+    """
     if ids is None:
         return {}
     if isinstance(ids, TextIds):
@@ -101,5 +101,5 @@ def unpack_ids(arrays):
     if "ids_end" not in arrays:
         return None
     ids = TextIds()
-    ids.place(arrays["ids_text"], arrays["ids_end"])
+    ids.number_packed(arrays["ids_text"], arrays["ids_end"])
     return ids

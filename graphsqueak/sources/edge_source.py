@@ -7,21 +7,39 @@ and writes one generator, `_batches`. Whoever consumes edges needs only
 
 where each batch is an `EdgeList` over the nodes seen so far.
 
-The border: every form in which users hold a graph becomes an `EdgeList` or a stream of them.
+A source whose edges come in chunks of any length (a block of lines, a row group) hands them to a
+`Batcher`, so that its batches depend on the stream of edges and on `batch_size` alone. Self-loops
+and edges of weight zero are dropped and counted there; their nodes stay.
+
+At the border, `as_stream` and `as_edge_list` take every form in which users hold a graph.
 """
 
-from typing import TYPE_CHECKING, TypeAlias, Union
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
 
+import numba
 import numpy as np
 import scipy.sparse
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.nodes.matching import ids_between
 
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["EdgeSource", "GraphLike", "as_edge_list", "as_stream"]
+__all__ = [
+    "BYTES_PER_NODE",
+    "Batcher",
+    "Chunk",
+    "EdgeSource",
+    "GraphLike",
+    "as_edge_list",
+    "as_stream",
+]
+
+BYTES_PER_NODE = 40  # of a reader: its id, twice, and its slot in the table
+_NOTHING = np.zeros(0)
 
 GraphLike: TypeAlias = Union[
     EdgeList,
@@ -57,7 +75,7 @@ class EdgeSource:
     Examples
     --------
     >>> class Star(EdgeSource):
-    ...     def _batches(self):
+    ...     def _batches(self) -> Iterator[EdgeList]:
     ...         for leaf in (1, 2, 3):
     ...             yield EdgeList.from_clean([0], [leaf], [1.0], n_nodes=leaf + 1)
     >>> star = Star()
@@ -72,16 +90,16 @@ class EdgeSource:
     is_rereadable = True
     id_kind = "integer"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.n_nodes = 0
-        self._ids = None
+        self._ids: Any = None
         self._reset()
 
-    def _reset(self):
+    def _reset(self) -> None:
         self.n_edges_read = self.n_self_loops = self.n_zero_weights = self.n_bad_lines = 0
         self.fraction_read = 0.0
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[EdgeList]:
         self._reset()
         for batch in self._batches():
             self.n_nodes = batch.n_nodes
@@ -99,32 +117,51 @@ class EdgeSource:
         raise NotImplementedError
 
     @property
-    def ids(self):
+    def ids(self) -> np.ndarray:
         """The user's own name of each node seen so far, shape (n_nodes,)."""
         return self.ids_between(0, self.n_nodes)
 
-    def ids_between(self, start, stop):
-        """The ids of nodes start, ..., stop - 1, without looking at the others."""
-        return np.arange(start, stop) if self._ids is None else np.asarray(self._ids[start:stop])
+    def ids_between(self, start: int, stop: int) -> np.ndarray:
+        """The ids of nodes start, ..., stop - 1, without looking at the others.
 
-    def to_edge_list(self):
+        Parameters
+        ----------
+        start, stop : int
+        """
+        return ids_between(self._ids, start, stop)
+
+    def to_edge_list(self) -> EdgeList:
         """Read everything into one `EdgeList` in memory."""
         parts = [EdgeList.from_clean([], [], [], n_nodes=0), *self]
         tail = np.concatenate([batch.tail for batch in parts])
         head = np.concatenate([batch.head for batch in parts])
         weight = np.concatenate([batch.weight for batch in parts])
         ids = None if self._ids is None else self.ids
-        edges = EdgeList.from_clean(tail, head, weight, self.n_nodes, ids)
-        edges.n_self_loops, edges.n_zero_weights = self.n_self_loops, self.n_zero_weights
-        return edges
+        return EdgeList.from_clean(
+            tail,
+            head,
+            weight,
+            self.n_nodes,
+            ids,
+            n_self_loops=self.n_self_loops,
+            n_zero_weights=self.n_zero_weights,
+        )
 
 
-def as_edge_list(graph):
+def as_edge_list(graph: GraphLike) -> EdgeList:
     """The whole graph in memory.
 
-    Takes an EdgeList, an EdgeSource, a scipy sparse or dense symmetric adjacency matrix, or an
-    undirected networkx graph.
+    Parameters
+    ----------
+    graph : EdgeList, EdgeSource, scipy sparse matrix, ndarray or networkx graph
+        A matrix is a symmetric adjacency matrix; a networkx graph is undirected.
 
+    Returns
+    -------
+    EdgeList
+
+    Examples
+    --------
     >>> as_edge_list(np.array([[0, 3], [3, 0]]))
     EdgeList(n_nodes=2, n_edges=1, total_weight=3)
     """
@@ -132,8 +169,19 @@ def as_edge_list(graph):
     return stream if isinstance(stream, EdgeList) else stream.to_edge_list()
 
 
-def as_stream(graph):
-    """The graph as batches: an EdgeSource as it is, anything else as one batch, its EdgeList."""
+def as_stream(graph: GraphLike) -> EdgeList | EdgeSource:
+    """The graph as batches of edges.
+
+    Parameters
+    ----------
+    graph : EdgeList, EdgeSource, scipy sparse matrix, ndarray or networkx graph
+        A matrix is a symmetric adjacency matrix; a networkx graph is undirected.
+
+    Returns
+    -------
+    EdgeSource or EdgeList
+        An EdgeSource as it is; anything else as one batch, its EdgeList.
+    """
     if isinstance(graph, EdgeList | EdgeSource):
         return graph
     if scipy.sparse.issparse(graph) or isinstance(graph, np.ndarray):
@@ -144,3 +192,121 @@ def as_stream(graph):
         f"a graph of type {type(graph).__name__} is not understood; give an EdgeList, "
         "graphsqueak.read_edges(...), a scipy adjacency matrix or a networkx graph"
     )
+
+
+class Chunk(NamedTuple):
+    """Edges as a reader delivers them, before their nodes are numbered.
+
+    `ends` is (n, 2) of integer ids (uint64 ones as int64 of the same bits), or (n, 4) of start and
+    stop of the source's and the target's text in `text`. `nodes` are ids to number first.
+    """
+
+    ends: np.ndarray
+    weight: np.ndarray | None = None
+    text: np.ndarray | None = None
+    nodes: np.ndarray | None = None
+    n_bad_lines: int = 0
+    fraction_read: float = 0.0
+
+
+class Batcher:
+    """Collect numbered edges and give out full batches.
+
+    Parameters
+    ----------
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+    ids : object
+        Handed on to every batch.
+    largest_index : int
+        Up to this number of nodes their numbers are int32.
+
+    Examples
+    --------
+    >>> batcher = Batcher(2, ids=None)
+    >>> nodes = np.array([[0, 1], [1, 1], [1, 2], [0, 2]])
+    >>> [batch.n_nodes for batch in batcher.add(nodes, None)]
+    [3]
+    >>> batcher.rest().head, batcher.n_self_loops
+    (array([2], dtype=int32), 1)
+    """
+
+    def __init__(self, batch_size, ids, *, largest_index=2**31 - 1):
+        self.n_nodes = self.n_self_loops = self.n_zero_weights = 0
+        self._size, self._ids, self._largest_index = batch_size, ids, largest_index
+        self._ones = np.ones(0)
+        self._open()
+
+    def _open(self):
+        fits = self.n_nodes + 2 * self._size <= self._largest_index
+        index = np.int32 if fits else np.int64
+        self._tail = np.empty(self._size, dtype=index)
+        self._head = np.empty(self._size, dtype=index)
+        self._weight = None
+        self._n_filled = 0
+
+    def add(self, nodes, weight):
+        """Append edges (n, 2) and yield every batch that is full and has a successor."""
+        cursor = 0
+        while True:
+            cursor = self._fill(nodes, weight, cursor)
+            if cursor == len(nodes):
+                return
+            yield self._close()
+
+    def _fill(self, nodes, weight, cursor):
+        if weight is not None and self._weight is None:
+            self._weight = np.empty(self._size)
+        cursor, self._n_filled, n_loops, n_zeros, self.n_nodes = _fill(
+            nodes,
+            _NOTHING if weight is None else weight,
+            cursor,
+            self._tail,
+            self._head,
+            _NOTHING if weight is None else self._weight,
+            self._n_filled,
+            self.n_nodes,
+        )
+        self.n_self_loops += n_loops
+        self.n_zero_weights += n_zeros
+        return cursor
+
+    def rest(self):
+        """The last, smaller batch; it may be empty."""
+        return self._close()
+
+    def _close(self):
+        n = self._n_filled
+        weight = self._weight
+        if weight is None:
+            if self._ones.size < n:
+                self._ones = np.ones(n)
+            weight = self._ones
+        batch = EdgeList.from_clean(
+            self._tail[:n], self._head[:n], weight[:n], self.n_nodes, self._ids
+        )
+        self._open()
+        return batch
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill(nodes, weight, cursor, tail, head, filled_weight, n_filled, n_nodes):
+    """Copy edges from `cursor` on until one is left that no longer fits."""
+    weighted = weight.size > 0
+    n_loops = n_zeros = 0
+    while cursor < nodes.shape[0]:
+        u, v = nodes[cursor, 0], nodes[cursor, 1]
+        if u == v:
+            n_loops += 1
+        elif weighted and weight[cursor] == 0:
+            n_zeros += 1
+        elif n_filled == tail.size:
+            break
+        else:
+            tail[n_filled], head[n_filled] = u, v
+            if weighted:
+                filled_weight[n_filled] = weight[cursor]
+            n_filled += 1
+        n_nodes = max(n_nodes, u + 1, v + 1)
+        cursor += 1
+    return cursor, n_filled, n_loops, n_zeros, n_nodes

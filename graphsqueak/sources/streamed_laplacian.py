@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import join, labels, roots
-from graphsqueak.nodes.matching import Places
+from graphsqueak.nodes.matching import NodeMatching
 from graphsqueak.system.threads import run
 
 __all__ = ["StreamedLaplacian"]
@@ -43,7 +43,7 @@ class StreamedLaplacian:
 
     def __init__(self, source, sparsifier):
         self._source = source
-        self._places = Places(sparsifier)
+        self._matching = NodeMatching(sparsifier)
         self._parent = roots(sparsifier.n_nodes)
         self.n_passes = self.n_edges = 0
         self.component = None
@@ -79,7 +79,7 @@ class StreamedLaplacian:
         """One pass: the ends of all edges as nodes of the sparsifier, and their weights."""
         n_edges = 0
         for batch in self._source:
-            tail, head = self._places.of(batch)
+            tail, head = self._matching.ends(batch)
             if self.component is None:
                 join(self._parent, tail, head)
             n_edges += batch.n_edges

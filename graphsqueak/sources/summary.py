@@ -10,8 +10,9 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, join, roots
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.memory import peak_rss
-from graphsqueak.system.progress import reporter
+from graphsqueak.system.progress import Progress, reporter
 
 __all__ = ["Summary", "summarize"]
 
@@ -39,7 +40,7 @@ class Summary:
     peak_rss_bytes: int
 
 
-def summarize(source, *, progress=False):
+def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> Summary:
     """Read a stream once and describe it.
 
     Parameters

@@ -145,5 +145,4 @@ def sparsify(
         progress=progress,
     )
     result = run_plan(source, plan)
-    result.sparsifier.certificate = result.certificate
-    return result.sparsifier
+    return result.sparsifier.with_certificate(result.certificate)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import Numbering
+from graphsqueak.nodes.matching import Numbering
 from graphsqueak.sparsifiers import StreamSparsifier
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl.choice import natural_unit

@@ -60,10 +60,10 @@ def _repeat(data, random):
 
 
 def _number(data, random):
-    """Another number in the place of one."""
-    places = [i for i, byte in enumerate(data) if 48 <= byte <= 57]
-    if places:
-        at = random.choice(places)
+    """Another number instead of one."""
+    digits = [i for i, byte in enumerate(data) if 48 <= byte <= 57]
+    if digits:
+        at = random.choice(digits)
         data[at : at + 1] = random.choice(_NUMBERS)
     return data
 

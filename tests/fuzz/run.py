@@ -78,14 +78,14 @@ def last(folder):
     return int(number), name
 
 
-def keep(place, folder, name, code):
-    place = Path(place)
-    place.mkdir(exist_ok=True)
+def keep(kept, folder, name, code):
+    kept = Path(kept)
+    kept.mkdir(exist_ok=True)
     said = (folder / "said").read_text("utf-8", "replace")
     broken = folder / name.partition("-")[2]
-    (place / name).write_bytes(broken.read_bytes() if broken.exists() else b"")
-    (place / f"{name}.said").write_text(f"exit code {code}\n{said}")
-    return place / name
+    (kept / name).write_bytes(broken.read_bytes() if broken.exists() else b"")
+    (kept / f"{name}.said").write_text(f"exit code {code}\n{said}")
+    return kept / name
 
 
 def read_from(arguments):

@@ -1,5 +1,7 @@
 """EdgeList: what it keeps, what it drops, what it refuses, and its conversions."""
 
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -164,6 +166,46 @@ def test_components_match_networkx():
     assert found.max() + 1 == len(expected)
     for nodes in expected:
         assert len(set(found[list(nodes)])) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "n_nodes",
+        "n_edges",
+        "tail",
+        "head",
+        "weight",
+        "ids",
+        "own_ids",
+        "n_self_loops",
+        "n_zero_weights",
+        "certificate",
+        "anything",
+    ],
+)
+def test_an_edge_list_is_immutable(name):
+    edges = EdgeList(tail=[0, 1], head=[1, 1])
+    with pytest.raises(AttributeError, match="immutable"):
+        setattr(edges, name, 7)
+    for array in (edges.tail, edges.head, edges.weight, edges.ids):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+
+
+def test_a_certificate_comes_with_a_new_edge_list():
+    edges = EdgeList(tail=[0, 1], head=[1, 1], ids=["ann", "bob"])
+    certified = edges.with_certificate("proof")
+    assert (edges.certificate, certified.certificate) == (None, "proof")
+    assert certified.tail is edges.tail
+    assert (certified.n_self_loops, certified.ids.tolist()) == (1, ["ann", "bob"])
+
+
+def test_an_edge_list_survives_pickling():
+    edges = EdgeList(tail=[0, 1, 1], head=[1, 2, 1], weight=[1.0, 2.0, 3.0], ids=[7, 8, 9])
+    back = pickle.loads(pickle.dumps(edges))  # noqa: S301 - our own bytes
+    assert back.ids.tolist() == [7, 8, 9]
+    assert (back.n_nodes, back.n_self_loops, back.weight.tolist()) == (3, 1, [1.0, 2.0])
 
 
 def test_notebooks_show_the_size_and_the_first_edges():

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphsqueak.nodes import integer_ids
 from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 
@@ -39,9 +38,8 @@ def test_many_integers_dense_and_sparse(scale):
     assert np.array_equal(np.asarray(ids), values)
 
 
-def test_a_dense_table_turns_into_a_hash_table_without_forgetting(monkeypatch):
-    monkeypatch.setattr(integer_ids, "_FREE_TABLE", 4096)
-    ids = IntegerIds(np.int64)
+def test_a_dense_table_turns_into_a_hash_table_without_forgetting():
+    ids = IntegerIds(np.int64, free_table=4096)
     small = np.arange(5000)
     assert ids.number(small).tolist() == small.tolist()
     assert ids.number(np.array([2**40, -1, 17])).tolist() == [5000, 5001, 17]

@@ -6,6 +6,7 @@ import pytest
 import graphsqueak.sources
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import EdgeSource
+from graphsqueak.sources.edge_source import Batcher
 
 
 class Path(EdgeSource):
@@ -39,6 +40,17 @@ def test_to_edge_list_carries_everything():
     edges = Path(2).to_edge_list()
     assert (edges.n_self_loops, edges.n_zero_weights) == (2, 0)
     assert edges.weight.tolist() == [2.0, 2.0]
+
+
+def test_node_numbers_of_64_bits_change_nothing():
+    """What more than 2^31 nodes take."""
+    nodes = np.random.default_rng(77).integers(50, size=(3000, 2))
+    narrow, wide = Batcher(1000, None), Batcher(1000, None, largest_index=10)
+    for first, second in zip(narrow.add(nodes, None), wide.add(nodes, None), strict=True):
+        assert np.array_equal(first.tail, second.tail)
+        assert np.array_equal(first.head, second.head)
+    assert wide._tail.dtype == np.int64
+    assert narrow._tail.dtype == np.int32
 
 
 def test_the_base_class_has_no_edges_of_its_own():

@@ -3,13 +3,11 @@
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.batching import Chunk
-from graphsqueak.sources.files.columns import choose_columns
+from graphsqueak.sources.edge_source import Chunk
+from graphsqueak.sources.files.fields import choose_columns
 from graphsqueak.system.threads import map_ahead
 
 __all__ = ["parquet_frame", "read_arrow", "read_parquet"]
-
-_ROWS = 1 << 19  # rows decoded at a time
 
 
 def read_parquet(path, name, options, *, kind=None, groups=None):
@@ -24,11 +22,13 @@ def read_parquet(path, name, options, *, kind=None, groups=None):
             chosen = range(file.num_row_groups) if groups is None else range(*groups)
             n_rows = max(1, sum(file.metadata.row_group(group).num_rows for group in chosen))
             n_read = 0
-            for batch in file.iter_batches(_ROWS, row_groups=list(chosen), columns=columns):
+            for batch in file.iter_batches(
+                options.block_rows, row_groups=list(chosen), columns=columns
+            ):
                 n_read += batch.num_rows
                 yield batch, n_read / n_rows
 
-    with _opened(lambda: pq.ParquetFile(path), name) as file:
+    with _open(lambda: pq.ParquetFile(path), name) as file:
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
     return _read(schema, n_rows, tables, name, options, kind)
 
@@ -50,27 +50,27 @@ def read_arrow(path, name, options, *, kind=None):
     """Read an Arrow IPC file or stream; see `read_text` for what is returned."""
     import pyarrow as pa
 
-    def opened():
+    def open_reader():
         source = pa.OSFile(str(path))  # a file that is cut would take a memory map down with us
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
 
     def tables(columns):
-        reader = opened()
+        reader = open_reader()
         is_file = isinstance(reader, pa.ipc.RecordBatchFileReader)
         n_batches = reader.num_record_batches if is_file else None
         batches = map(reader.get_batch, range(n_batches)) if is_file else reader
-        for place, whole in enumerate(batches, start=1):
-            fraction = place / n_batches if is_file else np.nan
-            for start in range(0, whole.num_rows, _ROWS):
-                yield whole.select(columns).slice(start, _ROWS), fraction
+        for n_read, whole in enumerate(batches, start=1):
+            fraction = n_read / n_batches if is_file else np.nan
+            for start in range(0, whole.num_rows, options.block_rows):
+                yield whole.select(columns).slice(start, options.block_rows), fraction
 
-    schema = _opened(opened, name).schema
+    schema = _open(open_reader, name).schema
     return _read(schema, 1, tables, name, options, kind)
 
 
-def _opened(opener, name):
+def _open(opener, name):
     import pyarrow as pa
 
     try:
@@ -87,7 +87,7 @@ def _read(schema, n_rows, tables, name, options, kind):
         )
     except (InputError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: {error}") from None
-    chosen = {role: schema.field(place) for place, role in enumerate(roles) if role != "skip"}
+    chosen = {role: schema.field(column) for column, role in enumerate(roles) if role != "skip"}
     if n_rows == 0:
         return None, False, iter(())
     kind = kind or _id_kind(chosen, options.ids)
@@ -134,13 +134,12 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
         batch, fraction = drawn
         columns = (batch.column(column) for column in names)
         table = {
-            role: _converted(role, column, kind)
-            for role, column in zip(chosen, columns, strict=True)
+            role: _convert(role, column, kind) for role, column in zip(chosen, columns, strict=True)
         }
         return table, batch.num_rows, fraction
 
     first_row = 1
-    for table, n_rows, fraction in map_ahead(work, _guarded(_valid(tables(names)), name)):
+    for table, n_rows, fraction in map_ahead(work, _guard(_validate(tables(names)), name)):
         bad = _bad_rows(table, n_rows, kind)
         if bad and on_bad_line == "error":
             fault, rows = min(bad.items(), key=lambda found: np.argmax(found[1]))
@@ -149,7 +148,7 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
             raise InputError(f"{name}, row {first_row + row} ({cells}): {fault}")
         good = ~np.any(list(bad.values()), axis=0) if bad else None
         if bad:
-            table = {role: _filtered(column, good) for role, column in table.items()}
+            table = {role: _filter(column, good) for role, column in table.items()}
         weight = table["weight"].to_numpy(zero_copy_only=False) if "weight" in table else None
         text, ends = _ends(table["source"], table["target"], kind)
         yield Chunk(
@@ -162,14 +161,14 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
         first_row += n_rows
 
 
-def _valid(batches):
+def _validate(batches):
     """The same; ArrowInvalid where a text is not UTF-8 or an offset leads nowhere."""
     for batch, fraction in batches:
         batch.validate(full=True)
         yield batch, fraction
 
 
-def _guarded(batches, name):
+def _guard(batches, name):
     """Turn what Arrow says about broken data into one line that names the file."""
     import pyarrow as pa
 
@@ -180,7 +179,7 @@ def _guarded(batches, name):
         raise InputError(f"{name} is damaged: {reason}; copy or download it again") from None
 
 
-def _converted(role, column, kind):
+def _convert(role, column, kind):
     import pyarrow as pa
 
     if role == "weight":
@@ -210,14 +209,14 @@ def _bad_rows(table, n_rows, kind):
     return {fault: rows for fault, rows in bad.items() if rows.any()}
 
 
-def _filtered(column, good):
+def _filter(column, good):
     import pyarrow as pa
 
     return column.filter(pa.array(good))
 
 
 def _ends(source, target, kind):
-    """Integers as they are, texts as one array of bytes and their places in it."""
+    """Integers as they are, texts as one array of bytes and their (start, stop) in it."""
     if kind != "text":
         values = [column.to_numpy(zero_copy_only=False) for column in (source, target)]
         return None, np.column_stack([value.astype(kind).view(np.int64) for value in values])

@@ -23,11 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.files.columns import choose_columns, names_columns
-from graphsqueak.sources.files.lines import (
+from graphsqueak.sources.files.fields import (
+    choose_columns,
     find_fault,
     fits_integer,
     is_number,
+    names_columns,
     split_fields,
 )
 from graphsqueak.sources.files.scan import scan_block

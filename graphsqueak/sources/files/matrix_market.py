@@ -1,21 +1,22 @@
-"""Read a Matrix Market file as the adjacency matrix of a graph.
+"""Matrix Market files: the adjacency matrix of a graph, read and written.
 
 The nodes are 1, ..., n of the size line, isolated ones included. In a `symmetric` file each entry
 is an edge. A `general` file lists both directions of a symmetric matrix, so each entry counts
-half; one that is not symmetric is an error. Entries on the diagonal are self-loops.
+half; one that is not symmetric is an error. Entries on the diagonal are self-loops. Written files
+are symmetric.
 """
 
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.batching import BYTES_PER_NODE, Chunk
+from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk
+from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.dialect import Dialect
-from graphsqueak.sources.files.lines import find_row
-from graphsqueak.sources.files.symmetry import SymmetryCheck
+from graphsqueak.sources.files.fields import find_row
 from graphsqueak.sources.files.text import scan_lines
 from graphsqueak.system.memory import check_fits
 
-__all__ = ["MATRIX_MARKET", "read_matrix_market"]
+__all__ = ["MATRIX_MARKET", "read_matrix_market", "write_matrix_market"]
 
 MATRIX_MARKET = b"%%MatrixMarket"
 _PREAMBLE = 1 << 20
@@ -24,19 +25,44 @@ _PREAMBLE = 1 << 20
 def read_matrix_market(stream, options):
     """Read a Matrix Market stream; see `read_text` for what is returned."""
     banner, size, start, first_line = _preamble(stream)
-    has_values, is_general = _checked_banner(banner, stream.name)
-    n_nodes, n_entries = _checked_size(size, stream.name, first_line - 1)
+    has_values, is_general = _parse_banner(banner, stream.name)
+    n_nodes, n_entries = _parse_size(size, stream.name, first_line - 1)
     roles = ("source", "target", "weight") if has_values else ("source", "target")
     dialect = Dialect("", roles, "int64", False, ("%",), start, first_line)
     chunks = _chunks(stream, dialect, options, n_nodes, n_entries, is_general)
     return "int64", has_values or is_general, chunks
 
 
+def write_matrix_market(file, edges, *, with_weights):
+    """Write a symmetric coordinate matrix, each edge once in the lower triangle.
+
+    >>> import io
+    >>> from graphsqueak.graph import EdgeList
+    >>> file = io.BytesIO()
+    >>> write_matrix_market(file, EdgeList(tail=[0], head=[1]), with_weights=False)
+    >>> print(file.getvalue().decode().strip())
+    %%MatrixMarket matrix coordinate pattern symmetric
+    2 2 1
+    2 1
+    """
+    import polars as pl
+
+    number = numbers_from_one(edges)
+    tail, head = number[edges.tail], number[edges.head]
+    field = "real" if with_weights else "pattern"
+    file.write(f"%%MatrixMarket matrix coordinate {field} symmetric\n".encode())
+    file.write(f"{edges.n_nodes} {edges.n_nodes} {edges.n_edges}\n".encode())
+    columns = {"row": np.maximum(tail, head), "column": np.minimum(tail, head)}
+    if with_weights:
+        columns["weight"] = edges.weight
+    file.write(pl.DataFrame(columns).write_csv(include_header=False, separator=" ").encode())
+
+
 def _chunks(stream, dialect, options, n_nodes, n_entries, is_general):
     check = SymmetryCheck()
     n_read = 0
     yield Chunk(np.zeros((0, 2), np.int64), _weight(None, 0, is_general), nodes=_range(n_nodes))
-    for block in scan_lines(stream, dialect, skip_bad=options.on_bad_line == "skip"):
+    for block in scan_lines(stream, dialect, options):
         ends, weight = block.scan.ends, block.scan.weight
         outside = (ends < 1) | (ends > n_nodes)
         if outside.any():
@@ -91,7 +117,7 @@ def _preamble(stream):
     raise InputError(f"{stream.name} has no size line after its banner; it is truncated")
 
 
-def _checked_banner(banner, name):
+def _parse_banner(banner, name):
     words = banner.decode("latin-1").lower().split()[1:]
     remedy = "convert it, e.g. scipy.io.mmwrite(path, scipy.sparse.coo_array(A))"
     if len(words) != 4 or words[0] != "matrix":
@@ -106,7 +132,7 @@ def _checked_banner(banner, name):
     return field != "pattern", symmetry == "general"
 
 
-def _checked_size(line, name, number):
+def _parse_size(line, name, number):
     fields = line.split()
     if len(fields) != 3 or not all(field.isdigit() for field in fields):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Read a METIS graph file: line v lists the neighbors of node v.
+"""METIS graph files, read and written: line v lists the neighbors of node v.
 
 The first line is `n m [fmt [ncon]]`. The digits of fmt say whether each line begins with a size
 (100) and with ncon node weights (010), both skipped, and whether each neighbor is followed by an
@@ -10,15 +10,16 @@ import numba
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.batching import BYTES_PER_NODE, Chunk
-from graphsqueak.sources.files.byte_stream import line_blocks
+from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk
+from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
-from graphsqueak.sources.files.symmetry import SymmetryCheck
+from graphsqueak.sources.files.parts import line_blocks
 from graphsqueak.system.memory import check_fits
 
-__all__ = ["read_metis"]
+__all__ = ["read_metis", "write_metis"]
 
 _MOST_CONSTRAINTS = 1000
+_ROWS = 1 << 18  # lines written at a time
 
 
 def read_metis(stream):
@@ -28,7 +29,7 @@ def read_metis(stream):
     for number, line in enumerate(sample.split(b"\n"), start=1):
         offset += len(line) + 1
         if line.strip() and not line.lstrip().startswith(b"%"):
-            header = _checked_header(line, f"{stream.name}, line {number}")
+            header = _parse_header(line, f"{stream.name}, line {number}")
             if header[0] > stream.most_bytes:  # every node has a line of its own
                 raise InputError(
                     f"{stream.name} is too short for the {header[0]} nodes of its header; the file "
@@ -41,19 +42,47 @@ def read_metis(stream):
     return "int64", header[3], chunks
 
 
-def _checked_header(line, place):
+def write_metis(file, edges, *, with_weights):
+    """Write a METIS graph, parallel edges summed; its weights must be whole numbers."""
+    number = numbers_from_one(edges)
+    simple = edges.simplified()
+    weight = simple.weight
+    if with_weights and ((weight != np.round(weight)) | (weight > 2**53)).any():
+        value = weight[np.argmax((weight != np.round(weight)) | (weight > 2**53))]
+        raise InputError(
+            f"METIS files hold whole-numbered weights, not {value:g}; write .mtx, .tsv or .parquet"
+        )
+    file.write(f"{edges.n_nodes} {simple.n_edges}{' 001' * with_weights}\n".encode())
+    ends = np.concatenate([number[simple.tail], number[simple.head]])
+    others = np.concatenate([number[simple.head], number[simple.tail]])
+    order = np.lexsort((others, ends))
+    words = others[order].astype(str)
+    if with_weights:
+        both = np.concatenate([weight, weight])[order].astype(np.int64).astype(str)
+        words = np.char.add(np.char.add(words, " "), both)
+    words = words.tolist()
+    stops = np.cumsum(np.bincount(ends, minlength=edges.n_nodes + 1))
+    for first in range(0, edges.n_nodes, _ROWS):
+        last = min(first + _ROWS, edges.n_nodes)
+        lines = (
+            " ".join(words[stops[node] : stops[node + 1]]) + "\n" for node in range(first, last)
+        )
+        file.write("".join(lines).encode())
+
+
+def _parse_header(line, origin):
     fields = line.split()
     words = line.decode("latin-1").strip()
     if not 2 <= len(fields) <= 4 or not all(field.isdigit() for field in fields):
-        raise InputError(f"{place}: {words!r} is not a METIS header, 'n m [fmt [ncon]]'")
+        raise InputError(f"{origin}: {words!r} is not a METIS header, 'n m [fmt [ncon]]'")
     form = fields[2].zfill(3) if len(fields) > 2 else b"000"
     if len(form) > 3 or form.strip(b"01"):
-        raise InputError(f"{place}: fmt {fields[2].decode()!r} is not three digits 0 or 1")
+        raise InputError(f"{origin}: fmt {fields[2].decode()!r} is not three digits 0 or 1")
     n_constraints = int(fields[3]) if len(fields) > 3 else 1
     if n_constraints > _MOST_CONSTRAINTS:
-        raise InputError(f"{place}: {n_constraints} weights for every node cannot be meant")
+        raise InputError(f"{origin}: {n_constraints} weights for every node cannot be meant")
     n_nodes = int(fields[0])
-    check_fits(BYTES_PER_NODE * n_nodes, f"{place}: a graph of {n_nodes} nodes")
+    check_fits(BYTES_PER_NODE * n_nodes, f"{origin}: a graph of {n_nodes} nodes")
     n_skipped = (form[0] == ord("1")) + n_constraints * (form[1] == ord("1"))
     return n_nodes, int(fields[1]), n_skipped, form[2] == ord("1")
 

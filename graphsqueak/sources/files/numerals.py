@@ -25,7 +25,7 @@ def at(block, i):
 
 @numba.njit(cache=True, nogil=True)
 def read_integer(block, i, unsigned, canonical):
-    """(bits of the integer at i, place after it, whether it is one that fits)."""
+    """(bits of the integer at i, index after it, whether it is one that fits)."""
     negative = at(block, i) == 45
     if negative or (at(block, i) == 43 and not canonical):
         i += 1
@@ -61,7 +61,7 @@ def read_integer(block, i, unsigned, canonical):
 
 @numba.njit(cache=True, nogil=True)
 def read_decimal(block, i):
-    """(weight, start, place after it, whether it is one); -1 is a weight a library must convert."""
+    """(weight, start, index after it, whether it is one); -1 is a weight a library must convert."""
     negative = at(block, i) == 45
     if negative or at(block, i) == 43:
         i += 1

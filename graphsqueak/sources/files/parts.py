@@ -1,88 +1,52 @@
-"""The files behind what the user calls a path: one file, a folder, a glob, a list, a pipe.
+"""The files behind what the user calls a path, and their bytes, cut into blocks of whole lines.
 
-A folder or glob is all its files in sorted order, folders below included; names that begin with
-`.` or `_` (`_SUCCESS`) or end in `.crc` are not data.
+A path is one file, a folder, a glob, a list or a pipe. A folder or glob is all its files in sorted
+order, folders below included; names that begin with `.` or `_` (`_SUCCESS`) or end in `.crc` are
+not data.
+
+Each file, or piece of one, is a `Part`. Opened, it is a `ByteStream`, decompressed on the way;
+compression is told by the first bytes, not by the name. Files made of several compressed members
+one after the other (`cat a.gz b.gz`) are read to their end; one that stops in the middle is an
+error.
 """
 
 import glob
 import io
+import math
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, TypeAlias
+
+import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.files.byte_stream import ByteStream
 from graphsqueak.sources.files.dialect import Dialect
+from graphsqueak.sources.files.inflating import (
+    HARMLESS,
+    Inflater,
+    most_inflated,
+    refuse_bomb,
+)
 
-__all__ = ["Part", "find_parts"]
+__all__ = ["ByteStream", "Part", "PathsLike", "find_parts", "line_blocks"]
 
+PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[str | os.PathLike | IO[bytes]]
 
-@dataclass(frozen=True)
-class Part:
-    """One file of a stream: on disk (`path`) or already open (`file`), or a piece of one on disk.
-
-    A piece is a `span`: of bytes, made of whole lines, for text, which is read as `dialect` says;
-    of row groups for Parquet.
-    """
-
-    name: str
-    path: Path | None = None
-    file: io.BufferedIOBase | None = None
-    span: tuple | None = None
-    dialect: Dialect | None = None
-
-    @property
-    def is_rereadable(self):
-        """Whether it can be opened again and again: pipes cannot."""
-        return self.path is not None and stat.S_ISREG(self.path.stat().st_mode)
-
-    def signature(self):
-        """Size and time of the last change of a file on disk; None for anything else."""
-        if self.path is None:
-            return None
-        try:
-            status = self.path.stat()
-        except OSError as error:
-            raise self._unopened(error) from None
-        return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
-
-    def _unopened(self, error):
-        return InputError(f"{self.name} cannot be opened: {error.strerror}")
-
-    @contextmanager
-    def open(self):
-        """Open as a `ByteStream`; a file on disk is closed at the end."""
-        if self.file is not None:
-            yield ByteStream(self.file, name=self.name)
-            return
-        try:
-            file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed below
-        except OSError as error:
-            raise self._unopened(error) from None
-        with file:
-            status = os.fstat(file.fileno())
-            size = status.st_size if stat.S_ISREG(status.st_mode) else None
-            if self.dialect is not None:
-                file.seek(self.span[0])
-                size = self.span[1] - self.span[0]
-                yield ByteStream(_Window(file, size), name=self.name, n_bytes=size)
-                return
-            yield ByteStream(file, name=self.name, n_bytes=size)
-
-
-class _Window:
-    """The next `size` bytes of a file, as a file."""
-
-    def __init__(self, file, size):
-        self._file, self._left = file, size
-
-    def read(self, size):
-        piece = self._file.read(min(size, self._left))
-        self._left -= len(piece)
-        return piece
+_PIECE = 1 << 20  # plain bytes read at a time
+_COMPRESSED_PIECE = 1 << 17
+_LONGEST_LINE = 1 << 26
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"PK\x03\x04": "zip",
+}
 
 
 def find_parts(path):
@@ -127,6 +91,206 @@ def find_parts(path):
     return _nothing(f"there is no file {path}")
 
 
+@dataclass(frozen=True)
+class Part:
+    """One file of a stream: on disk (`path`) or already open (`file`), or a piece of one on disk.
+
+    A piece is a `span`: of bytes, made of whole lines, for text, which is read as `dialect` says;
+    of row groups for Parquet.
+    """
+
+    name: str
+    path: Path | None = None
+    file: io.BufferedIOBase | None = None
+    span: tuple | None = None
+    dialect: Dialect | None = None
+
+    @property
+    def is_rereadable(self):
+        """Whether it can be opened again and again: pipes cannot."""
+        return self.path is not None and stat.S_ISREG(self.path.stat().st_mode)
+
+    def signature(self):
+        """Size and time of the last change of a file on disk; None for anything else."""
+        if self.path is None:
+            return None
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            raise self._opening_error(error) from None
+        return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+    def _opening_error(self, error):
+        return InputError(f"{self.name} cannot be opened: {error.strerror}")
+
+    @contextmanager
+    def open(self):
+        """Open as a `ByteStream`; a file on disk is closed at the end."""
+        if self.file is not None:
+            yield ByteStream(self.file, name=self.name)
+            return
+        try:
+            file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise self._opening_error(error) from None
+        with file:
+            status = os.fstat(file.fileno())
+            size = status.st_size if stat.S_ISREG(status.st_mode) else None
+            if self.dialect is not None:
+                file.seek(self.span[0])
+                size = self.span[1] - self.span[0]
+                yield ByteStream(_Window(file, size), name=self.name, n_bytes=size)
+                return
+            yield ByteStream(file, name=self.name, n_bytes=size)
+
+
+class ByteStream:
+    """An iterator over the decompressed bytes of a binary file, in pieces of any length.
+
+    Parameters
+    ----------
+    file : binary file object
+        Where the bytes come from; not closed here.
+    name : str
+        For messages.
+    n_bytes : int, optional
+        Size of the file as it lies on disk.
+    harmless : int
+        Bytes that compressed ones may become without being taken for a bomb.
+
+    Examples
+    --------
+    >>> import gzip, io
+    >>> stream = ByteStream(io.BytesIO(gzip.compress(b"1 2") + gzip.compress(b" 3")), name="x")
+    >>> stream.peek(2)[:2], b"".join(stream)
+    (b'1 ', b'1 2 3')
+    """
+
+    def __init__(self, file, *, name, n_bytes=None, harmless=HARMLESS):
+        self.name, self._harmless = name, harmless
+        self._file, self._n_bytes, self._n_read = file, n_bytes, 0
+        first = self._read(8)
+        while 0 < len(first) < 8 and (more := self._read(8 - len(first))):
+            first += more
+        kind = next((kind for magic, kind in _MAGIC.items() if first.startswith(magic)), None)
+        if kind in ("xz", "zip"):
+            raise InputError(
+                f"{name} is compressed with {kind}; use gzip, zstd or bzip2, or decompress it into "
+                "a pipe and read that"
+            )
+        self.is_compressed = kind is not None
+        self._pieces = self._inflate(first, kind) if kind else self._read_plain(first)
+        self._ahead = b""
+
+    @property
+    def most_bytes(self):
+        """How many decompressed bytes there can be at most; infinite if that is unknown."""
+        if self._n_bytes is None:
+            return math.inf
+        return most_inflated(self._n_bytes) if self.is_compressed else self._n_bytes
+
+    @property
+    def fraction_read(self):
+        """Share of the file on disk that has been read; NaN if its size is unknown."""
+        return math.nan if self._n_bytes is None else self._n_read / max(1, self._n_bytes)
+
+    def peek(self, size):
+        """The first bytes, at least `size` of them unless there are fewer; they stay to be read."""
+        pieces = [self._ahead]
+        while sum(map(len, pieces)) < size and (piece := next(self._pieces, b"")):
+            pieces.append(piece)
+        self._ahead = b"".join(pieces)
+        return self._ahead
+
+    def __iter__(self):
+        if self._ahead:
+            ahead, self._ahead = self._ahead, b""
+            yield ahead
+        yield from self._pieces
+
+    def _read(self, size):
+        try:
+            piece = self._file.read(size)
+        except OSError as error:
+            raise InputError(f"{self.name} cannot be read: {error.strerror or error}") from None
+        self._n_read += len(piece)
+        return piece
+
+    def _read_plain(self, piece):
+        while piece:
+            yield piece
+            piece = self._read(_PIECE)
+        if self._n_bytes is not None and self._n_read < self._n_bytes:
+            raise InputError(
+                f"{self.name} ended after {self._n_read:,} of {self._n_bytes:,} bytes: it was cut "
+                "while it was read; run again when it is whole"
+            )
+
+    def _inflate(self, piece, kind):
+        inflater, n_plain = Inflater(kind), 0
+        while piece:
+            if inflater.eof:  # zeros between and after members are padding
+                piece = piece.lstrip(b"\0")
+                if not piece:
+                    piece = self._read(_COMPRESSED_PIECE)
+                    continue
+                inflater = Inflater(kind)
+            try:
+                for data in inflater.feed(piece):
+                    if data:
+                        n_plain += len(data)
+                        refuse_bomb(self.name, self._n_read, n_plain, harmless=self._harmless)
+                        yield data
+            except InputError:
+                raise
+            except Exception as error:  # zlib.error, OSError, ZstdError: each library has its own
+                raise InputError(
+                    f"{self.name} is damaged: its {kind} data cannot be decompressed ({error}); "
+                    "copy or download it again"
+                ) from None
+            piece = (inflater.rest if inflater.eof else b"") or self._read(_COMPRESSED_PIECE)
+        if not inflater.eof:
+            raise InputError(
+                f"{self.name} ends in the middle of its {kind} data: it is truncated; copy or "
+                "download it again"
+            )
+
+
+def line_blocks(stream, *, skip=0, size=1 << 23):
+    """Cut a stream into arrays of about `size` bytes that end with a newline.
+
+    The cuts depend on the bytes alone, not on the pieces they come in. A missing newline at the
+    end is added; the first `skip` bytes are left out.
+
+    >>> import io
+    >>> stream = ByteStream(io.BytesIO(b"1 2 3 4"), name="x")
+    >>> [bytes(block) for block in line_blocks(stream, skip=4)]
+    [b'3 4\\n']
+    """
+    buffer = bytearray()
+    for piece in stream:
+        buffer += piece
+        if skip:
+            dropped = min(skip, len(buffer))
+            del buffer[:dropped]
+            skip -= dropped
+        while len(buffer) >= size:
+            cut = buffer.rfind(b"\n", 0, size) + 1 or buffer.find(b"\n", size) + 1
+            if cut == 0:
+                break
+            block, buffer = buffer, buffer[cut:]
+            yield np.frombuffer(block, dtype=np.uint8)[:cut]
+        if len(buffer) > _LONGEST_LINE:
+            raise InputError(
+                f"{stream.name} has a line of more than {_LONGEST_LINE >> 20} MiB; it does not "
+                "look like a list of edges"
+            )
+    if buffer:
+        if not buffer.endswith(b"\n"):
+            buffer += b"\n"
+        yield np.frombuffer(buffer, dtype=np.uint8)
+
+
 def _files_under(folder):
     parts = []
     try:
@@ -144,3 +308,15 @@ def _is_data(entry):
 
 def _nothing(message):
     raise InputError(f"{message}; check the path")
+
+
+class _Window:
+    """The next `size` bytes of a file, as a file."""
+
+    def __init__(self, file, size):
+        self._file, self._left = file, size
+
+    def read(self, size):
+        piece = self._file.read(min(size, self._left))
+        self._left -= len(piece)
+        return piece

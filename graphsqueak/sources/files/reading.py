@@ -5,9 +5,13 @@ ids to node numbers. Every line is one edge: an edge that occurs twice, or in bo
 counts twice, and parallel edges add up. Self-loops and edges of weight zero are dropped and
 counted.
 
-Tell the format of a file, by its first bytes where they tell, and open it.
+    read_edges        checks what the user has set
+    FileSource        goes through the parts (`parts.py`), numbers the nodes, cuts batches
+    open_part         tells the format of a part, by its first bytes where they tell, and
+                      leaves it to the reader of that format
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -15,34 +19,33 @@ from typing import NamedTuple
 from graphsqueak.errors import InputError
 from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
-from graphsqueak.sources.batching import Batcher
-from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.edge_source import Batcher, EdgeSource
 from graphsqueak.sources.files.columnar import read_arrow, read_parquet
 from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
 from graphsqueak.sources.files.metis import read_metis
-from graphsqueak.sources.files.parts import find_parts
+from graphsqueak.sources.files.parts import PathsLike, find_parts
 from graphsqueak.sources.files.text import read_text
 from graphsqueak.validation import check_choice, check_count
 
-__all__ = ["FileSource", "ReadOptions", "Settled", "format_of", "open_part", "read_edges"]
+__all__ = ["FileSource", "ReadOptions", "Settled", "detect_format", "open_part", "read_edges"]
 
 _DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": "", " ": "", "whitespace": ""}
 _COMPRESSED = (".gz", ".zst", ".bz2")
 
 
 def read_edges(
-    path,
+    path: PathsLike,
     *,
-    delimiter="auto",
-    header="auto",
-    weighted="auto",
-    columns=None,
-    ids="auto",
-    comments=("#", "%"),
-    on_bad_line="error",
-    batch_size=1_000_000,
-    format="auto",
-):
+    delimiter: str = "auto",
+    header: bool | str = "auto",
+    weighted: bool | str = "auto",
+    columns: Sequence[int | str] | None = None,
+    ids: str = "auto",
+    comments: Sequence[str] = ("#", "%"),
+    on_bad_line: str = "error",
+    batch_size: int = 1_000_000,
+    format: str = "auto",
+) -> EdgeSource:
     """Read edges from a file, a folder or glob of files, or a pipe, as a stream.
 
     Text (tab, comma, semicolon or blanks between columns), Parquet, Arrow, Matrix Market and METIS
@@ -88,12 +91,12 @@ def read_edges(
     ['ann', 'bob', 'cy']
     """
     options = ReadOptions(
-        _checked_delimiter(delimiter),
+        _check_delimiter(delimiter),
         check_choice("header", header, (True, False, "auto")),
         check_choice("weighted", weighted, (True, False, "auto")),
         columns,
         check_choice("ids", ids, ("auto", "integer", "text")),
-        _checked_comments(comments),
+        _check_comments(comments),
         check_choice("on_bad_line", on_bad_line, ("error", "skip")),
         check_choice("format", format, ("auto", "text", "parquet", "arrow", "mtx", "metis")),
     )
@@ -102,16 +105,21 @@ def read_edges(
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user has set about a file; "auto" is for the reader to find out."""
+    """What the user has set about a file, where "auto" is for the reader to find out.
+
+    `block_bytes` of text or `block_rows` of a Parquet or Arrow file are decoded at a time.
+    """
 
     delimiter: str
     header: bool | str
     weighted: bool | str
-    columns: tuple | None
+    columns: Sequence[int | str] | None
     ids: str
     comments: tuple
     on_bad_line: str
     format: str
+    block_bytes: int = 1 << 23
+    block_rows: int = 1 << 19
 
 
 class Settled(NamedTuple):
@@ -144,7 +152,7 @@ class FileSource(EdgeSource):
         self._is_spent = not self.is_rereadable
         self._check_unchanged()
         settled, batcher = self._settled, None
-        for place, part in enumerate(self.parts):
+        for n_done, part in enumerate(self.parts):
             with part.open() as stream:
                 kind = settled and settled.kind
                 part_kind, is_weighted, chunks = open_part(stream, part, self.options, kind=kind)
@@ -161,8 +169,8 @@ class FileSource(EdgeSource):
                     self._ids, self.id_kind = numbering, numbering.kind
                     batcher = Batcher(self.batch_size, numbering)
                 for chunk in chunks:
-                    self.fraction_read = (place + chunk.fraction_read) / len(self.parts)
-                    yield from self._numbered(chunk, numbering, batcher)
+                    self.fraction_read = (n_done + chunk.fraction_read) / len(self.parts)
+                    yield from self._number(chunk, numbering, batcher)
         if self._settled is not None and batcher is None:
             batcher = Batcher(0, None)
         self._end(batcher)
@@ -179,7 +187,7 @@ class FileSource(EdgeSource):
             )
         self._signatures = now
 
-    def _numbered(self, chunk, numbering, batcher):
+    def _number(self, chunk, numbering, batcher):
         if chunk.nodes is not None:
             numbering.number(chunk.nodes)
             batcher.n_nodes = numbering.n_nodes
@@ -204,7 +212,7 @@ class FileSource(EdgeSource):
         self._count(batcher)
 
 
-def _checked_delimiter(delimiter):
+def _check_delimiter(delimiter):
     if delimiter == "auto":
         return delimiter
     character = _DELIMITERS.get(delimiter, delimiter)
@@ -223,7 +231,7 @@ def _checked_delimiter(delimiter):
     return character
 
 
-def _checked_comments(comments):
+def _check_comments(comments):
     comments = tuple(comments or ())
     for mark in comments:
         if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii():
@@ -237,7 +245,7 @@ def open_part(stream, part, options, *, kind):
     """Open one file of a stream; see `read_text` for what is returned."""
     if part.dialect is not None:
         return read_text(stream, options, dialect=part.dialect)
-    form = format_of(stream, part, options)
+    form = detect_format(stream, part, options)
     if form in ("parquet", "arrow"):
         if part.path is None or not part.is_rereadable or stream.is_compressed:
             raise InputError(
@@ -259,8 +267,8 @@ def open_part(stream, part, options, *, kind):
     return read_metis(stream)
 
 
-def format_of(stream, part, options):
-    """ "text", "parquet", "arrow", "mtx" or "metis"."""
+def detect_format(stream, part, options):
+    """ "text", "parquet", "arrow", "mtx" or "metis": as set, else by first bytes and name."""
     if options.format != "auto":
         return options.format
     first = stream.peek(16)

@@ -1,4 +1,4 @@
-"""Read lines of an edge file into arrays, fast, by the rules of `lines.py`.
+"""Read lines of an edge file into arrays, fast, by the rules of `fields.py`.
 
 One pass over the bytes of a block in compiled code: no Python object per line, no copy of the text.
 Integer ids come out as numbers, text ids as (start, stop) within the block.
@@ -24,7 +24,7 @@ class Scan(NamedTuple):
     weight: np.ndarray | None
     n_lines: int
     n_bad: int
-    bad_line: int  # place of the first bad line in the block, -1 if none
+    bad_line: int  # index of the first bad line in the block, -1 if none
     bad_start: int  # its first byte
 
 
@@ -88,11 +88,11 @@ def _convert(block, start, stop):
 
 @numba.njit(cache=True, nogil=True)
 def _gather(block, start, stop, text):
-    place = 0
+    n = 0
     for token in range(start.size):
         for i in range(start[token], stop[token]):
-            text[place] = at(block, i)
-            place += 1
+            text[n] = at(block, i)
+            n += 1
 
 
 _NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
@@ -180,7 +180,7 @@ def _scan(
 
 @numba.njit(cache=True, nogil=True)
 def _plain_pairs(block, i, separator, ends, n):
-    """Read lines of two plain integers with nothing else; returns the place of the first other."""
+    """Read lines of two plain integers with nothing else; returns where the first other begins."""
     while i < block.size:
         line_start = i
         for column in range(2):
@@ -225,7 +225,7 @@ def _next_line(block, i):
 
 @numba.njit(cache=True, nogil=True)
 def _token(block, i, separator):
-    """(start, stop, place after it, whether its quotes match, whether it holds doubled quotes)."""
+    """(start, stop, index after it, whether its quotes match, whether it holds doubled quotes)."""
     if at(block, i) == _QUOTE:
         start, doubled = i + 1, False
         i += 1
@@ -258,9 +258,9 @@ def _undouble(block, start, stop):
     """Turn "" into one quote within a quoted block[start:stop], in place; returns its new stop."""
     if start == 0 or at(block, start - 1) != _QUOTE:
         return stop
-    place = i = start
+    cursor = i = start
     while i < stop:
-        block[place] = at(block, i)
+        block[cursor] = at(block, i)
         i += 1 + (at(block, i) == _QUOTE)
-        place += 1
-    return place
+        cursor += 1
+    return cursor

@@ -14,9 +14,9 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sources.edge_source import as_stream
-from graphsqueak.sources.files.reading import FileSource, Settled, format_of, open_part
-from graphsqueak.sources.files.text import count_doubted, first_look
+from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sources.files.reading import FileSource, Settled, detect_format, open_part
+from graphsqueak.sources.files.text import doubtful_count_error, first_look
 
 __all__ = ["split"]
 
@@ -26,12 +26,13 @@ _EDGE = 16  # bytes of an edge in memory
 _LOOK = 1 << 16
 
 
-def split(graph, n_parts=None):
+def split(graph: GraphLike, n_parts: int | None = None) -> list[EdgeList] | list[FileSource]:
     """Pieces of a graph, in order; together they hold each edge once.
 
     Parameters
     ----------
-    graph : what `read_edges` gives, or a graph in memory
+    graph : EdgeSource of files, EdgeList, scipy sparse matrix, ndarray or networkx graph
+        What `read_edges` gives, or a graph in memory.
     n_parts : int, optional
         About how many; a file that cannot be cut, compressed text for one, stays whole. Default:
         16, but pieces of 8 MiB at least and 256 MiB at most, so that a large input has more.
@@ -51,7 +52,7 @@ def split(graph, n_parts=None):
             "only files and graphs in memory can be cut into parts, and a pipe cannot; write the "
             "edges to files first"
         )
-    settled = _settled(source)
+    settled = _settle(source)
     sizes = [part.path.stat().st_size for part in source.parts]
     size = max(sum(sizes) / (n_parts or _count(sum(sizes))), 1)
     groups, room = [], 0.0
@@ -64,15 +65,17 @@ def split(graph, n_parts=None):
         else:
             groups[-1] += pieces
             room -= n_bytes
-    how = {"batch_size": source.batch_size, "settled": settled}
-    return [FileSource(group, source.options, **how) for group in groups]
+    return [
+        FileSource(group, source.options, batch_size=source.batch_size, settled=settled)
+        for group in groups
+    ]
 
 
 def _count(n_bytes):
     return max(min(_N_PARTS, n_bytes // _LEAST), -(-n_bytes // _MOST), 1)
 
 
-def _settled(source):
+def _settle(source):
     """What the first file with data says of all."""
     for part in source.parts:
         with part.open() as stream:
@@ -87,7 +90,7 @@ def _cut(part, n_pieces, options, settled):
     if n_pieces < 2:
         return [part]
     with part.open() as stream:
-        form = format_of(stream, part, options)
+        form = detect_format(stream, part, options)
         if form == "text" and not stream.is_compressed:
             dialect = first_look(stream, options, settled.kind)
             return [part] if dialect is None else _cut_text(part, n_pieces, options, dialect)
@@ -113,7 +116,7 @@ def _cut_text(part, n_pieces, options, dialect):
         if options.header == "auto" and not dialect.is_named and dialect.kind != "text":
             _refuse_doubt(file, part.name, n_bytes, dialect)
         wanted = np.linspace(0, n_bytes, n_pieces + 1).astype(np.int64).tolist()[1:-1]
-        ends = [_line_end(file, place, n_bytes) for place in wanted]
+        ends = [_next_line(file, offset, n_bytes) for offset in wanted]
     cuts = np.unique([0, *ends, n_bytes]).tolist()
     return [
         replace(
@@ -126,9 +129,9 @@ def _cut_text(part, n_pieces, options, dialect):
     ]
 
 
-def _line_end(file, place, n_bytes):
-    """The first byte of the first line that begins at `place` or after."""
-    file.seek(place - 1, os.SEEK_SET)
+def _next_line(file, offset, n_bytes):
+    """Where the first line begins that begins at `offset` or after."""
+    file.seek(offset - 1, os.SEEK_SET)
     while piece := file.read(_LOOK):
         found = piece.find(b"\n")
         if found >= 0:
@@ -149,4 +152,4 @@ def _refuse_doubt(file, name, n_bytes, dialect):
     first, *rest = ([int(cell) for cell in row] for row in rows if row[0].isdigit())
     expected = n_bytes * len(lines) / max(sum(map(len, lines)) + len(lines), 1)
     if expected / 2 < first[1] < 2 * expected and max(map(max, rest), default=0) <= first[0]:
-        raise count_doubted(name, f"{first[0]} {first[1]}")
+        raise doubtful_count_error(name, f"{first[0]} {first[1]}")

@@ -5,14 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.batching import Chunk
-from graphsqueak.sources.files.byte_stream import line_blocks
+from graphsqueak.sources.edge_source import Chunk
 from graphsqueak.sources.files.dialect import detect_dialect
-from graphsqueak.sources.files.lines import find_fault
+from graphsqueak.sources.files.fields import find_fault, is_utf8
+from graphsqueak.sources.files.parts import line_blocks
 from graphsqueak.sources.files.scan import Scan, scan_block
 from graphsqueak.system.threads import map_ahead
 
-__all__ = ["ScannedBlock", "count_doubted", "first_look", "read_text", "scan_lines"]
+__all__ = ["ScannedBlock", "doubtful_count_error", "first_look", "read_text", "scan_lines"]
 
 _SAMPLE = 1 << 20
 _LONGEST_PREAMBLE = 1 << 26
@@ -70,7 +70,7 @@ def first_look(stream, options, kind=None):
 
 def _chunks(stream, dialect, options, doubts):
     doubt = _CountDoubt() if doubts else None
-    for block in scan_lines(stream, dialect, skip_bad=options.on_bad_line == "skip"):
+    for block in scan_lines(stream, dialect, options):
         if doubt and not doubt.remains(block.scan.ends):
             doubt = None
         yield Chunk(
@@ -81,10 +81,10 @@ def _chunks(stream, dialect, options, doubts):
             fraction_read=block.fraction_read,
         )
     if doubt and doubt.is_exact:
-        raise count_doubted(stream.name, f"{doubt.n_nodes} {doubt.n_lines}")
+        raise doubtful_count_error(stream.name, f"{doubt.n_nodes} {doubt.n_lines}")
 
 
-def count_doubted(name, line):
+def doubtful_count_error(name, line):
     """What to say of a first line that may count nodes and lines."""
     return InputError(
         f"{name}: its first line, '{line}', may be an edge or count the nodes and edges that "
@@ -112,8 +112,9 @@ class _CountDoubt:
         return self._n_seen == self.n_lines > 0
 
 
-def scan_lines(stream, dialect, *, skip_bad):
+def scan_lines(stream, dialect, options):
     """Yield a `ScannedBlock` after the other; a bad line that is not skipped is an error."""
+    skip_bad = options.on_bad_line == "skip"
 
     def work(drawn):
         text, fraction = drawn
@@ -122,7 +123,8 @@ def scan_lines(stream, dialect, *, skip_bad):
             scan = _without_broken_text(text, scan, skip_bad=skip_bad)
         return text, scan, fraction
 
-    blocks = ((text, stream.fraction_read) for text in line_blocks(stream, skip=dialect.start))
+    texts = line_blocks(stream, skip=dialect.start, size=options.block_bytes)
+    blocks = ((text, stream.fraction_read) for text in texts)
     line_number = dialect.first_line
     for text, scan, fraction in map_ahead(work, blocks):
         if scan.bad_line >= 0 and not skip_bad:
@@ -135,9 +137,9 @@ def scan_lines(stream, dialect, *, skip_bad):
 
 def _without_broken_text(text, scan, *, skip_bad):
     """Treat lines whose ids are not UTF-8 as bad; comments may hold any bytes."""
-    if _is_utf8(text):
+    if is_utf8(text):
         return scan
-    good = np.array([_is_utf8(text[a:b]) and _is_utf8(text[c:d]) for a, b, c, d in scan.ends])
+    good = np.array([is_utf8(text[a:b]) and is_utf8(text[c:d]) for a, b, c, d in scan.ends])
     if good.all():
         return scan
     n_bad = scan.n_bad + int(np.count_nonzero(~good))
@@ -146,11 +148,3 @@ def _without_broken_text(text, scan, *, skip_bad):
         return scan._replace(ends=scan.ends[good], weight=weight, n_bad=n_bad)
     before = text[: scan.ends[np.argmin(good), 0]].tobytes()
     return scan._replace(bad_line=before.count(b"\n"), bad_start=before.rfind(b"\n") + 1)
-
-
-def _is_utf8(text):
-    try:
-        text.tobytes().decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -5,20 +5,23 @@ The name says the format: .tsv, .txt, .edges, .el (tab between columns, the name
 or .metis; .gz, .zst or .bz2 behind a text format compresses it. The user's own ids are written. A
 list of edges does not name isolated nodes; Matrix Market and METIS do, but number the nodes 1..n.
 
-The file appears whole or not at all: it is written beside its place and moved there at the end.
+The file appears whole or not at all: it is written beside its path and moved there at the end.
 
-Write a graph as a Matrix Market or METIS file, whose nodes are 1, ..., n.
+Matrix Market and METIS are written by `matrix_market.py` and `metis.py`, which read them too.
 """
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sources.files.table_writing import open_table
+from graphsqueak.sources.files.matrix_market import write_matrix_market
+from graphsqueak.sources.files.metis import write_metis
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.validation import check_choice
 
@@ -40,10 +43,13 @@ _FORMATS = {
     ".metis": "metis",
 }
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2"}
-_ROWS = 1 << 18
+_UNWRITABLE = r"[\n\r\x00]|^$"  # in a line of text
+_NEEDS_QUOTES = r'^[#%"\s\x{FEFF}]|\s$'  # beyond what holds the separator
 
 
-def write_edges(edges, path, *, weights="auto"):
+def write_edges(
+    edges: EdgeList | EdgeSource, path: str | Path, *, weights: bool | str = "auto"
+) -> None:
     """Write edges to `path`, whose name says the format.
 
     Parameters
@@ -87,124 +93,13 @@ def write_edges(edges, path, *, weights="auto"):
         _write_table(edges, path, form, compression, True)
 
 
-class _WeightsAfterAll(Exception):  # noqa: N818 - a signal, not an error
-    """A batch has weights other than 1 where the first one had none."""
-
-
-def _write_table(edges, path, form, compression, weights):
-    ids_between = getattr(edges, "ids_between", lambda start, stop: edges.ids[start:stop])
-    with atomic_file(path, compression) as file:
-        batches = iter(edges)
-        first = next(batches, EdgeList.from_clean([], [], [], n_nodes=0))
-        decided = _wants(weights, first)
-        with closing(open_table(file, form, ids_between, with_weights=decided)) as table:
-            table.write(first)
-            for batch in batches:
-                if not decided and _wants(weights, batch):
-                    raise _WeightsAfterAll
-                table.write(batch)
-
-
-def _wants(weights, edges):
-    return bool((edges.weight != 1).any()) if weights == "auto" else weights
-
-
-def format_of(path):
-    """Format and compression that a file name asks for."""
-    name = Path(path)
-    compression = _COMPRESSIONS.get(name.suffix.lower())
-    suffix = Path(name.stem).suffix if compression else name.suffix
-    form = _FORMATS.get(suffix.lower())
-    if form is None:
-        raise InputError(
-            f"the name {name.name!r} does not say the format; end it in "
-            f"{', '.join(_FORMATS)}, the text formats also in {', '.join(_COMPRESSIONS)} after that"
-        )
-    if compression and form in ("parquet", "arrow"):
-        raise InputError(
-            f"{name.name!r}: {form} files are compressed inside; leave {name.suffix} away"
-        )
-    return form, compression
-
-
-def write_matrix_market(file, edges, *, with_weights):
-    """Write a symmetric coordinate matrix, each edge once in the lower triangle.
-
-    >>> import io
-    >>> from graphsqueak.graph import EdgeList
-    >>> file = io.BytesIO()
-    >>> write_matrix_market(file, EdgeList(tail=[0], head=[1]), with_weights=False)
-    >>> print(file.getvalue().decode().strip())
-    %%MatrixMarket matrix coordinate pattern symmetric
-    2 2 1
-    2 1
-    """
-    number = _numbers(edges)
-    tail, head = number[edges.tail], number[edges.head]
-    field = "real" if with_weights else "pattern"
-    file.write(f"%%MatrixMarket matrix coordinate {field} symmetric\n".encode())
-    file.write(f"{edges.n_nodes} {edges.n_nodes} {edges.n_edges}\n".encode())
-    columns = {"row": np.maximum(tail, head), "column": np.minimum(tail, head)}
-    if with_weights:
-        columns["weight"] = edges.weight
-    _write_rows(file, columns)
-
-
-def write_metis(file, edges, *, with_weights):
-    """Write a METIS graph, parallel edges summed; its weights must be whole numbers."""
-    number = _numbers(edges)
-    simple = edges.simplified()
-    weight = simple.weight
-    if with_weights and ((weight != np.round(weight)) | (weight > 2**53)).any():
-        value = weight[np.argmax((weight != np.round(weight)) | (weight > 2**53))]
-        raise InputError(
-            f"METIS files hold whole-numbered weights, not {value:g}; write .mtx, .tsv or .parquet"
-        )
-    file.write(f"{edges.n_nodes} {simple.n_edges}{' 001' * with_weights}\n".encode())
-    ends = np.concatenate([number[simple.tail], number[simple.head]])
-    others = np.concatenate([number[simple.head], number[simple.tail]])
-    order = np.lexsort((others, ends))
-    words = others[order].astype(str)
-    if with_weights:
-        both = np.concatenate([weight, weight])[order].astype(np.int64).astype(str)
-        words = np.char.add(np.char.add(words, " "), both)
-    words = words.tolist()
-    stops = np.cumsum(np.bincount(ends, minlength=edges.n_nodes + 1))
-    for first in range(0, edges.n_nodes, _ROWS):
-        last = min(first + _ROWS, edges.n_nodes)
-        lines = (
-            " ".join(words[stops[node] : stops[node + 1]]) + "\n" for node in range(first, last)
-        )
-        file.write("".join(lines).encode())
-
-
-def _numbers(edges):
-    """The number 1, ..., n of each node: its id where the ids are these numbers, else one more."""
-    ids = edges.ids
-    counted = np.arange(edges.n_nodes)
-    if ids.dtype.kind in "iu":
-        if np.array_equal(np.sort(ids), counted + 1):
-            return ids.astype(np.int64)
-        if np.array_equal(ids, counted):
-            return counted + 1
-    raise InputError(
-        "Matrix Market and METIS files number nodes 1, ..., n and cannot hold other ids such as "
-        f"{ids[0]!r}; write .tsv, .csv, .parquet or .arrow"
-    )
-
-
-def _write_rows(file, columns):
-    import polars as pl
-
-    file.write(pl.DataFrame(columns).write_csv(include_header=False, separator=" ").encode())
-
-
-def write_columns(columns, path):
+def write_columns(columns: Mapping[str, ArrayLike], path: str | Path) -> None:
     """Write columns to `path`, whose name says the format; whole or not at all.
 
     Parameters
     ----------
-    columns : dict of str to array
+    columns : mapping of str to array
+        Name and values of each column, all of one length.
     path : str or Path
         .tsv, .csv (also .gz, .zst, .bz2 behind them), .parquet or .arrow.
 
@@ -229,6 +124,158 @@ def write_columns(columns, path):
             frame.write_ipc(file, compression="zstd")
         else:
             frame.write_csv(file, separator="\t" if form == "tsv" else ",")
+
+
+def format_of(path):
+    """Format and compression that a file name asks for."""
+    name = Path(path)
+    compression = _COMPRESSIONS.get(name.suffix.lower())
+    suffix = Path(name.stem).suffix if compression else name.suffix
+    form = _FORMATS.get(suffix.lower())
+    if form is None:
+        raise InputError(
+            f"the name {name.name!r} does not say the format; end it in "
+            f"{', '.join(_FORMATS)}, the text formats also in {', '.join(_COMPRESSIONS)} after that"
+        )
+    if compression and form in ("parquet", "arrow"):
+        raise InputError(
+            f"{name.name!r}: {form} files are compressed inside; leave {name.suffix} away"
+        )
+    return form, compression
+
+
+class _WeightsAfterAll(Exception):  # noqa: N818 - a signal, not an error
+    """A batch has weights other than 1 where the first one had none."""
+
+
+def _write_table(edges, path, form, compression, weights):
+    ids_between = getattr(edges, "ids_between", lambda start, stop: edges.ids[start:stop])
+    with atomic_file(path, compression) as file:
+        batches = iter(edges)
+        first = next(batches, EdgeList.from_clean([], [], [], n_nodes=0))
+        decided = _wants(weights, first)
+        with closing(_open_table(file, form, ids_between, with_weights=decided)) as table:
+            table.write(first)
+            for batch in batches:
+                if not decided and _wants(weights, batch):
+                    raise _WeightsAfterAll
+                table.write(batch)
+
+
+def _wants(weights, edges):
+    return bool((edges.weight != 1).any()) if weights == "auto" else weights
+
+
+def _open_table(file, form, ids_between, *, with_weights):
+    """A writer of rows with methods write(batch) and close().
+
+    ids_between(start, stop) are the ids of those nodes.
+    """
+    names = _Names(ids_between)
+    if form in ("tsv", "csv"):
+        return _TextTable(file, names, "\t" if form == "tsv" else ",", with_weights=with_weights)
+    return _ArrowTable(file, names, form, with_weights=with_weights)
+
+
+class _TextTable:
+    def __init__(self, file, names, separator, *, with_weights):
+        self._file, self._names = file, names
+        self._separator, self._with_weights = separator, with_weights
+        header = separator.join(["source", "target", "weight"][: 2 + with_weights])
+        file.write(f"{'# ' if separator == chr(9) else ''}{header}\n".encode())
+
+    def write(self, batch):
+        import polars as pl
+
+        frame = pl.DataFrame(self._names.columns(batch, with_weights=self._with_weights))
+        style = "never"
+        if frame.schema["source"] == pl.String:
+            style = self._quoting(frame)
+        self._file.write(
+            frame.write_csv(
+                include_header=False, separator=self._separator, quote_style=style
+            ).encode()
+        )
+
+    def _quoting(self, frame):
+        import polars as pl
+
+        ends = pl.concat([frame["source"], frame["target"]])
+        broken = ends.filter(ends.str.contains(_UNWRITABLE))
+        if len(broken):
+            raise InputError(
+                f"node id {broken[0]!r} cannot be written as text (it is empty or has a line end); "
+                "write .parquet or .arrow"
+            )
+        return "non_numeric" if ends.str.contains(_NEEDS_QUOTES).any() else "necessary"
+
+    def close(self):
+        pass
+
+
+class _ArrowTable:
+    def __init__(self, file, names, form, *, with_weights):
+        self._file, self._names = file, names
+        self._form, self._with_weights = form, with_weights
+        self._writer = None
+
+    def write(self, batch):
+        import pyarrow as pa
+
+        table = pa.table(self._names.columns(batch, with_weights=self._with_weights))
+        if self._writer is None:
+            self._writer = self._open(table.schema)
+        self._writer.write_table(table)
+
+    def _open(self, schema):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self._form == "parquet":
+            return pq.ParquetWriter(self._file, schema, compression="zstd")
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        return pa.ipc.new_file(self._file, schema, options=options)
+
+    def close(self):
+        if self._writer is not None:
+            self._writer.close()
+
+
+class _Names:
+    """The ids of the nodes so far, as NumPy integers or Arrow text, each converted once."""
+
+    def __init__(self, ids_between):
+        self._ids_between = ids_between
+        self._ids = None
+        self._n_known = 0
+
+    def columns(self, batch, *, with_weights):
+        """Source, target and, if wanted, weight of every edge of a batch."""
+        if self._ids is None or batch.n_nodes > self._n_known:
+            new = _writable_ids(self._ids_between(self._n_known, batch.n_nodes))
+            self._ids = new if self._ids is None else _concatenate(self._ids, new)
+            self._n_known = batch.n_nodes
+        columns = {"source": self._ids.take(batch.tail), "target": self._ids.take(batch.head)}
+        return columns | ({"weight": batch.weight} if with_weights else {})
+
+
+def _writable_ids(ids):
+    import pyarrow as pa
+
+    if ids.dtype.kind in "iu":
+        return ids
+    names = [str(name) for name in ids.tolist()]
+    if len(set(names)) < len(names):
+        raise InputError("two node ids are written the same (such as 1 and '1'); rename one")
+    return pa.array(names, type=pa.large_string())
+
+
+def _concatenate(old, new):
+    import pyarrow as pa
+
+    return (
+        np.concatenate([old, new]) if isinstance(old, np.ndarray) else pa.concat_arrays([old, new])
+    )
 
 
 def _plain_values(column):

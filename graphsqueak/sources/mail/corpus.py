@@ -2,11 +2,13 @@
 
     for mail in read_mail("trec07p"): mail.id, mail.label, mail.text
 
-`mail_layouts` says how corpora lie on disk, `mail_text` what becomes of a message, `mail_words`
-how texts become points. `graphsqueak.datasets.load_mail` does all of it.
+`layouts.py` says how corpora lie on disk, `text.py` what becomes of a message, `words.py` how texts
+become points. `graphsqueak.datasets.load_mail` does all of it.
 """
 
 import hashlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from graphsqueak.sources.mail.layouts import raw_mails
@@ -24,15 +26,16 @@ class Mail(NamedTuple):
     text: str
 
 
-def read_mail(path, *, layout="auto", deduplicate=False):
+def read_mail(path: str | Path, *, layout: str = "auto", deduplicate: bool = False) -> "MailSource":
     """Open a corpus of mail as a stream of texts.
 
     Parameters
     ----------
     path : str or Path
-        A folder or file in one of the layouts of `mail_layouts`.
+        A folder or file in one of the layouts below.
     layout : {"auto", "trec", "folders", "sms", "mbox", "maildir", "csv"}
-        "auto" looks.
+        A TREC index with labels; folders called spam... and ham...; lines "ham<tab>text"; one mbox
+        file; a Maildir; a table with a column of texts. "auto" looks.
     deduplicate : bool
         Leave out a mail whose words are those of an earlier one, in the same order.
 
@@ -69,24 +72,24 @@ class MailSource:
         Handed out without a single word of text.
     """
 
-    def __init__(self, path, *, layout, deduplicate):
+    def __init__(self, path: str | Path, *, layout: str, deduplicate: bool) -> None:
         self.path, self.layout, self.deduplicate = path, layout, deduplicate
         self._reset()
-        raw_mails(path, layout)  # a wrong path is told at once
+        raw_mails(path, layout)  # a wrong path is an error at once
 
-    def _reset(self):
+    def _reset(self) -> None:
         self.n_mails = self.n_unreadable = self.n_duplicates = 0
         self.n_guessed = self.n_cut = self.n_empty = 0
 
     @property
-    def counts(self):
+    def counts(self) -> dict[str, int]:
         """All counters by name."""
         names = ("mails", "unreadable", "duplicates", "guessed", "cut", "empty")
         return {name: getattr(self, f"n_{name}") for name in names}
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Mail]:
         self._reset()
-        seen = set()
+        seen: set[bytes] = set()
         for raw in raw_mails(self.path, self.layout):
             read = _read(raw.content)
             if read is None:

@@ -11,12 +11,15 @@ Labels are 1 for spam, 0 for ham, -1 where nothing says. Files and folders tell 
 the word spam, junk or ham in it: easy_ham_2, spam-1, .Junk, my-spam.mbox.
 """
 
+import csv
+import io
 import re
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.mail.tables import csv_messages, looks_like_sms, sms_messages
+from graphsqueak.sources.mail.text import read_bytes_as_text
 from graphsqueak.validation import check_choice
 
 __all__ = ["LAYOUTS", "RawMail", "find_layout", "label_of_name", "raw_mails"]
@@ -26,6 +29,13 @@ _SPAM, _HAM, _UNKNOWN = 1, 0, -1
 _KIND = {"spam": _SPAM, "junk": _SPAM, "ham": _HAM}
 _NO_MAIL = (".json", ".md", ".zip", ".gz", ".bz2", ".tgz")
 _MOST_NAMES_LOOKED_AT = 10_000
+_TEXT_NAMES = ("text", "message", "body", "mail", "email", "content", "sms", "v2")
+_LABEL_NAMES = ("label", "class", "category", "type", "spam", "is_spam", "target", "v1")
+_ID_NAMES = ("id", "name", "file", "message_id")
+_LABELS = {"spam": 1, "1": 1, "true": 1, "junk": 1, "1.0": 1}
+_LABELS |= {"ham": 0, "0": 0, "false": 0, "nonspam": 0, "not spam": 0, "0.0": 0}
+_UNSAID = {"", "-1", "?", "nan", "none", "unknown"}
+_SMS_LINE = re.compile(rb"(ham|spam)\t")
 
 
 class RawMail(NamedTuple):
@@ -37,7 +47,7 @@ class RawMail(NamedTuple):
 
 
 def raw_mails(path, layout="auto"):
-    """Iterate over the messages of a corpus, in the order of their names or places."""
+    """Iterate over the messages of a corpus, in the order of their names or of the file."""
     path = Path(path).expanduser()
     if not path.exists():
         raise InputError(f"{path} does not exist; give the folder or file that holds the mails")
@@ -63,7 +73,7 @@ def find_layout(path):
         first = file.read(4096)
     if first.startswith(b"From "):
         return "mbox"
-    if looks_like_sms(first):
+    if _looks_like_sms(first):
         return "sms"
     if path.suffix.lower() in (".csv", ".tsv"):
         return "csv"
@@ -102,10 +112,10 @@ def _trec_messages(path):
     index = path if path.is_file() else _trec_index(path)
     if index is None:
         raise InputError(f"{path} has no full/index; give the folder that trec07p.tgz unpacks to")
-    for place, line in enumerate(index.read_text("utf-8", "replace").splitlines(), start=1):
+    for number, line in enumerate(index.read_text("utf-8", "replace").splitlines(), start=1):
         fields = line.split()
         if len(fields) < 2 or fields[0].lower() not in _KIND:
-            raise InputError(f"{index}, line {place}: {line[:60]!r} is not 'spam|ham <file>'")
+            raise InputError(f"{index}, line {number}: {line[:60]!r} is not 'spam|ham <file>'")
         yield fields[1], _KIND[fields[0].lower()], _bytes_of(index.parent / fields[1])
 
 
@@ -115,8 +125,8 @@ def _mbox_messages(path):
     label = label_of_name(path.name)
     box = mailbox.mbox(path, create=False)
     try:
-        for place in box.iterkeys():
-            yield f"{path.name}/{place}", label, _attempt(box.get_bytes, place)
+        for key in box.iterkeys():
+            yield f"{path.name}/{key}", label, _attempt(box.get_bytes, key)
     finally:
         box.close()
 
@@ -130,19 +140,58 @@ def _maildir_messages(path):
                 yield name, _label_of(path, file), _bytes_of(file)
 
 
+def _sms_messages(path):
+    """(id, label, text) of each line "ham<tab>text"."""
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        if not _SMS_LINE.match(line):
+            raise InputError(f"{path}, line {number}: starts with neither 'ham' nor 'spam' and tab")
+        label, text = read_bytes_as_text(line.rstrip(b"\r"))[0].split("\t", 1)
+        yield str(number), _LABELS[label], text
+
+
+def _csv_messages(path):
+    """(id, label, text) of each row of a table with a header; columns are told by their names."""
+    csv.field_size_limit(1 << 27)
+    text = read_bytes_as_text(path.read_bytes())[0].replace("\0", "").removeprefix("\ufeff")
+    header = text.partition("\n")[0]
+    separator = max(",;\t", key=header.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    names = [name.strip().lower() for name in next(rows, [])]
+    of_text, of_label, of_id = (_column(names, k) for k in (_TEXT_NAMES, _LABEL_NAMES, _ID_NAMES))
+    if of_text is None:
+        raise InputError(
+            f"{path} has the columns {', '.join(names) or '(none)'}; one of them must be called "
+            f"{', '.join(_TEXT_NAMES)}, and labels {', '.join(_LABEL_NAMES)}"
+        )
+    for row in rows:
+        if not row:
+            continue
+        label = -1 if of_label is None else _label_in(_cell(row, of_label), path, rows.line_num)
+        name = str(rows.line_num) if of_id is None else _cell(row, of_id)
+        yield name, label, _cell(row, of_text)
+
+
 _READERS = {
     "trec": _trec_messages,
     "folders": _folder_messages,
-    "sms": sms_messages,
+    "sms": _sms_messages,
     "mbox": _mbox_messages,
     "maildir": _maildir_messages,
-    "csv": csv_messages,
+    "csv": _csv_messages,
 }
 
 
 def _trec_index(path):
-    places = (path / "full" / "index", path / "trec07p" / "full" / "index", path / "index")
-    return next((place for place in places if place.is_file()), None)
+    paths = (path / "full" / "index", path / "trec07p" / "full" / "index", path / "index")
+    return next((index for index in paths if index.is_file()), None)
+
+
+def _looks_like_sms(first):
+    """Whether the first bytes of a file are labels and texts, a tab between them."""
+    lines = [line for line in first.split(b"\n")[:5] if line.strip()]
+    return bool(lines) and all(_SMS_LINE.match(line) for line in lines)
 
 
 def _is_maildir(path):
@@ -161,8 +210,6 @@ def _mail_files(path):
 
 
 def _some_files(path):
-    from itertools import islice
-
     return islice(_mail_files(path), _MOST_NAMES_LOOKED_AT)
 
 
@@ -176,3 +223,20 @@ def _attempt(read, *arguments):
         return read(*arguments)
     except (OSError, ValueError, KeyError):
         return None
+
+
+def _column(names, wanted):
+    return next((names.index(name) for name in wanted if name in names), None)
+
+
+def _cell(row, column):
+    return row[column] if column < len(row) else ""
+
+
+def _label_in(value, path, line):
+    value = value.strip().lower()
+    if value in _UNSAID:
+        return -1
+    if value not in _LABELS:
+        raise InputError(f"{path}, line {line}: label {value!r} is neither spam nor ham (1 nor 0)")
+    return _LABELS[value]

@@ -15,9 +15,11 @@ References
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
+import scipy.sparse
 
 from graphsqueak.errors import InputError
 from graphsqueak.validation import check_count, check_real
@@ -32,27 +34,28 @@ _LONGEST = 25  # longer ones are addresses, keys and encoded data
 
 
 def text_points(
-    texts,
+    texts: Iterable[str],
     *,
-    drop_common=0.01,
-    drop_rare=0.01,
-    min_mails=1,
-    sublinear=False,
-    stemming=True,
-    marks=False,
-):
+    drop_common: float = 0.01,
+    drop_rare: float = 0.01,
+    min_mails: int = 1,
+    sublinear: bool = False,
+    stemming: bool = True,
+    marks: bool = False,
+) -> tuple[scipy.sparse.csr_array, np.ndarray]:
     """TF-IDF vectors of an iterable of texts, which is gone through once.
 
     Parameters
     ----------
     texts : iterable of str
+        One for each point.
     drop_common, drop_rare : float
         Shares of the vocabulary to drop, counted from the words in most and in fewest mails; words
         in equally many go by the alphabet.
     min_mails : int
         Drop words in fewer mails than that.
     sublinear : bool
-        1 + log(tf) in place of tf.
+        1 + log(tf) instead of tf.
     stemming : bool
         Whether to stem.
     marks : bool
@@ -75,7 +78,7 @@ def text_points(
     check_real("drop_rare", drop_rare, least=0.0, below=1.0)
     check_count("min_mails", min_mails)
     counter = CountVectorizer(analyzer=lambda text: words(text, stemming=stemming, marks=marks))
-    counts, vocabulary = _counted(counter, texts)
+    counts, vocabulary = _count(counter, texts)
     kept = _frequent_enough(counts, drop_common, drop_rare, min_mails)
     points = counts[:, kept]
     if kept.size:
@@ -118,11 +121,11 @@ def stem(word):
     for suffix in ("ed", "ing"):
         body = word.removesuffix(suffix)
         if body != word and _VOWEL.search(body):
-            return _repaired(body)
+            return _repair(body)
     return word
 
 
-def _repaired(body):
+def _repair(body):
     """Undo what -ed and -ing did to the end of a word: hopp -> hop, conflat -> conflate."""
     if body.endswith(("at", "bl", "iz")):
         return body + "e"
@@ -131,11 +134,9 @@ def _repaired(body):
     return body
 
 
-def _counted(counter, texts):
+def _count(counter, texts):
     """Counts and words; a corpus without a single word has no columns."""
-    import scipy.sparse
-
-    texts = _Counted(texts)
+    texts = _Counter(texts)
     try:
         counts = counter.fit_transform(texts)
     except InputError:  # of the reader behind the texts
@@ -145,7 +146,7 @@ def _counted(counter, texts):
     return counts, counter.get_feature_names_out()
 
 
-class _Counted:
+class _Counter:
     """An iterable that knows afterwards how many items it gave."""
 
     def __init__(self, items):

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.files.byte_stream import refuse_bomb
 from graphsqueak.sources.files.columnar import parquet_frame
+from graphsqueak.sources.files.inflating import HARMLESS, refuse_bomb
 
 __all__ = ["POINT_SUFFIXES", "read_points"]
 
@@ -40,12 +40,12 @@ def read_points(path):
     return _from_table(path, suffix)
 
 
-def _from_numpy(path):
+def _from_numpy(path, *, harmless=HARMLESS):
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as members:
                 n_plain = sum(member.file_size for member in members.infolist())
-            refuse_bomb(path, path.stat().st_size, n_plain)
+            refuse_bomb(path, path.stat().st_size, n_plain, harmless=harmless)
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return loaded, None

@@ -13,7 +13,7 @@ import scipy.sparse.linalg
 
 from graphsqueak.errors import InputError
 
-__all__ = ["DensePoints", "SparsePoints", "prepared"]
+__all__ = ["DensePoints", "SparsePoints", "prepare_points"]
 
 _TOO_LARGE = 1e140  # squares of such differences, added up, stay finite
 
@@ -23,7 +23,7 @@ class DensePoints(NamedTuple):
 
     rows: np.ndarray  # (n, d)
     columns: np.ndarray  # (d, n)
-    blank: np.ndarray  # places of the rows at cosine 0 to everything
+    blank: np.ndarray  # the rows at cosine 0 to everything
 
     @property
     def n(self):
@@ -54,10 +54,10 @@ class SparsePoints(NamedTuple):
         return self.norms
 
 
-def prepared(points, metric):
+def prepare_points(points, metric):
     """`DensePoints` or `SparsePoints` from what a user holds."""
     if scipy.sparse.issparse(points):
-        return _prepared_sparse(points, metric)
+        return _prepare_sparse(points, metric)
     rows = _dense_rows(points)
     blank = np.zeros(0, dtype=np.int64)
     if metric == "cosine":
@@ -79,16 +79,16 @@ def _dense_rows(points):
             "scipy sparse matrix, one row a point"
         ) from None
     _check_shape(rows.shape)
-    _check_range(rows.ravel(), lambda place: place // rows.shape[1])
+    _check_range(rows.ravel(), lambda index: index // rows.shape[1])
     return rows
 
 
-def _prepared_sparse(points, metric):
+def _prepare_sparse(points, metric):
     """CSR and CSC with sorted indices, so that every pair's products are added in one order."""
     _check_shape(points.shape)
     matrix = scipy.sparse.csr_array(points, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
-    _check_range(matrix.data, lambda place: np.searchsorted(matrix.indptr, place, "right") - 1)
+    _check_range(matrix.data, lambda index: np.searchsorted(matrix.indptr, index, "right") - 1)
     lengths = np.diff(matrix.indptr)
     if metric == "cosine":
         for norm in (np.inf, 2):

@@ -19,22 +19,21 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.validation import check_real
 
-__all__ = ["FORMS", "LOCAL_RANK", "check_sigma", "local_scale", "weigh"]
+__all__ = ["FORMS", "LOCAL_RANK", "check_sigma", "local_scale", "weigh_pairs"]
 
 FORMS = ("thesis", "gaussian", "local", "cosine", "unit")
 LOCAL_RANK = 7
 _THESIS_SIGMA = np.sqrt(3.0)
 
 
-def weigh(form, nodes, squared, *, sigma, reach, scale, norms):
+def weigh_pairs(form, nodes, squared, *, sigma=None, reach=None, scale=None, norms=None):
     """Weights of the pairs `nodes` (m, 2) at squared distances `squared`.
 
     `reach` holds the distance of each point to its last neighbor, the mean of which is the
     Gaussian's sigma unless given; `scale` the s_i; `norms` the |x_i|^2.
 
     >>> pair = np.array([[0, 1]])
-    >>> settings = {"sigma": None, "reach": None, "scale": None, "norms": None}
-    >>> weigh("thesis", pair, np.array([36.0]), **settings)  # exp(-6 / 6)
+    >>> weigh_pairs("thesis", pair, np.array([36.0]))  # exp(-6 / 6)
     array([0.36787944])
     """
     tail, head = nodes[:, 0], nodes[:, 1]

@@ -14,6 +14,9 @@ resistance between two nodes (r) and the Laplacian's eigenvalues are
     barbell         r = 1 on the bridge                 -
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
@@ -32,15 +35,30 @@ __all__ = [
     "star",
 ]
 
+Ends: TypeAlias = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+
 
 class SyntheticSource(EdgeSource):
-    """A stream of `n_edges` unit edges; `ends(start, stop)` gives tail and head of one range.
+    """A stream of edges of weight 1, made as they are read.
 
+    Parameters
+    ----------
+    n_nodes, n_edges : int
+        Numbers of nodes and of edges.
+    ends : callable
+        ends(start, stop) gives tail and head of edges start, ..., stop - 1.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+
+    Examples
+    --------
     >>> [batch.n_edges for batch in path(10, batch_size=4)]
     [4, 4, 1]
     """
 
-    def __init__(self, n_nodes, n_edges, ends, *, batch_size=1_000_000):
+    def __init__(
+        self, n_nodes: int, n_edges: int, ends: Ends, *, batch_size: int = 1_000_000
+    ) -> None:
         super().__init__()
         self.n_nodes = n_nodes
         self.n_edges = n_edges
@@ -54,50 +72,90 @@ class SyntheticSource(EdgeSource):
             self.fraction_read = stop / self.n_edges
             yield EdgeList.from_clean(tail, head, np.ones(tail.size), self.n_nodes)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"SyntheticSource(n_nodes={self.n_nodes}, n_edges={self.n_edges})"
 
 
-def path(n_nodes, **batching):
+def path(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
     """0 - 1 - ... - (n_nodes - 1).
 
+    Parameters
+    ----------
+    n_nodes : int
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+
+    Examples
+    --------
     >>> path(3).to_edge_list().head
     array([1, 2], dtype=int32)
     """
     check_count("n_nodes", n_nodes)
-    return SyntheticSource(n_nodes, n_nodes - 1, _consecutive, **batching)
+    return SyntheticSource(n_nodes, n_nodes - 1, _consecutive, batch_size=batch_size)
 
 
-def cycle(n_nodes, **batching):
-    """A path whose ends are joined; at least three nodes."""
+def cycle(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
+    """A path whose ends are joined.
+
+    Parameters
+    ----------
+    n_nodes : int
+        At least 3.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+    """
     check_count("n_nodes", n_nodes, least=3)
 
     def ends(start, stop):
         tail = np.arange(start, stop)
         return tail, (tail + 1) % n_nodes
 
-    return SyntheticSource(n_nodes, n_nodes, ends, **batching)
+    return SyntheticSource(n_nodes, n_nodes, ends, batch_size=batch_size)
 
 
-def star(n_nodes, **batching):
-    """Node 0 joined to every other."""
+def star(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
+    """Node 0 joined to every other.
+
+    Parameters
+    ----------
+    n_nodes : int
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+    """
     check_count("n_nodes", n_nodes)
 
     def ends(start, stop):
         return np.zeros(stop - start, dtype=np.int64), np.arange(start + 1, stop + 1)
 
-    return SyntheticSource(n_nodes, n_nodes - 1, ends, **batching)
+    return SyntheticSource(n_nodes, n_nodes - 1, ends, batch_size=batch_size)
 
 
-def complete(n_nodes, **batching):
-    """Every pair of nodes, in the order (1, 0), (2, 0), (2, 1), (3, 0), ..."""
+def complete(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
+    """Every pair of nodes, in the order (1, 0), (2, 0), (2, 1), (3, 0), ...
+
+    Parameters
+    ----------
+    n_nodes : int
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+    """
     check_count("n_nodes", n_nodes)
     n_edges = n_nodes * (n_nodes - 1) // 2
-    return SyntheticSource(n_nodes, n_edges, _triangular, **batching)
+    return SyntheticSource(n_nodes, n_edges, _triangular, batch_size=batch_size)
 
 
-def complete_bipartite(n_left, n_right, **batching):
-    """Nodes 0, ..., n_left - 1, each joined to the n_right nodes after them."""
+def complete_bipartite(
+    n_left: int, n_right: int, *, batch_size: int = 1_000_000
+) -> SyntheticSource:
+    """Nodes 0, ..., n_left - 1, each joined to the n_right nodes after them.
+
+    Parameters
+    ----------
+    n_left, n_right : int
+        Nodes on each side.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+    """
     check_count("n_left", n_left)
     check_count("n_right", n_right)
 
@@ -105,12 +163,21 @@ def complete_bipartite(n_left, n_right, **batching):
         left, right = np.divmod(np.arange(start, stop), n_right)
         return left, n_left + right
 
-    return SyntheticSource(n_left + n_right, n_left * n_right, ends, **batching)
+    return SyntheticSource(n_left + n_right, n_left * n_right, ends, batch_size=batch_size)
 
 
-def grid(n_rows, n_columns, **batching):
+def grid(n_rows: int, n_columns: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
     """A rectangular grid: first the edges along the rows, then those along the columns.
 
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Nodes along each side.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+
+    Examples
+    --------
     >>> grid(2, 3).n_edges
     7
     """
@@ -126,12 +193,27 @@ def grid(n_rows, n_columns, **batching):
         return tail, tail + np.where(across, 1, n_columns)
 
     n_nodes = n_rows * n_columns
-    return SyntheticSource(n_nodes, n_across + (n_rows - 1) * n_columns, ends, **batching)
+    return SyntheticSource(
+        n_nodes, n_across + (n_rows - 1) * n_columns, ends, batch_size=batch_size
+    )
 
 
-def barbell(clique_size, bridge_length=1, **batching):
-    """Two complete graphs joined by a path of `bridge_length` edges.
+def barbell(
+    clique_size: int, bridge_length: int = 1, *, batch_size: int = 1_000_000
+) -> SyntheticSource:
+    """Two complete graphs joined by a path.
 
+    Parameters
+    ----------
+    clique_size : int
+        Nodes of each complete graph, at least 2.
+    bridge_length : int
+        Edges of the path.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+
+    Examples
+    --------
     >>> barbell(3, 2)
     SyntheticSource(n_nodes=7, n_edges=8)
     """
@@ -151,12 +233,19 @@ def barbell(clique_size, bridge_length=1, **batching):
         return tail, head
 
     return SyntheticSource(
-        2 * clique_size + bridge_length - 1, 2 * clique + bridge_length, ends, **batching
+        2 * clique_size + bridge_length - 1, 2 * clique + bridge_length, ends, batch_size=batch_size
     )
 
 
-def hypercube(dimension, **batching):
-    """2^dimension corners, joined where their binary numbers differ in one digit."""
+def hypercube(dimension: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
+    """2^dimension corners, joined where their binary numbers differ in one digit.
+
+    Parameters
+    ----------
+    dimension : int
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+    """
     check_count("dimension", dimension, least=0)
     half = 2**dimension // 2
 
@@ -166,7 +255,7 @@ def hypercube(dimension, **batching):
         tail = (rest // bit) * (2 * bit) + rest % bit
         return tail, tail + bit
 
-    return SyntheticSource(2**dimension, dimension * half, ends, **batching)
+    return SyntheticSource(2**dimension, dimension * half, ends, batch_size=batch_size)
 
 
 def _consecutive(start, stop):

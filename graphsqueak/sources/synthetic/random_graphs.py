@@ -1,14 +1,16 @@
 """Random graphs made on the fly, from a few edges to billions.
 
-Edges are drawn independently, so one may occur twice (parallel edges add up). Edge e comes from a
-generator keyed by the seed and by e, so a stream is the same whatever the batch size, and the same
-each time it is read.
+Edges are drawn independently, so one may occur twice (parallel edges add up). Each block of 65,536
+edges comes from a generator keyed by the seed and by the number of the block, so a stream is the
+same whatever the batch size, and the same each time it is read. The neighbors of random points
+(`gaussian_neighbors`) are no such draws: the points are held, and their neighbors found anew.
 """
 
 import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.synthetic.closed_forms import SyntheticSource, grid
 from graphsqueak.validation import check_count, check_real
@@ -18,22 +20,55 @@ __all__ = ["block_model", "chung_lu", "erdos_renyi", "gaussian_neighbors", "smal
 _DRAW = 65_536  # edges of one block: each block has a generator of its own, keyed by its number
 
 
-def erdos_renyi(n_nodes, n_edges, *, random_state=None, **batching):
-    """`n_edges` independent, uniform pairs of different nodes."""
+def erdos_renyi(
+    n_nodes: int, n_edges: int, *, random_state: int | None = None, batch_size: int = 1_000_000
+) -> SyntheticSource:
+    """Independent, uniform pairs of different nodes.
+
+    Parameters
+    ----------
+    n_nodes, n_edges : int
+        Numbers of nodes and of edges.
+    random_state : int, optional
+        Seed. Default: another one each time.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+    """
     check_count("n_nodes", n_nodes, least=2)
 
     def draw(rng, size):
         tail = rng.integers(n_nodes, size=size)
         return tail, (tail + rng.integers(1, n_nodes, size=size)) % n_nodes
 
-    return _random_source(n_nodes, n_edges, draw, random_state, batching)
+    return _random_source(n_nodes, n_edges, draw, random_state, batch_size)
 
 
-def block_model(n_nodes, n_edges, *, n_blocks=4, within=0.8, random_state=None, **batching):
+def block_model(
+    n_nodes: int,
+    n_edges: int,
+    *,
+    n_blocks: int = 4,
+    within: float = 0.8,
+    random_state: int | None = None,
+    batch_size: int = 1_000_000,
+) -> SyntheticSource:
     """Nodes in `n_blocks` equal blocks (node i in block i mod n_blocks).
 
     An edge starts at a uniform node and ends, with probability `within`, at a uniform other node of
     its own block, otherwise at a uniform node of the other blocks.
+
+    Parameters
+    ----------
+    n_nodes, n_edges : int
+        Numbers of nodes and of edges.
+    n_blocks : int
+        Number of blocks, of which n_nodes is a multiple.
+    within : float
+        Probability that an edge stays in its block.
+    random_state : int, optional
+        Seed. Default: another one each time.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
     """
     check_count("n_blocks", n_blocks, least=2)
     check_count("n_nodes", n_nodes, least=2 * n_blocks)
@@ -44,21 +79,39 @@ def block_model(n_nodes, n_edges, *, n_blocks=4, within=0.8, random_state=None, 
 
     def draw(rng, size):
         tail = rng.integers(n_nodes, size=size)
-        block, place = tail % n_blocks, tail // n_blocks
-        other_place = (place + rng.integers(1, size_of_block, size=size)) % size_of_block
+        block, rank = tail % n_blocks, tail // n_blocks  # rank within the block
+        other_rank = (rank + rng.integers(1, size_of_block, size=size)) % size_of_block
         other_block = (block + rng.integers(1, n_blocks, size=size)) % n_blocks
-        any_place = rng.integers(size_of_block, size=size)
+        any_rank = rng.integers(size_of_block, size=size)
         stays = rng.random(size) < within
-        head = np.where(stays, other_place * n_blocks + block, any_place * n_blocks + other_block)
+        head = np.where(stays, other_rank * n_blocks + block, any_rank * n_blocks + other_block)
         return tail, head
 
-    return _random_source(n_nodes, n_edges, draw, random_state, batching)
+    return _random_source(n_nodes, n_edges, draw, random_state, batch_size)
 
 
-def chung_lu(n_nodes, n_edges, *, exponent=2.5, random_state=None, **batching):
+def chung_lu(
+    n_nodes: int,
+    n_edges: int,
+    *,
+    exponent: float = 2.5,
+    random_state: int | None = None,
+    batch_size: int = 1_000_000,
+) -> SyntheticSource:
     """Heavy-tailed degrees: node i is an end with probability proportional to (i + 1)^-s.
 
     s = 1 / (exponent - 1) makes the number of nodes of degree d fall as d^-exponent.
+
+    Parameters
+    ----------
+    n_nodes, n_edges : int
+        Numbers of nodes and of edges.
+    exponent : float
+        Above 2.
+    random_state : int, optional
+        Seed. Default: another one each time.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
     """
     check_count("n_nodes", n_nodes, least=2)
     check_real("exponent", exponent, above=2.0)
@@ -72,11 +125,30 @@ def chung_lu(n_nodes, n_edges, *, exponent=2.5, random_state=None, **batching):
             head[loops] = np.searchsorted(cumulative, rng.random(loops.size), side="right")
         return tail, head
 
-    return _random_source(n_nodes, n_edges, draw, random_state, batching)
+    return _random_source(n_nodes, n_edges, draw, random_state, batch_size)
 
 
-def small_world(n_rows, n_columns, n_long, *, random_state=None, **batching):
-    """A grid, then `n_long` uniform long-range edges."""
+def small_world(
+    n_rows: int,
+    n_columns: int,
+    n_long: int,
+    *,
+    random_state: int | None = None,
+    batch_size: int = 1_000_000,
+) -> SyntheticSource:
+    """A grid, then uniform long-range edges.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Nodes along each side of the grid.
+    n_long : int
+        Number of long-range edges.
+    random_state : int, optional
+        Seed. Default: another one each time.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+    """
     lattice = grid(n_rows, n_columns)
     far = erdos_renyi(lattice.n_nodes, n_long, random_state=random_state)
 
@@ -86,17 +158,41 @@ def small_world(n_rows, n_columns, n_long, *, random_state=None, **batching):
         long = far.ends(max(start - cut, 0), max(stop - cut, 0))
         return tuple(map(np.concatenate, zip(near, long, strict=True)))
 
-    return SyntheticSource(lattice.n_nodes, lattice.n_edges + n_long, ends, **batching)
+    return SyntheticSource(lattice.n_nodes, lattice.n_edges + n_long, ends, batch_size=batch_size)
 
 
 def gaussian_neighbors(
-    n_nodes, n_neighbors, *, n_clusters=4, spread=2.0, dimension=2, random_state=None, **batching
-):
+    n_nodes: int,
+    n_neighbors: int,
+    *,
+    n_clusters: int = 4,
+    spread: float = 2.0,
+    dimension: int = 2,
+    random_state: RandomState = None,
+    batch_size: int = 1_000_000,
+) -> EdgeSource:
     """Joined nearest neighbors of points in Gaussian clusters.
 
     Points i and j are joined when either is among the other's `n_neighbors` nearest, with weight
     exp(-|x_i - x_j|^2 / (2 s^2)), s the mean distance to the last neighbor. Cluster centers are
     Gaussian with standard deviation `spread`, points around them with standard deviation 1.
+
+    Parameters
+    ----------
+    n_nodes : int
+        Number of points.
+    n_neighbors : int
+        Neighbors of each, below n_nodes.
+    n_clusters : int
+        Number of clusters; every point falls into one of them at random.
+    spread : float
+        Standard deviation of the centers.
+    dimension : int
+        Number of coordinates.
+    random_state : int, Generator or None
+        Seed.
+    batch_size : int
+        About how many edges a batch has.
     """
     from scipy.spatial import KDTree
 
@@ -108,7 +204,7 @@ def gaussian_neighbors(
     points = points + rng.standard_normal(points.shape)
     tree = KDTree(points)
     reach = tree.query(points, k=[n_neighbors + 1], workers=-1)[0][:, 0]
-    return _NeighborSource(points, tree, reach, n_neighbors, **batching)
+    return _NeighborSource(points, tree, reach, n_neighbors, batch_size=batch_size)
 
 
 class _NeighborSource(EdgeSource):
@@ -136,7 +232,7 @@ class _NeighborSource(EdgeSource):
             yield EdgeList.from_clean(tail, head[keep], weight, self.n_nodes)
 
 
-def _random_source(n_nodes, n_edges, draw, random_state, batching):
+def _random_source(n_nodes, n_edges, draw, random_state, batch_size):
     """Edges in blocks of `_DRAW`, each from a generator keyed by its number."""
     check_count("n_edges", n_edges, least=0)
     root = np.random.SeedSequence(random_state)
@@ -151,4 +247,4 @@ def _random_source(n_nodes, n_edges, draw, random_state, batching):
             heads.append(head[cut])
         return np.concatenate(tails), np.concatenate(heads)
 
-    return SyntheticSource(n_nodes, n_edges, ends, **batching)
+    return SyntheticSource(n_nodes, n_edges, ends, batch_size=batch_size)

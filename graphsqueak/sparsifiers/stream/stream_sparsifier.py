@@ -22,8 +22,8 @@ import numpy as np
 
 from graphsqueak.errors import AccuracyWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import Numbering
-from graphsqueak.nodes.union import united_ids
+from graphsqueak.nodes.matching import Numbering
+from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
@@ -191,7 +191,7 @@ class StreamSparsifier:
             seed = child_seed(reduce(xor, (engine.seed for engine in engines)), _MERGE)
         else:
             seed = _seed_from(random_state)
-        ids, numbers = united_ids(
+        ids, numbers = unite_ids(
             [(stream._numbering.ids, stream._engine.n_nodes) for stream in streams]
         )
         same_nodes = all(np.array_equal(number, np.arange(number.size)) for number in numbers)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphsqueak.errors import InputError
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import read_edges
-from graphsqueak.sources.files.symmetry import SymmetryCheck
+from graphsqueak.sources.files.adjacency import SymmetryCheck
 
 
 def read(text, **options):

@@ -1,4 +1,4 @@
-"""Folders, globs, lists and pipes are one stream with one numbering."""
+"""Folders, globs, lists and pipes are one stream with one numbering, whatever pieces arrive."""
 
 import gzip
 import io
@@ -8,10 +8,13 @@ import sys
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources import read_edges
 from graphsqueak.sources.files import parts
+from graphsqueak.sources.files.parts import ByteStream, line_blocks
 
 
 @pytest.fixture
@@ -153,3 +156,30 @@ def test_importing_sources_is_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout.strip() == b"[]"
+
+
+class Trickle(io.RawIOBase):
+    """A pipe that gives a few bytes at a time."""
+
+    def __init__(self, content, most):
+        self._content, self._most = io.BytesIO(content), most
+
+    def read(self, size=-1):
+        return self._content.read(min(size, self._most))
+
+
+@given(
+    lines=st.lists(st.text("12 ", max_size=9), min_size=1, max_size=30),
+    most=st.integers(1, 20),
+    size=st.integers(1, 40),
+    skip=st.integers(0, 10),
+)
+def test_blocks_depend_on_the_bytes_alone(lines, most, size, skip):
+    content = "\n".join(lines).encode()
+    whole = ByteStream(io.BytesIO(content), name="whole")
+    blocks = [block.tobytes() for block in line_blocks(whole, skip=skip, size=size)]
+    trickle = ByteStream(Trickle(content, most), name="trickle")
+    assert [block.tobytes() for block in line_blocks(trickle, skip=skip, size=size)] == blocks
+    assert all(block.endswith(b"\n") for block in blocks)
+    rest = content[skip:]
+    assert b"".join(blocks) == (rest if rest.endswith(b"\n") or not rest else rest + b"\n")

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources import read_edges
-from graphsqueak.sources.files import text as text_file_module
 
 COMPRESS = {
     "plain": bytes,
@@ -196,14 +196,11 @@ def test_ids_and_nodes_of_a_batch_are_those_seen_so_far():
     assert [batch.ids.tolist() for batch in batches][1] == [1, 2, 3, 9]
 
 
-def test_progress_reaches_one(tmp_path, monkeypatch):
+def test_progress_reaches_one(tmp_path):
     path = tmp_path / "edges.txt"
     path.write_text("1 2\n" * 1_000_000)
-    cut = text_file_module.line_blocks
-    monkeypatch.setattr(
-        text_file_module, "line_blocks", lambda stream, skip: cut(stream, skip=skip, size=1 << 14)
-    )
     source = read_edges(path, batch_size=10_000)
+    source.options = replace(source.options, block_bytes=1 << 14)
     fractions = [source.fraction_read for _ in source]
     assert fractions == sorted(fractions)
     assert source.fraction_read == 1.0
@@ -228,14 +225,9 @@ def test_batches_depend_on_the_edges_and_the_batch_size_alone(
     text = "".join(f"{u} {v} {w}\n" for u, v, w in edges)
     options = {"batch_size": batch_size, "ids": "text" if as_text else "integer"}
     expected = list(read(text, **options))
-    cut = text_file_module.line_blocks
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            text_file_module,
-            "line_blocks",
-            lambda stream, skip: cut(stream, skip=skip, size=block_size),
-        )
-        found = list(read(text, **options))
+    source = read(text, **options)
+    source.options = replace(source.options, block_bytes=block_size)
+    found = list(source)
     kept = sum(u != v and w > 0 for u, v, w in edges)
     sizes = [batch_size] * (kept // batch_size) + [kept % batch_size] * (kept % batch_size > 0)
     assert [batch.n_edges for batch in found] == (sizes or [0])

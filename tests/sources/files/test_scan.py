@@ -1,4 +1,4 @@
-"""The compiled scanner and the slow rules of `lines.py` agree on every line."""
+"""The compiled scanner and the slow rules of `fields.py` agree on every line."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from graphsqueak.sources.files.dialect import Dialect
-from graphsqueak.sources.files.lines import find_fault, split_fields
+from graphsqueak.sources.files.fields import find_fault, split_fields
 from graphsqueak.sources.files.scan import scan_block
 
 PAIR, TRIPLE = ("source", "target"), ("source", "target", "weight")

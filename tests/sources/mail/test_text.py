@@ -141,8 +141,8 @@ def tricky_messages(n):
     yield from seeds
     for number in range(n - len(seeds)):
         message = bytearray(seeds[number % len(seeds)] or b"Subject: x\n\ny")
-        for place in rng.integers(len(message), size=8):
-            message[place] = rng.integers(256)
+        for offset in rng.integers(len(message), size=8):
+            message[offset] = rng.integers(256)
         cut = rng.integers(len(message) + 1)
         yield bytes(message[:cut] if number % 3 == 0 else message)
 

@@ -2,6 +2,7 @@
 
 import sys
 import tracemalloc
+from functools import partial
 
 import numba
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse
 
 import graphsqueak as gs
 from graphsqueak import InputError, neighbor_edges
-from graphsqueak.sources.neighbors import lists as neighbor_lists
+from graphsqueak.sources.neighbors.edges import NeighborLists
 
 SEED = 61_409_733
 
@@ -90,7 +91,7 @@ def test_many_points_agree_with_scikit_learn():
     np.testing.assert_allclose(graph[rows].toarray(), np.where(joined, cosines, 0), atol=1e-12)
 
 
-def test_threads_blocks_and_batches_do_not_matter(monkeypatch):
+def test_threads_blocks_and_batches_do_not_matter():
     points = scipy.sparse.random(
         500, 90, density=0.1, format="csr", rng=np.random.default_rng(SEED)
     )
@@ -101,10 +102,9 @@ def test_threads_blocks_and_batches_do_not_matter(monkeypatch):
             alone = neighbor_edges(rows, 20).to_edge_list()
         finally:
             numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-        with monkeypatch.context() as small:
-            small.setattr(neighbor_lists, "_ENTRIES", 20 * 70)
-            cut = neighbor_edges(rows, 20, batch_size=777)
-            assert {batch.n_edges for batch in list(cut)[:-1]} == {777}
+        cut = neighbor_edges(rows, 20, batch_size=777)
+        cut._find = partial(NeighborLists, cut.points, 20, block_entries=20 * 70)
+        assert {batch.n_edges for batch in list(cut)[:-1]} == {777}
         for other in (alone, cut.to_edge_list()):
             np.testing.assert_array_equal(other.tail, whole.tail)
             np.testing.assert_array_equal(other.head, whole.head)
@@ -122,9 +122,9 @@ def test_it_can_be_read_again_and_sparsified():
     assert kept.weight.sum() == pytest.approx(first.weight.sum(), rel=0.05)
 
 
-def test_the_graph_is_never_held(monkeypatch):
-    monkeypatch.setattr(neighbor_lists, "_ENTRIES", 50_000)
+def test_the_graph_is_never_held():
     source = neighbor_edges(scattered(4000), 1900, batch_size=20_000)
+    source._find = partial(NeighborLists, source.points, 1900, block_entries=50_000)
     next(iter(source))  # compiles
     tracemalloc.start()
     n_edges = sum(batch.n_edges for batch in source)

@@ -12,7 +12,7 @@ from graphsqueak import (
     sparsify,
 )
 from graphsqueak.cli import run
-from graphsqueak.sources import batching, read_edges
+from graphsqueak.sources import read_edges
 from graphsqueak.sources.synthetic.random_graphs import erdos_renyi
 from graphsqueak.sparsifiers.budget import stream_bytes
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
@@ -94,18 +94,6 @@ def test_indices_of_64_bits_change_nothing():
         for most in (2**31 - 1, 10)
     ]
     assert np.array_equal(*masks)
-
-
-def test_node_numbers_of_64_bits_change_nothing(tmp_path, monkeypatch):
-    """What more than 2^31 nodes would take; ids lie beyond 2^32 anyway."""
-    path = tmp_path / "edges.tsv"
-    rows = np.random.default_rng(77).integers(2**40, 2**40 + 50, size=(3000, 2))
-    path.write_text("".join(f"{u} {v}\n" for u, v in rows.tolist()))
-    before = sparsify(read_edges(path), n_edges=200, random_state=3)
-    monkeypatch.setattr(batching, "_INT32_MAX", 10)
-    assert next(iter(read_edges(path))).ids.min() >= 2**40
-    after = sparsify(read_edges(path), n_edges=200, random_state=3)
-    assert np.array_equal(before.weight, after.weight)
 
 
 def test_more_nodes_than_a_stream_can_number_are_refused():

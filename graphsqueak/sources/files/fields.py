@@ -1,0 +1,327 @@
+"""The columns of a table of edges: which one is which, and what a field of each may hold.
+
+A table has a column of sources, one of targets and perhaps one of weights, told by its names or
+chosen by the user (`choose_columns`). In text, a line is a row:
+
+- a line is two or more fields; blanks around a field do not count;
+- fields are separated by one byte (tab, comma, ...) or, for separator "", by runs of blanks;
+- a field may stand in double quotes, in which "" is one quote; a quote closes on its own line;
+- an integer id is written canonically (7, not 007 or +7), a text id is not empty;
+- a weight is a decimal number, not negative, below 1e308.
+
+Here the rules are applied slowly and explained in words. `scan.py` reads millions of lines a second
+by the same rules and stops at the first line that breaks them; `find_fault` then says what is wrong
+with it.
+"""
+
+import functools
+import re
+
+from graphsqueak.errors import InputError
+
+__all__ = [
+    "choose_columns",
+    "find_fault",
+    "find_row",
+    "fits_integer",
+    "is_number",
+    "is_utf8",
+    "names_columns",
+    "split_fields",
+]
+
+_PAIRS = [
+    ("source", "target"),
+    ("source", "destination"),
+    ("source", "dest"),
+    ("src", "dst"),
+    ("src", "dest"),
+    ("from", "to"),
+    ("fromnodeid", "tonodeid"),
+    ("fromnode", "tonode"),
+    ("sourceid", "targetid"),
+    ("srcid", "dstid"),
+    ("sourcenode", "targetnode"),
+    ("u", "v"),
+    ("i", "j"),
+    ("node1", "node2"),
+    ("id1", "id2"),
+    ("tail", "head"),
+    ("start", "end"),
+    ("row", "col"),
+    ("row", "column"),
+]
+_WEIGHTS = {"weight", "weights", "w", "value", "similarity", "strength", "affinity", "conductance"}
+_CANONICAL = re.compile(rb"-?[1-9][0-9]*|0")
+_LENIENT = re.compile(rb"[+-]?[0-9]+")
+_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_RANGES = {"int64": (-(2**63), 2**63 - 1), "uint64": (0, 2**64 - 1)}
+
+
+def names_columns(names):
+    """Whether `names` has a known pair of names for the two ends of an edge.
+
+    >>> names_columns(["From Node Id", "ToNodeId"]), names_columns(["ann", "bob"])
+    (True, False)
+    """
+    return _ends(names) is not None
+
+
+def choose_columns(n_columns, names, *, columns=None, weighted="auto"):
+    """Give each column its role.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns there are.
+    names : list of str or None
+        Their names, if known.
+    columns : sequence of int or str, optional
+        Source, target and, if wanted, weight, by position from 0 or by name.
+    weighted : bool or "auto"
+        Whether there must be a weight (True) or it is to be ignored (False).
+
+    Returns
+    -------
+    tuple of {"source", "target", "weight", "skip"}
+        One per column.
+
+    Examples
+    --------
+    >>> choose_columns(3, ["dst", "src", "w"])
+    ('target', 'source', 'weight')
+    >>> choose_columns(4, None, columns=(3, 0))
+    ('target', 'skip', 'skip', 'source')
+    """
+    if columns is not None:
+        chosen = _chosen(columns, n_columns, names)
+    elif n_columns < 2:
+        raise InputError(
+            "one column where an edge needs two, source and target; if they are separated by an "
+            "unusual character, name it (delimiter=)"
+        )
+    else:
+        ends = _ends(names) if names else None
+        if ends is None and n_columns > 3:
+            raise InputError(
+                f"{n_columns} columns{_listed(names)}, and no header that says which are source, "
+                "target and weight; choose them, e.g. columns=(0, 1) or columns=(0, 1, 2)"
+            )
+        chosen = ends or [0, 1]
+        if weighted is not False and n_columns > 2:
+            chosen = [*chosen, _weight_column(n_columns, names, chosen, weighted)]
+    if weighted is True and len(chosen) < 3:
+        raise InputError("no weight column, but weighted=True asks for one; choose it (columns=)")
+    if weighted is False:
+        chosen = chosen[:2]
+    roles = ["skip"] * n_columns
+    for role, column in zip(("source", "target", "weight"), chosen, strict=False):
+        roles[column] = role
+    return tuple(roles)
+
+
+def split_fields(line, separator):
+    """Fields of one line (bytes, no line end), or None where quotes do not match.
+
+    >>> split_fields(b'1, "a ""b"", c",2.5', ",")
+    [b'1', b'a "b", c', b'2.5']
+    >>> split_fields(b"  7   8 ", "")
+    [b'7', b'8']
+    """
+    blanks = b" " if separator == "\t" else b" \t"
+    if separator == "":
+        line = line.strip(blanks)
+    pattern, fields, cursor = _field_pattern(separator), [], 0
+    while True:
+        field = pattern.match(line, cursor)
+        if field is None:
+            return None
+        quoted, plain = field["quoted"], field["plain"]
+        fields.append(plain.strip(blanks) if quoted is None else quoted.replace(b'""', b'"'))
+        cursor = field.end()
+        if field["end"] == b"":
+            return fields
+
+
+def fits_integer(field, kind, *, canonical):
+    """Whether `field` is an integer that `kind` ("int64" or "uint64") can hold.
+
+    >>> [fits_integer(b"007", "int64", canonical=strict) for strict in (True, False)]
+    [False, True]
+    """
+    if not (_CANONICAL if canonical else _LENIENT).fullmatch(field):
+        return False
+    low, high = _RANGES[kind]
+    return len(field) < 40 and low <= int(field) <= high
+
+
+def is_number(field):
+    """Whether `field` is a decimal number: no nan, no inf, no 1_000."""
+    return _NUMBER.fullmatch(field) is not None
+
+
+def is_utf8(field):
+    """Whether bytes, or an array of them, are UTF-8 text."""
+    try:
+        bytes(field).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def find_fault(line, dialect):
+    """Say what is wrong with one line, as (topic, message); None if nothing is.
+
+    `topic` is "columns", "id" or "weight".
+    """
+    fields = split_fields(line, dialect.separator)
+    if fields is None:
+        return "columns", f'the quotes in {_shown(line)} do not match; write " inside as ""'
+    n_columns = len(dialect.roles)
+    if len(fields) != n_columns:
+        return "columns", (
+            f"{len(fields)} column{'s' * (len(fields) != 1)} where {n_columns} were expected: "
+            f"{_shown(line)}; repair the line, or give on_bad_line='skip' (--on-bad-line skip)"
+        )
+    for role, field in zip(dialect.roles, fields, strict=True):
+        if role in ("source", "target"):
+            if not field:
+                return "columns", (
+                    "a node id is empty; repair the line, or give on_bad_line='skip' "
+                    "(--on-bad-line skip)"
+                )
+            fault = _fault_of_id(field, dialect)
+            if fault:
+                return "id", fault
+        elif role == "weight":
+            fault = _fault_of_weight(field)
+            if fault:
+                return "weight", fault
+    return None
+
+
+def find_row(text, row, dialect):
+    """Index of the line of `text` that holds the `row`-th good line of data, both from 0."""
+    marks = tuple(mark.encode() for mark in dialect.comments)
+    for index, line in enumerate(text.split(b"\n")):
+        line = line.strip()
+        if line and not line.startswith(marks) and find_fault(line, dialect) is None:
+            if row == 0:
+                return index
+            row -= 1
+    raise IndexError(row)
+
+
+def _ends(names):
+    plain = ["".join(filter(str.isalnum, name.lower())) for name in names]
+    for source, target in _PAIRS:
+        if plain.count(source) == plain.count(target) == 1:
+            return [plain.index(source), plain.index(target)]
+    return None
+
+
+def _weight_column(n_columns, names, ends, weighted):
+    others = [column for column in range(n_columns) if column not in ends]
+    if names is None:
+        return others[0]
+    known = [column for column in others if names[column].strip().lower() in _WEIGHTS]
+    if known:
+        return known[0]
+    if weighted is True and len(others) == 1:
+        return others[0]
+    raise InputError(
+        f"no column{_listed(names)} is called weight; say weighted=False to ignore the rest, or "
+        "choose source, target and weight (columns=)"
+    )
+
+
+def _chosen(columns, n_columns, names):
+    columns = [columns] if isinstance(columns, str | int) else list(columns)
+    if len(columns) not in (2, 3):
+        raise InputError(
+            f"columns={columns} must have two or three entries: source, target, weight"
+        )
+    chosen = []
+    for column in columns:
+        if isinstance(column, str) and (names is None or column not in names):
+            raise InputError(f"there is no column named {column!r}{_listed(names)}; see columns=")
+        index = names.index(column) if isinstance(column, str) else int(column)
+        if not 0 <= index < n_columns:
+            raise InputError(
+                f"there is no column {index}: {n_columns} columns are counted from 0; see columns="
+            )
+        chosen.append(index)
+    if len(set(chosen)) < len(chosen):
+        raise InputError(f"columns={columns} names a column twice")
+    return chosen
+
+
+def _listed(names):
+    return f" ({', '.join(names)})" if names else ""
+
+
+@functools.cache
+def _field_pattern(separator):
+    if separator == "":
+        return re.compile(
+            rb'(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>(?!")[^ \t]*))(?P<end>[ \t]+|\Z)'
+        )
+    end = re.escape(separator.encode())
+    blanks = b"[ ]*+" if separator == "\t" else b"[ \t]*+"
+    return re.compile(
+        blanks
+        + rb'(?:"(?P<quoted>(?:[^"]|"")*)"'
+        + blanks
+        + rb'|(?P<plain>(?!")[^'
+        + end
+        + rb"]*))(?P<end>"
+        + end
+        + rb"|\Z)"
+    )
+
+
+def _fault_of_id(field, dialect):
+    if dialect.kind == "text":
+        return (
+            None
+            if is_utf8(field)
+            else (f"{_shown(field)} is not UTF-8; convert the file, e.g. iconv -f latin1 -t utf-8")
+        )
+    if fits_integer(field, dialect.kind, canonical=dialect.canonical):
+        return None
+    low, high = _RANGES[dialect.kind]
+    if fits_integer(field, "int64", canonical=False) or fits_integer(
+        field, "uint64", canonical=False
+    ):
+        value = int(field)
+        if low <= value <= high:
+            return (
+                f"node id {_shown(field)} would be written back as {value}, unlike the ids before "
+                "it; give ids='text' (--ids text) to keep it, or ids='integer' to change it"
+            )
+    return (
+        f"node id {_shown(field)} is not an integer from {low} to {high} like the ids before it; "
+        "give ids='text' (--ids text)"
+    )
+
+
+def _fault_of_weight(field):
+    if not field:
+        return "the weight is empty; repair the line, or give weighted=False"
+    if not is_number(field):
+        if field.lstrip(b"+-").lower() in (b"nan", b"inf", b"infinity"):
+            return f"weight {_shown(field)} is not finite; weights are finite and not negative"
+        remedy = "write decimals with a point" if b"," in field else "repair it"
+        return f"weight {_shown(field)} is not a number; {remedy}, or give weighted=False"
+    value = float(field)
+    if value < 0:
+        return f"weight {_shown(field)} is negative; weights are similarities, not negative"
+    if value >= 1e308:
+        return f"weight {_shown(field)} is too large, 1e308 or more; scale the weights"
+    return None
+
+
+def _shown(text, *, limit=60):
+    """A short, printable quotation of bytes from the user's file."""
+    text = text.decode("utf-8", errors="replace")
+    return repr(text if len(text) <= limit else text[:limit] + "...")
