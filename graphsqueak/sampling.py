@@ -51,7 +51,7 @@ __all__ = [
 class Sample(NamedTuple):
     """Kept items: the caller's `index`, the probability `prob`, the surviving `copies`."""
 
-    index: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]  # hides tuple.index
     prob: np.ndarray
     copies: np.ndarray
 

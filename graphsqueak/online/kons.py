@@ -23,8 +23,8 @@ References
 
 import numpy as np
 
+from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.embedding import Embedding
-from graphsqueak.kernel.growing_cholesky import GrowingCholesky
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope

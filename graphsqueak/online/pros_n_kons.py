@@ -24,9 +24,9 @@ References
 
 import numpy as np
 
-from graphsqueak.kernel.atom_stream import AtomStream
-from graphsqueak.kernel.growing_cholesky import GrowingCholesky
+from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.kernels import as_kernel
+from graphsqueak.kernel.kors import AtomStream
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.newton import NewtonStep, step_rule
 from graphsqueak.validation import check_choice, check_count, check_real

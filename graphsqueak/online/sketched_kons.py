@@ -19,7 +19,7 @@ References
 
 import numpy as np
 
-from graphsqueak.kernel.online_sampler import OnlineSampler
+from graphsqueak.kernel.kors import OnlineSampler
 from graphsqueak.online.kons import KONS
 from graphsqueak.randomness import uniforms
 from graphsqueak.validation import check_real
