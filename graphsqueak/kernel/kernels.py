@@ -21,6 +21,7 @@ __all__ = [
     "KernelParams",
     "as_kernel",
     "bind",
+    "gaussian_gamma",
     "row_chunks",
 ]
 
@@ -72,7 +73,7 @@ def as_kernel(kernel: KernelLike = "rbf", kernel_params: KernelParams = None) ->
     """
     params = dict(kernel_params or {})
     if isinstance(kernel, str):
-        return _Named(*_checked(kernel, params))
+        return _Named(*_resolve(kernel, params))
     if hasattr(kernel, "diag") and callable(kernel):
         if params:
             raise InputError("kernel_params go with a name or a function, not a kernel object")
@@ -100,6 +101,16 @@ def bind(
     return _Precomputed(X), np.arange(X.shape[0])[:, None]
 
 
+def gaussian_gamma(kernel_params: KernelParams, n_features: int) -> float:
+    """The gamma of the Gaussian kernel with these parameters; by default 1 / n_features.
+
+    >>> gaussian_gamma({"bandwidth": 2.0}, 3), gaussian_gamma(None, 4)
+    (0.125, 0.25)
+    """
+    gamma = _resolve("rbf", dict(kernel_params or {}))[1].get("gamma")
+    return 1 / n_features if gamma is None else gamma
+
+
 def row_chunks(n_rows: int, n_columns: int, *, most_entries: int = CHUNK_ENTRIES) -> list[slice]:
     """Slices of rows, so that a block of n_columns values per row has at most `most_entries`.
 
@@ -110,7 +121,7 @@ def row_chunks(n_rows: int, n_columns: int, *, most_entries: int = CHUNK_ENTRIES
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
-def _checked(name, params):
+def _resolve(name, params):
     """The name and parameters in scikit-learn's own terms."""
     from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
