@@ -1,11 +1,6 @@
 """Doctests, those of the README among them, run in a folder of their own."""
 
-from importlib.util import find_spec
-
 import pytest
-
-if find_spec("river") is None:
-    collect_ignore = ["graphsqueak/integrations/river_models.py"]
 
 
 @pytest.fixture(autouse=True)

@@ -31,7 +31,7 @@ from graphsqueak.online import (
     flipped_blocks,
     progressive,
 )
-from graphsqueak.online.hindsight import best_scores
+from graphsqueak.online.evaluation import best_scores
 
 WIDE = {"kernel": "gaussian", "kernel_params": {"bandwidth": 8.0}}
 NEWTON = {"PROS-N-KONS": PROSNKONS, "CON-KONS": CONKONS, "B-KONS": BKONS}

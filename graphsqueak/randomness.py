@@ -1,25 +1,76 @@
-"""Random numbers that are functions of a seed and of their own number, never of an order of calls.
+"""Random numbers that are functions of a seed and of their own index, never of an order of calls.
 
-A counter-based generator (the mixer of splitmix64) turns three 64-bit words into 64 random bits. So
-a coin depends on the seed and on the number of its edge alone: batches, threads and workers may
-come in any order. Each step of a run draws from a seed of its own, `child_seed(seed, number)`.
+A counter-based generator (the mixer of splitmix64) turns three 64-bit words, a seed and two keys,
+into 64 random bits. So a coin depends on the seed and on the number of its edge alone: batches,
+threads and workers may come in any order. Each step of a run draws from a seed of its own,
+`child_seed(seed, number)`.
+
+All keys are listed here, so that no two steps draw the same numbers by accident: `Step` names the
+numbers of steps that are not counted, the words below are the third ones of `random_bits`, and the
+last two constants stand where a seed would, for draws that are the same in every run.
 """
 
+from enum import IntEnum
 from typing import TypeAlias
 
 import numba
 import numpy as np
 
-__all__ = ["RandomState", "child_seed", "mix64", "random_bits", "uniform", "uniforms"]
+__all__ = [
+    "CHILD_WORD",
+    "ITEM_WORD",
+    "PIVOT_SEED",
+    "PROBE_SEED",
+    "WALK_WORD",
+    "RandomState",
+    "Step",
+    "child_seed",
+    "mix64",
+    "random_bits",
+    "uniform",
+    "uniforms",
+]
 
 RandomState: TypeAlias = int | np.random.Generator | None
 
+ITEM_WORD = np.uint64(0)  # uniform numbers of the items of a stream
+CHILD_WORD = np.uint64(1)  # child seeds
+WALK_WORD = np.uint64(2)  # which way a walk of the dependent rounding begins
 
-def uniforms(seed, start, stop):
+PROBE_SEED = np.uint64(0x5EED_0F_97_0B_E5)  # random cuts of a stream, alike for parts of a graph
+PIVOT_SEED = 804_611_237  # pivots of the features by which the accuracy of atoms is measured
+
+
+class Step(IntEnum):
+    """Numbers of single steps, for `child_seed`; what repeats in a run is 0, 1, 2, ...
+
+    A repeated step is a shrink or a merge of a stream, a node of a merge tree, a binary digit of a
+    rounding, or a batch; there are fewer than 2^40 of each.
+    """
+
+    LAST = 2**40  # the shrink, or the merge, that makes the result
+    MERGE = 2**41  # the seed of a stream that is made of several
+    LAST_SWEEP = 2**42  # coins for all kept edges, where they are too many for the last shrink
+
+
+def uniforms(seed: int, start: int, stop: int) -> np.ndarray:
     """Uniform numbers in (0, 1) for items start, ..., stop - 1 of a stream.
 
     Each depends on the seed and its own number only: not on how the stream is cut, nor on threads.
 
+    Parameters
+    ----------
+    seed : int
+        Of 64 bits, not negative.
+    start, stop : int
+        The items, by number.
+
+    Returns
+    -------
+    ndarray of float
+
+    Examples
+    --------
     >>> bool((uniforms(7, 0, 10)[4:] == uniforms(7, 4, 10)).all())
     True
     """
@@ -28,9 +79,26 @@ def uniforms(seed, start, stop):
     return out
 
 
-def child_seed(seed, number):
-    """The seed of step `number` of a run that began with `seed`."""
-    return int(random_bits(np.uint64(seed), np.uint64(number), np.uint64(1)))
+def child_seed(seed: int, number: int) -> int:
+    """The seed of step `number` of a run that began with `seed`.
+
+    Parameters
+    ----------
+    seed : int
+        Of 64 bits, not negative.
+    number : int
+        How many steps of this kind were before, or a `Step`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> child_seed(7, Step.LAST) == child_seed(7, 2**40)
+    True
+    """
+    return int(random_bits(np.uint64(seed), np.uint64(number), CHILD_WORD))
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -49,7 +117,7 @@ def uniform(seed, first, second):
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def mix64(z):
-    """The mixer of splitmix64: every bit that comes in moves every bit that goes out."""
+    """The mixer of splitmix64: a bijection of 64-bit words that scatters neighbors."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -58,4 +126,4 @@ def mix64(z):
 @numba.njit(cache=True, nogil=True)
 def _uniforms(seed, start, out):
     for i in range(out.size):
-        out[i] = uniform(seed, start + np.uint64(i), np.uint64(0))
+        out[i] = uniform(seed, start + np.uint64(i), ITEM_WORD)

@@ -1,8 +1,8 @@
-"""Expand and shrink: the one randomized step shared by graphs and kernels.
+"""Expand and shrink: the randomized steps that graphs and kernels share.
 
-An item is kept with a probability that only ever falls, and reweighted by its inverse, so that
-the expectation of every weight never moves, whatever the scores that drive the probabilities.
-There are two chains.
+An item is kept with a probability that only ever falls, and reweighted by its inverse, so that the
+expectation of every weight never moves, whatever the scores that drive the probabilities. There are
+three ways to draw.
 
 *Copies* [CLV17, the EXPAND and SHRINK steps of SQUEAK]. A `Sample` holds for every kept item its
 probability p and how many of its q copies survive; the weight is copies / (q p). Shrinking draws
@@ -15,7 +15,10 @@ any other becomes theta with probability w / theta, else 0. This is `thin`.
 *Fixed size.* `shrink_to` keeps exactly as many items as asked: the chances are those of `thin` at
 the threshold that meets the size, and one random number for all decides (systematic sampling).
 
-The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel.
+The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel. The
+stream of edges has random steps of its own, which need the graph: coins on arrival, rounding along
+walks, signs of sketches and of probes. They are in `graphsqueak.sparsifiers`, with the numbers of
+`graphsqueak.randomness`.
 
 References
 ----------
@@ -48,23 +51,23 @@ __all__ = [
 class Sample(NamedTuple):
     """Kept items: the caller's `index`, the probability `prob`, the surviving `copies`."""
 
-    index: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]  # hides tuple.index
     prob: np.ndarray
     copies: np.ndarray
 
 
-def expand(sample, index, *, n_copies):
+def expand(sample: Sample, index: np.ndarray, *, n_copies: int) -> Sample:
     """Add new items, each certain (prob 1) and present `n_copies` times."""
     new = Sample(index, np.ones(len(index)), np.full(len(index), n_copies))
     return merge(sample, new)
 
 
-def merge(first, second):
+def merge(first: Sample, second: Sample) -> Sample:
     """Items of two disjoint samples with the same number of copies, side by side."""
     return Sample(*map(np.concatenate, zip(first, second, strict=True)))
 
 
-def shrink(sample, score, *, rng):
+def shrink(sample: Sample, score: np.ndarray, *, rng: np.random.Generator) -> Sample:
     """Lower each prob to its score, thin the copies to match, drop what has none left.
 
     >>> everything = Sample(np.arange(3), np.ones(3), np.full(3, 10))
@@ -78,7 +81,14 @@ def shrink(sample, score, *, rng):
     return Sample(sample.index[alive], prob[alive], copies[alive])
 
 
-def shrink_to(sample, score, size, *, rng, similarity=None):
+def shrink_to(
+    sample: Sample,
+    score: np.ndarray,
+    size: int,
+    *,
+    rng: np.random.Generator,
+    similarity: np.ndarray | None = None,
+) -> Sample:
     """Keep exactly `size` items (or all, if they are fewer) and all copies of those.
 
     An item survives with probability min(1, c score / prob), where c makes these add up to `size`.
@@ -96,7 +106,25 @@ def shrink_to(sample, score, size, *, rng, similarity=None):
     return Sample(sample.index[chosen], (sample.prob * keep)[chosen], sample.copies[chosen])
 
 
-def inclusion(score, size):
+def scale_for(score: np.ndarray, budget: float) -> float:
+    """The c for which sum min(1, c * score) = budget; infinite if everything fits.
+
+    >>> scale_for(np.array([1.0, 1.0, 0.5]), 2.5)
+    1.0
+    """
+    if score.size <= budget:
+        return np.inf
+    scale, total = 0.0, _sums(score, 0.0)[1]
+    while total > 0:
+        n_certain, total = _sums(score, scale)
+        larger = (budget - n_certain) / total if total > 0 else np.inf
+        if larger <= scale * (1 + 1e-9):
+            break
+        scale = larger
+    return scale
+
+
+def inclusion(score: np.ndarray, size: int) -> np.ndarray:
     """Chances min(1, c score) that add up to `size`; all of the positive ones, if they are fewer.
 
     >>> inclusion(np.array([8.0, 2.0, 1.0, 1.0, 0.0]), 3)
@@ -112,7 +140,7 @@ def inclusion(score, size):
     return np.minimum(score * ((size - n_certain) / tail[n_certain]), 1.0)
 
 
-def choose(prob, *, rng):
+def choose(prob: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
     """Indices of a sample that holds item i with probability prob[i], its size as even as can be.
 
     Items are laid end to end in random order, each as long as its probability, and those in which
@@ -127,7 +155,9 @@ def choose(prob, *, rng):
     return np.sort(order[taken])
 
 
-def choose_apart(prob, similarity, *, rng):
+def choose_apart(
+    prob: np.ndarray, similarity: np.ndarray, *, rng: np.random.Generator
+) -> np.ndarray:
     """Indices of a sample that holds item i with probability prob[i] and is spread out [GLS12].
 
     An undecided item, drawn at random, meets the one most similar to it; one of the two hands as
@@ -145,12 +175,12 @@ def choose_apart(prob, similarity, *, rng):
     return np.flatnonzero(prob > 0.5)
 
 
-def weights(sample, *, n_copies):
+def weights(sample: Sample, *, n_copies: int) -> np.ndarray:
     """Reweighting that keeps the sample unbiased: copies / (n_copies * prob)."""
     return sample.copies / (n_copies * sample.prob)
 
 
-def thin(weight, threshold, *, rng):
+def thin(weight: np.ndarray, threshold: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
     """New weights, zero for what is dropped: each has the old weight as its expectation.
 
     >>> thin(np.array([3.0, 2.0, 0.0]), np.array([2.0, 2.0, 2.0]), rng=np.random.default_rng(7))
@@ -158,24 +188,6 @@ def thin(weight, threshold, *, rng):
     """
     survives = rng.random(weight.size) * threshold < weight
     return np.where(survives, np.maximum(weight, threshold), 0.0)
-
-
-def scale_for(leverage, budget):
-    """The c for which sum min(1, c * leverage) = budget; infinite if everything fits.
-
-    >>> scale_for(np.array([1.0, 1.0, 0.5]), 2.5)
-    1.0
-    """
-    if leverage.size <= budget:
-        return np.inf
-    scale, total = 0.0, _sums(leverage, 0.0)[1]
-    while total > 0:
-        n_certain, total = _sums(leverage, scale)
-        larger = (budget - n_certain) / total if total > 0 else np.inf
-        if larger <= scale * (1 + 1e-9):
-            break
-        scale = larger
-    return scale
 
 
 @numba.njit(cache=True, nogil=True)
@@ -199,11 +211,11 @@ def _compete(prob, similarity, coins):
         else:
             i_wins = coins[1, meeting] * (2 - both) < 1 - prob[j]
             prob[i], prob[j] = (1.0, both - 1) if i_wins else (both - 1, 1.0)
-        for place in (max(a, b), min(a, b)):
-            item = open_items[place]
+        for slot in (max(a, b), min(a, b)):
+            item = open_items[slot]
             if prob[item] < 1e-12 or prob[item] > 1 - 1e-12:
                 n_open -= 1
-                open_items[place] = open_items[n_open]
+                open_items[slot] = open_items[n_open]
         meeting += 1
     if n_open == 1:
         item = open_items[0]
@@ -211,12 +223,12 @@ def _compete(prob, similarity, coins):
 
 
 @numba.njit(cache=True, nogil=True)
-def _sums(leverage, scale):
-    """How many have c * leverage >= 1, and the sum of the others."""
+def _sums(score, scale):
+    """How many have c * score >= 1, and the sum of the others."""
     n_certain, total = 0, 0.0
-    for e in range(leverage.size):
-        if scale * leverage[e] >= 1.0:
+    for e in range(score.size):
+        if scale * score[e] >= 1.0:
             n_certain += 1
         else:
-            total += leverage[e]
+            total += score[e]
     return n_certain, total

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from graphsqueak.randomness import child_seed, uniforms
 from graphsqueak.sampling import (
     Sample,
     choose,
@@ -59,19 +58,6 @@ def test_merging_puts_disjoint_samples_side_by_side():
     assert merge(one, two).index.tolist() == [1, 7]
 
 
-def test_uniforms_are_uniform_and_know_only_their_own_number():
-    values = uniforms(90_210, 0, 100_000)
-    counts = np.bincount((values * 50).astype(int), minlength=50)
-    assert np.all(np.abs(counts - 2000) < 6 * np.sqrt(2000))
-    np.testing.assert_array_equal(uniforms(90_210, 777, 900), values[777:900])
-    assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 6 / np.sqrt(100_000)
-
-
-def test_children_of_a_seed_differ():
-    seeds = {child_seed(5, number) for number in range(1000)} | {child_seed(6, 0)}
-    assert len(seeds) == 1001
-
-
 def test_inclusion_is_capped_proportional_and_adds_up():
     rng = np.random.default_rng(18_220_117)
     for size in (1, 7, 59):
@@ -113,8 +99,8 @@ def test_shrinking_to_a_size_twice_is_unbiased():
 
 def test_items_chosen_apart_have_their_probability_and_the_sample_its_size():
     rng = np.random.default_rng(61_304_771)
-    place = np.sort(rng.uniform(size=30))
-    similarity = -np.abs(place[:, None] - place)
+    position = np.sort(rng.uniform(size=30))
+    similarity = -np.abs(position[:, None] - position)
     prob = inclusion(rng.uniform(0.2, 1, size=30), 10)
     counts, spread, n_runs = np.zeros(30), [], 10_000
     for _ in range(n_runs):

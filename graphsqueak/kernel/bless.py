@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from graphsqueak.kernel.batch import BatchDictionary
-from graphsqueak.kernel.estimator import estimate_leverage, rho
+from graphsqueak.kernel.leverage import estimate_leverage, rho
 from graphsqueak.sampling import choose, inclusion
 
 __all__ = ["BLESS"]
@@ -26,15 +26,43 @@ _CANDIDATES = 5  # per atom, at least, when the number of atoms is fixed
 
 
 class BLESS(BatchDictionary):
-    """Bottom-up sampling, Bernoulli whatever `scheme` says; as `BatchDictionary`.
+    """Bottom-up sampling: few points are looked at while the ridge is large.
 
+    Parameters
+    ----------
+    kernel, kernel_params
+        See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
+    ridge : float or "auto"
+        gamma > 0, in the units of the eigenvalues of K. "auto", with `n_components` only: a quarter
+        as many effective dimensions as atoms, found from a sample of the points.
+    n_components : int, optional
+        Exactly that many atoms (all points, if there are fewer). Otherwise the copies decide.
+    n_copies : int, optional
+        q at each level, instead of `budget`'s. Not with `n_components`.
+    epsilon, delta : float in (0, 1)
+        Accuracy asked for; with budget="theory", the probability of being less accurate.
+    budget : {"practical", "theory"}
+        As for `ManyStepRLS`: q by rho log(n) / epsilon^2, or so that the proof holds.
+    scheme : {"binomial", "bernoulli"}
+        Has no say: a point is kept once or not at all.
+    random_state : int, numpy Generator or None
+
+    Attributes
+    ----------
+    indices_, weights_, components_ : ndarray
+        Row numbers, weights s_i and points of the atoms (for "precomputed", row numbers again).
+    ridge_, n_copies_, n_seen_
+        The ridge, the copies (None with `n_components`), and how many points were seen.
+
+    Examples
+    --------
     >>> X = np.append(np.zeros(1000), 9.0)[:, None]
     >>> d = BLESS(ridge=0.1, n_components=5, random_state=7).fit(X)
     >>> len(d.indices_), 1000 in d.indices_
     (5, True)
     """
 
-    def _drawn(self, kernel, points, rng):
+    def _draw(self, kernel, points, rng):
         n, diagonal = len(points), kernel.diag(points)
         largest = max(diagonal.max(), np.finfo(np.float64).tiny)
         n_levels = max(math.ceil(math.log2(n * largest / self.ridge_)), 0) + 1
@@ -44,12 +72,12 @@ class BLESS(BatchDictionary):
         for level in reversed(range(n_levels)):
             ridge = self.ridge_ * 2**level
             bound = largest / (largest + ridge)
-            blind, drawn = self._blind(n, bound, rng)
+            blind, drawn = self._draw_blindly(n, bound, rng)
             score = self._level_scores(kernel, points, rows, weight, drawn, ridge, bound)
-            rows, weight = self._thinned(drawn, blind, score, rng)
+            rows, weight = self._thin(drawn, blind, score, rng)
         return rows, weight
 
-    def _blind(self, n, bound, rng):
+    def _draw_blindly(self, n, bound, rng):
         """The chance of being looked at, and who is."""
         copies = math.log(n) + 1 if self.n_copies_ is None else self.n_copies_
         share = min(1.0, copies * bound)
@@ -71,7 +99,7 @@ class BLESS(BatchDictionary):
         )
         return np.minimum(score, bound)
 
-    def _thinned(self, drawn, blind, score, rng):
+    def _thin(self, drawn, blind, score, rng):
         if self.n_copies_ is None:
             keep = inclusion(score, self.n_components)
             chosen = choose(keep, rng=rng)

@@ -6,20 +6,45 @@ asked for in chunks of rows, so that an n x n matrix never exists unless somebod
 """
 
 import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.validation import check_real
 
-__all__ = ["as_kernel", "bind", "row_chunks"]
+__all__ = [
+    "CHUNK_ENTRIES",
+    "Kernel",
+    "KernelLike",
+    "KernelParams",
+    "as_kernel",
+    "bind",
+    "gaussian_gamma",
+    "row_chunks",
+]
 
-_CHUNK_ENTRIES = 2**22  # of a block of kernel values: 32 MiB
+CHUNK_ENTRIES = 2**22  # of a block of kernel values: 32 MiB
 _NAMES = ("rbf", "gaussian", "laplacian", "linear", "poly", "polynomial", "cosine", "chi2")
 _NOT_PSD = ("sigmoid", "additive_chi2")
 
 
-def as_kernel(kernel="rbf", kernel_params=None):
+class Kernel(Protocol):
+    """A positive semi-definite kernel, evaluated in blocks."""
+
+    def __call__(self, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
+        """The block of the kernel matrix with a row for each of X and a column for each of Y."""
+
+    def diag(self, X: np.ndarray) -> np.ndarray:
+        """k(x, x) of every row of X."""
+
+
+KernelLike: TypeAlias = str | Callable[..., Any] | Kernel  # what users write
+KernelParams: TypeAlias = Mapping[str, Any] | None
+
+
+def as_kernel(kernel: KernelLike = "rbf", kernel_params: KernelParams = None) -> Kernel:
     """An object k with k(X, Y) and k.diag(X), from what a user writes.
 
     Parameters
@@ -31,6 +56,10 @@ def as_kernel(kernel="rbf", kernel_params=None):
     kernel_params : dict, optional
         scikit-learn's: gamma, degree, coef0. For the Gaussian also `bandwidth`, the sigma of
         exp(-|x - y|^2 / (2 sigma^2)); gamma is 1 / (2 sigma^2).
+
+    Returns
+    -------
+    Kernel
 
     Examples
     --------
@@ -44,7 +73,7 @@ def as_kernel(kernel="rbf", kernel_params=None):
     """
     params = dict(kernel_params or {})
     if isinstance(kernel, str):
-        return _Named(*_checked(kernel, params))
+        return _Named(*_resolve(kernel, params))
     if hasattr(kernel, "diag") and callable(kernel):
         if params:
             raise InputError("kernel_params go with a name or a function, not a kernel object")
@@ -54,7 +83,9 @@ def as_kernel(kernel="rbf", kernel_params=None):
     raise InputError(f"kernel={kernel!r} is neither a name nor a function")
 
 
-def bind(kernel, kernel_params, X):
+def bind(
+    kernel: KernelLike, kernel_params: KernelParams, X: np.ndarray
+) -> tuple[Kernel, np.ndarray]:
     """The kernel, and the points it takes, for data as a user hands it in.
 
     For kernel="precomputed" X is the kernel matrix itself, and the points are row numbers.
@@ -70,17 +101,27 @@ def bind(kernel, kernel_params, X):
     return _Precomputed(X), np.arange(X.shape[0])[:, None]
 
 
-def row_chunks(n_rows, n_columns):
-    """Slices of rows, so that a block of n_columns kernel values per row stays small.
+def gaussian_gamma(kernel_params: KernelParams, n_features: int) -> float:
+    """The gamma of the Gaussian kernel with these parameters; by default 1 / n_features.
+
+    >>> gaussian_gamma({"bandwidth": 2.0}, 3), gaussian_gamma(None, 4)
+    (0.125, 0.25)
+    """
+    gamma = _resolve("rbf", dict(kernel_params or {}))[1].get("gamma")
+    return 1 / n_features if gamma is None else gamma
+
+
+def row_chunks(n_rows: int, n_columns: int, *, most_entries: int = CHUNK_ENTRIES) -> list[slice]:
+    """Slices of rows, so that a block of n_columns values per row has at most `most_entries`.
 
     >>> [(part.start, part.stop) for part in row_chunks(5, 2**21)]
     [(0, 2), (2, 4), (4, 5)]
     """
-    step = max(_CHUNK_ENTRIES // max(n_columns, 1), 1)
+    step = max(most_entries // max(n_columns, 1), 1)
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
-def _checked(name, params):
+def _resolve(name, params):
     """The name and parameters in scikit-learn's own terms."""
     from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 

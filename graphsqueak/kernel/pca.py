@@ -15,17 +15,22 @@ References
       PhD thesis, 2017.
 """
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from graphsqueak.kernel.landmarks import DictionaryEstimator, streams
+from graphsqueak.kernel.nystrom import DictionaryEstimator, can_stream
 from graphsqueak.validation import check_count
 
 __all__ = ["NystromPCA"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEstimator):
     """Kernel PCA with the Nystrom approximation, from one pass or two.
 
@@ -36,9 +41,18 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
     center : bool
         Take the mean off the features first, as `sklearn.decomposition.KernelPCA` does.
     n_landmarks : int or None
-        Number of atoms.
-    kernel, kernel_params, sampling, landmarks, ridge, random_state
-        As in `NystromTransformer`.
+        Number of atoms; None leaves it to the accuracy of the sampler.
+    kernel, kernel_params
+        See `as_kernel`. With "precomputed", `fit` takes the kernel matrix and `transform` rows of
+        kernel values to all training points.
+    sampling : str or Dictionary
+        "squeak" (one pass), "kors" (one pass; `n_landmarks` is a ceiling), "uniform", "exact",
+        "two-step", "many-step", "recursive", "bless", or a dictionary with settings of its own.
+    landmarks : array, optional
+        Points, or row numbers of X, to be the atoms instead.
+    ridge : float or "auto"
+        Of the dictionary's leverage scores.
+    random_state : int, numpy Generator or None
 
     Attributes
     ----------
@@ -46,8 +60,14 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
         The k largest eigenvalues of K~ (of the centered one, if so asked).
     components_ : ndarray of shape (k, rank)
         The principal directions, in the coordinates z.
-    dictionary_, landmarks_, landmark_indices_, landmark_weights_, embedding_
-        As in `NystromTransformer`.
+    mean_ : ndarray
+        What is taken off the coordinates z: zero unless `center`.
+    dictionary_ : Dictionary or None
+        The sampler; None with landmarks of the user's.
+    landmarks_, landmark_indices_, landmark_weights_ : ndarray
+        The atoms, their row numbers and their weights.
+    embedding_ : Embedding
+        The coordinates of their span.
 
     Examples
     --------
@@ -59,47 +79,52 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
            [0.]]))
     """
 
-    def __init__(
-        self,
-        *,
-        n_components=2,
-        center=False,
-        n_landmarks=100,
-        kernel="rbf",
-        kernel_params=None,
-        sampling="squeak",
-        landmarks=None,
-        ridge="auto",
-        random_state=None,
-    ):
-        self.n_components = n_components
-        self.center = center
-        self.n_landmarks = n_landmarks
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.sampling = sampling
-        self.landmarks = landmarks
-        self.ridge = ridge
-        self.random_state = random_state
+    n_components: int | None = 2
+    center: bool = False
+    n_landmarks: int | None = 100
 
-    def fit(self, X, y=None):
-        """Choose the atoms among the rows of X and find the components of all rows."""
-        X = self._checked(X, reset=True)
-        self._choose(X, stream=False)
-        return self._solve(self._summed(X, np.zeros((len(X), 0))))
+    def fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Choose the atoms among the rows of X and find the components of all rows.
 
-    @available_if(streams)
-    def partial_fit(self, X, y=None):
-        """Take in more rows, and forget them."""
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points, or their kernel matrix.
+        y : ignored
+        """
+        points = self._check_points(X, reset=True)
+        self._choose(points, stream=False)
+        return self._solve(self._sum_features(points, np.zeros((len(points), 0))))
+
+    @available_if(can_stream)
+    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Take in more rows, and forget them.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points.
+        y : ignored
+        """
         fresh = not self.__sklearn_is_fitted__()
-        X = self._checked(X, reset=fresh)
-        self._choose(X, stream=True)
-        return self._solve(self._summed_on(X, np.zeros((len(X), 0)), fresh=fresh))
+        points = self._check_points(X, reset=fresh)
+        self._choose(points, stream=True)
+        return self._solve(self._add_to_sums(points, np.zeros((len(points), 0)), fresh=fresh))
 
-    def transform(self, X):
-        """Coordinates of the rows of X along the components."""
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Coordinates of the rows of X along the components.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points, or rows of kernel values to all training points.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+        """
         check_is_fitted(self)
-        z = self._features(self._checked(X, reset=False))
+        z = self._features(self._check_points(X, reset=False))
         return (z - self.mean_) @ self.components_.T
 
     def _solve(self, sums):

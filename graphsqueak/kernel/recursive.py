@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from graphsqueak.kernel.batch import BatchDictionary
-from graphsqueak.kernel.estimator import estimate_leverage
+from graphsqueak.kernel.leverage import estimate_leverage
 
 __all__ = ["RecursiveRLS"]
 
@@ -30,26 +30,50 @@ _SMALL = 16
 
 
 class RecursiveRLS(BatchDictionary):
-    """Recursive sampling with over-estimates; parameters and attributes of `BatchDictionary`.
+    """Recursive sampling with over-estimates.
 
-    `epsilon` has no say: the proof is for 1/2. budget="practical" drops the 16 and the 192 of the
-    size below which everything is kept; `n_copies` is c itself. With `n_components` = m the
-    authors' fixed-size form is used: c = log(m) below the top, exactly m atoms there; with
-    ridge="auto" every level has ridge (tr K_hat - its k largest eigenvalues) / k for
-    k = m / (4 log m).
+    Parameters
+    ----------
+    kernel, kernel_params
+        See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
+    ridge : float or "auto"
+        gamma > 0, in the units of the eigenvalues of K. "auto", with `n_components` = m only: every
+        level has the ridge (tr K_hat - its k largest eigenvalues) / k, k = m / (4 log m).
+    n_components : int, optional
+        m, exactly that many atoms, by the authors' fixed-size form: c = log(m) below the top.
+    epsilon : float in (0, 1)
+        Has no say: the proof is for 1/2.
+    budget : {"practical", "theory"}
+        "practical" drops the 16 of c, and the 192 of the size below which everything is kept.
+    delta : float in (0, 1)
+        The probability of being less accurate.
+    n_copies : int, optional
+        c itself. Not with `n_components`.
+    scheme : {"binomial", "bernoulli"}
+        Has no say: a point is kept once or not at all.
+    random_state : int, numpy Generator or None
 
+    Attributes
+    ----------
+    indices_, weights_, components_ : ndarray
+        Row numbers, weights s_i and points of the atoms (for "precomputed", row numbers again).
+    ridge_, n_copies_, n_seen_
+        The ridge and the c of the top (None with `n_components`), and how many points were seen.
+
+    Examples
+    --------
     >>> X = np.append(np.zeros(1000), 9.0)[:, None]
     >>> d = RecursiveRLS(ridge=0.1, n_components=5, random_state=7).fit(X)
     >>> len(d.indices_), 1000 in d.indices_
     (5, True)
     """
 
-    def _found_ridge(self, kernel, points, rng):
+    def _find_ridge(self, kernel, points, rng):
         return None if isinstance(self.ridge, str) else float(self.ridge)
 
-    def _drawn(self, kernel, points, rng):
+    def _draw(self, kernel, points, rng):
         halves = [np.arange(len(points))]
-        while halves[-1].size > self._small(len(halves)):
+        while halves[-1].size > self._small_size(len(halves)):
             halves.append(halves[-1][rng.random(halves[-1].size) < 0.5])
         rows = halves.pop()
         weight = np.ones(rows.size)
@@ -78,7 +102,7 @@ class RecursiveRLS(BatchDictionary):
             self.ridge_ = self._level_ridge(kernel, points[rows], weight)
         return rows, weight
 
-    def _small(self, depth):
+    def _small_size(self, depth):
         """Points that are kept without a look, at this depth of the recursion."""
         if self.n_components is not None:
             return max(_SMALL, self.n_components)

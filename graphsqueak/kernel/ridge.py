@@ -20,38 +20,60 @@ References
 [RCR15] Rudi, Camoriano, Rosasco. Less is more: Nystrom computational regularization. NeurIPS 2015.
 """
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 import scipy.linalg
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsqueak.kernel.landmarks import DictionaryEstimator, streams
+from graphsqueak.kernel.nystrom import DictionaryEstimator, can_stream
 from graphsqueak.validation import check_real
 
 __all__ = ["NystromRidge"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NystromRidge(RegressorMixin, DictionaryEstimator):
     """Kernel ridge regression with the Nystrom approximation.
 
     `fit` chooses the dictionary first and then sums over all rows. `partial_fit` is one pass: sums
-    over rows seen before are carried over to the new dictionary (see `feature_sums`).
+    over rows seen before are carried over to the new dictionary (see `embedding`).
 
     Parameters
     ----------
     alpha : float
         lam > 0 of the regression, in the units of the eigenvalues of K.
-    kernel, kernel_params, n_components, sampling, landmarks, ridge, regularized, random_state
-        As in `NystromTransformer`; `ridge` is that of the dictionary. sampling="squeak" draws a
-        third of the atoms from all points alike (see `SQUEAK`).
+    kernel, kernel_params
+        See `as_kernel`. With "precomputed", `fit` takes the kernel matrix and `predict` rows of
+        kernel values to all training points.
+    n_components : int or None
+        Number of atoms; None leaves it to the accuracy of the sampler.
+    sampling : str or Dictionary
+        "squeak" (one pass; a third of the atoms is drawn from all points alike), "kors" (one pass;
+        `n_components` is a ceiling), "uniform", "exact", "two-step", "many-step", "recursive",
+        "bless", or a dictionary with settings of its own.
+    landmarks : array, optional
+        Points, or row numbers of X, to be the atoms instead.
+    ridge : float or "auto"
+        Of the dictionary's leverage scores, and of the regularized form.
+    regularized : bool
+        Use K_nI (K_II + ridge W^-1)^-1 K_In for K; its risk has the larger factor (see above).
+    random_state : int, numpy Generator or None
 
     Attributes
     ----------
     coef_ : ndarray
         Of the features z.
-    dictionary_, landmarks_, landmark_indices_, landmark_weights_, embedding_
-        As in `NystromTransformer`.
+    dictionary_ : Dictionary or None
+        The sampler; None with landmarks of the user's.
+    landmarks_, landmark_indices_, landmark_weights_ : ndarray
+        The atoms, their row numbers and their weights.
+    embedding_ : Embedding
+        The coordinates of their span.
 
     Examples
     --------
@@ -62,52 +84,57 @@ class NystromRidge(RegressorMixin, DictionaryEstimator):
     array([2.])
     """
 
+    alpha: float = 1.0
+    n_components: int | None = 100
+    regularized: bool = False
+
     _uniform_share = 1 / 3
 
-    def __init__(
-        self,
-        *,
-        alpha=1.0,
-        kernel="rbf",
-        kernel_params=None,
-        n_components=100,
-        sampling="squeak",
-        landmarks=None,
-        ridge="auto",
-        regularized=False,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.sampling = sampling
-        self.landmarks = landmarks
-        self.ridge = ridge
-        self.regularized = regularized
-        self.random_state = random_state
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Choose the atoms among the rows of X and solve.
 
-    def fit(self, X, y):
-        """Choose the atoms among the rows of X and solve."""
-        X, targets = self._checked_pair(X, y, reset=True)
-        self._choose(X, stream=False)
-        return self._solve(self._summed(X, targets))
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points, or their kernel matrix.
+        y : array of shape (n,) or (n, targets)
+        """
+        points, targets = self._check_pair(X, y, reset=True)
+        self._choose(points, stream=False)
+        return self._solve(self._sum_features(points, targets))
 
-    @available_if(streams)
-    def partial_fit(self, X, y):
-        """Take in more rows, and forget them."""
+    @available_if(can_stream)
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Take in more rows, and forget them.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points.
+        y : array of shape (n,) or (n, targets)
+        """
         fresh = not self.__sklearn_is_fitted__()
-        X, targets = self._checked_pair(X, y, reset=fresh)
-        self._choose(X, stream=True)
-        return self._solve(self._summed_on(X, targets, fresh=fresh))
+        points, targets = self._check_pair(X, y, reset=fresh)
+        self._choose(points, stream=True)
+        return self._solve(self._add_to_sums(points, targets, fresh=fresh))
 
-    def predict(self, X):
-        """f at the rows of X."""
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """f at the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points, or rows of kernel values to all training points.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, targets)
+        """
         check_is_fitted(self)
-        values = self._features(self._checked(X, reset=False)) @ self.coef_
+        values = self._features(self._check_points(X, reset=False)) @ self.coef_
         return values[:, 0] if self._flat else values
 
-    def _checked_pair(self, X, y, *, reset):
+    def _check_pair(self, X, y, *, reset):
         check_real("alpha", self.alpha, above=0.0)
         X, y = validate_data(
             self, X, y, dtype=np.float64, reset=reset, multi_output=True, y_numeric=True

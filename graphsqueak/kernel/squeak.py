@@ -1,6 +1,6 @@
 """SQUEAK: a dictionary from one pass, with removal, in a chain or a tree of merges.
 
-Points are taken in as exact, a block at a time, and merged with the dictionary so far (`merging`).
+Points are taken in as exact, a block at a time, and merged with the dictionary so far (`atoms`).
 A block costs one Cholesky factorization, so blocks of half the dictionary's size make a point
 O(m^2) instead of O(m^3), and the estimates of a chain are the better ones, k = 1.
 
@@ -16,24 +16,26 @@ References
         approximation. AISTATS 2017.
 """
 
+from dataclasses import dataclass
 from functools import partial
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from graphsqueak.errors import InputError
-from graphsqueak.kernel.budget import squeak_copies
-from graphsqueak.kernel.dictionary import Dictionary
-from graphsqueak.kernel.estimator import rho
-from graphsqueak.kernel.merging import (
+from graphsqueak.kernel.atoms import (
     MergeRule,
     leaf,
     merge_nodes,
-    merged_nodes,
-    shrunk_leaf,
-    unpacked_node,
+    merge_packed,
+    shrink_leaf,
+    unpack_node,
 )
-from graphsqueak.randomness import child_seed
+from graphsqueak.kernel.dictionary import HORIZON, Dictionary, squeak_copies
+from graphsqueak.kernel.leverage import rho
+from graphsqueak.randomness import Step, child_seed
 from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import run_tree
 from graphsqueak.trees.shapes import as_tree
@@ -43,13 +45,29 @@ __all__ = ["SQUEAK"]
 
 _LEAST_BLOCK = 64
 _ROOM = 2  # atoms held on the way for each of n_components
-_HORIZON = 10**6  # points that a guarantee is made for, when nobody says how many will come
-_LAST = 2**40  # number of the merge that only looks, for its seed
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SQUEAK(Dictionary):
-    """Sequential or tree-shaped sampling with removal; `Dictionary`'s parameters, and:
+    """Sequential or tree-shaped sampling with removal.
 
+    Parameters
+    ----------
+    kernel, kernel_params
+        See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
+    ridge : float or "auto"
+        gamma > 0, in the units of the eigenvalues of K. "auto", with `n_components` only, grows
+        with the stream: a quarter as many effective dimensions as atoms.
+    n_components : int, optional
+        Exactly that many atoms (all points, if there are fewer). Otherwise the copies decide.
+    epsilon : float in (0, 1)
+        Accuracy asked for.
+    budget : {"practical", "theory"}
+        Copies by rho log(n) / epsilon^2, or as many as the proof needs for any tree of merges.
+    delta : float in (0, 1)
+        With budget="theory", the probability of being less accurate.
+    n_copies : int, optional
+        Copies per point instead of `budget`'s. Not with `n_components`.
     tree : {"sequential", "balanced"} or int
         The shape of `fit`: a chain, a tree of pairs, or one that merges so many dictionaries at a
         time. `partial_fit` always goes on sequentially.
@@ -64,11 +82,16 @@ class SQUEAK(Dictionary):
     scheduler : str, optional
         Address of a Dask cluster to run a tree on instead, as "tcp://host:8786".
     horizon : int, optional
-        Points for which epsilon is meant; by default those of `fit`, or a million for
+        n, the points for which epsilon is meant; by default those of `fit`, or a million for
         `partial_fit`.
+    random_state : int, numpy Generator or None
 
-    With ridge="auto" the ridge grows with the stream so that there are a quarter as many effective
-    dimensions as atoms.
+    Attributes
+    ----------
+    indices_, weights_, components_ : ndarray
+        Row numbers, weights s_i and points of the atoms (for "precomputed", row numbers again).
+    ridge_, n_copies_, n_seen_
+        The ridge so far, the copies (None with `n_components`), and the number of points seen.
 
     Examples
     --------
@@ -81,65 +104,52 @@ class SQUEAK(Dictionary):
     (2002, 5)
     """
 
-    def __init__(
-        self,
-        *,
-        kernel="rbf",
-        kernel_params=None,
-        ridge=1.0,
-        n_components=None,
-        epsilon=0.5,
-        budget="practical",
-        delta=0.1,
-        n_copies=None,
-        tree="sequential",
-        uniform_share=0.0,
-        batch_size=None,
-        n_jobs=None,
-        scheduler=None,
-        horizon=None,
-        random_state=None,
-    ):
-        super().__init__(
-            kernel=kernel,
-            kernel_params=kernel_params,
-            ridge=ridge,
-            n_components=n_components,
-            epsilon=epsilon,
-            budget=budget,
-            delta=delta,
-            n_copies=n_copies,
-            random_state=random_state,
-        )
-        self.tree = tree
-        self.uniform_share = uniform_share
-        self.batch_size = batch_size
-        self.n_jobs = n_jobs
-        self.scheduler = scheduler
-        self.horizon = horizon
+    tree: Literal["sequential", "balanced"] | int = "sequential"
+    uniform_share: float = 0.0
+    batch_size: int | None = None
+    n_jobs: int | None = None
+    scheduler: str | None = None
+    horizon: int | None = None
 
-    def fit(self, X, y=None):
-        """Start again, and take in the rows of X."""
-        kernel, points = self._bound(X, reset=True)
+    def fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Start again, and take in the rows of X.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points, or their kernel matrix.
+        y : ignored
+        """
+        kernel, points = self._bind(X, reset=True)
         self._begin(kernel, points, n_points=len(points))
         if self.tree != "sequential":
-            self._node = self._grown(points)
+            self._node = self._merge_tree(points)
             self.n_seen_ = len(points)
             return self
-        return self._take(points)
+        return self._absorb(points)
 
-    def partial_fit(self, X, y=None):
-        """Take in more rows; how they are cut into calls does not matter."""
-        if self._precomputed():
-            raise InputError("a precomputed kernel matrix has no further rows; call fit")
-        fresh = not self.__sklearn_is_fitted__()
-        kernel, points = self._bound(X, reset=fresh)
+    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Take in more rows; how they are cut into calls does not matter.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points.
+        y : ignored
+        """
+        kernel, points, fresh = self._bind_more(X)
         if fresh:
-            self._begin(kernel, points, n_points=_HORIZON)
-        return self._take(points)
+            self._begin(kernel, points, n_points=HORIZON)
+        return self._absorb(points)
 
-    def merge(self, other):
-        """A dictionary of the points of both; the rows of `other` follow those of this one."""
+    def merge(self, other: "SQUEAK") -> "SQUEAK":
+        """A dictionary of the points of both; the rows of `other` follow those of this one.
+
+        Parameters
+        ----------
+        other : SQUEAK
+            Of other points, with the same kernel, ridge, size and copies.
+        """
         alike = ("kernel", "kernel_params", "ridge", "n_components", "epsilon", "uniform_share")
         for name in alike:
             if getattr(self, name) != getattr(other, name):
@@ -155,7 +165,7 @@ class SQUEAK(Dictionary):
         merged._rule, merged.n_copies_ = self._rule, self.n_copies_
         merged.n_features_in_ = self.n_features_in_
         merged._seed, merged._n_merges = child_seed(self._seed, other._seed % 2**32), 1
-        nodes = [*self._parts(), *(node.moved(self.n_seen_) for node in other._parts())]
+        nodes = [*self._parts(), *(node.renumber(self.n_seen_) for node in other._parts())]
         rng = np.random.default_rng(child_seed(merged._seed, 0))
         merged._node = merge_nodes(self._rule, nodes, rng=rng)
         merged._pending, merged._finished = self._pending[:0], None
@@ -163,14 +173,15 @@ class SQUEAK(Dictionary):
         return merged
 
     @property
-    def ridge_(self):
-        return self._look()[0].ridge
+    def ridge_(self) -> float:
+        """The ridge that the dictionary is for."""
+        return self._finish()[0].ridge
 
-    def _held(self):
+    def _held_points(self):
         return np.concatenate([node.points for node in self._parts()])
 
-    def _kept(self):
-        return self._look()[1]
+    def _kept_atoms(self):
+        return self._finish()[1]
 
     def _begin(self, kernel, points, *, n_points):
         self._check()
@@ -201,7 +212,7 @@ class SQUEAK(Dictionary):
                 "kernel, or leave n_jobs and scheduler out"
             )
 
-    def _take(self, points):
+    def _absorb(self, points):
         self._finished = None
         while len(points):
             room = self._block() - len(self._pending)
@@ -230,28 +241,28 @@ class SQUEAK(Dictionary):
         waiting = leaf(self._rule, self._pending, self.n_seen_ - len(self._pending))
         return [self._node, waiting] if self._node.rows.size else [waiting]
 
-    def _look(self):
+    def _finish(self):
         """The dictionary of all points so far, and its atoms; the stream is left as it is."""
         if self._finished is None:
             rule = self._rule._replace(size=self.n_components)
             parts, node = self._parts(), self._node
             if rule.size is not None or len(self._pending):
-                rng = np.random.default_rng(child_seed(self._seed, _LAST))
+                rng = np.random.default_rng(child_seed(self._seed, Step.LAST))
                 node = merge_nodes(rule, parts, rng=rng)
             self._finished = node, rule.atoms(node)
         return self._finished
 
-    def _grown(self, points):
+    def _merge_tree(self, points):
         """The root of a tree over blocks of rows."""
         size = self.batch_size or max(4 * (self.n_components or 0), 4 * _LEAST_BLOCK)
         items = [(start, points[start : start + size]) for start in range(0, len(points), size)]
         with open_backend(workers=self.n_jobs, scheduler=self.scheduler) as backend:
             run = run_tree(
                 as_tree(self.tree, len(items)),
-                partial(shrunk_leaf, rule=self._rule),
-                partial(merged_nodes, rule=self._rule),
+                partial(shrink_leaf, rule=self._rule),
+                partial(merge_packed, rule=self._rule),
                 items,
                 seed=self._seed,
                 backend=backend,
             )
-        return unpacked_node(run.result)
+        return unpack_node(run.result)

@@ -1,4 +1,4 @@
-"""KONS: the online Newton step in the kernel's own feature space.
+"""KONS and Sketched-KONS: the online Newton step in the kernel's own feature space.
 
 With phi_t = phi(x_t), A_{t-1}^-1 sum_i c_i phi_i is the hypothesis before its projection, where
 
@@ -13,25 +13,42 @@ prediction was clipped, c has the projection. [C17, Lemma 5.2] and [CLV17c, Lemm
 and misprint two terms (docs/errata.md). L grows by the row (d_t v', (alpha (1 + h_t a))^1/2), p by
 c_t v and one entry. A round costs one triangular solve, O(t^2), and t kernel evaluations.
 
+In Sketched-KONS only sampled steps enter the matrix:
+
+    A~_t = A~_{t-1} + z_t h_t phi_t phi_t',    z_t ~ Bernoulli(p_t),
+    p_t = max(min(1, beta (1 + e) tau~_t), floor),
+
+tau~_t the score of KORS on the kernel d_i d_j k_ij with ridge alpha, known once the slope is. The
+coefficients are those of KONS with z_i h_i in place of h_i: the term h y^ enters only when z = 1,
+which [C17, Lemma 5.5] and [CLV17c, Lemma 4] omit. One number decides both draws, so the atoms of
+KORS are among the chosen. A round is O(t) kernel evaluations and O(chosen^2); regret is at most
+that of KONS over (1 - e) max(floor, min tau).
+
 References
 ----------
 [C17]    Calandriello. Efficient sequential learning in structured and constrained environments.
-         PhD thesis, 2017, Section 5.1.
+         PhD thesis, 2017, Sections 5.1 and 5.2.
 [CLV17c] Calandriello, Lazaric, Valko. Second-order kernel online convex optimization with
          adaptive sketching. ICML 2017.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
+from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.embedding import Embedding
-from graphsqueak.kernel.growing_cholesky import GrowingCholesky
 from graphsqueak.kernel.kernels import as_kernel
+from graphsqueak.kernel.kors import OnlineSampler
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
-from graphsqueak.online.newton import newton_weight, step_rule
+from graphsqueak.online.newton import StepRule, newton_weight, step_rule
+from graphsqueak.randomness import RandomState, uniforms
 from graphsqueak.validation import check_real
 
-__all__ = ["KONS", "DualNewton"]
+__all__ = ["KONS", "DualNewton", "SketchedKONS"]
 
 _BLOCK = 64
 
@@ -50,7 +67,7 @@ class DualNewton:
     0.5
     """
 
-    def __init__(self, *, alpha, rule):
+    def __init__(self, *, alpha: float, rule: StepRule) -> None:
         self.alpha, self.rule = alpha, rule
         self.c = np.zeros(0)
         self.chosen = np.zeros(0, np.int64)  # which of the points kept are in E, by number
@@ -58,10 +75,17 @@ class DualNewton:
         self.factor = GrowingCholesky()
         self.n_rounds = 0
 
-    def round(self, row, diagonal, target, *, select=None):
+    def round(
+        self,
+        row: np.ndarray,
+        diagonal: float,
+        target: float,
+        *,
+        select: Callable[[float], bool] | None = None,
+    ) -> float:
         """Predict and learn from kernel values to the points kept.
 
-        `select(h)`, if given, says whether the step enters A (see `sketched_kons`). The point is
+        `select(h)`, if given, says whether the step enters A (see `SketchedKONS`). The point is
         kept if `len(c)` has grown.
         """
         rule, clip = self.rule, self.rule.clip
@@ -69,7 +93,7 @@ class DualNewton:
         along = row @ self.c
         value = (along - v @ self.p) / self.alpha
         a = (diagonal - v @ v) / self.alpha
-        prediction = float(min(max(value, -clip), clip))
+        prediction = min(max(float(value), -clip), clip)
         g = loss_slope(rule.loss, target, prediction)
         h = newton_weight(rule, g, target, prediction, self.n_rounds)
         self.n_rounds += 1
@@ -90,13 +114,14 @@ class DualNewton:
             self.c = np.append(self.c, c)
         return prediction
 
-    def scores(self, values):
+    def scores(self, values: np.ndarray) -> np.ndarray:
         """Clipped predictions from an (points kept, points) matrix of kernel values."""
         v = self.factor.solve(self.d[:, None] * values[self.chosen])
         scores = (self.c @ values - self.p @ v) / self.alpha
         return np.clip(scores, -self.rule.clip, self.rule.clip)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KONS(OnlineLearner):
     """Kernelized online Newton step: exact, every point is kept.
 
@@ -111,7 +136,7 @@ class KONS(OnlineLearner):
     alpha : float
         A_0 = alpha I.
     eta : "auto", "global" or float
-        See `newton`.
+        The curvature at the prediction, the worst case over all predictions, or a number.
 
     Attributes
     ----------
@@ -127,18 +152,12 @@ class KONS(OnlineLearner):
     2
     """
 
-    def __init__(
-        self, *, kernel="rbf", kernel_params=None, loss="squared", clip=1.0, alpha=1.0, eta="auto"
-    ):
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.clip = clip
-        self.alpha = alpha
-        self.eta = eta
+    alpha: float = 1.0
+    eta: float | Literal["auto", "global"] = "auto"
 
     @property
-    def n_support_(self):
+    def n_support_(self) -> int:
+        """Points kept."""
         return len(self._state.c)
 
     def _begin(self, n_features):
@@ -174,3 +193,78 @@ class KONS(OnlineLearner):
 
     def _round(self, row, diagonal, target):
         return self._state.round(row, diagonal, target)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SketchedKONS(KONS):
+    """Sketched KONS: every point is kept, but only sampled steps enter the matrix.
+
+    Parameters
+    ----------
+    kernel, kernel_params
+        See `graphsqueak.kernel.as_kernel`.
+    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    clip : float or None
+        C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
+        loss only: no bound.
+    alpha : float
+        Of A_0 = alpha I, and of the scores of KORS, whose ridge it is.
+    eta : "auto", "global" or float
+        As in `KONS`.
+    beta : float
+        Budget of KORS: a step of score tau enters with chance beta (1 + epsilon) tau, at most 1.
+    floor : float
+        Least chance of any step; 1 is KONS.
+    epsilon : float
+        Accuracy assumed of the dictionary of KORS.
+    random_state : int, numpy Generator or None
+
+    Attributes
+    ----------
+    n_support_, n_chosen_, n_rounds_ : int
+        Points kept, steps in the matrix, and rounds so far.
+
+    Examples
+    --------
+    >>> X = np.linspace(-1, 1, 100)[:, None]
+    >>> m = SketchedKONS(beta=2.0, floor=0.05, random_state=7).fit(X, X[:, 0] ** 2)
+    >>> m.n_support_, m.n_chosen_ < 50
+    (100, True)
+    """
+
+    beta: float = 1.0
+    floor: float = 0.0
+    epsilon: float = 0.5
+    random_state: RandomState = None
+
+    @property
+    def n_chosen_(self) -> int:
+        """Steps in the matrix."""
+        return len(self._state.chosen)
+
+    def _begin(self, n_features):
+        super()._begin(n_features)
+        self._sampler = OnlineSampler(
+            ridge=self._state.alpha,
+            n_copies=check_real("beta", self.beta, above=0.0),
+            epsilon=check_real("epsilon", self.epsilon, above=0.0, below=1.0),
+            form="paper",
+        )
+        self._floor = check_real("floor", self.floor, least=0.0)
+        self._seed = int(np.random.default_rng(self.random_state).integers(2**63))
+        self._atoms, self._atom_roots = np.zeros(0, np.int64), np.zeros(0)
+
+    def _round(self, row, diagonal, target):
+        state = self._state
+        (draw,) = uniforms(self._seed, state.n_rounds, state.n_rounds + 1)
+
+        def select(h):
+            root = np.sqrt(h)
+            scaled = root * self._atom_roots * row[self._atoms]
+            atom = self._sampler.offer(scaled, h * diagonal, uniform=draw) > 0
+            if atom:
+                self._atoms = np.append(self._atoms, row.size)
+                self._atom_roots = np.append(self._atom_roots, root)
+            return atom or draw > 1 - self._floor
+
+        return state.round(row, diagonal, target, select=select)

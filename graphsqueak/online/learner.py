@@ -5,7 +5,11 @@ A round: the learner sees x_t, predicts, sees y_t, pays for its prediction and u
 at once (`partial_fit`, `predict_then_learn`) are the same rounds, faster.
 """
 
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
@@ -15,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
-from graphsqueak.online.losses import LOSSES, loss_of
+from graphsqueak.kernel.kernels import KernelLike, KernelParams
+from graphsqueak.online.losses import LOSSES, Loss, loss_of
 from graphsqueak.validation import check_real
 
 __all__ = ["OnlineLearner"]
@@ -30,20 +35,35 @@ def _classifies(learner):
     raise AttributeError(f"loss={learner.loss!r} is for regression; scores are what predict gives")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class OnlineLearner(BaseEstimator):
-    """Base of the learners.
+    """Base of the learners, with the parameters that all have.
 
     With loss="squared" a learner is a regressor, with the others a classifier of two classes, whose
-    scores are positive for `classes_[1]`. A subclass has the parameters `loss` and `clip` and
-    offers `_begin(n_features)`, `_scores(points)`, `_features_of(points)`, the coordinates in its
-    space, and `_learn(points, targets)`, which returns the scores before each update; `n_support_`
-    tells how many points it holds.
+    scores are positive for `classes_[1]`. A subclass offers `_begin(n_features)`,
+    `_scores(points)`, `_features_of(points)`, the coordinates in its space, and
+    `_learn(points, targets)`, which returns the scores before each update; `n_support_` tells how
+    many points it holds.
     """
+
+    kernel: KernelLike = "rbf"
+    kernel_params: KernelParams = None
+    loss: Literal["squared", "logistic", "squared_hinge", "hinge"] = "squared"
+    clip: float | None = 1.0
 
     _needs_clip = True  # for the curvature of a loss other than the squared one
 
-    def predict_one(self, x):
-        """The prediction for one point; 0 (the first class) before anything was learnt."""
+    def predict_one(self, x: ArrayLike) -> Any:
+        """The prediction for one point; 0 (the first class) before anything was learnt.
+
+        Parameters
+        ----------
+        x : array of shape (d,)
+
+        Returns
+        -------
+        float, or one of the labels
+        """
         point = self._row(x)
         score = self._scores(point)[0] if self.__sklearn_is_fitted__() else 0.0
         if not self._loss().is_classification:
@@ -51,10 +71,14 @@ class OnlineLearner(BaseEstimator):
         classes = getattr(self, "classes_", np.array([-1, 1]))
         return classes[int(score > 0)].item()
 
-    def learn_one(self, x, y):
-        """One round with the point x and its target y.
+    def learn_one(self, x: ArrayLike, y: Any) -> Self:
+        """One round with one point and its target.
 
-        Labels are -1 and 1 or False and True, unless `partial_fit` was told the classes.
+        Parameters
+        ----------
+        x : array of shape (d,)
+        y : float or label
+            Labels are -1 and 1 or False and True, unless `partial_fit` was told the classes.
         """
         point = self._row(x)
         if not self.__sklearn_is_fitted__():
@@ -66,32 +90,71 @@ class OnlineLearner(BaseEstimator):
         self._take(point, self._targets(np.array([y])))
         return self
 
-    def fit(self, X, y):
-        """Forget everything, then one round for each row of X."""
-        X, y = self._checked(X, y, reset=True)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Forget everything, then one round for each row of X.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+            Targets, or labels of two classes.
+        """
+        points, y = self._check_pair(X, y, reset=True)
         if self._loss().is_classification:
             self._set_classes(np.unique(y))
-        self._start(X.shape[1])
-        self._take(X, self._targets(y))
+        self._start(points.shape[1])
+        self._take(points, self._targets(y))
         return self
 
-    def partial_fit(self, X, y, classes=None):
-        """One round for each row of X. `classes`: both labels, if y need not have both."""
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """One round for each row of X.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+        classes : array, optional
+            Both labels, in the first call, if y need not have both.
+        """
         self.predict_then_learn(X, y, classes=classes)
         return self
 
-    def predict_then_learn(self, X, y, classes=None):
-        """One round for each row of X; returns the scores that were given before each update."""
+    def predict_then_learn(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None
+    ) -> np.ndarray:
+        """One round for each row of X; returns the scores that were given before each update.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+        classes : array, optional
+            Both labels, in the first call, if y need not have both.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         fresh = not self.__sklearn_is_fitted__()
-        X, y = self._checked(X, y, reset=fresh)
+        points, y = self._check_pair(X, y, reset=fresh)
         if fresh:
             if self._loss().is_classification:
                 self._set_classes(np.unique(y if classes is None else classes))
-            self._start(X.shape[1])
-        return self._take(X, self._targets(y))
+            self._start(points.shape[1])
+        return self._take(points, self._targets(y))
 
-    def predict(self, X):
-        """Predictions for the rows of X, none of which is learnt from."""
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Predictions for the rows of X, none of which is learnt from.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Numbers, or labels.
+        """
         check_is_fitted(self)
         scores = self._scores(validate_data(self, X, dtype=np.float64, reset=False))
         if not self._loss().is_classification:
@@ -99,17 +162,36 @@ class OnlineLearner(BaseEstimator):
         return self.classes_[(scores > 0).astype(np.int64)]
 
     @available_if(_classifies)
-    def decision_function(self, X):
-        """Scores of the rows of X: positive for `classes_[1]`."""
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Scores of the rows of X, positive for `classes_[1]`; of a classifier only.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         check_is_fitted(self)
         return self._scores(validate_data(self, X, dtype=np.float64, reset=False))
 
-    def score(self, X, y):
-        """R^2 of a regressor, accuracy of a classifier."""
-        of = accuracy_score if self._loss().is_classification else r2_score
-        return of(y, self.predict(X))
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """R^2 of a regressor, accuracy of a classifier.
 
-    def _loss(self):
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : array of shape (n,)
+
+        Returns
+        -------
+        float
+        """
+        of = accuracy_score if self._loss().is_classification else r2_score
+        return float(of(y, self.predict(X)))
+
+    def _loss(self) -> Loss:
         return loss_of(self.loss)
 
     def _start(self, n_features):
@@ -144,7 +226,7 @@ class OnlineLearner(BaseEstimator):
             raise InputError("x has infinite or NaN entries; remove or fill them")
         return point
 
-    def _checked(self, X, y, *, reset):
+    def _check_pair(self, X, y, *, reset):
         classification = self._loss().is_classification
         X, y = validate_data(
             self, X, y, dtype=np.float64, reset=reset, y_numeric=not classification

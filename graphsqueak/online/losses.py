@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.validation import check_choice
@@ -55,24 +56,24 @@ class Loss(NamedTuple):
     code: int
 
     @property
-    def is_classification(self):
+    def is_classification(self) -> bool:
         """Whether targets are -1 and 1."""
         return self.code != _SQUARED
 
-    def value(self, y, z):
+    def value(self, y: ArrayLike, z: ArrayLike) -> np.ndarray:
         """l(z), element by element."""
         return _each(_values, self.code, y, z)
 
-    def derivative(self, y, z):
+    def derivative(self, y: ArrayLike, z: ArrayLike) -> np.ndarray:
         """l'(z), element by element."""
         return _each(_slopes, self.code, y, z)
 
-    def lipschitz(self, clip):
+    def lipschitz(self, clip: float) -> float:
         """L for predictions within `clip`."""
         table = {_SQUARED: 4 * clip, _SQUARED_HINGE: 2 * (1 + clip)}
         return float(table.get(self.code, 1.0))
 
-    def sigma(self, clip):
+    def sigma(self, clip: float) -> float:
         """The curvature for predictions within `clip`, in the worst case."""
         if self.code == _SQUARED:
             return 1 / (8 * clip**2)
@@ -84,7 +85,7 @@ class Loss(NamedTuple):
             return (3 * clip - 1) / (8 * clip**2 * (1 + clip))
         return 0.0
 
-    def curvature(self, y, z, clip):
+    def curvature(self, y: ArrayLike, z: ArrayLike, clip: ArrayLike) -> np.ndarray:
         """h = sigma_t l'(z)^2 at the prediction z, for competitors within `clip`."""
         return _each(_curvatures, self.code, y, z, clip)
 
@@ -97,9 +98,21 @@ LOSSES = {
 }
 
 
-def loss_of(name):
+def loss_of(name: str) -> Loss:
     """The loss of that name.
 
+    Parameters
+    ----------
+    name : {"squared", "logistic", "squared_hinge", "hinge"}
+
+    Returns
+    -------
+    Loss
+        With `value(y, z)`, `derivative(y, z)`, `lipschitz(clip)`, `sigma(clip)` and
+        `curvature(y, z, clip)`.
+
+    Examples
+    --------
     >>> loss_of("absolute")
     Traceback (most recent call last):
     graphsqueak.errors.InputError: loss='absolute' is not one of 'squared', ...

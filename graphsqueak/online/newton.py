@@ -48,23 +48,23 @@ class StepRule(NamedTuple):
     clip: float
 
 
-def step_rule(loss, eta, clip):
+def step_rule(loss: str, eta: float | str, clip: float) -> StepRule:
     """The rule for `eta`, as users write it.
 
     >>> step_rule("squared", "global", 1.0).eta, step_rule("hinge", "auto", 2.0).eta
     (0.125, 0.5)
     """
-    loss = loss_of(loss)
+    law = loss_of(loss)
     if not isinstance(eta, str):
-        return StepRule(loss.code, _CONSTANT, check_real("eta", eta, least=0.0), clip)
+        return StepRule(law.code, _CONSTANT, check_real("eta", eta, least=0.0), clip)
     check_choice("eta", eta, ("auto", "global"))
-    if loss.sigma(1.0) == 0:
-        return StepRule(loss.code, _ROOT, 1 / (loss.lipschitz(clip) * clip), clip)
+    if law.sigma(1.0) == 0:
+        return StepRule(law.code, _ROOT, 1 / (law.lipschitz(clip) * clip), clip)
     if eta == "auto":
-        return StepRule(loss.code, _LOCAL, 0.0, clip)
+        return StepRule(law.code, _LOCAL, 0.0, clip)
     if not np.isfinite(clip):
         raise InputError("eta='global' needs a clip: without one the curvature has no lower bound")
-    return StepRule(loss.code, _CONSTANT, loss.sigma(clip), clip)
+    return StepRule(law.code, _CONSTANT, law.sigma(clip), clip)
 
 
 class NewtonStep:
@@ -82,21 +82,22 @@ class NewtonStep:
     array([0.66666667])
     """
 
-    def __init__(self, *, alpha, rule):
+    def __init__(self, *, alpha: float, rule: StepRule) -> None:
         self.alpha, self.rule = alpha, rule
         self.size = self.n_rounds = 0
         self._w, self._inverse = np.zeros(8), np.zeros((8, 8))
 
     @property
-    def w(self):
+    def w(self) -> np.ndarray:
+        """The hypothesis, in the coordinates that are open."""
         return self._w[: self.size]
 
     @property
-    def inverse(self):
+    def inverse(self) -> np.ndarray:
         """A^-1."""
         return self._inverse[: self.size, : self.size]
 
-    def open(self):
+    def open(self) -> None:
         """Add a coordinate: w <- (w, 0), A <- diag(A, alpha)."""
         j = self.size
         if j == self._w.size:
@@ -107,17 +108,17 @@ class NewtonStep:
         self._inverse[j, j] = 1 / self.alpha
         self.size += 1
 
-    def reset(self):
+    def reset(self) -> None:
         """w = 0 and A = alpha I, in the coordinates that are open."""
         self._w[:] = 0.0
         self._inverse[:] = 0.0
         self._inverse[np.arange(self.size), np.arange(self.size)] = 1 / self.alpha
 
-    def scores(self, features):
+    def scores(self, features: np.ndarray) -> np.ndarray:
         """Clipped predictions for the columns of `features`."""
         return np.clip(self.w @ features, -self.rule.clip, self.rule.clip)
 
-    def run(self, features, targets):
+    def run(self, features: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """A round for every column; the predictions before each update."""
         out = np.empty(targets.size)
         _rounds(features, targets, self._w, self._inverse, self.size, self.rule, self.n_rounds, out)

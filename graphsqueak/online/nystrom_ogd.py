@@ -12,24 +12,31 @@ References
 [LHWZL16] Lu, Hoi, Wang, Zhao, Liu. Large scale online kernel learning. JMLR 17, 2016.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from graphsqueak.kernel.embedding import Embedding
-from graphsqueak.kernel.kernels import as_kernel
-from graphsqueak.online.gradient import Expansion, gradient_rounds, gradient_rule
-from graphsqueak.online.learner import OnlineLearner
+from graphsqueak.online.gradient import GradientLearner, descend
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["NOGD"]
 
 
-class NOGD(OnlineLearner):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NOGD(GradientLearner):
     """Nystrom online gradient descent; O(n_components * k) a round.
 
     Parameters
     ----------
-    kernel, kernel_params, loss, clip, learning_rate, regularization
-        As in `KernelOGD`.
+    kernel, kernel_params
+        See `graphsqueak.kernel.as_kernel`.
+    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+        The first makes a regressor, the others a classifier.
+    clip : float or None
+        Bound of predictions, if any.
+    learning_rate, regularization : float
+        eta and lam, in both phases.
     n_components : int
         Points that are kept.
     rank : float
@@ -38,6 +45,7 @@ class NOGD(OnlineLearner):
     Attributes
     ----------
     n_support_, n_rounds_ : int
+        Points kept, and rounds so far.
 
     Examples
     --------
@@ -46,38 +54,18 @@ class NOGD(OnlineLearner):
     30
     """
 
-    _needs_clip = False
-
-    def __init__(
-        self,
-        *,
-        kernel="rbf",
-        kernel_params=None,
-        loss="squared",
-        clip=None,
-        learning_rate=0.1,
-        regularization=0.0,
-        n_components=100,
-        rank=0.2,
-    ):
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.clip = clip
-        self.learning_rate = learning_rate
-        self.regularization = regularization
-        self.n_components = n_components
-        self.rank = rank
+    n_components: int = 100
+    rank: float = 0.2
 
     @property
-    def n_support_(self):
+    def n_support_(self) -> int:
+        """Points kept."""
         return len(self._expansion.a)
 
     def _begin(self, n_features):
         check_count("n_components", self.n_components)
         check_real("rank", self.rank, above=0.0)
-        rule = gradient_rule(self.loss, self.learning_rate, self.regularization, self._bound())
-        self._expansion = Expansion(as_kernel(self.kernel, self.kernel_params), n_features, rule)
+        self._expansion = self._new_expansion(n_features)
         self._map = None
 
     def _scores(self, points):
@@ -91,16 +79,15 @@ class NOGD(OnlineLearner):
         return self._embed(points)
 
     def _learn(self, points, targets):
-        expansion, parts = self._expansion, []
+        first = np.zeros(0)
         if self._map is None:
-            parts.append(expansion.run(points, targets, budget=self.n_components))
-            if self.n_support_ == self.n_components:
-                self._freeze()
-        for start in range(sum(map(len, parts)), len(points), 1024):
-            some = slice(start, start + 1024)
-            z = self._embed(points[some])
-            parts.append(gradient_rounds(z, targets[some], self._w, expansion.rule))
-        return np.concatenate(parts)
+            first = self._expansion.run(points, targets, budget=self.n_components)
+            if self.n_support_ < self.n_components:
+                return first
+            self._freeze()
+        rest = slice(first.size, None)
+        later = descend(self._embed, points[rest], targets[rest], self._w, self._expansion.rule)
+        return np.concatenate([first, later])
 
     def _freeze(self):
         """From here on, the features of the points that are kept."""

@@ -22,13 +22,17 @@ References
          embedding. NeurIPS 2017.
 """
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
-from graphsqueak.kernel.atom_stream import AtomStream
-from graphsqueak.kernel.growing_cholesky import GrowingCholesky
+from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.kernels import as_kernel
+from graphsqueak.kernel.kors import AtomStream
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.newton import NewtonStep, step_rule
+from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["BKONS", "CONKONS", "PROSNKONS"]
@@ -36,19 +40,30 @@ __all__ = ["BKONS", "CONKONS", "PROSNKONS"]
 _TOLERANCE = 1e-10  # of k_xx: an atom that is closer to the span of the others lies in it
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PROSNKONS(OnlineLearner):
     """Newton steps in the span of a dictionary; starts again with every new atom.
 
     Parameters
     ----------
-    kernel, kernel_params, loss, clip, alpha, eta
-        As in `KONS`. The thesis has eta="global" or half of it.
+    kernel, kernel_params
+        See `graphsqueak.kernel.as_kernel`.
+    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    clip : float or None
+        C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
+        loss only: no bound.
+    alpha : float
+        A_0 = alpha I, in the coordinates of the span.
+    eta : "auto", "global" or float
+        As in `KONS`; the thesis has "global" or half of it.
     ridge : float, optional
         gamma of KORS; default: alpha.
     n_copies : int or float
         Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
-    epsilon, form
-        Of KORS.
+    epsilon : float
+        Accuracy that KORS assumes of its dictionary.
+    form : {"thesis", "paper"}
+        Of KORS: binomial copies, or one coin per point.
     n_components : int, optional
         The most atoms; later points are projected on the span of these.
     random_state : int, numpy Generator or None
@@ -70,51 +85,35 @@ class PROSNKONS(OnlineLearner):
     (True, True)
     """
 
+    alpha: float = 0.01
+    eta: float | Literal["auto", "global"] = "auto"
+    ridge: float | None = None
+    n_copies: float = 1
+    epsilon: float = 0.5
+    form: Literal["thesis", "paper"] = "thesis"
+    n_components: int | None = None
+    random_state: RandomState = None
+
     _carries = False
 
-    def __init__(
-        self,
-        *,
-        kernel="rbf",
-        kernel_params=None,
-        loss="squared",
-        clip=1.0,
-        alpha=0.01,
-        eta="auto",
-        ridge=None,
-        n_copies=1,
-        epsilon=0.5,
-        form="thesis",
-        n_components=None,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.clip = clip
-        self.alpha = alpha
-        self.eta = eta
-        self.ridge = ridge
-        self.n_copies = n_copies
-        self.epsilon = epsilon
-        self.form = form
-        self.n_components = n_components
-        self.random_state = random_state
-
     @property
-    def n_support_(self):
+    def n_support_(self) -> int:
+        """Number of atoms."""
         return len(self._stream)
 
     @property
-    def n_coordinates_(self):
+    def n_coordinates_(self) -> int:
+        """Dimension of the span of the atoms."""
         return self._step.size
 
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
+        """The atoms."""
         return self._stream.points
 
     @property
-    def indices_(self):
+    def indices_(self) -> np.ndarray:
+        """The rounds in which the atoms came."""
         return np.array(self._stream.rows, dtype=np.int64)
 
     def _begin(self, n_features):
@@ -177,7 +176,38 @@ class PROSNKONS(OnlineLearner):
 class CONKONS(PROSNKONS):
     """Newton steps in the span of a dictionary; carries on with every new atom.
 
-    Parameters and attributes of `PROSNKONS`.
+    Parameters
+    ----------
+    kernel, kernel_params
+        See `graphsqueak.kernel.as_kernel`.
+    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    clip : float or None
+        C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
+        loss only: no bound.
+    alpha : float
+        A_0 = alpha I, and alpha for every coordinate that is opened.
+    eta : "auto", "global" or float
+        The curvature at the prediction, the worst case over all predictions, or a number.
+    ridge : float, optional
+        gamma of KORS; by default alpha, as in `PROSNKONS`.
+    n_copies : int or float
+        Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
+    epsilon : float
+        Accuracy that KORS assumes of its dictionary.
+    form : {"thesis", "paper"}
+        Of KORS: binomial copies, or one coin per point.
+    n_components : int, optional
+        The most atoms, in whose span later points are projected.
+    random_state : int, numpy Generator or None
+
+    Attributes
+    ----------
+    n_support_, n_rounds_ : int
+        Atoms, and rounds so far.
+    components_, indices_ : ndarray
+        The atoms, and the rounds in which they came.
+    n_coordinates_ : int
+        Dimension of their span, which w and A have after every round.
 
     Examples
     --------
@@ -190,36 +220,48 @@ class CONKONS(PROSNKONS):
     _carries = True
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BKONS(PROSNKONS):
-    """PROS-N-KONS with at most `n_components` atoms, 100 unless told; otherwise `PROSNKONS`."""
+    """PROS-N-KONS with a ceiling: at most `n_components` atoms.
 
-    def __init__(
-        self,
-        *,
-        kernel="rbf",
-        kernel_params=None,
-        loss="squared",
-        clip=1.0,
-        alpha=0.01,
-        eta="auto",
-        ridge=None,
-        n_copies=1,
-        epsilon=0.5,
-        form="thesis",
-        n_components=100,
-        random_state=None,
-    ):
-        super().__init__(
-            kernel=kernel,
-            kernel_params=kernel_params,
-            loss=loss,
-            clip=clip,
-            alpha=alpha,
-            eta=eta,
-            ridge=ridge,
-            n_copies=n_copies,
-            epsilon=epsilon,
-            form=form,
-            n_components=n_components,
-            random_state=random_state,
-        )
+    Parameters
+    ----------
+    kernel, kernel_params
+        See `graphsqueak.kernel.as_kernel`.
+    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    clip : float or None
+        C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
+        loss only: no bound.
+    alpha : float
+        A_0 = alpha I, again after every new atom.
+    eta : "auto", "global" or float
+        As in `KONS`; the thesis takes "global".
+    ridge : float, optional
+        gamma of KORS, which is alpha unless given.
+    n_copies : int or float
+        Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
+    epsilon : float
+        Accuracy that KORS assumes of its dictionary.
+    form : {"thesis", "paper"}
+        Of KORS: binomial copies, or one coin per point.
+    n_components : int or None
+        The ceiling. Later points are projected on the span of the atoms.
+    random_state : int, numpy Generator or None
+
+    Attributes
+    ----------
+    n_support_, n_rounds_ : int
+        Atoms, at most `n_components`, and rounds so far.
+    components_, indices_ : ndarray
+        The atoms, and the rounds in which they came.
+    n_coordinates_ : int
+        Dimension of their span.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(7).uniform(-1, 1, size=(300, 1))
+    >>> BKONS(n_components=4, random_state=7).fit(X, X[:, 0] ** 2).n_support_
+    4
+    """
+
+    n_components: int | None = 100

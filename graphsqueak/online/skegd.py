@@ -1,8 +1,24 @@
 """SkeGD: gradient descent on a feature map that is sketched anew every so often.
 
-Kernel gradient descent until `n_components` points are kept; these start the sketches (`sketches`).
-From there on gradient descent on z(x) = Q'k_landmarks(x), and in every `cycle`-th round the point
-is absorbed and Q built again. The hypothesis has to move to the new features:
+Kernel gradient descent until `n_components` points are kept; these start two sketches of the kernel
+matrix K of the points absorbed so far. With S_p a sparse Johnson-Lindenstrauss transform and S_m
+the choice of s_m landmarks,
+
+    Phi_pm = S_p' K S_m,      Phi_pp = S_p' K S_p.
+
+S_p has d entries +-1 / d^1/2 in a row, one in each of d blocks of columns: E S_p S_p' = I, and
+<S_p'x, S_p'y> has the variance at most (<x, y>^2 + |x|^2 |y|^2) / s_p. A new point with values psi
+to the others and a row s of S_p adds, with a = S_p' psi and c = S_m' psi,
+
+    Phi_pm += s c',      Phi_pp += s a' + a s' + k_tt s s'.
+
+The landmarks stay, so the row of S_m is zero. F = Phi_pm^+ Phi_pp (Phi_pm')^+ makes C_m F C_m' an
+approximation of K; with Phi_pp ~ V_k diag(sig) V_k' of rank k,
+
+    z(x) = Q' k_landmarks(x),      Q = Phi_pm^+ V_k diag(sig)^1/2           [ZL19, Section 1].
+
+From there on it is gradient descent on z, and in every `cycle`-th round the point is absorbed and Q
+built again. The hypothesis has to move to the new features:
 
     transfer="paper"         w <- f(x_t) z_new(x_t) / |z_new(x_t)|^2, right at one point [ZL19].
     transfer="least-squares" argmin_w |Z_new w - Z_old w_old| over the points that were kept first:
@@ -13,28 +29,38 @@ to T. [ZL19] replaces |w|^2 = f^2 / |z|^2 by f^2 in its Eq. 17; that needs |z| >
 
 References
 ----------
-[ZL19] Zhang, Liao. Incremental randomized sketching for online kernel learning. ICML 2019.
+[ZL19] Zhang, Liao. Incremental randomized sketching for online kernel learning. ICML 2019,
+       with its supplementary material.
 """
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from graphsqueak.kernel.embedding import Embedding
-from graphsqueak.kernel.kernels import as_kernel
-from graphsqueak.online.gradient import Expansion, gradient_rounds, gradient_rule
-from graphsqueak.online.learner import OnlineLearner
-from graphsqueak.online.sketches import KernelSketch
+from graphsqueak.kernel.kernels import Kernel
+from graphsqueak.online.gradient import FEATURE_BLOCK, GradientLearner, gradient_rounds
+from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count
 
-__all__ = ["SkeGD"]
+__all__ = ["KernelSketch", "SkeGD", "sparse_signs"]
 
 
-class SkeGD(OnlineLearner):
+@dataclass(kw_only=True, eq=False, repr=False)
+class SkeGD(GradientLearner):
     """Sketched gradient descent.
 
     Parameters
     ----------
-    kernel, kernel_params, loss, clip, learning_rate, regularization
-        As in `KernelOGD`.
+    kernel, kernel_params
+        See `graphsqueak.kernel.as_kernel`.
+    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+        The first makes a regressor, the others a classifier.
+    clip : float or None
+        Bound of predictions, if any.
+    learning_rate, regularization : float
+        eta and lam, before the sketches start and after.
     n_components : int
         B, the points kept before the sketches start.
     sketch_size : int, optional
@@ -48,6 +74,7 @@ class SkeGD(OnlineLearner):
     cycle : int
         Rounds between two updates of the features; the papers' floor(theta (T - B)).
     transfer : {"least-squares", "paper"}
+        How the hypothesis moves to new features: as a whole, or right at one point.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -63,51 +90,25 @@ class SkeGD(OnlineLearner):
     True
     """
 
-    _needs_clip = False
-
-    def __init__(
-        self,
-        *,
-        kernel="rbf",
-        kernel_params=None,
-        loss="squared",
-        clip=None,
-        learning_rate=0.1,
-        regularization=0.0,
-        n_components=100,
-        sketch_size=None,
-        n_landmarks=None,
-        n_blocks=None,
-        rank=None,
-        cycle=50,
-        transfer="least-squares",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.loss = loss
-        self.clip = clip
-        self.learning_rate = learning_rate
-        self.regularization = regularization
-        self.n_components = n_components
-        self.sketch_size = sketch_size
-        self.n_landmarks = n_landmarks
-        self.n_blocks = n_blocks
-        self.rank = rank
-        self.cycle = cycle
-        self.transfer = transfer
-        self.random_state = random_state
+    n_components: int = 100
+    sketch_size: int | None = None
+    n_landmarks: int | None = None
+    n_blocks: int | None = None
+    rank: int | None = None
+    cycle: int = 50
+    transfer: Literal["least-squares", "paper"] = "least-squares"
+    random_state: RandomState = None
 
     @property
-    def n_support_(self):
+    def n_support_(self) -> int:
+        """Points stored."""
         return len(self._expansion.a) if self._sketch is None else len(self._sketch.points)
 
     def _begin(self, n_features):
         self._sizes()
         check_count("cycle", self.cycle)
         check_choice("transfer", self.transfer, ("least-squares", "paper"))
-        rule = gradient_rule(self.loss, self.learning_rate, self.regularization, self._bound())
-        self._expansion = Expansion(as_kernel(self.kernel, self.kernel_params), n_features, rule)
+        self._expansion = self._new_expansion(n_features)
         self._rng = np.random.default_rng(self.random_state)
         self._sketch, self._since = None, 0
 
@@ -142,7 +143,7 @@ class SkeGD(OnlineLearner):
                 self._open_sketch()
         done = sum(map(len, parts))
         while done < len(points):
-            some = slice(done, done + min(self.cycle - self._since, 1024))
+            some = slice(done, done + min(self.cycle - self._since, FEATURE_BLOCK))
             z = self._embed(points[some])
             parts.append(gradient_rounds(z, targets[some], self._w, self._expansion.rule))
             done += len(z)
@@ -164,25 +165,103 @@ class SkeGD(OnlineLearner):
             rng=self._rng,
         )
         self._rank = rank
-        self._map = self._sketch.map(rank)
-        self._w = self._fitted(self._expansion.scores(kept))
+        self._map = self._sketch.feature_map(rank)
+        self._w = self._fit_values(self._expansion.scores(kept))
 
     def _renew(self, point):
         """Absorb a point, build the features again, carry the hypothesis over."""
         self._since = 0
         old = self._scores(self._expansion.points if self.transfer != "paper" else point)
         self._sketch.absorb(point)
-        self._map = self._sketch.map(self._rank)
+        self._map = self._sketch.feature_map(self._rank)
         if self.transfer == "paper":
             z = self._embed(point)[0]
             self._w = old[0] * z / max(z @ z, np.finfo(np.float64).tiny)
         else:
-            self._w = self._fitted(old)
+            self._w = self._fit_values(old)
 
-    def _fitted(self, values):
+    def _fit_values(self, values):
         """w with z(x)'w closest to the values at the points kept first."""
         z = self._embed(self._expansion.points)
         return np.linalg.lstsq(z, values, rcond=1e-8)[0]
 
     def _embed(self, points):
         return self._expansion.kernel(points, self._sketch.landmarks) @ self._map
+
+
+class KernelSketch:
+    """The two sketches of the points absorbed.
+
+    Parameters
+    ----------
+    kernel : object with k(X, Y)
+    points : ndarray
+        The first points, all absorbed.
+    landmarks : ndarray of int
+        Which of them are landmarks.
+    size : int
+        s_p.
+    n_blocks : int
+        d.
+    rng : numpy Generator
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: np.ndarray,
+        landmarks: np.ndarray,
+        *,
+        size: int,
+        n_blocks: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.kernel, self.rng, self.size, self.n_blocks = kernel, rng, size, n_blocks
+        self.points, self.landmarks = points, points[landmarks]
+        self._column, self._value = sparse_signs(len(points), size, n_blocks, rng=rng)
+        K = kernel(points, points)
+        self.pm = self._sketch(K[:, landmarks])
+        self.pp = self._sketch(self._sketch(K).T)
+
+    def absorb(self, point: np.ndarray) -> None:
+        """Take in one more point (a matrix of one row)."""
+        psi = self.kernel(self.points, point)
+        a = self._sketch(psi)[:, 0]
+        column, value = sparse_signs(1, self.size, self.n_blocks, rng=self.rng)
+        s = np.zeros(self.size)
+        s[column[0]] = value[0]
+        self.pm += np.outer(s, self.kernel(point, self.landmarks)[0])
+        cross = np.outer(s, a)
+        self.pp += cross + cross.T + self.kernel.diag(point)[0] * np.outer(s, s)
+        self.points = np.concatenate([self.points, point])
+        self._column = np.concatenate([self._column, column])
+        self._value = np.concatenate([self._value, value])
+
+    def feature_map(self, rank: int) -> np.ndarray:
+        """Q, with at most `rank` columns."""
+        sig, V = np.linalg.eigh(self.pp)
+        good = sig > 1e-10 * max(sig[-1], 0.0)
+        good[: max(sig.size - rank, 0)] = False
+        return np.linalg.pinv(self.pm, rcond=1e-8) @ (V[:, good] * np.sqrt(sig[good]))
+
+    def _sketch(self, rows):
+        """S_p' rows."""
+        out = np.zeros((self.size, rows.shape[1]))
+        for block in range(self.n_blocks):
+            np.add.at(out, self._column[:, block], self._value[:, block, None] * rows)
+        return out
+
+
+def sparse_signs(
+    n_rows: int, n_columns: int, n_blocks: int, *, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and values of the entries of S_p, `n_blocks` in each row.
+
+    >>> column, value = sparse_signs(3, 6, 2, rng=np.random.default_rng(7))
+    >>> column.shape, np.abs(value)[0].round(3), bool((column[:, 0] < 3).all())
+    ((3, 2), array([0.707, 0.707]), True)
+    """
+    edges = np.linspace(0, n_columns, n_blocks + 1).astype(np.int64)
+    column = rng.integers(edges[:-1], edges[1:], size=(n_rows, n_blocks))
+    value = rng.choice((-1.0, 1.0), size=column.shape) / np.sqrt(n_blocks)
+    return column, value

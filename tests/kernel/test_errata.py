@@ -14,9 +14,9 @@ from graphsqueak.kernel import (
     leverage_scores,
     online_effective_dimension,
 )
-from graphsqueak.kernel.budget import kors_copies
-from graphsqueak.kernel.estimator import rho
+from graphsqueak.kernel.dictionary import kors_copies
 from graphsqueak.kernel.kernels import bind
+from graphsqueak.kernel.leverage import rho
 from tests import reference
 from tests.kernel.problems import clusters, gaussian_matrix
 

@@ -5,8 +5,7 @@ import pytest
 
 from graphsqueak import InputError
 from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
-from graphsqueak.kernel.estimator import estimate_leverage
-from graphsqueak.kernel.growing_cholesky import GrowingCholesky
+from graphsqueak.kernel.leverage import estimate_leverage
 from graphsqueak.randomness import uniforms
 from tests import reference
 from tests.kernel.problems import clusters, gaussian_matrix
@@ -25,7 +24,7 @@ def test_blocks_of_any_size_are_single_steps(form):
     kernel = as_kernel("rbf", PARAMS)
     sampler = OnlineSampler(ridge=1.0, n_copies=3, epsilon=0.5, form=form)
     kept = []
-    for t, u in enumerate(uniforms(whole._seed, 0, 400)):
+    for t, u in enumerate(uniforms(whole._stream.seed, 0, 400)):
         row = kernel(X[kept], X[t : t + 1])[:, 0]
         if sampler.offer(row, 1.0, uniform=u):
             kept.append(t)
@@ -76,17 +75,6 @@ def test_a_ceiling_stops_insertions():
     capped = KORS(kernel_params=PARAMS, n_copies=4, n_components=25, random_state=3).fit(X)
     np.testing.assert_array_equal(capped.indices_, free.indices_[:25])
     assert capped.n_seen_ == 300
-
-
-def test_a_growing_factor_is_the_whole_ones():
-    rng = np.random.default_rng(11_842)
-    factor = rng.normal(size=(200, 210))
-    matrix = factor @ factor.T
-    grown = GrowingCholesky()
-    for t in range(200):
-        row = grown.solve(matrix[:t, t : t + 1])[:, 0]
-        grown.append(row, np.sqrt(matrix[t, t] - row @ row))
-    np.testing.assert_allclose(grown.lower, np.linalg.cholesky(matrix), atol=1e-8)
 
 
 def test_a_kernel_matrix_cannot_be_continued():

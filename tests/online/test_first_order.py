@@ -7,7 +7,7 @@ from graphsqueak import InputError
 from graphsqueak.kernel import as_kernel
 from graphsqueak.online import FOGD, NOGD, DualSGD, KernelOGD, SkeGD, flipped_blocks
 from graphsqueak.online.losses import LOSSES
-from graphsqueak.online.sketches import KernelSketch, sparse_signs
+from graphsqueak.online.skegd import KernelSketch, sparse_signs
 from tests.kernel.problems import clusters
 
 PARAMS = {"gamma": 0.5}
@@ -132,7 +132,7 @@ def test_the_sketched_map_tends_to_the_best_one():
         for seed in range(6):
             rng = np.random.default_rng(seed)
             sketch = KernelSketch(kernel, X, landmarks, size=size, n_blocks=2, rng=rng)
-            Z = C @ sketch.map(size)
+            Z = C @ sketch.feature_map(size)
             gaps.append(np.linalg.norm(Z @ Z.T - K) / np.linalg.norm(P @ K @ P - K))
         excess.append(np.mean(gaps))
     assert excess[1] < 1.2

@@ -1,4 +1,4 @@
-"""One interface: purity, classes, refusals, scikit-learn's checks, river, the record of a run."""
+"""One interface: purity, classes, refusals, scikit-learn's checks, the record of a run."""
 
 import matplotlib as mpl
 import numpy as np
@@ -7,7 +7,6 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphsqueak import InputError
-from graphsqueak.integrations.river import to_river
 from graphsqueak.online import (
     BKONS,
     CONKONS,
@@ -167,36 +166,3 @@ def test_every_learner_has_a_space_to_be_compared_in(learner):
     X, y = problem()
     run = progressive(type(learner)(**learner.get_params()), X, y, regret=True)
     assert run.hindsight.mean() < run.average_loss
-
-
-def test_river():
-    pytest.importorskip("river")
-    from river import compose, metrics, preprocessing
-
-    X, y = problem()
-    names = ("a", "b", "c")
-    model = compose.Pipeline(preprocessing.StandardScaler(), to_river(CONKONS(random_state=1)))
-    metric = metrics.MSE()
-    for row, target in zip(X, y, strict=True):
-        x = dict(zip(names, row, strict=True))
-        metric.update(target, model.predict_one(x))
-        model.learn_one(x, target)
-    assert metric.get() < 0.3 * np.mean(y**2)
-    coin = to_river(CONKONS(loss="logistic", clip=3.0, random_state=1))
-    assert coin.predict_proba_one({"a": 1.0}) == {}
-    for row, target in zip(X, y, strict=True):
-        coin.learn_one(dict(zip(names, row, strict=True)), bool(target > 0))
-    chances = coin.predict_proba_one({"a": X[0, 0], "b": X[0, 1]})
-    assert sum(chances.values()) == pytest.approx(1.0)
-    with pytest.raises(InputError, match="first row"):
-        coin.learn_one({"z": 1.0}, True)
-    assert coin.clone().predict_one({"a": 1.0}) is None
-
-
-def test_without_river_the_remedy_is_told(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "river", None)
-    monkeypatch.delitem(
-        __import__("sys").modules, "graphsqueak.integrations.river_models", raising=False
-    )
-    with pytest.raises(ImportError, match=r"graphsqueak\[river\]"):
-        to_river(KONS())

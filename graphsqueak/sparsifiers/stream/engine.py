@@ -27,7 +27,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList, power_of_two
 from graphsqueak.graph.forest import add_degrees, join, labels, roots
-from graphsqueak.randomness import child_seed
+from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter, Favored
@@ -42,7 +42,6 @@ _OVER_FOREST = 1.5  # times the forest: a shrink leaves at least as many edges
 _LAST_ROOM = 1.75  # times the budget: more than this is filtered again before the last shrink
 _BITS = 3  # binary digits of the last shrink's probabilities
 _TOL = 1e-5  # of the solves, the least for single precision: a bridge still keeps its resistance
-_LAST_SHRINK, _LAST_SWEEP = 2**40, 2**42  # their numbers, for their seeds
 
 
 class StreamEngine(Protocol):
@@ -256,14 +255,14 @@ class Engine(StreamEngine):
                 )
             if self.options.calibrate and not is_whole:
                 edges = calibrate(edges, self.degree)
-            resistance, _ = self._score(edges, self.options.final_probes, _LAST_SHRINK)
+            resistance, _ = self._score(edges, self.options.final_probes, Step.LAST)
             resistance, _ = self.favored.boost_edges(edges, resistance, budget)
             edges = thin_to_budget(
                 edges,
                 resistance,
                 budget,
                 self.n_nodes,
-                seed=child_seed(self.seed, _LAST_SHRINK),
+                seed=child_seed(self.seed, Step.LAST),
                 n_bits=self.options.bits(_BITS),
                 pin_forest=self.options.pin_forest,
             )
@@ -277,7 +276,7 @@ class Engine(StreamEngine):
         edges = self.buffer.edges()
         if edges.tail.size > _LAST_ROOM * budget and self._can_sweep:
             last = KeptBuffer()
-            last.append(edges._replace(weight=self._sweep_weights(edges, _LAST_SWEEP)))
+            last.append(edges._replace(weight=self._sweep_weights(edges, Step.LAST_SWEEP)))
             edges = last.edges()
         return coalesce(edges, self.n_nodes, n_copies=self.options.n_copies)
 

@@ -12,11 +12,10 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import join, roots
-from graphsqueak.randomness import random_bits
+from graphsqueak.randomness import PROBE_SEED, random_bits
 
 __all__ = ["Probes"]
 
-_KEY = np.uint64(0x5EED_0F_97_0B_E5)  # the same for all streams, so that parts can be added up
 _COUNT = 8
 
 
@@ -68,7 +67,7 @@ class Probes:
         known = self._signs.size
         if n_nodes > known:
             more = np.empty(n_nodes - known, dtype=np.uint8)
-            _draw(_KEY, known, more)
+            _draw(PROBE_SEED, known, more)
             self._signs = np.concatenate([self._signs, more])
 
 

@@ -24,7 +24,7 @@ from graphsqueak.errors import AccuracyWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.matching import Numbering
 from graphsqueak.nodes.union import unite_ids
-from graphsqueak.randomness import RandomState, child_seed
+from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
 from graphsqueak.sparsifiers.stream.arrival_filter import SHARE
@@ -39,7 +39,6 @@ from graphsqueak.validation import check_choice, check_count, check_real
 __all__ = ["StreamSparsifier"]
 
 _MOST_EDGES = 10**12  # for which the thesis' guarantee is made when nothing is known beforehand
-_MERGE = 2**41  # its number, for its seed
 _SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge", "favored_share")
 
 
@@ -188,7 +187,7 @@ class StreamSparsifier:
         _check_alike(streams)
         engines = [stream._engine for stream in streams]
         if random_state is None:
-            seed = child_seed(reduce(xor, (engine.seed for engine in engines)), _MERGE)
+            seed = child_seed(reduce(xor, (engine.seed for engine in engines)), Step.MERGE)
         else:
             seed = _seed_from(random_state)
         ids, numbers = unite_ids(

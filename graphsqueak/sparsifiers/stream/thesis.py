@@ -23,7 +23,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, join, labels
-from graphsqueak.randomness import child_seed
+from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, shrink, weights
 from graphsqueak.sampling import merge as merge_samples
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
@@ -31,8 +31,6 @@ from graphsqueak.sparsifiers.stream.edges import KeptEdges
 from graphsqueak.sparsifiers.stream.engine import StreamEngine
 
 __all__ = ["ThesisEngine", "thesis_copies"]
-
-_LAST_SHRINK = 2**40  # its number, for its seed
 
 
 def thesis_copies(epsilon: float, *, delta: float, n_nodes: int, n_shrinks: int) -> int:
@@ -125,7 +123,7 @@ class ThesisEngine(StreamEngine):
 
     def final_edges(self, budget):
         """H after one more resparsification; this engine is left as it is."""
-        graph = self._graph(self._resparsify(_LAST_SHRINK))
+        graph = self._graph(self._resparsify(Step.LAST))
         none = np.zeros(graph.n_edges, dtype=np.bool_)
         ones = np.ones(graph.n_edges, dtype=np.int32)
         return KeptEdges(graph.tail, graph.head, graph.weight, ones, none)

@@ -42,7 +42,7 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import join, roots
-from graphsqueak.randomness import child_seed, random_bits, uniform, uniforms
+from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, uniform, uniforms
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
 from graphsqueak.system.threads import run
@@ -253,7 +253,7 @@ def _alternate(tail, head, n_nodes, seed, index):
                     fresh += 1
                 if fresh == tail.size:
                     continue
-                coin = random_bits(seed, np.uint64(fresh), np.uint64(2)) & np.uint64(1)
+                coin = random_bits(seed, np.uint64(fresh), WALK_WORD) & np.uint64(1)
                 turn[fresh] = way[walk] = 1 if coin else -1
                 first[walk], legs[walk] = fresh, 2
                 cursor[walk] = slot[2 * fresh]

@@ -1,16 +1,17 @@
-"""DICT-MERGE, the step of SQUEAK and DISQUEAK: several dictionaries in, one small one out.
+"""Atoms, the points that a dictionary keeps, and DICT-MERGE: several dictionaries in, one out.
 
-A node of the tree holds for every atom the probability p and the copies left of q; its weight is
-copies / (q p). Raw points are an exact node, p = 1 and all copies. A merge puts nodes side by side,
-scores all atoms with their union (`estimator`), and thins the copies [C17, Algorithm 10]:
+A user sees `Atoms`: points with weights. In the tree of merges of SQUEAK and DISQUEAK a `Node`
+holds for every atom the probability p and the copies left of q; its weight is copies / (q p). Raw
+points are an exact node, p = 1 and all copies. A merge puts nodes side by side, scores all atoms
+with their union (`leverage`), and thins the copies [C17, Algorithm 10]:
 
     p_new = min(p, tau~),     copies ~ Binomial(copies, p_new / p),     drop what has none left.
 
 p never rises and the expectation of every weight stays 1. For a fixed size there is one copy, and
-the chance to survive is min(1, c tau~ / p) with the c that meets the size; of points that are alike
+the chance to survive is min(1, c tau~ / p) with the c that meets the size. Of points that are alike
 one is kept rather than none or both, which leaves every chance as it is and lowers the variance.
-There tau~ may have a part that is the same for all, (1 - s) tau~ + s mean(tau~): s is the share of
-the atoms that come from anywhere. That is tau~ overestimated, which no guarantee minds.
+There tau~ may have a part that is the same for all, (1 - s) tau~ + s mean(tau~): a share s of the
+atoms then comes from all points alike. It only overestimates tau~, which keeps the guarantees.
 A merge depends on nothing but its nodes and its random generator, so it can run anywhere.
 
 References
@@ -19,27 +20,41 @@ References
       PhD thesis, 2017, Section 3.3.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
-from graphsqueak.kernel.dictionary import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
-from graphsqueak.kernel.estimator import atom_leverage, merged_ridge
+from graphsqueak.kernel.kernels import Kernel
+from graphsqueak.kernel.leverage import atom_leverage, merged_ridge
 from graphsqueak.sampling import Sample, shrink, shrink_to
 from graphsqueak.system.packing import pack_bytes, unpack
 
 __all__ = [
+    "ATOMS_PER_DIMENSION",
+    "Atoms",
     "MergeRule",
     "Node",
     "leaf",
     "merge_nodes",
-    "merged_nodes",
-    "packed_node",
-    "shrunk_leaf",
-    "unpacked_node",
+    "merge_packed",
+    "pack_node",
+    "ridge_for_dimension",
+    "shrink_leaf",
+    "unpack_node",
 ]
 
+ATOMS_PER_DIMENSION = 4  # with ridge="auto"; 2 favors outlying points, 8 the bulk of them
 _COLUMNS = ("rows", "points", "prob", "copies")
+
+
+class Atoms(NamedTuple):
+    """Kept points: their row numbers, the points as the kernel takes them, and the weights."""
+
+    rows: np.ndarray
+    points: np.ndarray
+    weight: np.ndarray
 
 
 class Node(NamedTuple):
@@ -52,31 +67,45 @@ class Node(NamedTuple):
     ridge: float
     exact: bool
 
-    def moved(self, offset):
-        """The same atoms, numbered from `offset`."""
+    def renumber(self, offset: int) -> "Node":
+        """The same atoms, their rows numbered from `offset`."""
         return self._replace(rows=self.rows + offset)
 
 
 class MergeRule(NamedTuple):
     """How to merge: exactly one of `n_copies` and `size` is given; ridge 0 follows the size."""
 
-    kernel: object
+    kernel: Kernel
     ridge: float
     epsilon: float
     n_copies: int | None
     size: int | None
     uniform_share: float = 0.0
 
-    def weight(self, node):
+    def weight(self, node: Node) -> np.ndarray:
         """Weights of a node's atoms."""
         return node.copies / ((self.n_copies or 1) * node.prob)
 
-    def atoms(self, node):
+    def atoms(self, node: Node) -> Atoms:
         """What a user sees of a node."""
         return Atoms(node.rows, node.points, self.weight(node))
 
 
-def leaf(rule, points, first_row):
+def ridge_for_dimension(eigenvalues: np.ndarray, dimension: float) -> float:
+    """The ridge g at which sum lam / (lam + g) is `dimension`.
+
+    >>> round(ridge_for_dimension(np.ones(4), 1.0), 6)
+    3.0
+    """
+    lam = eigenvalues[eigenvalues > 1e-13 * eigenvalues.max(initial=0.0)]
+    if lam.size <= dimension:
+        return float(max(lam.min(initial=1.0), np.finfo(np.float64).tiny))
+    low, high = np.log(1e-6 * lam.min()), np.log(lam.sum() / dimension)
+    root = brentq(lambda log_g: np.sum(lam / (lam + np.exp(log_g))) - dimension, low, high)
+    return float(np.exp(root))
+
+
+def leaf(rule: MergeRule, points: np.ndarray, first_row: int) -> Node:
     """Raw points as an exact node.
 
     >>> rule = MergeRule(None, 1.0, 0.5, n_copies=5, size=None)
@@ -89,7 +118,7 @@ def leaf(rule, points, first_row):
     return Node(rows, points, np.ones(n), copies, rule.ridge, exact=True)
 
 
-def merge_nodes(rule, nodes, *, rng):
+def merge_nodes(rule: MergeRule, nodes: Sequence[Node], *, rng: np.random.Generator) -> Node:
     """One node for the data of all, thinned.
 
     >>> from graphsqueak.kernel.kernels import as_kernel
@@ -100,7 +129,7 @@ def merge_nodes(rule, nodes, *, rng):
     (8.0, array([0.375, 0.375, 0.375]))
     """
     rows, points, prob, copies = (
-        np.concatenate([node[field] for node in nodes]) for field in range(4)
+        np.concatenate([getattr(node, name) for node in nodes]) for name in _COLUMNS
     )
     ridge = max(node.ridge for node in nodes)
     union = Node(rows, points, prob, copies, ridge, all(node.exact for node in nodes))
@@ -120,31 +149,31 @@ def merge_nodes(rule, nodes, *, rng):
     return Node(rows[i], points[i], kept.prob, kept.copies, ridge, exact=False)
 
 
-def shrunk_leaf(item, seed, *, rule):
-    """A leaf of a tree: raw points from a row on, as an exact node, thinned at once."""
+def shrink_leaf(item: tuple[int, np.ndarray], seed: int, *, rule: MergeRule) -> bytes:
+    """A leaf of a tree: raw points from a row on, as an exact node, thinned at once and packed."""
     first_row, points = item
-    return packed_node(
+    return pack_node(
         merge_nodes(rule, [leaf(rule, points, first_row)], rng=np.random.default_rng(seed))
     )
 
 
-def merged_nodes(nodes, seed, *, rule):
-    """A merge of a tree: packed nodes in, one out."""
-    nodes = [unpacked_node(node) for node in nodes]
-    return packed_node(merge_nodes(rule, nodes, rng=np.random.default_rng(seed)))
+def merge_packed(nodes: Sequence[bytes], seed: int, *, rule: MergeRule) -> bytes:
+    """A merge of a tree: `merge_nodes` of packed nodes."""
+    unpacked = [unpack_node(node) for node in nodes]
+    return pack_node(merge_nodes(rule, unpacked, rng=np.random.default_rng(seed)))
 
 
-def packed_node(node):
+def pack_node(node: Node) -> bytes:
     """A node as bytes, to travel."""
     numbers = {"ridge": float(node.ridge), "exact": bool(node.exact)}
     return pack_bytes(numbers, {name: getattr(node, name) for name in _COLUMNS})
 
 
-def unpacked_node(data):
-    """What `packed_node` was given.
+def unpack_node(data: bytes) -> Node:
+    """What `pack_node` was given.
 
     >>> rule = MergeRule(None, 1.0, 0.5, n_copies=5, size=None)
-    >>> unpacked_node(packed_node(leaf(rule, np.zeros((1, 1)), 3))).copies
+    >>> unpack_node(pack_node(leaf(rule, np.zeros((1, 1)), 3))).copies
     array([5])
     """
     numbers, columns = unpack(data, "the node")
