@@ -15,6 +15,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/mypy
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py

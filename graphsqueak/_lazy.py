@@ -5,14 +5,18 @@ A package lists in its table of contents where each public name lives, and takes
 
     __all__, __getattr__, __dir__ = lazy_names(__name__, {"EdgeList": "edge_list"})
 
-So `import graphsqueak` costs nothing, and `graphsqueak --help` loads no numerics.
+So `import graphsqueak` costs nothing, and `graphsqueak --help` loads no numerics. Type checkers
+cannot follow this; they read the `__init__.pyi` that `make docs` writes beside each table.
 """
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["TABLES", "lazy_names"]
+
+TABLES: dict[str, Mapping[str, str]] = {}
+"""The table of contents of every package imported so far: stubs and tests are made from it."""
 
 
 def lazy_names(
@@ -30,10 +34,11 @@ def lazy_names(
 
     Examples
     --------
-    >>> public, get, _ = lazy_names("graphsqueak", {"InputError": "errors", "errors": ""})
-    >>> public, get("InputError") is get("errors").InputError
-    (['InputError', 'errors'], True)
+    >>> import graphsqueak
+    >>> TABLES["graphsqueak"]["InputError"], graphsqueak.InputError
+    ('errors', <class 'graphsqueak.errors.InputError'>)
     """
+    TABLES[package] = home
     public = sorted(home)
 
     def get(name: str) -> Any:
