@@ -10,12 +10,11 @@ import re
 import sys
 from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 
 import typer
 
 import graphsqueak
-from graphsqueak._lazy import TABLES
+from graphsqueak._lazy import tables_of_contents
 from graphsqueak.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -67,15 +66,12 @@ def names():
 
 def stubs():
     """`__init__.pyi` of every package that imports its names when they are first used."""
-    for found in walk_packages(graphsqueak.__path__, "graphsqueak."):
-        if found.ispkg:
-            import_module(found.name)
-    return {f"{name.replace('.', '/')}/__init__.pyi": stub(name) for name in sorted(TABLES)}
+    tables = tables_of_contents("graphsqueak")
+    return {f"{name.replace('.', '/')}/__init__.pyi": stub(name, tables[name]) for name in tables}
 
 
-def stub(package):
+def stub(package, table):
     """Its table of contents as plain imports, which is what type checkers understand."""
-    table = TABLES[package]
     lines = ["# written by docs/generate.py; do not edit"]
     homes = sorted((home, name) for name, home in table.items() if home)
     lines += [f"from {package}.{home} import {name} as {name}" for home, name in homes]
@@ -83,9 +79,8 @@ def stub(package):
     lines += ["", *(f"from . import {name} as {name}" for name in modules)] if modules else []
     if hasattr(import_module(package), "__version__"):
         lines += ["", "__version__: str"]
-    lines += ["", "__all__ = ["]
-    lines += [f'    "{name}",' for name in sorted(table)]
-    return "\n".join([*lines, "]", ""])
+    lines += ["", "__all__ = [", *(f'    "{name}",' for name in sorted(table)), "]", ""]
+    return "\n".join(lines)
 
 
 def _content(path):

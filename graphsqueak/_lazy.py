@@ -11,12 +11,12 @@ cannot follow this; they read the `__init__.pyi` that `make docs` writes beside 
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
-__all__ = ["TABLES", "lazy_names"]
+__all__ = ["lazy_names", "tables_of_contents"]
 
-TABLES: dict[str, Mapping[str, str]] = {}
-"""The table of contents of every package imported so far: stubs and tests are made from it."""
+_tables: dict[str, Mapping[str, str]] = {}
 
 
 def lazy_names(
@@ -35,10 +35,10 @@ def lazy_names(
     Examples
     --------
     >>> import graphsqueak
-    >>> TABLES["graphsqueak"]["InputError"], graphsqueak.InputError
-    ('errors', <class 'graphsqueak.errors.InputError'>)
+    >>> "InputError" in graphsqueak.__all__, graphsqueak.InputError
+    (True, <class 'graphsqueak.errors.InputError'>)
     """
-    TABLES[package] = home
+    _tables[package] = home
     public = sorted(home)
 
     def get(name: str) -> Any:
@@ -49,3 +49,18 @@ def lazy_names(
         return getattr(import_module(f"{package}.{home[name]}"), name)
 
     return public, get, lambda: public
+
+
+def tables_of_contents(package: str) -> dict[str, Mapping[str, str]]:
+    """Return the tables of a package and of all packages inside it, from which stubs are written.
+
+    Examples
+    --------
+    >>> tables_of_contents("graphsqueak")["graphsqueak.graph"]["EdgeList"]
+    'edge_list'
+    """
+    for found in walk_packages(import_module(package).__path__, f"{package}."):
+        if found.ispkg:
+            import_module(found.name)
+    inside = (name for name in _tables if f"{name}.".startswith(f"{package}."))
+    return {name: _tables[name] for name in sorted(inside)}
