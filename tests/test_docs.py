@@ -18,6 +18,7 @@ COMMANDS = typer.main.get_command(app).commands
 PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["README.md", "docs/tour.md"])
 def test_shell_blocks_run(name, tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / name).read_text(), re.M | re.S)

@@ -16,6 +16,7 @@ def test_there_are_notebooks():
     assert len(NOTEBOOKS) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore")  # of the machinery that runs notebooks, not of ours
 def test_it_runs(path, tmp_path, monkeypatch):

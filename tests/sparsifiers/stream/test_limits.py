@@ -37,6 +37,7 @@ def test_the_unit_of_the_weights_does_not_matter(short_chunks, unit):
     np.testing.assert_array_equal(one.weight * unit, other.weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decades", [8, 20, 50])
 def test_weights_far_apart(short_chunks, decades):
     graph = random_graph(lambda rng, n: 10.0 ** rng.uniform(-decades, decades, n))

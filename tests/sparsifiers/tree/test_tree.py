@@ -32,6 +32,7 @@ def short_chunks(monkeypatch):
     monkeypatch.setattr(engine, "CHUNK", 512)
 
 
+@pytest.mark.slow
 def test_the_shape_does_not_matter(short_chunks):
     """Mean eps of 30 seeds each; every tree within six sigma of one pass, at equal kept edges."""
     graph = sources.block_model(500, 60_000, random_state=60_493).to_edge_list()
