@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 def run(*command, folder):
     outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    uncompiled = outside | {"NUMBA_DISABLE_JIT": "1"}  # a new place has no cache of compiled code
+    uncompiled = outside | {"NUMBA_DISABLE_JIT": "1"}  # a new folder has no cache of compiled code
     done = subprocess.run(
         command, cwd=folder, env=uncompiled, capture_output=True, text=True, check=False
     )
@@ -85,13 +85,13 @@ def test_the_installed_command_works(scripts, tmp_path):
     assert run(command, "--version", folder=tmp_path).strip() == __version__
     (tmp_path / "edges.tsv").write_text("ann bob\nbob cy\ncy ann\n")
     options = ("-o", "sparse.tsv", "--edges", "3", "--seed", "7", "--json")
-    told = json.loads(run(command, "sparsify", "edges.tsv", *options, folder=tmp_path))
-    assert (told["nodes"], told["edges_kept"]) == (3, 3)
+    record = json.loads(run(command, "sparsify", "edges.tsv", *options, folder=tmp_path))
+    assert (record["nodes"], record["edges_kept"]) == (3, 3)
     assert (tmp_path / "sparse.tsv").exists()
 
 
 def test_the_installed_package_is_the_one_that_was_built(scripts, tmp_path):
     code = "import graphsqueak as gs; print(gs.__file__); print(gs.datasets.load_karate())"
-    place, karate = run(scripts / "python", "-c", code, folder=tmp_path).splitlines()
-    assert Path(place).is_relative_to(scripts.parent)
+    path, karate = run(scripts / "python", "-c", code, folder=tmp_path).splitlines()
+    assert Path(path).is_relative_to(scripts.parent)
     assert karate == "EdgeList(n_nodes=34, n_edges=78, total_weight=231)"
