@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test lint docs audit fuzz bench clean
+.PHONY: demo test check lint docs test-oldest audit fuzz bench clean
 
 demo: $(READY)
 	$(BIN)/graphsqueak demo
@@ -11,13 +11,33 @@ demo: $(READY)
 test: lint
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
+# Before a commit, in less than a minute: style, and the tests of what was changed, slow ones left out.
+check: lint
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2 -m "not slow" $$($(BIN)/python .ci/changed_tests.py)
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/mypy
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+
+# The lowest version of every dependency that pyproject.toml allows, and what is not slow. Old releases
+# are not to blame for what has been deprecated since.
+OLDEST := .venv-oldest
+test-oldest: $(OLDEST)/ready
+	OPENBLAS_NUM_THREADS=1 NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba \
+	$(OLDEST)/bin/pytest -q -n 2 -m "not slow" -W ignore::DeprecationWarning \
+	graphsqueak tests --ignore tests/test_house.py --ignore tests/test_package.py
+
+$(OLDEST)/ready: pyproject.toml
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --quiet --disable-pip-version-check uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python \
+	--resolution lowest-direct --editable '.[test]'
+	touch $@
 
 # Known faults of what we depend on; asks a database on the network.
 audit: $(READY)
@@ -28,8 +48,9 @@ audit: $(READY)
 MINUTES ?= 10
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES)
-	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q tests/sources/test_differential.py
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q tests/sources/files/test_differential.py
 
+# Real data are looked up in $$GRAPHSQUEAK_DATA, else in ../shared/data.
 bench: .venv/ready-bench
 	@for study in benchmarks/bench_*.py; do echo "== $$study"; $(BIN)/python $$study $(ARGS) || exit 1; done
 
@@ -43,5 +64,5 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv .venv-oldest build dist
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -18,6 +18,7 @@ import bench_quality
 import numpy as np
 import pyarrow.parquet as pq
 import zoo
+from real_data import add_data_option
 
 from graphsqueak import StreamSparsifier, certify, read_edges, sources, sparsify, write_edges
 from graphsqueak.sparsifiers.run import certify_and_correct
@@ -31,6 +32,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the edges")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_data_option(parser)
     arguments = parser.parse_args()
     size = 10 if arguments.quick else 1
     record = large(20_000_000 // size, 100_000 // size)

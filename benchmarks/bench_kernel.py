@@ -19,6 +19,7 @@ import time
 
 import numpy as np
 from points import load
+from real_data import add_data_option
 from scipy.sparse.linalg import eigsh
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
@@ -55,6 +56,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer seeds, points and sizes")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_data_option(parser)
     parser.add_argument("--only", nargs="+", choices=list(STUDIES), default=list(STUDIES))
     options = parser.parse_args()
     studies = {}

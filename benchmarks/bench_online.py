@@ -17,6 +17,7 @@ import time
 
 import numpy as np
 from online_data import available, load_online
+from real_data import add_data_option
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.online import BKONS, PROSNKONS
@@ -30,6 +31,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer rows and repeats")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_data_option(parser)
     parser.add_argument("--only", nargs="+", choices=list(STUDIES), default=list(STUDIES))
     options = parser.parse_args()
     studies = {}

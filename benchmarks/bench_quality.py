@@ -17,13 +17,12 @@ import argparse
 import contextlib
 import json
 import statistics
-import sys
-from pathlib import Path
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
 import zoo
+from real_data import add_data_option, data_file, load_present
 
 from graphsqueak import (
     EdgeList,
@@ -36,7 +35,6 @@ from graphsqueak import (
 )
 from graphsqueak.sampling import scale_for
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 137_035
 DENSE_NODES = 2500
 DENSE = ("Erdos-Renyi", "block model", "Gaussian 900-NN")
@@ -46,6 +44,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smaller graphs, one seed")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_data_option(parser)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", action="append", help="a graph by its name; may be repeated")
     arguments = parser.parse_args()
@@ -89,18 +88,18 @@ def graphs(n):
 
 def real_graphs():
     files = {
-        "facebook_combined": ("facebook_combined/facebook_combined.txt", 1),
-        "ca-GrQc": ("ca-GrQc/CA-GrQc.txt", 4),
+        "facebook_combined": lambda: pairs_of("facebook_combined", "facebook_combined.txt", 1),
+        "ca-GrQc": lambda: pairs_of("ca-GrQc", "CA-GrQc.txt", 4),
     }
-    for name, (file, skip) in files.items():
-        if not (DATA / file).exists():
-            print(f"{name}: left out, its file is not there", file=sys.stderr)
-            continue
-        pairs = np.loadtxt(DATA / file, dtype=np.int64, skiprows=skip)
-        _, nodes = np.unique(pairs, return_inverse=True)
-        tail, head = nodes.reshape(-1, 2).T
-        yield name, EdgeList(tail=tail, head=head).simplified()
+    yield from load_present(files)
     yield from zoo.load(["ca-AstroPh"])
+
+
+def pairs_of(folder, name, n_skipped):
+    pairs = np.loadtxt(data_file(folder, name), dtype=np.int64, skiprows=n_skipped)
+    _, nodes = np.unique(pairs, return_inverse=True)
+    tail, head = nodes.reshape(-1, 2).T
+    return EdgeList(tail=tail, head=head).simplified()
 
 
 def orders(name, graph):

@@ -13,6 +13,7 @@ import time
 from importlib.util import find_spec
 
 import numpy as np
+from real_data import add_data_option
 from zoo import ZOO, load
 
 from graphsqueak import effective_resistance, sources
@@ -27,6 +28,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="three graphs, under 60 s")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_data_option(parser)
     arguments = parser.parse_args()
     effective_resistance(sources.grid(40, 40), random_state=SEED)  # compile
     effective_resistance(sources.grid(20, 20), random_state=SEED)

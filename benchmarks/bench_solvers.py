@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse.csgraph
 import scipy.sparse.linalg
 import threadpoolctl
+from real_data import add_data_option
 from zoo import ZOO, load
 
 from graphsqueak.solvers import LaplacianSolver
@@ -39,6 +40,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--quick", action="store_true", help="a few graphs, under a minute")
     options.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    add_data_option(options)
     options.add_argument(
         "--cpu", action="store_true", help="one thread, processor time: for a busy machine"
     )

@@ -12,12 +12,12 @@ left of label-aware sparsification when parts of it are switched off, and a smal
 import argparse
 import json
 import statistics
-import sys
 import time
 import tracemalloc
 import warnings
 
 import numpy as np
+from real_data import add_data_option, load_present
 from sklearn.datasets import load_digits, make_moons
 from sklearn.metrics import balanced_accuracy_score
 from ssl_data import (
@@ -41,6 +41,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two data sets, three draws")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_data_option(parser)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", default="", help="data sets whose name begins so")
     parser.add_argument("--part", choices=["peers", "dense", "both"], default="both")
@@ -84,12 +85,9 @@ def graphs(quick):
         return
     points, truth = blobs(1000)
     yield "blobs 30/70", neighbors(points, 10), truth
-    for name, read in (("polblogs", polblogs), ("cora", cora), ("spambase", spambase_graph)):
-        found = read()
-        if found is None:
-            print(f"{name}: left out, its file is not there", file=sys.stderr)
-        else:
-            yield name, *largest_component(*found)
+    real = {"polblogs": polblogs, "cora": cora, "spambase": spambase_graph}
+    for name, (graph, truth) in load_present(real):
+        yield name, *largest_component(graph, truth)
     yield "spam", *largest_component(*spam_graph())
 
 
@@ -190,8 +188,8 @@ def learning_peers(graph, y, nodes):
 def dense_rows(quick, n_seeds, only):
     """Sparse-HFS at 5 % of the edges, part by part."""
     sets = [("digits", load_digits(return_X_y=True))]
-    if not quick and spambase() is not None:
-        sets.append(("spambase", spambase()))
+    if not quick:
+        sets += load_present({"spambase": spambase})
     if not quick:
         sets.append(("spam", spam()))
     for name, (points, truth) in sets:

@@ -1,13 +1,12 @@
 """The data of the online studies, scaled as the papers do: features and targets to [0, 1].
 
-Files are looked up in ../shared/data beside the repository; what is absent is left out, and said so
-on standard error. Labels are -1 and 1.
+Files are looked up as `real_data` says; what is absent is left out. Labels are -1 and 1.
 """
 
-import sys
+from functools import cache
 
 import numpy as np
-from points import _file
+from real_data import data_file, load_present
 from sklearn.datasets import load_svmlight_file
 
 __all__ = ["available", "load_online"]
@@ -15,22 +14,13 @@ __all__ = ["available", "load_online"]
 
 def available(names):
     """Those of the names whose files are there."""
-    there = []
-    for name in names:
-        try:
-            load_online(name)
-        except FileNotFoundError as missing:
-            print(f"{name}: left out, {missing.filename} is not there", file=sys.stderr)
-            continue
-        there.append(name)
-    return there
+    return [name for name, _ in load_present({n: lambda n=n: load_online(n) for n in names})]
 
 
+@cache
 def load_online(name):
     """(X, y) in the order of the file."""
-    if name not in _cache:
-        _cache[name] = SETS[name]()
-    return _cache[name]
+    return SETS[name]()
 
 
 def _unit(columns):
@@ -40,7 +30,7 @@ def _unit(columns):
 
 def _parkinsons():
     """20 features, the patient's number among them; the target is the total score."""
-    table = np.loadtxt(_file("parkinsons", "parkinsons_updrs.data"), delimiter="\t", skiprows=1)
+    table = np.loadtxt(data_file("parkinsons", "parkinsons_updrs.data"), delimiter="\t", skiprows=1)
     return _unit(np.delete(table, [4, 5], axis=1)), _unit(table[:, 5])
 
 
@@ -51,24 +41,24 @@ def _voice():
 
 
 def _cpusmall():
-    X, y = load_svmlight_file(str(_file("cpusmall", "cpusmall.txt")))
+    X, y = load_svmlight_file(str(data_file("cpusmall", "cpusmall.txt")))
     return _unit(X.toarray()), _unit(y)
 
 
 def _cadata():
-    table = np.loadtxt(_file("cadata", "cal_housing.data"), delimiter=",")
+    table = np.loadtxt(data_file("cadata", "cal_housing.data"), delimiter=",")
     return _unit(table[:, :-1]), _unit(table[:, -1])
 
 
 def _casp():
-    table = np.loadtxt(_file("casp", "CASP.csv"), delimiter=",", skiprows=1)
+    table = np.loadtxt(data_file("casp", "CASP.csv"), delimiter=",", skiprows=1)
     return _unit(table[:, 1:]), _unit(table[:, 0])
 
 
 def _ijcnn1():
     """As the file has it, within 1.4 of 0: the printed numbers of points kept need that."""
     parts = [
-        load_svmlight_file(str(_file("ijcnn1", f"ijcnn1.{end}.bz2"))) for end in ("trn", "tst")
+        load_svmlight_file(str(data_file("ijcnn1", f"ijcnn1.{end}.bz2"))) for end in ("trn", "tst")
     ]
     X = np.vstack([part[0].toarray() for part in parts])
     return X, np.concatenate([part[1] for part in parts])
@@ -78,18 +68,18 @@ def _cod_rna():
     """30,000 rows of the 271,617."""
     from scipy.io import loadmat
 
-    table = loadmat(_file("cod-rna", "cod-rna.mat"))
+    table = loadmat(data_file("cod-rna", "cod-rna.mat"))
     X, y = (np.asarray(table[key], dtype=np.float64) for key in ("X", "y"))
     return _unit(X), np.where(y.ravel() > 0, 1.0, -1.0)
 
 
 def _spambase():
-    table = np.loadtxt(_file("spambase", "spambase.data"), delimiter=",")
+    table = np.loadtxt(data_file("spambase", "spambase.data"), delimiter=",")
     return _unit(table[:, :-1]), np.where(table[:, -1] > 0, 1.0, -1.0)
 
 
 def _german():
-    table = np.loadtxt(_file("german", "german.data-numeric"), skiprows=1)
+    table = np.loadtxt(data_file("german", "german.data-numeric"), skiprows=1)
     return _unit(table[:, :-1]), np.where(table[:, -1] == 1, 1.0, -1.0)
 
 
@@ -104,4 +94,3 @@ SETS = {
     "spambase": _spambase,
     "german": _german,
 }
-_cache = {}

@@ -1,38 +1,23 @@
 """The points on which kernel dictionaries are measured: a name, and how to make them.
 
-Real data is looked up in ../shared/data beside the repository; what is absent is left out, and said
-so on standard error. Features are standardized (spambase: scaled to [0, 1]) and rows shuffled.
+Real data is looked up as `real_data` says; what is absent is left out. Features are standardized
+(spambase: scaled to [0, 1]) and rows shuffled.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
+from real_data import data_file, load_present
 from sklearn.datasets import load_svmlight_file
 
 __all__ = ["POINTS", "load"]
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 20_261_117
 
 
 def load(names=None):
     """Yield (name, X, y) for each set whose file, if it needs one, is there."""
-    for name in POINTS if names is None else names:
-        try:
-            X, y = POINTS[name]()
-        except FileNotFoundError as missing:
-            print(f"{name}: left out, {missing.filename} is not there", file=sys.stderr)
-            continue
+    for name, (X, y) in load_present(POINTS, names):
         order = np.random.default_rng(SEED).permutation(len(X))
         yield name, X[order], (y[order] - y.mean()) / y.std()
-
-
-def _file(folder, name):
-    path = DATA / folder / name
-    if not path.exists():
-        raise FileNotFoundError(2, "no such file", str(path))
-    return path
 
 
 def _standard(X):
@@ -40,22 +25,22 @@ def _standard(X):
 
 
 def _cadata():
-    table = np.loadtxt(_file("cadata", "cal_housing.data"), delimiter=",")
+    table = np.loadtxt(data_file("cadata", "cal_housing.data"), delimiter=",")
     return _standard(table[:, :-1]), table[:, -1]
 
 
 def _cpusmall():
-    X, y = load_svmlight_file(str(_file("cpusmall", "cpusmall.txt")))
+    X, y = load_svmlight_file(str(data_file("cpusmall", "cpusmall.txt")))
     return _standard(X.toarray()), y
 
 
 def _casp():
-    table = np.loadtxt(_file("casp", "CASP.csv"), delimiter=",", skiprows=1)
+    table = np.loadtxt(data_file("casp", "CASP.csv"), delimiter=",", skiprows=1)
     return _standard(table[:, 1:]), table[:, 0]
 
 
 def _spambase():
-    table = np.loadtxt(_file("spambase", "spambase.data"), delimiter=",")
+    table = np.loadtxt(data_file("spambase", "spambase.data"), delimiter=",")
     X = table[:, :-1]
     return (X - X.min(axis=0)) / np.ptp(X, axis=0), table[:, -1]
 

@@ -6,8 +6,8 @@ Every run has its own order of the rows (its own blocks, in the last table) and 
 is the mean and the standard deviation over runs, beside the printed figures. A verdict is "better",
 "as printed" (within two of the printed standard deviations, or one point of an error rate), or how
 much worse; "kept" where the number of points is off by more than 20 %. `--write` puts the tables
-into docs/reproduction.md, between its marks. Needs ../shared/data beside the repository; what is
-absent is left out.
+into docs/reproduction.md, between its marks. Data are looked up as `real_data` says; what is absent
+is left out.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import time
 import numpy as np
 from online_data import available, load_online
 from printed import SKEGD_1, THESIS_5_1, THESIS_5_2
+from real_data import add_data_option
 from repro_page import write
 from threadpoolctl import threadpool_limits
 
@@ -44,6 +45,7 @@ def main():
         "--quick", action="store_true", help="two runs, and no run above 10,000 rows"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_data_option(parser)
     parser.add_argument("--write", action="store_true", help="put the tables into the page")
     parser.add_argument(
         "--runs", type=int, help="runs per row instead of 15 (3 where they are long)"

@@ -1,16 +1,15 @@
 """Labeled graphs and points for the benchmarks of classifiers; real ones only where they are."""
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse
+from real_data import data_file
 from sklearn.neighbors import kneighbors_graph
 
 from graphsqueak.datasets import load_spam
 from graphsqueak.sources import neighbor_edges
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 52_361
 
 
@@ -28,22 +27,16 @@ def blobs(n):
 
 
 def polblogs():
-    path = DATA / "polblogs" / "polblogs.npz"
-    if not path.exists():
-        return None
-    z = np.load(path)
+    z = np.load(data_file("polblogs", "polblogs.npz"))
     parts = (z["adj_data"], z["adj_indices"], z["adj_indptr"])
     half = scipy.sparse.csr_matrix(parts, shape=z["adj_shape"]).astype(float)
     return plain(half), z["labels"].astype(int)
 
 
 def cora():
-    folder = DATA / "planetoid_cora"
-    if not folder.exists():
-        return None
-    with gzip.open(folder / "edges.txt.gz") as lines:
+    with gzip.open(data_file("planetoid_cora", "edges.txt.gz")) as lines:
         ends = np.loadtxt(lines, dtype=int)
-    with gzip.open(folder / "labels.txt.gz") as lines:
+    with gzip.open(data_file("planetoid_cora", "labels.txt.gz")) as lines:
         truth = np.loadtxt(lines, dtype=int)
     shape = (truth.size, truth.size)
     return plain(scipy.sparse.csr_matrix((np.ones(len(ends)), ends.T), shape=shape)), truth
@@ -66,9 +59,7 @@ def largest_component(graph, truth):
 
 
 def spambase():
-    path = DATA / "spambase" / "spambase.data"
-    if not path.exists():
-        return None
+    path = data_file("spambase", "spambase.data")
     table = np.unique(np.loadtxt(path, delimiter=","), axis=0)
     table = table[np.random.default_rng(SEED).permutation(len(table))]
     points = np.log1p(table[:, :57])
@@ -88,8 +79,8 @@ def spam_graph():
 
 
 def spambase_graph():
-    found = spambase()
-    return None if found is None else (neighbors(found[0], 10), found[1])
+    points, truth = spambase()
+    return neighbors(points, 10), truth
 
 
 def drawn(truth, n_labels, seed, balanced):

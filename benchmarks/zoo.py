@@ -1,15 +1,13 @@
 """The graphs on which solvers and resistances are measured: a name, and how to make it.
 
-Real graphs are looked up in ../shared/data beside the repository; one that is absent is left
-out, and said so on standard error.
+Real graphs are looked up as `real_data` says; one that is absent is left out.
 """
 
 import gzip
-import sys
-from pathlib import Path
 
 import numpy as np
 import scipy.io
+from real_data import data_file, load_present
 
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources.synthetic import closed_forms as synthetic
@@ -17,17 +15,12 @@ from graphsqueak.sources.synthetic import random_graphs
 
 __all__ = ["ZOO", "load"]
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = 20_261_116
 
 
 def load(names=None):
     """Yield (name, EdgeList) for each name of the zoo whose file, if it needs one, is there."""
-    for name in ZOO if names is None else names:
-        try:
-            yield name, ZOO[name]()
-        except FileNotFoundError as missing:
-            print(f"{name}: left out, {missing.filename} is not there", file=sys.stderr)
+    return load_present(ZOO, names)
 
 
 def _rough_grid(side):
@@ -38,7 +31,7 @@ def _rough_grid(side):
 
 
 def _metis(name):
-    lines = (DATA / "meshes" / name).read_text().splitlines()
+    lines = data_file("meshes", name).read_text().splitlines()
     rows = [np.array(line.split(), dtype=np.int64) - 1 for line in lines[1:]]
     tail = np.repeat(np.arange(len(rows)), [row.size for row in rows])
     head = np.concatenate(rows)
@@ -46,14 +39,12 @@ def _metis(name):
 
 
 def _minnesota():
-    path = DATA / "meshes" / "minnesota.mat"
-    if not path.exists():
-        raise FileNotFoundError(2, "no such file", str(path))
+    path = data_file("meshes", "minnesota.mat")
     return EdgeList.from_scipy(scipy.io.loadmat(path)["A"].astype(np.float64))
 
 
 def _astro():
-    with gzip.open(DATA / "ca-AstroPh" / "astro-ph-cc1.jlg.gz", "rt") as lines:
+    with gzip.open(data_file("ca-AstroPh", "astro-ph-cc1.jlg.gz"), "rt") as lines:
         pairs = np.loadtxt(lines, delimiter=",", skiprows=1, usecols=(0, 1), dtype=np.int64) - 1
     return EdgeList(tail=pairs[:, 0], head=pairs[:, 1])
 

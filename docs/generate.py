@@ -1,7 +1,7 @@
-"""Write cli.md and api.md from the code.
+"""Write from the code: cli.md, api.md, and the stubs by which type checkers see lazy names.
 
-python docs/generate.py            # writes both
-python docs/generate.py --check    # exit code 1 if one is out of date
+python docs/generate.py            # writes what is out of date
+python docs/generate.py --check    # exit code 1 if something is
 """
 
 import argparse
@@ -14,26 +14,29 @@ from pathlib import Path
 import typer
 
 import graphsqueak
+from graphsqueak._lazy import tables_of_contents
 from graphsqueak.cli import app
 
-DOCS = Path(__file__).parent
+ROOT = Path(__file__).parent.parent
 NOTE = "<!-- written by docs/generate.py; do not edit -->\n"
 
 
 def main():
-    """Write, or compare, both pages."""
+    """Write, or compare, both pages and every stub."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
-    wanted = parser.parse_args()
-    stale = []
-    for name, text in (("cli.md", commands()), ("api.md", names())):
-        path = DOCS / name
-        if not path.exists() or path.read_text() != text:
-            stale.append(name)
-            if not wanted.check:
-                path.write_text(text)
-    if wanted.check and stale:
+    options = parser.parse_args()
+    files = {"docs/cli.md": commands(), "docs/api.md": names(), **stubs()}
+    for path in ROOT.glob("graphsqueak/**/__init__.pyi"):
+        files.setdefault(path.relative_to(ROOT).as_posix(), None)  # of a table that is gone
+    stale = {name: text for name, text in files.items() if _content(ROOT / name) != text}
+    if options.check and stale:
         sys.exit(f"out of date: {', '.join(stale)}; run python docs/generate.py")
+    for name, text in stale.items():
+        if text is None:
+            (ROOT / name).unlink()
+        else:
+            (ROOT / name).write_text(text)
 
 
 def commands():
@@ -59,6 +62,29 @@ def names():
         module = import_module(f"graphsqueak.{name}")
         parts += [f"\n## graphsqueak.{name}\n\n", _table(module, module.__all__)]
     return "".join(parts)
+
+
+def stubs():
+    """`__init__.pyi` of every package that imports its names when they are first used."""
+    tables = tables_of_contents("graphsqueak")
+    return {f"{name.replace('.', '/')}/__init__.pyi": stub(name, tables[name]) for name in tables}
+
+
+def stub(package, table):
+    """Its table of contents as plain imports, which is what type checkers understand."""
+    lines = ["# written by docs/generate.py; do not edit"]
+    homes = sorted((home, name) for name, home in table.items() if home)
+    lines += [f"from {package}.{home} import {name} as {name}" for home, name in homes]
+    modules = sorted(name for name, home in table.items() if not home)
+    lines += ["", *(f"from . import {name} as {name}" for name in modules)] if modules else []
+    if hasattr(import_module(package), "__version__"):
+        lines += ["", "__version__: str"]
+    lines += ["", "__all__ = [", *(f'    "{name}",' for name in sorted(table)), "]", ""]
+    return "\n".join(lines)
+
+
+def _content(path):
+    return path.read_text() if path.exists() else None
 
 
 def _packages():

@@ -5,14 +5,18 @@ A package lists in its table of contents where each public name lives, and takes
 
     __all__, __getattr__, __dir__ = lazy_names(__name__, {"EdgeList": "edge_list"})
 
-So `import graphsqueak` costs nothing, and `graphsqueak --help` loads no numerics.
+So `import graphsqueak` costs nothing, and `graphsqueak --help` loads no numerics. Type checkers
+cannot follow this; they read the `__init__.pyi` that `make docs` writes beside each table.
 """
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["lazy_names", "tables_of_contents"]
+
+_tables: dict[str, Mapping[str, str]] = {}
 
 
 def lazy_names(
@@ -30,10 +34,11 @@ def lazy_names(
 
     Examples
     --------
-    >>> public, get, _ = lazy_names("graphsqueak", {"InputError": "errors", "errors": ""})
-    >>> public, get("InputError") is get("errors").InputError
-    (['InputError', 'errors'], True)
+    >>> import graphsqueak
+    >>> "InputError" in graphsqueak.__all__, graphsqueak.InputError
+    (True, <class 'graphsqueak.errors.InputError'>)
     """
+    _tables[package] = home
     public = sorted(home)
 
     def get(name: str) -> Any:
@@ -44,3 +49,18 @@ def lazy_names(
         return getattr(import_module(f"{package}.{home[name]}"), name)
 
     return public, get, lambda: public
+
+
+def tables_of_contents(package: str) -> dict[str, Mapping[str, str]]:
+    """Return the tables of a package and of all packages inside it, from which stubs are written.
+
+    Examples
+    --------
+    >>> tables_of_contents("graphsqueak")["graphsqueak.graph"]["EdgeList"]
+    'edge_list'
+    """
+    for found in walk_packages(import_module(package).__path__, f"{package}."):
+        if found.ispkg:
+            import_module(found.name)
+    inside = (name for name in _tables if f"{name}.".startswith(f"{package}."))
+    return {name: _tables[name] for name in sorted(inside)}

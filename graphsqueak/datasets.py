@@ -3,12 +3,16 @@
 Origin, license and checksum of each shipped file are in `datasets/README.md`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph import EdgeList
+from graphsqueak.randomness import RandomState
 from graphsqueak.sources import read_edges
 from graphsqueak.validation import check_count, check_real
 
@@ -35,24 +39,24 @@ class Points:
     ids : ndarray of str or int, shape (n,)
     description : str
     columns : ndarray of str, shape (d,), or None
-    counts : dict
+    counts : mapping of str to int
         What was read and what could not be, for corpora read from disk.
     """
 
-    points: object
+    points: Any  # scipy's sparse arrays have no type that checkers know
     labels: np.ndarray
     ids: np.ndarray
     description: str
     columns: np.ndarray | None = None
-    counts: dict = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, d = self.points.shape
         return f"Points(n={n}, d={d}, {self.description!r})"
 
 
-def load_karate():
-    """Zachary's karate club: 34 members, 78 ties, weighted by how often two members met.
+def load_karate() -> EdgeList:
+    """Load Zachary's karate club: 34 members, 78 ties, weighted by how often two members met.
 
     >>> load_karate()
     EdgeList(n_nodes=34, n_edges=78, total_weight=231)
@@ -60,8 +64,8 @@ def load_karate():
     return read_edges(shipped_file("karate.tsv")).to_edge_list()
 
 
-def load_spam():
-    """The SpamAssassin public corpus, duplicates left out: 5,876 mails as TF-IDF vectors.
+def load_spam() -> Points:
+    """Load the SpamAssassin public corpus, duplicates left out: 5,876 mails as TF-IDF vectors.
 
     Words and marks of subject and body, stemmed, in at least three mails; 1 + log(tf) times idf,
     every mail of length one, but one, which has none of them. The words themselves are not shipped.
@@ -78,8 +82,8 @@ def load_spam():
     return Points(points, labels, ids, "SpamAssassin public corpus, TF-IDF")
 
 
-def load_spambase():
-    """Spambase: 57 word, character and capital-letter statistics of 4,601 mails at HP Labs, 1999.
+def load_spambase() -> Points:
+    """Load Spambase: 57 statistics of the words and letters of 4,601 mails at HP Labs, 1999.
 
     The columns have very different scales; take logarithms or standardize them before measuring
     distances.
@@ -95,22 +99,49 @@ def load_spambase():
     return Points(points, labels, ids, "Spambase, Hewlett-Packard Labs", columns)
 
 
-def load_mail(path, *, layout="auto", deduplicate=False, **settings):
+def load_mail(
+    path: str | Path,
+    *,
+    layout: str = "auto",
+    deduplicate: bool = False,
+    drop_common: float = 0.01,
+    drop_rare: float = 0.01,
+    min_mails: int = 1,
+    sublinear: bool = False,
+    stemming: bool = True,
+    marks: bool = False,
+) -> Points:
     """Read a corpus of mail from disk and turn every mail into a TF-IDF vector.
 
     Parameters
     ----------
-    path, layout, deduplicate
-        As in `graphsqueak.sources.read_mail`: TREC 2007, SpamAssassin, Enron-Spam, the SMS Spam
-        Collection, mbox, Maildir, or one csv of texts.
-    **settings
-        As in `graphsqueak.sources.text_points`; the defaults are the thesis'. Better on the corpora
-        we measured: drop_common=0, drop_rare=0, min_mails=3, sublinear=True, marks=True.
+    path : str or Path
+        A corpus: TREC 2007, SpamAssassin, Enron-Spam, the SMS Spam Collection, mbox, Maildir, or
+        one csv of texts.
+    layout : {"auto", "trec", "folders", "sms", "mbox", "maildir", "csv"}
+        How the corpus lies on disk; "auto" looks.
+    deduplicate : bool
+        Leave out a mail whose words are those of an earlier one, in the same order.
+    drop_common, drop_rare : float
+        Shares of the vocabulary to drop, counted from the words in most and in fewest mails.
+    min_mails : int
+        Drop words in fewer mails than that.
+    sublinear : bool
+        1 + log(tf) in place of tf.
+    stemming : bool
+        Whether to stem.
+    marks : bool
+        Whether to count stop words, single letters and runs of marks as well.
 
     Returns
     -------
     Points
         `counts` tells how many mails were unreadable, empty, cut or duplicates.
+
+    Notes
+    -----
+    The defaults are the thesis'. Better on the corpora that we measured: drop_common=0,
+    drop_rare=0, min_mails=3, sublinear=True, marks=True.
 
     Examples
     --------
@@ -122,7 +153,8 @@ def load_mail(path, *, layout="auto", deduplicate=False, **settings):
     from graphsqueak.sources import read_mail, text_points
 
     source = read_mail(path, layout=layout, deduplicate=deduplicate)
-    ids, labels = [], []
+    ids: list[str] = []
+    labels: list[int] = []
 
     def texts():
         for mail in source:
@@ -130,22 +162,58 @@ def load_mail(path, *, layout="auto", deduplicate=False, **settings):
             labels.append(mail.label)
             yield mail.text
 
-    points, vocabulary = text_points(texts(), **settings)
+    points, vocabulary = text_points(
+        texts(),
+        drop_common=drop_common,
+        drop_rare=drop_rare,
+        min_mails=min_mails,
+        sublinear=sublinear,
+        stemming=stemming,
+        marks=marks,
+    )
     if not ids:
         raise InputError(f"{path} holds no readable mail; {source.n_unreadable} could not be read")
-    labels = np.array(labels, dtype=np.int64)
-    return Points(points, labels, np.array(ids), f"mail in {path}", vocabulary, source.counts)
+    return Points(
+        points,
+        labels=np.array(labels, dtype=np.int64),
+        ids=np.array(ids),
+        description=f"mail in {path}",
+        columns=vocabulary,
+        counts=source.counts,
+    )
 
 
-def stacked_clusters(n_points=12_100, *, gap=2.5, width=2.0, random_state=None):
-    """The synthetic data of the thesis (Figure 4.1): four clusters in the plane, stacked.
+def stacked_clusters(
+    n_points: int = 12_100,
+    *,
+    gap: float = 2.5,
+    width: float = 2.0,
+    random_state: RandomState = None,
+) -> Points:
+    """Make the synthetic data of the thesis (Figure 4.1): four clusters in the plane, stacked.
 
-    Each cluster is a uniform rectangle `width` wide and 1 high, `gap` above the one below. The two
-    upper ones are class 1, the two lower class 0. `ids` number the points, lowest cluster first;
-    the thesis labels two points of the lowest and two of the uppermost, and joins its points by
-    unit edges. It draws the clusters without giving their measures; ours are such that, as there,
-    clusters stay apart until a point has more neighbors than its cluster has points (3,025).
+    Each cluster is a uniform rectangle. The two upper ones are class 1, the two lower class 0;
+    `ids` number the points, lowest cluster first. The thesis labels two points of the lowest and
+    two of the uppermost, and joins its points by unit edges. It draws the clusters without giving
+    their measures; ours are such that, as there, clusters stay apart until a point has more
+    neighbors than its cluster has points (3,025).
 
+    Parameters
+    ----------
+    n_points : int
+        Of all four clusters.
+    gap : float
+        From the top of a cluster to the bottom of the next.
+    width : float
+        Of a cluster, which is 1 high.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    Points
+
+    Examples
+    --------
     >>> clusters = stacked_clusters(12, random_state=5)
     >>> clusters.labels
     array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1])
@@ -163,8 +231,8 @@ def stacked_clusters(n_points=12_100, *, gap=2.5, width=2.0, random_state=None):
     )
 
 
-def shipped_file(name):
-    """Path of a shipped file: inside an installed package, or beside it in a checkout.
+def shipped_file(name: str) -> Path:
+    """Return the path of a shipped file: in the installed package, or beside it in a checkout.
 
     >>> shipped_file("karate.tsv").name
     'karate.tsv'

@@ -16,6 +16,7 @@ def test_there_are_notebooks():
     assert len(NOTEBOOKS) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore")  # of the machinery that runs notebooks, not of ours
 def test_it_runs(path, tmp_path, monkeypatch):
@@ -30,7 +31,7 @@ def test_it_runs(path, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_it_is_stored_with_outputs_and_without_places_or_warnings(path):
+def test_it_is_stored_with_outputs_and_without_paths_or_warnings(path):
     notebook = nbformat.read(path, as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))

@@ -1,6 +1,7 @@
 """The sampling chain: expectations never move, probabilities never rise."""
 
 import numpy as np
+import pytest
 
 from graphsqueak.sampling import (
     Sample,
@@ -16,6 +17,7 @@ from graphsqueak.sampling import (
 )
 
 
+@pytest.mark.slow
 def test_copies_are_unbiased_under_any_scores():
     rng = np.random.default_rng(660_341)
     n_copies, n_runs, total = 7, 20_000, np.zeros(4)

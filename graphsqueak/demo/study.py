@@ -6,167 +6,215 @@ twentieth of the edges between them. The last row may choose its graph and joins
 """
 
 import time
-import warnings
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphsqueak.sources import neighbor_edges
-from graphsqueak.system.progress import reporter
+from graphsqueak import datasets
+from graphsqueak.demo.measure import (
+    Held,
+    Row,
+    all_edges,
+    draws_of_labels,
+    edges_at_labels,
+    edges_between_samples,
+    edges_used,
+    fit_once,
+    summarize_fits,
+)
+from graphsqueak.graph import EdgeList
+from graphsqueak.sources import EdgeSource, neighbor_edges
+from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.system.progress import Progress, reporter
 
 __all__ = [
+    "DRAWS",
     "KEEP",
-    "Study",
-    "all_edges",
-    "draws_of_labels",
-    "edges_at_labels",
-    "edges_between_samples",
-    "edges_used",
-    "fit_once",
+    "QUICK_DRAWS",
+    "MailGraph",
     "label_mails",
+    "load_mails",
     "neighbor_count",
-    "summary",
+    "sparsify_mails",
 ]
 
 KEEP = 0.05
+DRAWS = {20: 8, 100: 5, 1000: 3}  # number of labels to draws: fewer labels, more luck, more draws
+QUICK_DRAWS = {20: 1, 100: 1}
 _ETA = 0.03  # over the mean degree: the same smoothness for all
 _FEW_NEIGHBORS = 10
-_BYTES_PER_EDGE = 16  # two numbers of nodes and a weight
+_QUICK_STEP = 8  # every eighth mail
 
 
-class Study(NamedTuple):
-    """What all methods share."""
+@dataclass(frozen=True)
+class MailGraph:
+    """The dense neighbor graph of the mails, and its sparsifier.
 
-    mails: object  # Points
-    stream: object  # the dense neighbor graph, read again at every pass
+    Attributes
+    ----------
+    mails : Points
+    stream : EdgeSource
+        The dense graph, computed again at every pass.
+    sparsifier : EdgeList
+        A twentieth of its edges.
+    n_edges : int
+        Edges of the dense graph.
+    mean_degree : float
+        Of the dense graph, by weight.
+    seconds : float
+        Of the one pass.
+    """
+
+    mails: datasets.Points
+    stream: EdgeSource
+    sparsifier: EdgeList
     n_edges: int
     mean_degree: float
+    seconds: float
 
 
-def neighbor_count(mails):
+def load_mails(*, quick: bool = False) -> datasets.Points:
+    """Load the shipped mails, or every eighth of them.
+
+    >>> load_mails(quick=True).labels.size
+    735
+    """
+    mails = datasets.load_spam()
+    if not quick:
+        return mails
+    few = slice(None, None, _QUICK_STEP)
+    return replace(mails, points=mails.points[few], labels=mails.labels[few], ids=mails.ids[few])
+
+
+def neighbor_count(mails: datasets.Points) -> int:
     """k = n / 6: dense."""
     return len(mails.labels) // 6
 
 
-def draws_of_labels(truth, n_labels, n_draws, seed):
-    """Arrays y, -1 where no label is given; every draw has both classes."""
-    rng = np.random.default_rng([seed, n_labels])
-    draws = []
-    while len(draws) < n_draws:
-        chosen = rng.choice(truth.size, n_labels, replace=False)
-        if np.unique(truth[chosen]).size > 1:
-            y = np.full(truth.size, -1)
-            y[chosen] = truth[chosen]
-            draws.append(y)
-    return draws
+def sparsify_mails(
+    mails: datasets.Points, *, seed: int | None, progress: Progress = False
+) -> MailGraph:
+    """Read the dense neighbor graph of the mails once and keep a twentieth of its edges.
 
+    Parameters
+    ----------
+    mails : Points
+    seed : int or None
+    progress : bool or callable
+        False says nothing, True draws a bar, a function is called now and then.
 
-def label_mails(study, *, n_draws, seed, progress=False):
-    """A row (dict) per method and number of labels: accuracy, edges, bytes and seconds.
-
-    `n_draws` maps a number of labels to how often it is drawn; all methods get the same draws.
+    Returns
+    -------
+    MailGraph
     """
-    truth = study.mails.labels
-    dense = study.stream.to_edge_list()
-    few = neighbor_edges(study.mails.points, _FEW_NEIGHBORS).to_edge_list()
+    from graphsqueak.sparsifiers import StreamSparsifier
+    from graphsqueak.sparsifiers.stream.feeding import run_stream
+
+    began = time.perf_counter()
+    source = neighbor_edges(mails.points, neighbor_count(mails), progress=progress)
+    stream = run_stream(StreamSparsifier(keep=KEEP, random_state=seed), source, progress=progress)
+    sparsifier = stream.sparsifier()
+    return MailGraph(
+        mails=mails,
+        stream=source,
+        sparsifier=sparsifier,
+        n_edges=stream.n_edges_seen_,
+        mean_degree=stream.degrees_.mean().item(),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def label_mails(
+    graph: MailGraph,
+    *,
+    n_draws: Mapping[int, int],
+    seed: int | None,
+    progress: Progress = False,
+) -> list[Row]:
+    """Label the mails by every method and measure it.
+
+    Parameters
+    ----------
+    graph : MailGraph
+    n_draws : mapping of int to int
+        How often each number of labels is drawn; all methods get the same draws.
+    seed : int or None
+    progress : bool or callable
+        False says nothing, True draws a bar, a function is called before every fit.
+
+    Returns
+    -------
+    list of Row
+        One per method and number of labels.
+    """
+    truth = graph.mails.labels
+    dense = graph.stream.to_edge_list()
+    few = neighbor_edges(graph.mails.points, _FEW_NEIGHBORS).to_edge_list()
     draws = {count: draws_of_labels(truth, count, n, seed) for count, n in n_draws.items()}
     rows, n_done = [], 0
-    methods = _methods(study, dense, few, seed)
+    methods = _methods(graph, dense, few, seed)
     n_fits = len(methods) * sum(n_draws.values())
     with reporter(progress, "labeling", unit="fits") as report:
-        for name, make, graph, held in methods:
+        for method in methods:
             for count in draws:
                 fits = []
                 for y in draws[count]:
-                    report(n_done, n_done / n_fits, f"{name}, {count:,} labels")
-                    fits.append(fit_once(make(), graph, held, y, truth))
+                    report(n_done, n_done / n_fits, f"{method.name}, {count:,} labels")
+                    fits.append(fit_once(method.make(), method.graph, method.held, y, truth))
                     n_done += 1
-                rows.append({"method": name, "labels": count} | summary(fits, study.n_edges))
+                rows.append(summarize_fits(method.name, count, fits, graph.n_edges))
     return rows
 
 
-def _methods(study, dense, few, seed):
-    """Name, how to make the estimator, the graph that it is given, and the edges that it needs."""
+class _Method(NamedTuple):
+    name: str
+    make: Callable[[], Any]  # the estimator
+    graph: GraphLike  # what it is given
+    held: Held
+
+
+def _methods(graph, dense, few, seed):
     from graphsqueak import ssl
 
-    n_nodes, budget = dense.n_nodes, int(KEEP * study.n_edges)
-    eta = {"eta": _ETA / study.mean_degree, "random_state": seed}
-    own_eta = {"eta": _ETA / few.degrees().mean(), "random_state": seed}
+    n_nodes, budget = dense.n_nodes, int(KEEP * graph.n_edges)
+    eta = _ETA / graph.mean_degree
+    own_eta = _ETA / few.degrees().mean()
     n_samples = int(np.sqrt(KEEP) * n_nodes)
     in_tally = 2 * n_nodes  # sums at labels, one per node and class, count as edges
     return [
-        ("exact Stable-HFS", lambda: ssl.StableHFSClassifier(**eta), dense, all_edges),
-        (
+        _Method(
+            "exact Stable-HFS",
+            lambda: ssl.StableHFSClassifier(eta=eta, random_state=seed),
+            dense,
+            all_edges,
+        ),
+        _Method(
             "label-aware Sparse-HFS",
-            lambda: ssl.SparseHFSClassifier(n_edges=budget - in_tally, **eta),
-            study.stream,
+            lambda: ssl.SparseHFSClassifier(n_edges=budget - in_tally, eta=eta, random_state=seed),
+            graph.stream,
             edges_used,
         ),
-        (
+        _Method(
             "plain sparsifier",
-            lambda: ssl.SparseHFSClassifier(n_edges=budget, label_share=0.0, **eta),
-            study.stream,
+            lambda: ssl.SparseHFSClassifier(
+                n_edges=budget, label_share=0.0, eta=eta, random_state=seed
+            ),
+            graph.stream,
             edges_used,
         ),
-        (
+        _Method(
             "SubSampling",
             lambda: ssl.SubsampledHFSClassifier(n_samples=n_samples, random_state=seed),
             dense,
             edges_between_samples,
         ),
-        ("1-NN", lambda: ssl.NearestLabelClassifier(), dense, edges_at_labels),
-        ("just use k = 10", lambda: ssl.StableHFSClassifier(**own_eta), few, all_edges),
+        _Method("1-NN", lambda: ssl.NearestLabelClassifier(), dense, edges_at_labels),
+        _Method(
+            "just use k = 10",
+            lambda: ssl.StableHFSClassifier(eta=own_eta, random_state=seed),
+            few,
+            all_edges,
+        ),
     ]
-
-
-def fit_once(model, graph, held, y, truth):
-    """Accuracy, its mean over classes, edges needed and seconds."""
-    from graphsqueak.ssl.base import UnreachedWarning
-
-    began = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreachedWarning)  # a mail without a word has no neighbor
-        model.fit(graph, y)
-    seconds = time.perf_counter() - began
-    hidden = y < 0
-    right = model.transduction_[hidden] == truth[hidden]
-    recalls = [right[truth[hidden] == kind].mean() for kind in (0, 1)]
-    return right.mean(), np.mean(recalls), held(model, graph, y), seconds
-
-
-def all_edges(model, graph, y):
-    """The whole graph."""
-    return graph.n_edges
-
-
-def edges_used(model, graph, y):
-    """What the estimator says it kept."""
-    return model.n_edges_used_
-
-
-def edges_at_labels(model, graph, y):
-    """Those with a labeled end."""
-    known = y >= 0
-    return np.count_nonzero(known[graph.tail] | known[graph.head])
-
-
-def edges_between_samples(model, graph, y):
-    """In expectation, over the nodes drawn."""
-    n_samples = max(model.n_samples, np.count_nonzero(y >= 0))
-    return graph.n_edges * (n_samples / graph.n_nodes) ** 2
-
-
-def summary(fits, n_all):
-    """Means over fits, and the standard error of the accuracy."""
-    accuracy, balanced, edges, seconds = (np.array(column) for column in zip(*fits, strict=True))
-    spread = accuracy.std(ddof=1) / np.sqrt(accuracy.size) if accuracy.size > 1 else 0.0
-    return {
-        "accuracy": float(accuracy.mean()),
-        "error": float(spread),
-        "balanced_accuracy": float(balanced.mean()),
-        "edges": int(edges.mean()),
-        "share": float(edges.mean() / n_all),
-        "bytes": int(edges.mean() * _BYTES_PER_EDGE),
-        "seconds": float(seconds.mean()),
-        "draws": len(fits),
-    }

@@ -1,6 +1,14 @@
 """Figures, drawn with matplotlib (extra `plot`)."""
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = [
     "accuracy_against",
@@ -16,7 +24,13 @@ _COLORS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#7
 _MARKERS = "osD^vPX"
 
 
-def spectrum(ratios, shares, interval, *, ax=None):
+def spectrum(
+    ratios: np.ndarray,
+    shares: ArrayLike,
+    interval: tuple[float, float],
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
     """How many dimensions have which ratio x' L_H x / x' L_G x.
 
     Parameters
@@ -24,7 +38,7 @@ def spectrum(ratios, shares, interval, *, ax=None):
     ratios, shares : ndarray
         Ratios, ascending, and the share of all dimensions that each stands for.
     interval : pair of float
-        Drawn as the two ends that no ratio passes.
+        Ends that no ratio passes, drawn as lines where they are finite.
     ax : matplotlib Axes, optional
 
     Returns
@@ -43,12 +57,13 @@ def spectrum(ratios, shares, interval, *, ax=None):
     return ax
 
 
-def side_by_side(pairs):
+def side_by_side(pairs: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> "Figure":
     """One panel per quantity, values on the sparsifier against those on the graph.
 
     Parameters
     ----------
-    pairs : dict of str to two arrays
+    pairs : mapping of str to two arrays
+        By name, a quantity on the graph and on the sparsifier.
 
     Returns
     -------
@@ -68,7 +83,9 @@ def side_by_side(pairs):
     return figure
 
 
-def degree_calibration(degrees, before, after, *, ax=None):
+def degree_calibration(
+    degrees: ArrayLike, before: ArrayLike, after: ArrayLike, *, ax: "Axes | None" = None
+) -> "Axes":
     """Degrees of a sparsifier over those of the graph, before and after calibration.
 
     Parameters
@@ -86,7 +103,7 @@ def degree_calibration(degrees, before, after, *, ax=None):
     ratios = [np.asarray(some)[seen] / np.asarray(degrees)[seen] for some in (before, after)]
     bins = np.linspace(min(map(np.min, ratios)), max(map(np.max, ratios)), 50)
     for ratio, name, color in zip(ratios, ("before", "after"), _COLORS, strict=False):
-        ax.hist(ratio, bins=bins, color=color, alpha=0.7, label=name)
+        ax.hist(ratio, bins=bins.tolist(), color=color, alpha=0.7, label=name)
     ax.axvline(1.0, color="black", linewidth=0.8)
     ax.set_yscale("log")
     ax.set_xlabel("degree, sparsifier / graph")
@@ -95,7 +112,7 @@ def degree_calibration(degrees, before, after, *, ax=None):
     return ax
 
 
-def degrees_of_both(whole, sparse):
+def degrees_of_both(whole: ArrayLike, sparse: ArrayLike) -> "Figure":
     """Weighted degrees of a graph and of its sparsifier: how they are spread, and their ratio.
 
     Parameters
@@ -129,7 +146,9 @@ def degrees_of_both(whole, sparse):
     return figure
 
 
-def kept_against_leverage(leverage, kept, *, n_bins=20, ax=None):
+def kept_against_leverage(
+    leverage: ArrayLike, kept: ArrayLike, *, n_bins: int = 20, ax: "Axes | None" = None
+) -> "Axes":
     """Share of the edges that were kept, over bins of equally many edges of similar leverage.
 
     Parameters
@@ -146,12 +165,12 @@ def kept_against_leverage(leverage, kept, *, n_bins=20, ax=None):
     matplotlib Axes
     """
     ax = _axes(ax)
-    leverage, kept = np.asarray(leverage), np.asarray(kept)
-    bins = np.array_split(np.argsort(leverage, kind="stable"), min(n_bins, leverage.size))
-    middle = np.array([np.median(leverage[part]) for part in bins])
-    share = np.array([kept[part].mean() for part in bins])
+    scores, is_kept = np.asarray(leverage), np.asarray(kept)
+    bins = np.array_split(np.argsort(scores, kind="stable"), min(n_bins, scores.size))
+    middle = np.array([np.median(scores[part]) for part in bins])
+    share = np.array([is_kept[part].mean() for part in bins])
     ax.plot(middle, share, color=_COLORS[0], marker="o", label="kept")
-    expected = np.minimum(1.0, kept.sum() * middle / leverage.sum())
+    expected = np.minimum(1.0, is_kept.sum() * middle / scores.sum())
     ax.plot(middle, expected, color="black", linewidth=0.8, label="in proportion to leverage")
     ax.set_xlabel("leverage (bins of equally many edges)")
     ax.set_ylabel("share of the edges kept")
@@ -160,12 +179,18 @@ def kept_against_leverage(leverage, kept, *, n_bins=20, ax=None):
     return ax
 
 
-def accuracy_against(rows, x="edges", *, label=None, floor=None):
+def accuracy_against(
+    rows: Sequence[Mapping[str, Any]],
+    x: str = "edges",
+    *,
+    label: str | None = None,
+    floor: float | None = None,
+) -> "Figure":
     """Accuracy over edges, bytes or seconds: one panel per number of labels, one mark per row.
 
     Parameters
     ----------
-    rows : list of dict
+    rows : sequence of dict
         With the keys method, labels, accuracy and `x`; rows of one method are joined in the order
         of `x`, and an optional error is drawn as a bar.
     x : str
@@ -181,18 +206,24 @@ def accuracy_against(rows, x="edges", *, label=None, floor=None):
     """
     labels = sorted({row["labels"] for row in rows})
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    size = {"figsize": (3.8 * len(labels), 3.9), "squeeze": False, "sharey": True}
-    figure, panels = _pyplot().subplots(1, len(labels), layout="constrained", **size)
+    figure, panels = _pyplot().subplots(
+        1,
+        len(labels),
+        figsize=(3.8 * len(labels), 3.9),
+        layout="constrained",
+        squeeze=False,
+        sharey=True,
+    )
     for ax, n_labels in zip(panels[0], labels, strict=True):
-        for place, method in enumerate(methods):
+        for i, method in enumerate(methods):
             own = [row for row in rows if (row["method"], row["labels"]) == (method, n_labels)]
             own.sort(key=lambda row: row[x])
             ax.errorbar(
                 [row[x] for row in own],
                 [row["accuracy"] for row in own],
                 [row.get("error", 0.0) for row in own],
-                color=_COLORS[place % len(_COLORS)],
-                marker=_MARKERS[place % len(_MARKERS)],
+                color=_COLORS[i % len(_COLORS)],
+                marker=_MARKERS[i % len(_MARKERS)],
                 markersize=6,
                 linewidth=1,
                 label=method,
@@ -208,7 +239,7 @@ def accuracy_against(rows, x="edges", *, label=None, floor=None):
     return figure
 
 
-def over_rounds(curves, *, what, ax=None):
+def over_rounds(curves: Mapping[str, ArrayLike], *, what: str, ax: "Axes | None" = None) -> "Axes":
     """Something that happens round by round: one line each, rounds on a logarithmic axis.
 
     Parameters
@@ -227,8 +258,9 @@ def over_rounds(curves, *, what, ax=None):
     ax = _axes(ax)
     for name, values in curves.items():
         color = _COLORS[len(ax.lines) % len(_COLORS)]
-        shown = np.unique(np.geomspace(1, len(values), 400).astype(np.int64))  # enough for the eye
-        ax.plot(shown, np.asarray(values)[shown - 1], color=color, linewidth=1.5, label=name)
+        heights = np.asarray(values)
+        shown = np.unique(np.geomspace(1, heights.size, 400).astype(np.int64))  # enough to look at
+        ax.plot(shown, heights[shown - 1], color=color, linewidth=1.5, label=name)
     ax.set_xscale("log")
     ax.set_xlabel("rounds")
     ax.set_ylabel(what)

@@ -2,7 +2,12 @@
 
 import base64
 import io
+from collections.abc import Iterable
 from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["html_page", "picture"]
 
@@ -17,20 +22,20 @@ _STYLE = (
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
-def html_page(title, parts):
-    """A page of `parts`: pairs of a kind ("heading", "text", "code", "html") and what it says.
+def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
+    """Return a page of `parts`: pairs of a kind ("heading", "text", "code", "html") and a text.
 
     >>> page = html_page("A < B", [("text", "1 < 2"), ("code", "ls")])
     >>> "<title>A &lt; B</title>" in page, "<p>1 &lt; 2</p>" in page, "<pre>ls</pre>" in page
     (True, True, True)
     """
     wrap = {
-        "heading": lambda said: f"<h2>{escape(said)}</h2>",
-        "text": lambda said: f"<p>{escape(said)}</p>",
-        "code": lambda said: f"<pre>{escape(said)}</pre>",
-        "html": lambda said: said,
+        "heading": lambda text: f"<h2>{escape(text)}</h2>",
+        "text": lambda text: f"<p>{escape(text)}</p>",
+        "code": lambda text: f"<pre>{escape(text)}</pre>",
+        "html": lambda text: text,
     }
-    body = "\n".join(wrap[kind](said) for kind, said in parts)
+    body = "\n".join(wrap[kind](text) for kind, text in parts)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -40,8 +45,8 @@ def html_page(title, parts):
     )
 
 
-def picture(figure, *, alt, dpi=110):
-    """A matplotlib figure as PNG bytes, and as an <img> that carries them."""
+def picture(figure: "Figure", *, alt: str, dpi: int = 110) -> tuple[bytes, str]:
+    """Return a figure as PNG bytes, and as an <img> that carries them."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
     data = file.getvalue()

@@ -1,12 +1,19 @@
 """Rows as a table: HTML, as notebooks show it, or plain text for a terminal."""
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
 __all__ = ["html_table", "text_table"]
 
 
-def html_table(rows, *, header=(), caption="", words=False):
-    """A small table; every cell is text, on the left if it is of `words` and not of numbers.
+def html_table(
+    rows: Iterable[Iterable[object]],
+    *,
+    header: Sequence[object] = (),
+    caption: str = "",
+    words: bool = False,
+) -> str:
+    """Return a table; `words` sets its cells to the left, where numbers are on the right.
 
     >>> html_table([("nodes", 34)], caption="karate")
     '<table><caption>karate</caption><tr><td>nodes</td><td>34</td></tr></table>'
@@ -20,8 +27,8 @@ def html_table(rows, *, header=(), caption="", words=False):
     return "".join([*parts, "</table>"])
 
 
-def text_table(rows, *, header):
-    """Columns two blanks apart; the first to the left, the others to the right.
+def text_table(rows: Iterable[Iterable[object]], *, header: Sequence[object]) -> str:
+    """Return columns two blanks apart; the first to the left, the others to the right.
 
     >>> print(text_table([("1-NN", 0.83), ("exact", 0.9)], header=("method", "accuracy")))
     method  accuracy

@@ -5,6 +5,7 @@ import json
 import polars as pl
 import pytest
 
+from graphsqueak import __version__
 from graphsqueak.cli import run
 from graphsqueak.sources import read_edges
 from graphsqueak.sparsifiers import StreamSparsifier
@@ -145,7 +146,7 @@ def test_every_command_has_help_with_an_example(capsys):
 
 def test_version(capsys):
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out.strip() == "0.1.0"
+    assert capsys.readouterr().out.strip() == __version__
 
 
 def one_line(capsys):

@@ -1,14 +1,14 @@
 """graphsqueak demo: its table, its files, its mistakes."""
 
+import contextlib
+import io
 import json
 import re
 
-import numpy as np
 import polars as pl
 import pytest
 
 from graphsqueak.cli import run
-from graphsqueak.demo.study import draws_of_labels
 
 METHODS = {
     "exact Stable-HFS",
@@ -28,9 +28,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def story(folder):
     """One quick run and what it says to a program."""
-    import contextlib
-    import io
-
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         assert run(["demo", "--quick", "--json", "--out", str(folder)]) == 0
@@ -71,10 +68,3 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path, capsys):
     assert run(["demo", "--quick", "--out", str(tmp_path / "taken")]) == 2
     assert "give a folder" in capsys.readouterr().err
     assert (tmp_path / "taken").read_text() == "mine"
-
-
-def test_draws_have_both_classes_and_hide_the_rest():
-    truth = np.array([0] * 98 + [1] * 2)
-    for y in draws_of_labels(truth, 5, 4, 831_405):
-        assert set(y[y >= 0]) == {0, 1}
-        assert np.count_nonzero(y >= 0) == 5

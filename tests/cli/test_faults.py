@@ -141,6 +141,7 @@ def test_a_file_that_changes_between_two_passes(tmp_path, change):
         list(source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path, number, code):
     """The input is a pipe that falls silent, so that the signal certainly comes before the end."""
@@ -174,6 +175,7 @@ def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path
     assert out.read_bytes() == straight.read_bytes()
 
 
+@pytest.mark.slow
 def test_control_c_ends_a_run_on_workers_and_names_the_finished_parts(tmp_path):
     """The signal goes to all processes, as from a terminal, long before the last part is read."""
     parts, leaves = tmp_path / "parts", tmp_path / "leaves"
@@ -231,6 +233,7 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, monkeypatch):
     assert StreamSparsifier.load(tmp_path / "run.ckpt").n_edges_seen_ == 60_000
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early(edges, tmp_path):
     """`graphsqueak ... | head`: no word on standard error, and the output is there."""
     out = tmp_path / "out.tsv"
@@ -249,6 +252,7 @@ def test_closed_standard_input(capsys, monkeypatch):
     assert "standard input is closed" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_two_runs_that_write_one_output(edges, tmp_path):
     out = tmp_path / "out.tsv"
     command = [*PROGRAM, "sparsify", str(edges), "--edges", "20000", "-o", str(out), "--quiet"]

@@ -99,6 +99,7 @@ def test_a_checkpoint_of_another_run_is_refused(edges, tmp_path, capsys):
     assert "no complete checkpoint" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_the_bytes_are_the_same(tmp_path):
     path = tmp_path / "edges.parquet"
     write_edges(sources.erdos_renyi(2000, 3_000_000, random_state=79), path)

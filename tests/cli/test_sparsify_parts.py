@@ -27,6 +27,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_killed_run_redoes_only_unfinished_parts(folder, tmp_path, capsys):
     command = ["sparsify", str(folder), "--edges", "9000", "--seed", "6", "--parts", "16", "--json"]
     straight, resumed, leaves = tmp_path / "a.tsv", tmp_path / "b.tsv", tmp_path / "leaves"

@@ -37,6 +37,7 @@ CONFIGURATIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sampler", "settings"), CONFIGURATIONS)
 def test_weights_are_one_on_average(sampler, settings):
     K = gaussian_matrix(clusters(16, seed=6_119))
@@ -96,6 +97,7 @@ def test_squeak_at_its_theory_budget_is_accurate_and_small():
     assert d.accuracy(X) <= 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sampler", "settings"),
     [(ExactRLS, {}), (KORS, {}), (SQUEAK, {}), (SQUEAK, {"tree": "balanced", "batch_size": 40})],

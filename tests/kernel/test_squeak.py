@@ -69,6 +69,7 @@ def test_workers_need_a_tree_and_points(wrong, said):
         SQUEAK(n_copies=5, **wrong).fit(np.eye(4))
 
 
+@pytest.mark.slow
 def test_point_by_point_blocks_tree_and_oracle_have_the_same_errors():
     """Medians of 30 runs each; the spread of a median is about 1.25 sd / sqrt(30)."""
     K = gaussian_matrix(clusters(60))

@@ -14,6 +14,7 @@ def weighted(n_nodes=14, n_edges=400, seed=141_421):
     return EdgeList(tail=tail, head=head, weight=rng.uniform(0.5, 2, n_edges), n_nodes=n_nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["batch", "uniform", "kors"])
 def test_the_mean_laplacian_is_the_graphs_own(method):
     graph = weighted()

@@ -74,6 +74,7 @@ def test_pieces_of_one_file_are_read_by_workers(cluster, tmp_path, form):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
 
 
+@pytest.mark.slow
 def test_killing_workers_twice_changes_nothing(cluster, folder):
     pieces = split(read_edges(folder), 8)
     victims = []
@@ -91,6 +92,7 @@ def test_killing_workers_twice_changes_nothing(cluster, folder):
     assert there.run.result == grow_tree(pieces, settings=SETTINGS, seed=6).run.result
 
 
+@pytest.mark.slow
 def test_dictionaries_run_on_the_same_trees(cluster):
     X = clusters(600)
     settings = {"kernel_params": {"gamma": 0.5}, "random_state": 21, "batch_size": 64}
@@ -119,6 +121,7 @@ def test_a_corrupt_part_is_named_and_nothing_is_written(cluster, tmp_path, capsy
     assert list(out.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_scheduler_in_another_process_by_its_address(folder, tmp_path):
     """As on a cluster: a scheduler and a worker that nobody here has started or can see into."""
     about = tmp_path / "scheduler.json"

@@ -12,6 +12,7 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,6 +52,7 @@ def piped(data):
         return graph_of(read_edges(file, ids="integer"))
 
 
+@pytest.mark.slow
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(rows=lists, batch_size=st.integers(1, 7), cut=st.integers(0, 25))
 def test_every_way_of_writing_edges_gives_the_same_graph(tmp_path_factory, rows, batch_size, cut):

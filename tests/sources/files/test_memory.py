@@ -20,6 +20,7 @@ def peak_memory(path):
     return int(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [("edges.tsv", (2_000_000, 6_000_000)), ("edges.parquet", (3_000_000, 12_000_000))],

@@ -37,6 +37,7 @@ fields = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(
     words=st.lists(fields, min_size=1, max_size=5),

@@ -27,6 +27,7 @@ def random_pair(seed):
     return graph, sparsify(graph, keep=keep, ridge=ridge, random_state=seed), ridge
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 200, 25))
 def test_the_truth_lies_between_the_bounds(start):
     """200 pairs; the upper bound may fail in 5 % of them, plus six sigma of that share."""
@@ -44,6 +45,7 @@ def test_the_truth_lies_between_the_bounds(start):
     assert np.median(gaps) <= 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [1, 4])
 def test_early_bounds_hold_with_their_probability(n_columns, monkeypatch):
     """Few steps with few vectors leave most room to err; the start's component decides."""

@@ -42,6 +42,7 @@ def test_the_unit_of_the_weights_does_not_matter(unit):
     np.testing.assert_array_equal(one.weight * unit, other.weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decades", [8, 20, 50])
 def test_weights_far_apart(decades):
     graph = random_graph(lambda rng, n: 10.0 ** rng.uniform(-decades, decades, n))

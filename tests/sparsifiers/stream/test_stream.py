@@ -40,6 +40,7 @@ def fed(stream, graph, batch_size=10**6):
 PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25, chunk=64)  # little room: many shrinks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -23,6 +23,7 @@ def run_engine(graph, n_copies, block, seed):
     return engine
 
 
+@pytest.mark.slow
 def test_the_theorem_holds_at_its_own_number_of_copies():
     graph = parallel_edges()
     n_copies = thesis_copies(EPSILON, delta=DELTA, n_nodes=30, n_shrinks=8)
@@ -37,6 +38,7 @@ def test_the_theorem_holds_at_its_own_number_of_copies():
     assert failures <= DELTA * 200
 
 
+@pytest.mark.slow
 def test_the_mean_laplacian_is_the_graphs_own():
     graph = parallel_edges(10, 900, seed=577_215)
     expected = graph.laplacian().toarray()

@@ -36,6 +36,7 @@ N_PARTS, N_SEEDS = 6, 30
 SHORT = StreamOptions(chunk=512)  # looks around often, so that small streams shrink, too
 
 
+@pytest.mark.slow
 def test_the_shape_does_not_matter():
     """Mean eps of 30 seeds each; every tree within six sigma of one pass, at equal kept edges."""
     graph = sources.block_model(500, 60_000, random_state=60_493).to_edge_list()

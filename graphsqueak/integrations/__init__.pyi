@@ -1,0 +1,6 @@
+# written by docs/generate.py; do not edit
+from graphsqueak.integrations.river import to_river as to_river
+
+__all__ = [
+    "to_river",
+]

@@ -1,0 +1,32 @@
+# written by docs/generate.py; do not edit
+from graphsqueak.online.evaluation import Run as Run
+from graphsqueak.online.evaluation import flipped_blocks as flipped_blocks
+from graphsqueak.online.evaluation import progressive as progressive
+from graphsqueak.online.fourier import DualSGD as DualSGD
+from graphsqueak.online.fourier import FOGD as FOGD
+from graphsqueak.online.gradient import KernelOGD as KernelOGD
+from graphsqueak.online.kons import KONS as KONS
+from graphsqueak.online.kons import SketchedKONS as SketchedKONS
+from graphsqueak.online.losses import loss_of as loss_of
+from graphsqueak.online.nystrom_ogd import NOGD as NOGD
+from graphsqueak.online.pros_n_kons import BKONS as BKONS
+from graphsqueak.online.pros_n_kons import CONKONS as CONKONS
+from graphsqueak.online.pros_n_kons import PROSNKONS as PROSNKONS
+from graphsqueak.online.skegd import SkeGD as SkeGD
+
+__all__ = [
+    "BKONS",
+    "CONKONS",
+    "DualSGD",
+    "FOGD",
+    "KONS",
+    "KernelOGD",
+    "NOGD",
+    "PROSNKONS",
+    "Run",
+    "SkeGD",
+    "SketchedKONS",
+    "flipped_blocks",
+    "loss_of",
+    "progressive",
+]

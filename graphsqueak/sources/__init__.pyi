@@ -1,0 +1,54 @@
+# written by docs/generate.py; do not edit
+from graphsqueak.sources.edge_source import EdgeSource as EdgeSource
+from graphsqueak.sources.edge_source import as_edge_list as as_edge_list
+from graphsqueak.sources.edge_source import as_stream as as_stream
+from graphsqueak.sources.files.reading import read_edges as read_edges
+from graphsqueak.sources.files.writing import write_columns as write_columns
+from graphsqueak.sources.files.writing import write_edges as write_edges
+from graphsqueak.sources.mail.corpus import read_mail as read_mail
+from graphsqueak.sources.mail.words import text_points as text_points
+from graphsqueak.sources.neighbors.edges import neighbor_edges as neighbor_edges
+from graphsqueak.sources.summary import Summary as Summary
+from graphsqueak.sources.summary import summarize as summarize
+from graphsqueak.sources.synthetic.closed_forms import SyntheticSource as SyntheticSource
+from graphsqueak.sources.synthetic.closed_forms import barbell as barbell
+from graphsqueak.sources.synthetic.closed_forms import complete as complete
+from graphsqueak.sources.synthetic.closed_forms import complete_bipartite as complete_bipartite
+from graphsqueak.sources.synthetic.closed_forms import cycle as cycle
+from graphsqueak.sources.synthetic.closed_forms import grid as grid
+from graphsqueak.sources.synthetic.closed_forms import hypercube as hypercube
+from graphsqueak.sources.synthetic.closed_forms import path as path
+from graphsqueak.sources.synthetic.closed_forms import star as star
+from graphsqueak.sources.synthetic.random_graphs import block_model as block_model
+from graphsqueak.sources.synthetic.random_graphs import chung_lu as chung_lu
+from graphsqueak.sources.synthetic.random_graphs import erdos_renyi as erdos_renyi
+from graphsqueak.sources.synthetic.random_graphs import gaussian_neighbors as gaussian_neighbors
+from graphsqueak.sources.synthetic.random_graphs import small_world as small_world
+
+__all__ = [
+    "EdgeSource",
+    "Summary",
+    "SyntheticSource",
+    "as_edge_list",
+    "as_stream",
+    "barbell",
+    "block_model",
+    "chung_lu",
+    "complete",
+    "complete_bipartite",
+    "cycle",
+    "erdos_renyi",
+    "gaussian_neighbors",
+    "grid",
+    "hypercube",
+    "neighbor_edges",
+    "path",
+    "read_edges",
+    "read_mail",
+    "small_world",
+    "star",
+    "summarize",
+    "text_points",
+    "write_columns",
+    "write_edges",
+]

@@ -1,0 +1,78 @@
+"""The rules of the house: sizes of folders and modules, who imports whom, layers everywhere."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import grimp
+import typer
+
+from graphsqueak._lazy import tables_of_contents
+from graphsqueak.cli import app
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(ROOT.glob("graphsqueak/**/*.py"))
+MOST_MODULES, MOST_LINES = 16, 350
+
+# Private modules that have a single importer and yet stand alone: kernels and formats.
+ALONE = {
+    "graphsqueak.integrations.river_models": "can be imported only where river is installed",
+    "graphsqueak.solvers.elimination": "kernels of the approximate Cholesky factor",
+    "graphsqueak.sources.files.matrix_market": "a format",
+    "graphsqueak.sources.files.metis": "a format",
+}
+
+
+@cache
+def import_graph():
+    """Who imports whom, imports inside functions too."""
+    return grimp.build_graph("graphsqueak", cache_dir=None)
+
+
+def importers(module):
+    return import_graph().find_modules_that_directly_import(module)
+
+
+def packages():
+    return {m for m in import_graph().modules if import_graph().find_children(m)}
+
+
+def public_modules():
+    """Those named in a table of contents, commands, packages and __main__."""
+    tables = tables_of_contents("graphsqueak")
+    homes = {f"{p}.{home or name}" for p in tables for name, home in tables[p].items()}
+    commands = {c.callback.__module__ for c in typer.main.get_command(app).commands.values()}
+    return homes | commands | packages() | {"graphsqueak.__main__"}
+
+
+def test_no_folder_has_too_many_modules():
+    folders = [path.parent.relative_to(ROOT).as_posix() for path in MODULES]
+    counts = {folder: folders.count(folder) for folder in folders}
+    assert not {folder: n for folder, n in counts.items() if n > MOST_MODULES}
+
+
+def test_no_module_is_too_long():
+    lengths = {path: len(path.read_text().splitlines()) for path in MODULES}
+    too_long = {path: n for path, n in lengths.items() if n > MOST_LINES}
+    assert not {path.relative_to(ROOT).as_posix(): n for path, n in too_long.items()}
+
+
+def test_no_private_module_has_a_single_importer():
+    private = sorted(import_graph().modules - public_modules() - set(ALONE))
+    lonely = [f"{m}, for {min(importers(m))}" for m in private if len(importers(m)) == 1]
+    assert not lonely, "\n".join(["belongs inside its only importer:", *lonely])
+
+
+def test_what_may_stand_alone_is_there_and_has_a_single_importer():
+    assert set(ALONE) <= import_graph().modules
+    assert {module: len(importers(module)) for module in ALONE} == dict.fromkeys(ALONE, 1)
+
+
+def test_every_package_with_packages_inside_has_layers():
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts = config["tool"]["importlinter"]["contracts"]
+    exhaustive = [c for c in contracts if c["type"] == "layers" and c["exhaustive"]]
+    layered = {container for contract in exhaustive for container in contract["containers"]}
+    inner = {p for p in packages() if import_graph().find_children(p) & packages()}
+    assert inner <= layered
+    assert not any("ignore_imports" in contract for contract in contracts)
