@@ -64,16 +64,17 @@ def resistance(
     shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
     source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
     graph = source.to_edge_list()
-    options = {"method": method, "rtol": rtol, "random_state": seed}
-    if pairs is None:
-        tail, head, table = graph.tail, graph.head, {"weight": graph.weight}
-        result = effective_resistance(graph, **options)
-    else:
-        tail, head = _read_pairs(pairs, graph)
-        table = {}
-        result = effective_resistance(graph, np.column_stack([tail, head]), **options)
-    table = {"source": graph.ids[tail], "target": graph.ids[head], **table}
-    write_columns({**table, "resistance": result}, out)
+    ends = (graph.tail, graph.head) if pairs is None else _read_pairs(pairs, graph)
+    result = effective_resistance(
+        graph,
+        None if pairs is None else np.column_stack(ends),
+        method=method,
+        rtol=rtol,
+        random_state=seed,
+    )
+    table = {"source": graph.ids[ends[0]], "target": graph.ids[ends[1]]}
+    weight = {"weight": graph.weight} if pairs is None else {}
+    write_columns(table | weight | {"resistance": result}, out)
     record = {
         "nodes": graph.n_nodes,
         "edges": graph.n_edges,

@@ -26,7 +26,6 @@ References
          adaptive sketching. ICML 2017.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -283,7 +282,7 @@ class AtomStream:
         """The atoms, in the order of insertion."""
         return self._points[: len(self.rows)]
 
-    def blocks(self, kernel, points) -> "Iterator[_Block]":
+    def blocks(self, kernel, points):
         """Yield the points in blocks; each is to be gone through by its `insertions`."""
         if self._points is None:
             self._points = np.empty((0, points.shape[1]), points.dtype)

@@ -22,7 +22,6 @@ Lists that are only nearly right (`approximate=True`) are held in memory.
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +156,7 @@ class NeighborSource(EdgeSource):
     `find()` makes the lists of neighbors, when the stream is first read.
     """
 
-    def __init__(self, points, find: Callable, *, mutual, weight, sigma, ids, batch_size):
+    def __init__(self, points, find, *, mutual, weight, sigma, ids, batch_size):
         super().__init__()
         self.n_nodes = points.n
         self.batch_size = batch_size

@@ -19,7 +19,7 @@ References
       PhD thesis, 2017, Section 4.3.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +27,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList, power_of_two
 from graphsqueak.graph.forest import add_degrees, join, labels, roots
+from graphsqueak.nodes.matching import Numbering
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
@@ -62,16 +63,16 @@ class StreamEngine(Protocol):
     @property
     def n_kept(self) -> int: ...
 
-    def absorb(self, tail, head, weight, n_nodes: int) -> None:
+    def absorb(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> None:
         """Take in edges between nodes 0, ..., n_nodes - 1."""
 
-    def favor(self, numbering, n_nodes: int, wanted) -> None:
+    def favor(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
         """Learn which of the nodes new to `numbering` are among the `wanted` ids."""
 
     def final_edges(self, budget: int) -> KeptEdges:
         """The sparsifier of all edges so far; the engine is left as it is."""
 
-    def merge(self, others, numbers, *, seed: int) -> "StreamEngine":
+    def merge(self, others: Sequence, numbers: Sequence, *, seed: int) -> "StreamEngine":
         """An engine that has seen all streams; `numbers` are the others' nodes in our numbering."""
 
     def settle(self) -> None:
