@@ -11,7 +11,7 @@ import scipy.stats
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.matching import Places
-from graphsqueak.solvers.eigenpairs import smallest_eigenpairs
+from graphsqueak.solvers import smallest_eigenpairs
 from graphsqueak.sources.edge_source import as_edge_list
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.validation import check_count
