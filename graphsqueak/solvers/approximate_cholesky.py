@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
-from graphsqueak.solvers.matrix import aligned_like, as_unsigned, relabel
+from graphsqueak.solvers.matrix import aligned_like, as_unsigned, relabel, reorder_rows
 from graphsqueak.system.threads import WORTH_SHARING, run
 
 __all__ = ["ApproximateCholesky"]
@@ -53,8 +53,8 @@ class ApproximateCholesky:
         visit = _depth_first(steps.start, position[steps.target])
         self.order = steps.order[visit]
         position[self.order] = np.arange(visit.size, dtype=position.dtype)
-        start, target, fraction = _reorder(
-            visit, steps.start, steps.target, steps.fraction, position
+        start, target, fraction = reorder_rows(
+            steps.start, steps.target, steps.fraction, visit, position
         )
         self._start, self._target = as_unsigned(start), as_unsigned(target)
         pivot = steps.pivot[visit]
@@ -118,20 +118,6 @@ def _depth_first(start, target):
                     stack[depth] = child
                     depth += 1
     return visit
-
-
-@numba.njit(cache=True, nogil=True)
-def _reorder(visit, start, target, fraction, position):
-    new_start = np.zeros_like(start)
-    new_target, new_fraction = np.empty_like(target), np.empty_like(fraction)
-    end = 0
-    for c in range(visit.size):
-        for e in range(start[visit[c]], start[visit[c] + 1]):
-            new_target[end] = position[target[e]]
-            new_fraction[end] = fraction[e]
-            end += 1
-        new_start[c + 1] = end
-    return new_start, new_target, new_fraction
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)

@@ -31,6 +31,7 @@ __all__ = [
     "even_parts",
     "multiply",
     "relabel",
+    "reorder_rows",
     "rows_from_scipy",
 ]
 
@@ -91,7 +92,7 @@ def build_rows(graph, ridge):
 
 def relabel(rows, order, position):
     """The rows with node order[p] renamed to p = position[order[p]]."""
-    start, neighbor, weight = _relabel_rows(rows.start, rows.neighbor, rows.weight, order, position)
+    start, neighbor, weight = reorder_rows(rows.start, rows.neighbor, rows.weight, order, position)
     return Rows(start, neighbor, weight, rows.ridge[order], _work_parts(start))
 
 
@@ -172,7 +173,8 @@ def _work_parts(start):
 
 
 @numba.njit(cache=True, nogil=True)
-def _relabel_rows(start, neighbor, weight, order, position):
+def reorder_rows(start, neighbor, weight, order, position):
+    """Sparse rows in another order, neighbors renamed by `position`."""
     new_start = np.zeros_like(start)
     new_neighbor, new_weight = np.empty_like(neighbor), np.empty_like(weight)
     end = 0
