@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.ssl.leave_one_out import leave_one_out
-from graphsqueak.ssl.stable import smoothed, stable_scores
+from graphsqueak.ssl.choice import leave_one_out
+from graphsqueak.ssl.stable import smooth_labels, stable_scores
 from tests import reference
 from tests.ssl.graphs import random_graph, three_parts
 
@@ -107,7 +107,7 @@ def test_a_sketched_diagonal_gives_leave_one_out_within_its_noise():
     graph, labeled = random_graph(5_518, n_nodes=80, n_edges=300), np.arange(0, 80, 2)
     targets = np.random.default_rng(77_310).normal(size=(40, 1))
     exact = leave_one_out(graph, labeled, targets, 0.3, n_probes=40, tol=1e-12)
-    smoother = smoothed(graph, labeled, np.eye(40), 0.3, tol=1e-12)[labeled]
+    smoother = smooth_labels(graph, labeled, np.eye(40), 0.3, tol=1e-12)[labeled]
     own = np.diag(smoother)
     for seed in range(3):
         sketch = leave_one_out(
