@@ -103,7 +103,7 @@ class GraphEstimator(BaseEstimator):
         return scipy.sparse.coo_array((weights, (rows, columns)), shape=shape)
 
     def _check_fitted(self):
-        """Bring the answers up to date, where edges and labels keep coming; they must be there."""
+        """Refuse to answer before a fit; where edges keep coming, fit to the newest ones first."""
         check_is_fitted(self, "transduction_")
 
     def _averages(self, links, values):

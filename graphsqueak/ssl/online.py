@@ -93,6 +93,7 @@ class OnlineEdges(GraphEstimator):
         )
 
     def _fit_source(self, source, y):
+        """Fit to a stream of edges."""
         return self._fit_sampled(source, y)
 
     def _fit_sampled(self, source, y):

@@ -16,12 +16,12 @@ __all__ = ["SparseHFSClassifier"]
 class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     """Sparse-HFS: labels from a graph that is never held [C17, Section 4.4.1].
 
-    Reads the edges once. With `label_share="auto"` the edges at labeled nodes are not sampled
-    but summed exactly, per labeled node or (where that is too much) per class, and the
-    budget goes to a sparsifier of all other edges: labels enter a dense graph
-    through those edges, and a plain sparsifier blurs them. Sums count as edges; where both together
-    are above the budget they are thinned to it, the sums favored. A graph that fits into
-    the budget is used as it is, and the answer is that of `StableHFSClassifier`.
+    Reads the edges once. With `label_share="auto"` the edges at labeled nodes are not sampled but
+    summed exactly, per labeled node or (where that is too much) per class, and the rest of the
+    budget goes to a sparsifier of all other edges: labels enter a dense graph through the edges at
+    labeled nodes, and a plain sparsifier blurs them. Sums count as edges; where both together are
+    above the budget they are thinned to it, the sums favored. A graph that fits into the budget is
+    used as it is, and the answer is that of `StableHFSClassifier`.
 
     Parameters
     ----------

@@ -1,13 +1,12 @@
-"""The rules behind the defaults: threshold, discount of sampled edges, weights of neighbors."""
+"""The rules behind the defaults: eta, threshold and cut, and leave-one-out, by which they go."""
 
 import numpy as np
 import pytest
 
 from graphsqueak.ssl import StableHFSClassifier
-from graphsqueak.ssl.base import neighbor_graph
-from graphsqueak.ssl.choice import choose_for_classes, cut_in_valley
-from graphsqueak.ssl.label_stream import _discount
-from tests.ssl.graphs import random_graph
+from graphsqueak.ssl.choice import choose_for_classes, cut_in_valley, leave_one_out
+from graphsqueak.ssl.stable import smooth_labels, stable_scores
+from tests.ssl.graphs import random_graph, three_parts
 
 
 def choose(first, code, *, unit=1.0):
@@ -81,20 +80,44 @@ def test_l_eta_is_two_over_the_mean_degree_with_too_few_labels_to_choose_by():
     assert choice.eta * 2 == pytest.approx(2 * 0.25)
 
 
-@pytest.mark.parametrize(("n_left", "power"), [(100, 1.0), (30 * 128, 0.25)])
-def test_sampled_edges_count_the_less_the_coarser_the_sparsifier(n_left, power):
-    """Mean degree 20/3 is below 16; at 256, 2 eps = 4 / 16."""
-    rest = random_graph(7_003)
-    share = rest.n_edges / 5000
-    weight = _discount(rest, n_left, 5000).weight
-    np.testing.assert_allclose(weight, rest.weight * share**power)
-    np.testing.assert_array_equal(_discount(rest, n_left, rest.n_edges).weight, rest.weight)
+@pytest.mark.parametrize("alpha", [1e-3, 0.5, 20.0])
+def test_leave_one_out_is_what_refitting_gives(alpha):
+    graph, labeled = three_parts(41_777)
+    targets = np.random.default_rng(3_004).normal(size=(labeled.size, 2))
+    whole, scores, mean = leave_one_out(graph, labeled, targets, alpha, tol=1e-12)
+    fit = stable_scores(graph, labeled, targets, alpha, tol=1e-12)
+    np.testing.assert_allclose(whole.centered, fit.centered, atol=1e-9)
+    for i, node in enumerate(labeled):
+        others = np.delete(np.arange(labeled.size), i)
+        fit = stable_scores(graph, labeled[others], targets[others], alpha, tol=1e-12)
+        np.testing.assert_allclose(scores[i], fit.centered[node], atol=1e-7)
+        np.testing.assert_allclose(mean[i], fit.offset[node], atol=1e-9)
 
 
-@pytest.mark.parametrize("dimension", [1, 30])
-def test_the_nearest_neighbor_weighs_twenty_times_the_furthest_in_any_dimension(dimension):
-    points = np.random.default_rng(88_210).normal(size=(400, dimension))
-    _, index = neighbor_graph(points, n_neighbors=10, metric="euclidean")
-    distance = index.kneighbors()[0]
-    ratio = np.median(distance[:, 0] ** 2 / distance[:, -1] ** 2)
-    assert np.exp(index.sharpness_ * (1 - ratio)) == pytest.approx(20)
+def test_leave_one_out_with_no_unlabeled_node():
+    graph, labeled = random_graph(7_741, n_nodes=6, n_edges=12), np.arange(6)
+    targets = np.random.default_rng(51).normal(size=(6, 1))
+    scores = leave_one_out(graph, labeled, targets, 0.5, tol=1e-12).scores
+    refit = [
+        stable_scores(graph, np.delete(labeled, i), np.delete(targets, i, axis=0), 0.5).centered[i]
+        for i in range(6)
+    ]
+    np.testing.assert_allclose(scores, refit, atol=1e-6)
+
+
+def test_a_sketched_diagonal_gives_leave_one_out_within_its_noise():
+    """The error of a score is that of M_ii times (y_i - ybar_i - score_i) / (1 - M_ii)."""
+    graph, labeled = random_graph(5_518, n_nodes=80, n_edges=300), np.arange(0, 80, 2)
+    targets = np.random.default_rng(77_310).normal(size=(40, 1))
+    exact = leave_one_out(graph, labeled, targets, 0.3, n_probes=40, tol=1e-12)
+    smoother = smooth_labels(graph, labeled, np.eye(40), 0.3, tol=1e-12)[labeled]
+    own = np.diag(smoother)
+    for seed in range(3):
+        sketch = leave_one_out(
+            graph, labeled, targets, 0.3, n_probes=39, tol=1e-12, random_state=seed
+        )
+        spread = np.sqrt(((smoother**2).sum(axis=1) - own**2) / 39)
+        factor = np.abs(targets - exact.mean - exact.scores).ravel() / (1 - own)
+        wrong = np.abs(sketch.scores - exact.scores).ravel()
+        room = 6 * spread
+        assert (wrong <= factor * room / (1 - room / (1 - own)) + 1e-9).all()

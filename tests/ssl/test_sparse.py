@@ -7,7 +7,7 @@ import graphsqueak as gs
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import block_model
 from graphsqueak.ssl import LateLabelsWarning, UnreachedWarning
-from graphsqueak.ssl.label_stream import Tally
+from graphsqueak.ssl.label_stream import Tally, _discount
 from graphsqueak.ssl.labels import encode_classes
 from graphsqueak.ssl.stable import stable_scores
 from tests import reference
@@ -196,3 +196,13 @@ def test_a_real_sparsifier_is_as_close_as_its_epsilon_promises():
     error = np.mean((exact - rough)[labeled] ** 2)
     assert epsilon < 1
     assert error <= 0.1 * epsilon**2 / (4 * (1 - epsilon)) * energy
+
+
+@pytest.mark.parametrize(("n_left", "power"), [(100, 1.0), (30 * 128, 0.25)])
+def test_sampled_edges_count_the_less_the_coarser_the_sparsifier(n_left, power):
+    """Mean degree 20/3 is below 16; at 256, 2 eps = 4 / 16."""
+    rest = random_graph(7_003)
+    share = rest.n_edges / 5000
+    weight = _discount(rest, n_left, 5000).weight
+    np.testing.assert_allclose(weight, rest.weight * share**power)
+    np.testing.assert_array_equal(_discount(rest, n_left, rest.n_edges).weight, rest.weight)
