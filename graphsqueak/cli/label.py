@@ -89,7 +89,7 @@ def label(
         model.set_params(progress=shows_progress(quiet=quiet, as_json=as_json))
     shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
     source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
-    given, truth = read_labels(labels, text_ids=_has_text_ids(source, ids))
+    given, truth = read_labels(labels)
     if dry_run:
         said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
         tell_dry_run([beginning_of_edges(source), said], [out], as_json=as_json)
@@ -149,17 +149,9 @@ def _model(method, eta, budget, seed):
     return getattr(ssl, other[method])(random_state=seed)
 
 
-def _has_text_ids(source, ids):
-    """Whether the nodes of the edges are named by text; a file can be looked into, a pipe not."""
-    if ids != "auto" or not source.is_rereadable:
-        return ids == "text"
-    next(iter(source))
-    return source.id_kind == "text"
-
-
 def _accuracy(model, given, truth):
     """Share of the nodes with a truth and without a label that are right."""
-    asked = truth.keys() - given.keys()
-    pairs = zip(model.ids_.tolist(), model.transduction_.tolist(), strict=True)
-    judged = [str(truth[node]) == str(said) for node, said in pairs if node in asked]
-    return sum(judged) / len(judged) if judged else None
+    asked = {str(node): str(value) for node, value in truth.items() if node not in given}
+    pairs = zip(map(str, model.ids_.tolist()), map(str, model.transduction_.tolist()), strict=True)
+    right = [asked[node] == label for node, label in pairs if node in asked]
+    return sum(right) / len(right) if right else None

@@ -14,8 +14,8 @@ import numba
 import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
-from graphsqueak.solvers.matrix import aligned_like, relabeled, unsigned
-from graphsqueak.system.threads import run
+from graphsqueak.solvers.matrix import aligned_like, as_unsigned, relabel, reorder_rows
+from graphsqueak.system.threads import WORTH_SHARING, run
 
 __all__ = ["ApproximateCholesky"]
 
@@ -28,7 +28,7 @@ class ApproximateCholesky:
     Attributes
     ----------
     order : ndarray of shape (n,)
-        Node of every place: the preconditioner acts on blocks r[order].
+        Node at every position: the preconditioner acts on blocks r[order].
     rows : Rows
         The matrix in that order.
 
@@ -45,22 +45,23 @@ class ApproximateCholesky:
     3.0
     """
 
-    def __init__(self, rows, *, seed):
+    def __init__(self, rows, *, seed, worth_sharing=WORTH_SHARING):
+        self._worth_sharing = worth_sharing
         steps = eliminate(rows, seed=seed)
-        place = np.empty_like(steps.order)
-        place[steps.order] = np.arange(steps.order.size, dtype=place.dtype)
-        visit = _depth_first(steps.start, place[steps.target])
+        position = np.empty_like(steps.order)
+        position[steps.order] = np.arange(steps.order.size, dtype=position.dtype)
+        visit = _depth_first(steps.start, position[steps.target])
         self.order = steps.order[visit]
-        place[self.order] = np.arange(visit.size, dtype=place.dtype)
-        start, target, fraction = _reordered(
-            visit, steps.start, steps.target, steps.fraction, place
+        position[self.order] = np.arange(visit.size, dtype=position.dtype)
+        start, target, fraction = reorder_rows(
+            steps.start, steps.target, steps.fraction, visit, position
         )
-        self._start, self._target = unsigned(start), unsigned(target)
+        self._start, self._target = as_unsigned(start), as_unsigned(target)
         pivot = steps.pivot[visit]
         inverse = np.divide(1.0, pivot, out=np.zeros(pivot.size), where=pivot > 0)
         self._values = {np.dtype(np.float64): (fraction, inverse)}
         self._z = np.empty((0, 0))
-        self.rows = relabeled(rows, self.order, unsigned(place))
+        self.rows = relabel(rows, self.order, as_unsigned(position))
 
     def __call__(self, r):
         """The approximate solution z; it is overwritten by the next call."""
@@ -72,7 +73,8 @@ class ApproximateCholesky:
         np.copyto(self._z, r)
         bounds = np.append(np.arange(0, r.shape[1], FOUR), r.shape[1])
         factor = (self._start, self._target, *self._values[r.dtype])
-        run(_sweep, 2 * self._target.size * r.shape[1], *factor, bounds, self._z)
+        work = 2 * self._target.size * r.shape[1]
+        run(_sweep, work, *factor, bounds, self._z, worth_sharing=self._worth_sharing)
         return self._z
 
 
@@ -85,13 +87,13 @@ def _depth_first(start, target):
         first[t + 1] += 1
     for c in range(n_nodes):
         first[c + 1] += first[c]
-    place = first[:-1].copy()
+    cursor = first[:-1].copy()
     source = np.empty(target.size, dtype=np.int32)
     for c in range(n_nodes):
         for e in range(start[c], start[c + 1]):
-            source[place[target[e]]] = c
-            place[target[e]] += 1
-    place[:] = first[:-1]
+            source[cursor[target[e]]] = c
+            cursor[target[e]] += 1
+    cursor[:] = first[:-1]
     seen = np.zeros(n_nodes, dtype=np.bool_)
     stack = np.empty(n_nodes, dtype=np.int32)
     visit = np.empty(n_nodes, dtype=np.int32)
@@ -104,32 +106,18 @@ def _depth_first(start, target):
             depth = 1
         while depth > 0:
             c = stack[depth - 1]
-            if place[c] == first[c + 1]:
+            if cursor[c] == first[c + 1]:
                 visit[n_visited] = c
                 n_visited += 1
                 depth -= 1
             else:
-                child = source[place[c]]
-                place[c] += 1
+                child = source[cursor[c]]
+                cursor[c] += 1
                 if not seen[child]:
                     seen[child] = True
                     stack[depth] = child
                     depth += 1
     return visit
-
-
-@numba.njit(cache=True, nogil=True)
-def _reordered(visit, start, target, fraction, place):
-    new_start = np.zeros_like(start)
-    new_target, new_fraction = np.empty_like(target), np.empty_like(fraction)
-    end = 0
-    for c in range(visit.size):
-        for e in range(start[visit[c]], start[visit[c] + 1]):
-            new_target[end] = place[target[e]]
-            new_fraction[end] = fraction[e]
-            end += 1
-        new_start[c + 1] = end
-    return new_start, new_target, new_fraction
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
@@ -167,7 +155,7 @@ def _sweep(start, target, fraction, inverse, bounds, z):
 
 @numba.njit(cache=True, nogil=True)
 def _sweep_four(start, target, fraction, inverse, z, k):
-    """Both sweeps of columns k, ..., k + 3, spelt out so that each is one vector operation."""
+    """Both sweeps of columns k, ..., k + 3, spelled out so that each is one vector operation."""
     n_nodes = start.size - 1
     for i in range(n_nodes):
         a, b, c, d = z[i, k], z[i, k + 1], z[i, k + 2], z[i, k + 3]

@@ -1,7 +1,13 @@
-"""Connected components and the constants that a Laplacian cannot see.
+"""Connected components of a graph, the constants on them, and the shape of the graph.
 
 A component without any ridge is singular: A 1_C = 0. There, A x = b has a solution only if b sums
 to zero over the component, and then many; the one of mean zero is taken.
+
+The breadth-first search that finds the components also measures the graph: its levels bound the
+fill of a direct factorization and the steps that information needs from one end to the other. So
+does the `dimension`, the rate at which balls grow around nodes: if a ball of radius r holds about
+r^d nodes, then d = log2(|ball of 2 r| / |ball of r|), 1 on paths, 2 on planar meshes, 3 on solid
+ones, large on expanders. A d-dimensional graph of n nodes has separators of order n^(1 - 1/d).
 """
 
 import numba
@@ -9,9 +15,13 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 
-__all__ = ["Components"]
+__all__ = ["Components", "component_sums", "dimension"]
 
 ROUNDING = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
+N_BALLS = 16
+SMALL_BALL = 40
+MOST_EDGES = 10_000
+HIGH = 10.0
 
 
 class Components:
@@ -26,7 +36,7 @@ class Components:
     separator, depth, cubes : int, int, float
         Of a breadth-first search from every component's first node: smallest level in the middle
         third of a component (the largest such), number of levels (the largest), and sum of all
-        cubed level sizes. This is what `choice` knows of the graph's shape.
+        cubed level sizes.
 
     Examples
     --------
@@ -51,16 +61,17 @@ class Components:
 
     def centered(self, block):
         """`block` with its mean over every singular component taken away."""
-        mean = _sums(self.label, self.size.size, block, False) / self.size[:, None]
+        mean = component_sums(self.label, self.size.size, block) / self.size[:, None]
         mean[~self.singular] = 0.0
-        return _minus(block, self.label, mean)
+        return _subtract(block, self.label, mean)
 
-    def consistent(self, block):
+    def check_consistent(self, block):
         """`block` centered; an InputError if it does not sum to zero but for rounding."""
-        total = _sums(self.label, self.size.size, block, False)
+        total = component_sums(self.label, self.size.size, block)
         total[~self.singular] = 0.0
-        size = _sums(self.label, self.size.size, block, True)
-        limit = ROUNDING[block.dtype] * np.maximum(size, np.abs(block).max(axis=0, initial=0))
+        magnitude = np.abs(block)
+        size = component_sums(self.label, self.size.size, magnitude)
+        limit = ROUNDING[block.dtype] * np.maximum(size, magnitude.max(axis=0, initial=0))
         wrong = np.argwhere(np.abs(total) > limit)
         if wrong.size:
             component, column = wrong[0]
@@ -70,7 +81,32 @@ class Components:
                 f"over the connected component of node {node} ({self.size[component]} nodes), so "
                 "no solution exists; subtract the mean over each component, or give a ridge"
             )
-        return _minus(block, self.label, total / self.size[:, None])
+        return _subtract(block, self.label, total / self.size[:, None])
+
+
+def dimension(rows):
+    """Mean of log2(|ball of 2 r| / |ball of r|) over a few balls, r such that the small one has 40.
+
+    A ball that takes more than 10,000 edges to search counts as dimension 10.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> from graphsqueak.solvers.matrix import build_rows
+    >>> path = EdgeList(tail=np.arange(9_999), head=np.arange(1, 10_000))
+    >>> dimension(build_rows(path, np.zeros(10_000)))
+    1.0
+    """
+    seeds = np.arange(rows.n_nodes)[:: max(1, rows.n_nodes // N_BALLS)]
+    return float(_mean_growth(rows.start, rows.neighbor, seeds))
+
+
+@numba.njit(cache=True, nogil=True)
+def component_sums(label, n_components, block):
+    """Sum of every column of `block` over each component, shape (n_components, n_columns)."""
+    total = np.zeros((n_components, block.shape[1]))
+    for i in range(block.shape[0]):
+        for k in range(block.shape[1]):
+            total[label[i], k] += np.float64(block[i, k])
+    return total
 
 
 @numba.njit(cache=True, nogil=True)
@@ -123,19 +159,42 @@ def _middle_level(level, first, last):
 
 
 @numba.njit(cache=True, nogil=True)
-def _sums(label, n_components, block, absolute):
-    total = np.zeros((n_components, block.shape[1]))
-    for i in range(block.shape[0]):
-        for k in range(block.shape[1]):
-            value = np.float64(block[i, k])
-            total[label[i], k] += abs(value) if absolute else value
-    return total
-
-
-@numba.njit(cache=True, nogil=True)
-def _minus(block, label, mean):
+def _subtract(block, label, mean):
     out = np.empty_like(block)
     for i in range(block.shape[0]):
         for k in range(block.shape[1]):
             out[i, k] = block[i, k] - mean[label[i], k]
     return out
+
+
+@numba.njit(cache=True, nogil=True)
+def _mean_growth(start, neighbor, seeds):
+    owner = np.full(start.size - 1, -1, dtype=np.int32)
+    queue = np.empty(start.size - 1, dtype=neighbor.dtype)
+    total = 0.0
+    for ball in range(seeds.size):
+        queue[0] = seeds[ball]
+        owner[seeds[ball]] = ball
+        low, reached, scanned = 0, 1, 0
+        radius = small_radius = small_size = 0
+        while low < reached and scanned < MOST_EDGES:
+            if small_size == 0 and reached >= SMALL_BALL:
+                small_radius, small_size = radius, reached
+            if small_size > 0 and radius == 2 * small_radius:
+                break
+            high = reached
+            while low < high and scanned < MOST_EDGES:
+                node = queue[low]
+                low += 1
+                scanned += start[node + 1] - start[node]
+                for e in range(start[node], start[node + 1]):
+                    if owner[neighbor[e]] != ball:
+                        owner[neighbor[e]] = ball
+                        queue[reached] = neighbor[e]
+                        reached += 1
+            radius += 1
+        if scanned >= MOST_EDGES:
+            total += HIGH
+        elif small_size > 0:
+            total += np.log2(reached / small_size)
+    return total / max(1, seeds.size)

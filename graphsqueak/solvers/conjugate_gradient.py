@@ -13,14 +13,16 @@ import numba
 import numpy as np
 
 from graphsqueak.solvers.matrix import N_PARTS, aligned_like, even_parts, multiply
-from graphsqueak.system.threads import run
+from graphsqueak.system.threads import WORTH_SHARING, run
 
 __all__ = ["conjugate_gradient", "norms_of"]
 
 PATIENCE = 100  # steps without progress after which a good preconditioner has met rounding
 
 
-def conjugate_gradient(rows, r, x, *, target, max_iter, precondition=None, watch=None):
+def conjugate_gradient(
+    rows, r, x, *, target, max_iter, precondition=None, watch=None, worth_sharing=WORTH_SHARING
+):
     """Add to x an approximate solution d of A d = r, until |r_k - A d_k| <= target_k.
 
     Parameters
@@ -37,6 +39,8 @@ def conjugate_gradient(rows, r, x, *, target, max_iter, precondition=None, watch
         Maps a residual block to an approximate solution block. Default: Jacobi, 1 / diag(A).
     watch : callable, optional
         Called after each step with (step, norms, target); stops the iteration when true.
+    worth_sharing : int
+        Elementary steps from which a loop is shared among threads.
 
     Returns
     -------
@@ -61,7 +65,8 @@ def conjugate_gradient(rows, r, x, *, target, max_iter, precondition=None, watch
     scale = np.ones_like(rows.ridge) if precondition else _inverse(rows.diagonal(), x.dtype)
     p, q = aligned_like(x), aligned_like(x)
     p.fill(0)
-    norms, rz_next = _advance(parts, x, r, p, p, scale, np.zeros(columns.size, x.dtype))
+    still = np.zeros(columns.size, x.dtype)
+    norms, rz_next = _advance(parts, x, r, p, p, scale, still, worth_sharing)
     rz = np.ones(columns.size)
     step = best_step = 0
     best = np.inf
@@ -83,12 +88,14 @@ def conjugate_gradient(rows, r, x, *, target, max_iter, precondition=None, watch
         z = r
         if precondition:
             z = precondition(r)
-            rz_next = _dots(parts, r, z)
+            rz_next = _dots(parts, r, z, worth_sharing)
         beta, rz = rz_next / rz, rz_next  # [S03, steps 7-8 of 9.1, moved to the loop's start]
-        run(_turn, p.size, parts, p, z, scale, beta.astype(x.dtype))
-        curvature = multiply(rows, p, q)  # p . A p
+        beta = beta.astype(x.dtype)
+        run(_turn, p.size, parts, p, z, scale, beta, worth_sharing=worth_sharing)
+        curvature = multiply(rows, p, q, worth_sharing=worth_sharing)  # p . A p
         alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=active & (curvature > 0))
-        norms, rz_next = _advance(parts, x, r, p, q, scale, alpha.astype(x.dtype))  # 4-6
+        alpha = alpha.astype(x.dtype)
+        norms, rz_next = _advance(parts, x, r, p, q, scale, alpha, worth_sharing)  # 4-6
         rz = np.where(rz > 0, rz, 1.0)
         step += 1
         if watch and watch(step, norms, target):
@@ -107,15 +114,16 @@ def _inverse(diagonal, dtype):
     return np.divide(1.0, diagonal, out=np.zeros(diagonal.size), where=diagonal > 0).astype(dtype)
 
 
-def _dots(parts, left, right):
+def _dots(parts, left, right, worth_sharing=WORTH_SHARING):
     partial = np.zeros((N_PARTS, left.shape[1]))
-    run(_dots_kernel, left.size, parts, left, right, partial)
+    run(_dots_kernel, left.size, parts, left, right, partial, worth_sharing=worth_sharing)
     return partial.sum(axis=0)
 
 
-def _advance(parts, x, r, p, q, scale, alpha):
+def _advance(parts, x, r, p, q, scale, alpha, worth_sharing):
     partial = np.zeros((2, N_PARTS, x.shape[1]))
-    run(_advance_kernel, 2 * x.size, parts, x, r, p, q, scale, alpha, partial)
+    blocks = (parts, x, r, p, q, scale, alpha, partial)
+    run(_advance_kernel, 2 * x.size, *blocks, worth_sharing=worth_sharing)
     rr, scaled = partial.sum(axis=1)
     return np.sqrt(rr), scaled
 

@@ -22,6 +22,8 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from graphsqueak.randomness import mix64
+
 __all__ = ["Elimination", "eliminate"]
 
 NONE = np.uint32(2**32 - 1)  # the end of a list
@@ -68,10 +70,10 @@ def _link_edges(start, neighbor, weight):
     degree = np.zeros(n_nodes, dtype=np.int32)
     x = 0
     for i in range(n_nodes):
-        for place in range(start[i], start[i + 1]):
-            j = np.int64(neighbor[place])
+        for e in range(start[i], start[i + 1]):
+            j = np.int64(neighbor[e])
             if j > i:
-                value[x >> 1] = weight[place]
+                value[x >> 1] = weight[e]
                 for node, other in ((i, j), (j, i)):
                     link[x, 0] = other
                     link[x, 1] = head[node]
@@ -182,9 +184,7 @@ def _draw(later, low, high, uniform):
 @numba.njit(cache=True, nogil=True)
 def _uniform(counter):
     """The splitmix64 hash of a counter, as a number in [0, 1)."""
-    z = (counter ^ (counter >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+    return np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53
 
 
 @numba.njit(cache=True, nogil=True)

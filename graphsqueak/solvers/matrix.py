@@ -16,18 +16,23 @@ import numba
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.system.threads import run
+from graphsqueak.errors import InputError
+from graphsqueak.system.threads import WORTH_SHARING, run
+from graphsqueak.validation import check_real
 
 __all__ = [
     "N_PARTS",
     "Rows",
     "aligned_like",
+    "as_unsigned",
     "build_rows",
+    "check_block",
+    "check_ridge",
     "even_parts",
     "multiply",
-    "relabeled",
-    "rows_of_scipy",
-    "unsigned",
+    "relabel",
+    "reorder_rows",
+    "rows_from_scipy",
 ]
 
 N_PARTS = 64
@@ -80,18 +85,18 @@ def build_rows(graph, ridge):
     >>> rows.start.tolist(), rows.neighbor.tolist(), rows.diagonal().tolist()
     ([0, 1, 3, 4], [1, 0, 2, 1], [2.0, 5.0, 3.0])
     """
-    tail, head = (unsigned(array) for array in (graph.tail, graph.head))
+    tail, head = (as_unsigned(array) for array in (graph.tail, graph.head))
     start, neighbor, weight = _sort_edges(tail, head, graph.weight, graph.n_nodes)
     return Rows(start, neighbor, weight, ridge, _work_parts(start))
 
 
-def relabeled(rows, order, place):
-    """The rows with node order[p] renamed to p = place[order[p]]."""
-    start, neighbor, weight = _relabel(rows.start, rows.neighbor, rows.weight, order, place)
+def relabel(rows, order, position):
+    """The rows with node order[p] renamed to p = position[order[p]]."""
+    start, neighbor, weight = reorder_rows(rows.start, rows.neighbor, rows.weight, order, position)
     return Rows(start, neighbor, weight, rows.ridge[order], _work_parts(start))
 
 
-def rows_of_scipy(matrix):
+def rows_from_scipy(matrix):
     """Rows of any symmetric matrix: weight_ij = -a_ij, and the row sums as ridge."""
     matrix = matrix.tocoo()
     off = matrix.row != matrix.col
@@ -104,20 +109,53 @@ def rows_of_scipy(matrix):
     return Rows(start, neighbor, adjacency.data, ridge, _work_parts(start))
 
 
+def check_ridge(ridge, n_nodes):
+    """`ridge` as one finite number per node, none negative; an InputError else."""
+    if np.ndim(ridge) == 0:
+        return np.full(n_nodes, check_real("ridge", ridge, least=0.0, below=np.inf))
+    ridge = np.array(ridge, dtype=np.float64)
+    if ridge.shape != (n_nodes,):
+        raise InputError(f"ridge has shape {ridge.shape}; give a number or {n_nodes} numbers")
+    good = (ridge >= 0) & (ridge < np.inf)
+    if not good.all():
+        node = int(np.argmin(good))
+        raise InputError(f"ridge of node {node} is {ridge[node]}; it must be finite, not negative")
+    return ridge
+
+
+def check_block(B, n_nodes):
+    """`B` as a block of shape (n_nodes, K) in C order, float32 or float64; an InputError else."""
+    array = np.asarray(B)
+    if array.dtype.kind not in "fiub" or array.ndim not in (1, 2) or array.shape[0] != n_nodes:
+        raise InputError(
+            f"the right-hand side is {array.dtype} of shape {array.shape}; give real numbers of "
+            f"shape ({n_nodes},) or ({n_nodes}, K)"
+        )
+    dtype = np.float32 if array.dtype == np.float32 else np.float64
+    block = np.ascontiguousarray(array if array.ndim == 2 else array[:, None], dtype=dtype)
+    if not np.isfinite(block).all():
+        node, column = np.argwhere(~np.isfinite(block))[0]
+        raise InputError(
+            f"the right-hand side is {block[node, column]} at node {node}, column {column}; "
+            "remove infinite and NaN entries"
+        )
+    return block
+
+
 def even_parts(n_nodes):
     """Bounds of `N_PARTS` ranges of (nearly) as many nodes each."""
     return np.linspace(0, n_nodes, N_PARTS + 1).astype(np.int64)
 
 
-def multiply(rows, x, out):
+def multiply(rows, x, out, *, worth_sharing=WORTH_SHARING):
     """Write A x into `out` and return the dot products x_k . (A x)_k of the columns."""
     partial = np.empty((N_PARTS, x.shape[1]))
     work = (rows.weight.size + rows.n_nodes) * x.shape[1]
-    run(_multiply, work, *rows, x, out, partial)
+    run(_multiply, work, *rows, x, out, partial, worth_sharing=worth_sharing)
     return partial.sum(axis=0)
 
 
-def unsigned(indices):
+def as_unsigned(indices):
     """The same non-negative integers, as unsigned ones of the same size."""
     return indices.view(np.uint32 if indices.itemsize == 4 else np.uint64)
 
@@ -135,13 +173,14 @@ def _work_parts(start):
 
 
 @numba.njit(cache=True, nogil=True)
-def _relabel(start, neighbor, weight, order, place):
+def reorder_rows(start, neighbor, weight, order, position):
+    """Sparse rows in another order, neighbors renamed by `position`."""
     new_start = np.zeros_like(start)
     new_neighbor, new_weight = np.empty_like(neighbor), np.empty_like(weight)
     end = 0
     for p in range(order.size):
         for e in range(start[order[p]], start[order[p] + 1]):
-            new_neighbor[end] = place[neighbor[e]]
+            new_neighbor[end] = position[neighbor[e]]
             new_weight[end] = weight[e]
             end += 1
         new_start[p + 1] = end
@@ -156,17 +195,17 @@ def _sort_edges(tail, head, weight, n_nodes):
         start[head[e] + 1] += 1
     for i in range(n_nodes):
         start[i + 1] += start[i]
-    place = start[:-1].copy()
+    cursor = start[:-1].copy()
     neighbor = np.empty(2 * tail.size, dtype=tail.dtype)
     value = np.empty(2 * tail.size)
     for e in range(tail.size):
         u, v = tail[e], head[e]
-        neighbor[place[u]] = v
-        value[place[u]] = weight[e]
-        place[u] += 1
-        neighbor[place[v]] = u
-        value[place[v]] = weight[e]
-        place[v] += 1
+        neighbor[cursor[u]] = v
+        value[cursor[u]] = weight[e]
+        cursor[u] += 1
+        neighbor[cursor[v]] = u
+        value[cursor[v]] = weight[e]
+        cursor[v] += 1
     return start, neighbor, value
 
 

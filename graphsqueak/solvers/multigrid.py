@@ -16,7 +16,7 @@ References
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.solvers.matrix import aligned_like, multiply, rows_of_scipy
+from graphsqueak.solvers.matrix import aligned_like, multiply, rows_from_scipy
 
 __all__ = ["Multigrid"]
 
@@ -79,7 +79,7 @@ class Multigrid:
 
 class _Level:
     def __init__(self, matrix, prolong, rows):
-        self.rows = rows_of_scipy(matrix) if rows is None else rows
+        self.rows = rows_from_scipy(matrix) if rows is None else rows
         self.prolong = prolong.tocsr()
         self.restrict = prolong.T.tocsr()
         size = np.asarray(abs(matrix).sum(axis=1)).ravel()

@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "EdgeSource": "edge_source",
+        "StreamedLaplacian": "streamed_laplacian",
         "Summary": "summary",
         "SyntheticSource": "synthetic.closed_forms",
         "as_edge_list": "edge_source",

@@ -8,6 +8,7 @@ from graphsqueak.sources.files.writing import write_edges as write_edges
 from graphsqueak.sources.mail.corpus import read_mail as read_mail
 from graphsqueak.sources.mail.words import text_points as text_points
 from graphsqueak.sources.neighbors.edges import neighbor_edges as neighbor_edges
+from graphsqueak.sources.streamed_laplacian import StreamedLaplacian as StreamedLaplacian
 from graphsqueak.sources.summary import Summary as Summary
 from graphsqueak.sources.summary import summarize as summarize
 from graphsqueak.sources.synthetic.closed_forms import SyntheticSource as SyntheticSource
@@ -27,6 +28,7 @@ from graphsqueak.sources.synthetic.random_graphs import small_world as small_wor
 
 __all__ = [
     "EdgeSource",
+    "StreamedLaplacian",
     "Summary",
     "SyntheticSource",
     "as_edge_list",

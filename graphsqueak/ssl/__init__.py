@@ -5,15 +5,17 @@ from graphsqueak._lazy import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "EigenfunctionClassifier": "eigenfunction",
-        "HFSClassifier": "harmonic_classifier",
+        "Bound": "bounds",
+        "EigenfunctionClassifier": "eigenfunctions",
+        "HFSClassifier": "harmonic",
+        "LateLabelsWarning": "online",
         "NearestLabelClassifier": "nearest_label",
-        "SimpleHFSClassifier": "simple_hfs",
+        "SimpleHFSClassifier": "eigenfunctions",
         "SparseHFSClassifier": "sparse_classifier",
-        "SparseHFSRegressor": "sparse_regressor",
+        "SparseHFSRegressor": "regressors",
         "StableHFSClassifier": "stable_classifier",
-        "StableHFSRegressor": "stable_regressor",
-        "SubsampledHFSClassifier": "subsampled",
+        "StableHFSRegressor": "regressors",
+        "SubsampledHFSClassifier": "nearest_label",
         "UnreachedWarning": "base",
     },
 )

@@ -19,6 +19,12 @@ labels moves too (2 M / l), and its last term drops a cross term. `printed_bound
 printed; `corrected_bound` and `measured_bound` are what holds. `tests/ssl/test_bounds.py` tries
 all label sets and all swaps on small graphs, and two counter-examples to the printed one.
 
+Two numbers of the graph enter, each measured with an error bar that counts on the safe side.
+lambda_2 comes by Lanczos; the residual |L x - theta x| of the unit vector found is its error bar,
+since some eigenvalue lies that close. The diagonal of L^+ is the squared row length of
+L^+ B' W^(1/2), which random signs keep in expectation; the largest candidates are then solved for
+exactly.
+
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -29,16 +35,28 @@ from typing import NamedTuple
 
 import numpy as np
 
+from graphsqueak.solvers import LaplacianSolver, smallest_eigenpairs
+
 __all__ = [
     "Bound",
+    "Estimate",
     "approximation_error",
+    "bound_of_fit",
     "corrected_bound",
     "distance_to_exact",
     "measured_bound",
+    "no_bound",
     "printed_bound",
     "resistance_stability",
+    "smallest_eigenvalue",
     "spectral_stability",
+    "widest_node",
 ]
+
+_DELTA = 0.05  # probability that the bound of a fit fails
+_DENSE_NODES = 500
+_PROBES = 200
+_CANDIDATES = 32
 
 
 class Bound(NamedTuple):
@@ -49,7 +67,14 @@ class Bound(NamedTuple):
     vacuous: bool
 
 
-def spectral_stability(n_labels, eta, lambda_2, largest):
+class Estimate(NamedTuple):
+    """A value and how far it may be off."""
+
+    value: float
+    error: float
+
+
+def spectral_stability(n_labels: int, eta: float, lambda_2: float, largest: float) -> float:
     """(b): how far the scores move, in the 2-norm, when one labeled node is changed for another.
 
     >>> round(float(spectral_stability(n_labels=20, eta=1.0, lambda_2=1.0, largest=1.0)), 4)
@@ -62,7 +87,7 @@ def spectral_stability(n_labels, eta, lambda_2, largest):
     return (moved + largest * np.sqrt(n_labels) * _h(kappa)) / kappa
 
 
-def resistance_stability(n_labels, eta, widest, largest):
+def resistance_stability(n_labels: int, eta: float, widest: float, largest: float) -> float:
     """(c): the same for every single score, from `widest` = max_x (L^+)_xx.
 
     It wins where lambda_2 is small because of a balanced bottleneck.
@@ -72,7 +97,9 @@ def resistance_stability(n_labels, eta, widest, largest):
     return 2 * reach * step + 2 * largest * np.sqrt(reach / n_labels)
 
 
-def approximation_error(n_labels, eta, lambda_2, epsilon, largest):
+def approximation_error(
+    n_labels: int, eta: float, lambda_2: float, epsilon: float, largest: float
+) -> float:
     """(d): root mean square difference on the labeled nodes between H and G, before looking.
 
     >>> approximation_error(n_labels=10, eta=1.0, lambda_2=1.0, epsilon=0.0, largest=1.0)
@@ -86,7 +113,18 @@ def approximation_error(n_labels, eta, lambda_2, epsilon, largest):
     return largest * epsilon * np.sqrt(psi) / (2 * np.sqrt(1 - epsilon))
 
 
-def printed_bound(risk, n_labels, n_others, eta, lambda_2, epsilon, largest, *, delta, loss=None):
+def printed_bound(
+    risk: float,
+    n_labels: int,
+    n_others: int,
+    eta: float,
+    lambda_2: float,
+    epsilon: float,
+    largest: float,
+    *,
+    delta: float,
+    loss: float | None = None,
+) -> Bound:
     """Theorem 4.8 exactly as printed, for comparison. It is not a theorem: see the module.
 
     `risk` is the training error of exact Stable-HFS, `loss` the printed c (default: 2 M).
@@ -105,7 +143,18 @@ def printed_bound(risk, n_labels, n_others, eta, lambda_2, epsilon, largest, *, 
     return Bound(value, promise, bool(value >= c**2))
 
 
-def corrected_bound(risk, n_labels, n_others, eta, lambda_2, widest, epsilon, largest, *, delta):
+def corrected_bound(
+    risk: float,
+    n_labels: int,
+    n_others: int,
+    eta: float,
+    lambda_2: float,
+    widest: float,
+    epsilon: float,
+    largest: float,
+    *,
+    delta: float,
+) -> Bound:
     """The theorem that holds, before looking at the sparsifier.
 
     For predictions g clipped to [-M, M], with beta = 4 M (s + 2 M / l), s the smaller of (b) and
@@ -130,16 +179,33 @@ def corrected_bound(risk, n_labels, n_others, eta, lambda_2, widest, epsilon, la
     return _bound(first, beta, n_labels, n_others, largest, delta)
 
 
-def measured_bound(risk, n_labels, n_others, eta, lambda_2, widest, largest, *, delta):
+def measured_bound(
+    risk: float,
+    n_labels: int,
+    n_others: int,
+    eta: float,
+    lambda_2: float,
+    widest: float,
+    largest: float,
+    *,
+    delta: float,
+) -> Bound:
     """The same after looking: `risk` is that of the predictions made, spectrum that of H.
 
-    No eps enters: Stable-HFS on H is a learner of its own, judged by its own training error.
+    No eps enters: Stable-HFS on H is a learner of its own, with a training error of its own.
     """
     beta = _beta(n_labels, eta, lambda_2, widest, largest)
     return _bound(risk, beta, n_labels, n_others, largest, delta)
 
 
-def distance_to_exact(energy, n_labels, eta, lambda_min, lambda_max, smallest):
+def distance_to_exact(
+    energy: float,
+    n_labels: int,
+    eta: float,
+    lambda_min: float,
+    lambda_max: float,
+    smallest: float,
+) -> Bound:
     """How far the scores on H are from those on G, measured on H alone.
 
     With lambda_min L_G <= L_H <= lambda_max L_G (a certificate's interval),
@@ -159,6 +225,87 @@ def distance_to_exact(energy, n_labels, eta, lambda_min, lambda_max, smallest):
     value = float(off * np.sqrt(n_labels * eta * lambda_max / smallest * energy))
     promise = f"no score differs from that on the whole graph by more than {value:.3g}"
     return Bound(value, promise, False)
+
+
+def bound_of_fit(graph, labeled, targets, fit, eta, *, delta=_DELTA):
+    """`measured_bound` for every column of `targets` at once (a union bound over columns).
+
+    The worst column decides. `fit` is what `stable_scores` gave.
+    """
+    if graph.components().max(initial=0) > 0:
+        return no_bound()
+    n_labels = labeled.size
+    n_others = graph.n_nodes - n_labels
+    if n_others == 0:
+        return Bound(0.0, "every node has a label: there is nothing to predict", False)
+    lambda_2, widest = smallest_eigenvalue(graph), widest_node(graph)
+    largest = float(np.abs(targets).max())
+    predicted = np.clip(fit.centered + fit.offset, -largest, largest)[labeled]
+    risk = float(((predicted - targets) ** 2).mean(axis=0).max())
+    return measured_bound(
+        risk,
+        n_labels,
+        n_others,
+        eta,
+        max(lambda_2.value - lambda_2.error, 0.0),
+        widest.value + widest.error,
+        largest,
+        delta=delta / targets.shape[1],
+    )
+
+
+def no_bound():
+    """What can be said where no theorem applies."""
+    return Bound(
+        np.inf,
+        "nothing is proved here: the theorem is for connected graphs whose labeled nodes are not "
+        "tied together",
+        True,
+    )
+
+
+def smallest_eigenvalue(graph, *, random_state=None):
+    """lambda_2, over all components together; infinite where there is no edge.
+
+    >>> from graphsqueak.sources import complete
+    >>> smallest_eigenvalue(complete(6).to_edge_list()).value
+    6.0
+    """
+    values, vectors = smallest_eigenpairs(graph, 1, random_state=random_state)
+    if values.size == 0:
+        return Estimate(np.inf, 0.0)
+    value, vector = float(values[0]), vectors[:, 0]
+    residual = graph.laplacian() @ vector - value * vector
+    return Estimate(value, float(np.linalg.norm(residual)))
+
+
+def widest_node(graph, *, random_state=None):
+    """max_x (L^+)_xx, centered over components.
+
+    The error is zero where all nodes were solved for; otherwise it is what six standard errors of
+    the sketch leave to nodes that were not looked at.
+
+    >>> from graphsqueak.sources import complete
+    >>> round(widest_node(complete(4).to_edge_list()).value, 4)  # 3 / 16
+    0.1875
+    """
+    n_nodes = graph.n_nodes
+    if n_nodes <= _DENSE_NODES:
+        pinv = np.linalg.pinv(graph.laplacian().toarray(), hermitian=True)
+        return Estimate(float(np.diag(pinv).max()), 0.0)
+    rng = np.random.default_rng(random_state)
+    solver = LaplacianSolver(graph, tol=1e-6, random_state=rng)
+    signs = rng.choice((-1.0, 1.0), size=(graph.n_edges, _PROBES))
+    rhs = graph.incidence().T @ (np.sqrt(graph.weight)[:, None] * signs)
+    sketch = solver.solve(rhs)
+    estimate = np.einsum("xk,xk->x", sketch, sketch) / _PROBES
+    order = np.argsort(estimate)[::-1]
+    chosen = order[:_CANDIDATES]
+    unit = np.zeros((n_nodes, chosen.size))
+    unit[chosen, np.arange(chosen.size)] = 1.0
+    exact = solver.solve(solver.centered(unit))[chosen, np.arange(chosen.size)].max()
+    rest = estimate[order[_CANDIDATES]] * (1 + 6 * np.sqrt(2 / _PROBES))
+    return Estimate(float(exact), float(max(rest - exact, 0.0)))
 
 
 def _beta(n_labels, eta, lambda_2, widest, largest):

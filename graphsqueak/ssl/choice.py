@@ -1,44 +1,105 @@
-"""Choose eta and the threshold from the labeled nodes themselves.
+"""Choose eta, the threshold and the cut from the labeled nodes themselves.
 
 What matters is alpha = l eta, and in units of 1 / (mean degree), so that rescaling all weights
-changes nothing, one value suits nearly every graph and any number of labels. It is judged by how
-many labeled nodes it would misclassify had it not known them (`leave_one_out`). Where that is more
-than a tenth of them, others are judged as well, and taken if they make fewer mistakes by more than
-the square root of their number, the noise of counting; with fewer than four labels a class nobody
-can judge.
+changes nothing, one value suits nearly every graph and any number of labels. It is tested by how
+many labeled nodes it would misclassify had it not known them. Where that is more than a tenth of
+them, other values are tested as well, and taken if they make fewer mistakes by more than the square
+root of their number, the noise of counting. Fewer than four labels a class are too few to test by.
 
 Decisions are made on centered scores, f + t (m - 1/C) with m the class means and t the threshold.
 t = 0 is best unless the classes are uneven and overlap, where part of the prior has to come back;
-t = 1 is the uncentered f + ybar. t is judged with eta. It stays 0 unless something else makes fewer
+t = 1 is the uncentered f + ybar. t is tested with eta. It stays 0 unless something else makes fewer
 mistakes, and is the mean of all that make as few: the middle of the gap between the classes.
+
+*Leave-one-out* needs no other fit. Seen from the labeled nodes S, Stable-HFS is a linear smoother:
+f_S = M y~, where M b are the values on S of the minimizer for labels b. Without label i it is
+M'_ij = M_ij / (1 - M_ii), as in any penalized least squares, so that
+
+    f_i without i  =  ( (M y)_i - M_ii y_i - ybar_i ((M 1)_i - M_ii) ) / (1 - M_ii),
+
+exactly, where ybar_i is the mean of the other labels of the component and alpha stays fixed. M y
+and M 1 are columns of the fit's own solve. The diagonal takes a column per label; with many labels
+it is sketched instead: for random signs s, the mean of s_i (M s)_i is M_ii with variance
+sum_(j != i) M_ij^2 over the number of probes: little, since the weight of a row of M is mostly on
+its diagonal or spread over many labels.
+
+*The cut* between two classes: a few labels leave a whole interval of cuts that misclassify equally
+few of them, and its middle is as good a guess as any for the labels alone. The nodes without a
+label know more: a cut through a crowd of equal scores divides what belongs together. So the score
+of the interval that the fewest nodes have is looked up (low-density separation [CZ05]), and the cut
+moves half of the way there: the other half is left to the labels, which are few, but not fooled by
+a crowd that is all of one class.
+
+References
+----------
+[CZ05] Chapelle, Zien. Semi-supervised classification by low density separation. AISTATS 2005.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
-from graphsqueak.ssl.leave_one_out import leave_one_out
+from graphsqueak.ssl.labels import labeled_components
+from graphsqueak.ssl.stable import Fit, label_means, smooth_labels
+from graphsqueak.validation import check_real
 
-__all__ = ["Choice", "choose_for_classes", "choose_for_values", "natural_unit"]
+__all__ = [
+    "CHOICE_TOL",
+    "Choice",
+    "LeftOut",
+    "check_eta",
+    "choose_for_classes",
+    "choose_for_values",
+    "cut_in_valley",
+    "leave_one_out",
+    "natural_unit",
+]
 
+CHOICE_TOL = 1e-5  # of solves that only serve to choose
 _ALPHAS = (2.0, 0.2, 20.0)  # in natural units; the first is the one to take when in doubt
 _VALUE_ALPHAS = (2.0, 0.1, 30.0, 300.0)
 _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of the scores
-_FEW_JUDGES = 8  # below which leave-one-out says nothing
-_FEW_A_CLASS = 4
+_FEWEST_HELD_OUT = 8  # below which leave-one-out says nothing
+_FEWEST_A_CLASS = 4
 _GOOD_ENOUGH = 0.1  # share of mistakes at which no other eta is tried
-_JUDGE_TOL = 1e-5
+_CLOSEST = 1e-6  # of M_ii to one
+_FEW = 32  # labels that get a column each
+_N_CUTS = 300  # that are tried, over all but the outermost 2 % of the scores on either side
+_OUTERMOST = 0.02
+_BANDWIDTH = 0.15  # of the density, in standard deviations of the scores
+_REACH = 4.0  # of the Gaussian, in bandwidths
 
 
 class Choice(NamedTuple):
-    """What was chosen, and by whom: centered scores and classes of the judges, empty if there were
-    too few; `mistakes` is the share of them misclassified, else NaN."""
+    """What was chosen, and by which labeled nodes.
+
+    `held_out` and `code` are the centered scores and the classes of those that were scored without
+    their own labels, empty if there were too few; `mistakes` is the share of them that was
+    misclassified, else NaN.
+    """
 
     eta: float
     threshold: float
     mistakes: float
-    judged: np.ndarray
+    held_out: np.ndarray
     code: np.ndarray
+
+
+class LeftOut(NamedTuple):
+    """The `fit` to all labels, and what labeled nodes get without their own.
+
+    `scores` and label `mean`, of shape (l, C); NaN where the component has no other label.
+    """
+
+    fit: Fit
+    scores: np.ndarray
+    mean: np.ndarray
+
+
+def check_eta(eta):
+    """`eta` as a positive number or "auto"."""
+    return eta if eta == "auto" else check_real("eta", eta, above=0.0, below=np.inf)
 
 
 def natural_unit(graph):
@@ -53,59 +114,46 @@ def natural_unit(graph):
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
-def choose_for_classes(judged, code, counts, *, unit, eta, threshold):
+def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
     """eta and threshold for a classifier; what is a number already is kept.
 
     Parameters
     ----------
-    judged : callable
-        judged(eta) gives the centered scores of some labeled nodes that did not know their own
-        labels.
+    score_held_out : callable
+        score_held_out(eta) gives the centered scores of some labeled nodes, each without its own
+        label.
     code : array of int
         The classes of these nodes.
     counts : array of int
         Labels of every class.
     unit : float
         `natural_unit` of the graph.
+    eta, threshold : float or "auto"
+        What the user has set.
     """
     etas = [alpha * unit / counts.sum() for alpha in _ALPHAS] if eta == "auto" else [eta]
-    nobody = np.zeros((0, counts.size)), np.zeros(0, dtype=np.int64)
-    best = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan, *nobody)
+    none = np.zeros((0, counts.size)), np.zeros(0, dtype=np.int64)
+    best = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan, *none)
     even = counts.size > 2 and (counts == counts[0]).all()
     settled = len(etas) == 1 and (threshold != "auto" or even)
-    could_judge = np.count_nonzero(counts[code] > 1)  # of a class that would survive without them
-    if settled or could_judge < max(_FEW_JUDGES, _FEW_A_CLASS * counts.size):
+    n_useful = np.count_nonzero(counts[code] > 1)  # of a class that would survive without them
+    if settled or n_useful < max(_FEWEST_HELD_OUT, _FEWEST_A_CLASS * counts.size):
         return best
     prior = counts / counts.sum() - 1 / counts.size
     least = None
     for candidate in etas:
-        scores = judged(candidate)
+        scores = score_held_out(candidate)
         valid = np.isfinite(scores[:, 0]) & (counts[code] > 1)
-        n_judges = np.count_nonzero(valid)
-        if n_judges < _FEW_JUDGES:
+        n_valid = np.count_nonzero(valid)
+        if n_valid < _FEWEST_HELD_OUT:
             break
-        judges = scores[valid], code[valid]
-        level, mistakes = _threshold(*judges, prior, threshold)
+        held_out = scores[valid], code[valid]
+        level, mistakes = _threshold(*held_out, prior, threshold)
         if least is None or mistakes < least - np.sqrt(least):
-            least, best = mistakes, Choice(candidate, level, mistakes / n_judges, *judges)
-        if least <= _GOOD_ENOUGH * n_judges:
+            least, best = mistakes, Choice(candidate, level, mistakes / n_valid, *held_out)
+        if least <= _GOOD_ENOUGH * n_valid:
             break
     return best
-
-
-def _threshold(scores, code, prior, threshold):
-    """The threshold and its number of mistakes among the judges."""
-    auto = threshold == "auto"
-    levels = np.array(_STRENGTHS) * scores.std() if auto else np.array([threshold])
-    mistakes = np.array(
-        [np.count_nonzero((scores + level * prior).argmax(axis=1) != code) for level in levels]
-    )
-    # with several classes one threshold is a cruder correction, and has to earn its place
-    margin = 0.5 * np.sqrt(mistakes[0]) if prior.size > 2 else 0.0
-    least = mistakes.min()
-    if least >= mistakes[0] - margin:
-        return float(levels[0]), int(mistakes[0])
-    return float(levels[mistakes == least].mean()), int(least)
 
 
 def choose_for_values(graph, labels, *, eta, rng):
@@ -115,18 +163,120 @@ def choose_for_values(graph, labels, *, eta, rng):
     targets, n_labels = labels.value[:, None], labels.nodes.size
     etas = [alpha * natural_unit(graph) / n_labels for alpha in _VALUE_ALPHAS]
     best, least = etas[0], np.inf
-    if n_labels < _FEW_JUDGES:
+    if n_labels < _FEWEST_HELD_OUT:
         return best
     seed = int(rng.integers(2**63))
     for candidate in etas:
         left = leave_one_out(
-            graph, labels.nodes, targets, n_labels * candidate, tol=_JUDGE_TOL, random_state=seed
+            graph, labels.nodes, targets, n_labels * candidate, tol=CHOICE_TOL, random_state=seed
         )
         wrong = (left.scores + left.mean - targets).ravel()
         valid = np.isfinite(wrong)
-        if np.count_nonzero(valid) < _FEW_JUDGES:
+        if np.count_nonzero(valid) < _FEWEST_HELD_OUT:
             break
         error = float((wrong[valid] ** 2).mean())
         if error < least:
             best, least = candidate, error
     return best
+
+
+def leave_one_out(graph, labeled, targets, alpha, *, n_probes=16, tol=1e-8, random_state=None):
+    """Fit to all labels, and what each labeled node would get without its own.
+
+    Parameters
+    ----------
+    graph, labeled, targets, alpha, tol
+        As of `stable_scores`.
+    n_probes : int
+        Columns for the diagonal of M, if there are more than 32 labels.
+    random_state : int, Generator or None
+        Seeds the probes and the solver.
+
+    Returns
+    -------
+    LeftOut
+
+    Examples
+    --------
+    On a path whose ends are labeled, each end alone says the same everywhere:
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList(tail=[0, 1], head=[1, 2])
+    >>> out = leave_one_out(path, np.array([0, 2]), np.array([[1.0], [0.0]]), alpha=1.0)
+    >>> out.scores.ravel().round(6) + 0.0, out.mean.ravel()
+    (array([0., 0.]), array([0., 1.]))
+    """
+    rng = np.random.default_rng(random_state)
+    n_labels, n_columns = targets.shape
+    exact = n_labels <= max(n_probes, _FEW)
+    signs = np.eye(n_labels) if exact else rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
+    columns = np.column_stack([targets, np.ones(n_labels), signs])
+    values = smooth_labels(graph, labeled, columns, alpha, tol=tol, random_state=rng)
+    component = graph.components()
+    own = component[labeled]
+    mean, has_label = (
+        label_means(targets, labeled, component),
+        labeled_components(component, labeled),
+    )
+    raw, constant = values[:, :n_columns], values[:, n_columns : n_columns + 1]
+    fit = Fit(raw - mean[component] * constant, mean[component], has_label[component])
+    products = signs * values[labeled, n_columns + 1 :]
+    diagonal = products.sum(axis=1) if exact else products.mean(axis=1)
+    diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
+    others = np.bincount(own)[own][:, None] - 1.0
+    others[others == 0] = np.nan
+    rest = (mean[own] * (others + 1) - targets) / others
+    scores = raw[labeled] - diagonal * targets - rest * (constant[labeled] - diagonal)
+    return LeftOut(fit, scores / (1 - diagonal), rest)
+
+
+def cut_in_valley(scores, held_out, is_second):
+    """The cut to use instead of 0 on scores of the second class.
+
+    Parameters
+    ----------
+    scores : array (n,)
+        Of all nodes that a label reaches; above the cut they belong to the second class.
+    held_out : array (l,)
+        Scores of labeled nodes, each without its own label.
+    is_second : array of bool (l,)
+        Whether these belong to the second class.
+
+    Examples
+    --------
+    Labels at -2 and 3 allow any cut in between. No node lies from 1 to 2, and 1.5 / 2 is returned:
+
+    >>> scores = np.concatenate([np.linspace(-3, 1, 400), np.linspace(2, 4, 200)])
+    >>> round(cut_in_valley(scores, np.array([-2.0, 3.0]), np.array([False, True])), 1)
+    0.8
+    """
+    low, high = np.quantile(scores, [_OUTERMOST, 1 - _OUTERMOST])
+    bandwidth = _BANDWIDTH * scores.std()
+    if not low < high:
+        return 0.0
+    step = (high - low) / (_N_CUTS - 1)
+    n_beyond = int(np.ceil(_REACH * bandwidth / step))
+    cuts = low + step * np.arange(-n_beyond, _N_CUTS + n_beyond)
+    bounds = np.append(cuts, cuts[-1] + step) - step / 2
+    counts = np.histogram(scores, bounds)[0].astype(np.float64)
+    density = gaussian_filter1d(counts, bandwidth / step, truncate=_REACH)
+    inside = slice(n_beyond, n_beyond + _N_CUTS)
+    cuts, density = cuts[inside], density[inside]
+    mistakes = np.count_nonzero((held_out[:, None] > cuts) != is_second[:, None], axis=0)
+    allowed = np.flatnonzero(mistakes == mistakes.min())
+    return float(cuts[allowed[density[allowed].argmin()]]) / 2
+
+
+def _threshold(scores, code, prior, threshold):
+    """The threshold and the number of its mistakes among nodes that were held out."""
+    auto = threshold == "auto"
+    levels = np.array(_STRENGTHS) * scores.std() if auto else np.array([threshold])
+    mistakes = np.array(
+        [np.count_nonzero((scores + level * prior).argmax(axis=1) != code) for level in levels]
+    )
+    # with several classes one threshold is a cruder correction, and has to make up for it
+    margin = 0.5 * np.sqrt(mistakes[0]) if prior.size > 2 else 0.0
+    least = mistakes.min()
+    if least >= mistakes[0] - margin:
+        return float(levels[0]), int(mistakes[0])
+    return float(levels[mistakes == least].mean()), int(least)

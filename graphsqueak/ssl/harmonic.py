@@ -8,68 +8,97 @@ L_UU is the Laplacian of the graph inside U plus the diagonal of its weights to 
 a ridge, which is what `LaplacianSolver` solves. It is singular exactly on the components
 without a label, where nothing can be said; they are left out.
 
+With few labels nearly every node is nearly a constant mixture, and one class takes all. Class mass
+normalization rescales class c by q_c / sum_U f_c, q_c = (n_c + 1) / (l + C), so that the classes
+share the nodes as they share the labels [ZGL03, Section 4].
+
 References
 ----------
 [ZGL03] Zhu, Ghahramani, Lafferty. Semi-supervised learning using Gaussian fields and harmonic
         functions. ICML 2003.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import scipy.sparse
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.randomness import RandomState
 from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.ssl.base import GraphClassifier
+from graphsqueak.ssl.labels import labeled_components
 
-__all__ = ["Split", "harmonic_scores", "reached_nodes", "split"]
-
-
-class Split(NamedTuple):
-    """A graph cut into labeled and (reached) unlabeled nodes."""
-
-    labeled: np.ndarray  # S
-    inner: np.ndarray  # U: unlabeled nodes in the component of a label
-    solver: LaplacianSolver | None  # of L_UU; None if U is empty
-    cross: scipy.sparse.csr_array  # W_US
+__all__ = ["HFSClassifier", "harmonic_scores"]
 
 
-def reached_nodes(graph, labeled):
-    """Whether each node lies in a component with a label.
+class HFSClassifier(GraphClassifier):
+    """Harmonic function solution: L_UU f_U = W_US Y, and the largest column wins.
 
-    >>> reached_nodes(EdgeList(tail=[0, 2], head=[1, 3]), np.array([0]))
-    array([ True,  True, False, False])
+    With few labels one class takes nearly all nodes. Class mass normalization mends that;
+    Stable-HFS is the better answer to the same problem.
+
+    Parameters
+    ----------
+    class_mass : bool
+        Rescale the classes so that they share the nodes as they share the labels.
+    unknown : "prior" or a label
+        Prediction where no label reaches: the most frequent class, or for example -1.
+    affinity : {"precomputed", "knn"}
+        Whether X is a graph in any form that graphsqueak reads, or an array of points.
+    n_neighbors : int
+        Neighbors that each point is joined to.
+    metric : str
+        Distance of points, by its name in scikit-learn.
+    tol : float
+        Relative residual of the solves.
+    random_state : int, Generator or None
+        Seeds the solver.
+
+    Attributes
+    ----------
+    transduction_ : ndarray (n_nodes,)
+        A label for every node.
+    label_distributions_, scores_ : ndarray (n_nodes, C)
+        Shares of the classes, uniform where no label reaches, and the scores that they come from.
+    reached_ : ndarray of bool
+        Whether a label lies in the node's component.
+    classes_, ids_ : ndarray
+        All labels, sorted, and the ids of the nodes.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> clf = HFSClassifier().fit(nx.path_graph(5), ["a", -1, -1, -1, "b"])
+    >>> clf.label_distributions_[1]
+    array([0.75, 0.25])
+    >>> clf.transduction_[[1, 3]]
+    array(['a', 'b'], dtype='<U21')
     """
-    component = graph.components()
-    has_label = np.zeros(graph.n_nodes + 1, dtype=bool)
-    has_label[component[labeled]] = True
-    return has_label[component]
 
+    def __init__(
+        self,
+        *,
+        class_mass: bool = False,
+        unknown: object = "prior",
+        affinity: str = "precomputed",
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
+        tol: float = 1e-6,
+        random_state: RandomState = None,
+    ) -> None:
+        self.class_mass = class_mass
+        self.unknown = unknown
+        self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
+        self.tol, self.random_state = tol, random_state
 
-def split(graph, labeled, *, tol=1e-8, random_state=None):
-    """Cut `graph` at its labeled nodes."""
-    is_inner = reached_nodes(graph, labeled)
-    is_inner[labeled] = False
-    inner = np.flatnonzero(is_inner)
-    place = np.full(graph.n_nodes, -1, dtype=np.int64)
-    place[inner] = np.arange(inner.size)
-    inside = is_inner[graph.tail] & is_inner[graph.head]
-    within = EdgeList.from_clean(
-        place[graph.tail[inside]], place[graph.head[inside]], graph.weight[inside], inner.size
-    )
-    place[labeled] = np.arange(labeled.size)
-    crossing = is_inner[graph.tail] != is_inner[graph.head]
-    low, high = graph.tail[crossing], graph.head[crossing]
-    unlabeled = np.where(is_inner[low], low, high)
-    cross = scipy.sparse.coo_array(
-        (graph.weight[crossing], (place[unlabeled], place[low + high - unlabeled])),
-        shape=(inner.size, labeled.size),
-    ).tocsr()
-    if inner.size == 0:
-        return Split(labeled, inner, None, cross)
-    ridge = np.asarray(cross.sum(axis=1)).ravel()
-    solver = LaplacianSolver(within, ridge=ridge, tol=tol, random_state=random_state)
-    return Split(labeled, inner, solver, cross)
+    def _scores(self, graph, labels):
+        shares = harmonic_scores(
+            graph, labels.nodes, labels.one_hot(), tol=self.tol, random_state=self.random_state
+        )
+        reached = np.isfinite(shares[:, 0])
+        shares[~reached] = 1 / labels.classes.size
+        if self.class_mass:
+            shares = _normalize_masses(shares, reached, labels)
+        return shares - 1 / labels.classes.size, reached
 
 
 def harmonic_scores(graph, labeled, targets, *, tol=1e-8, random_state=None):
@@ -79,9 +108,39 @@ def harmonic_scores(graph, labeled, targets, *, tol=1e-8, random_state=None):
     >>> harmonic_scores(path, np.array([0, 3]), np.array([[0.0], [3.0]])).ravel()
     array([0., 1., 2., 3.])
     """
-    parts = split(graph, labeled, tol=tol, random_state=random_state)
     scores = np.full((graph.n_nodes, targets.shape[1]), np.nan)
     scores[labeled] = targets
-    if parts.solver is not None:
-        scores[parts.inner] = parts.solver.solve(parts.cross @ targets)
+    component = graph.components()
+    is_inner = labeled_components(component, labeled)[component]  # U
+    is_inner[labeled] = False
+    inner = np.flatnonzero(is_inner)
+    if inner.size == 0:
+        return scores
+    number = np.empty(graph.n_nodes, dtype=np.int64)  # of each node, in U or in S
+    number[inner], number[labeled] = np.arange(inner.size), np.arange(labeled.size)
+    inside = is_inner[graph.tail] & is_inner[graph.head]
+    within = EdgeList.from_clean(
+        number[graph.tail[inside]], number[graph.head[inside]], graph.weight[inside], inner.size
+    )
+    crossing = is_inner[graph.tail] != is_inner[graph.head]
+    low, high = graph.tail[crossing], graph.head[crossing]
+    unlabeled = np.where(is_inner[low], low, high)
+    cross = scipy.sparse.coo_array(  # W_US
+        (graph.weight[crossing], (number[unlabeled], number[low + high - unlabeled])),
+        shape=(inner.size, labeled.size),
+    ).tocsr()
+    ridge = np.asarray(cross.sum(axis=1)).ravel()
+    solver = LaplacianSolver(within, ridge=ridge, tol=tol, random_state=random_state)
+    scores[inner] = solver.solve(cross @ targets)
     return scores
+
+
+def _normalize_masses(shares, reached, labels):
+    """Class mass normalization, rows scaled to sum to one again."""
+    unlabeled = reached.copy()
+    unlabeled[labels.nodes] = False
+    counts = np.bincount(labels.code, minlength=labels.classes.size)
+    mass = shares[unlabeled].sum(axis=0)
+    wanted = (counts + 1) / (counts.sum() + counts.size)
+    scaled = shares * np.divide(wanted, mass, out=np.ones_like(mass), where=mass > 0)
+    return scaled / scaled.sum(axis=1, keepdims=True)

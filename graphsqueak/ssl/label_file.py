@@ -8,7 +8,7 @@ from graphsqueak.sources.files.columnar import parquet_frame
 __all__ = ["read_labels"]
 
 
-def read_labels(path, *, text_ids=False):
+def read_labels(path: str | Path) -> tuple[dict, dict]:
     """Labels and truths by node id, of a csv, tsv or Parquet file.
 
     An empty label, or -1, is none: the row may still hold a truth. Without a header of these names
@@ -17,12 +17,11 @@ def read_labels(path, *, text_ids=False):
     Parameters
     ----------
     path : str or Path
-    text_ids : bool
-        Take node ids as text even where they look like numbers.
 
     Returns
     -------
     given, truth : dict
+        Ids that all look like numbers are numbers; estimators match them with text, too.
 
     Examples
     --------
@@ -32,13 +31,13 @@ def read_labels(path, *, text_ids=False):
     >>> read_labels(path)
     ({'ann': 'spam'}, {'ann': 'spam', 'bob': 'ham'})
     """
-    table = _named(_read(path), path)
-    given, truth = {}, {}
+    table = _name_columns(_read(path), path)
+    given: dict = {}
+    truth: dict = {}
     for row in table.iter_rows(named=True):
         node, value = row["node"], row["label"]
         if node is None:
             raise InputError(f"{path}: a row has no node; fill it in or remove it")
-        node = str(node) if text_ids else node
         if value not in (None, "", -1, "-1") and given.setdefault(node, value) != value:
             raise InputError(
                 f"{path}: node {node!r} has two labels, {given[node]!r} and {value!r}; keep one"
@@ -67,7 +66,7 @@ def _read(path):
         raise InputError(f"{path} cannot be read as a table of labels: {reason}") from None
 
 
-def _named(table, path):
+def _name_columns(table, path):
     """The table with columns node and label; a first line that is no header becomes a row."""
     import polars as pl
 

@@ -1,38 +1,53 @@
-"""One pass over a stream whose labeled nodes are known beforehand: a small graph to label on."""
+"""One pass over a stream whose labeled nodes are known beforehand: a small graph to label on.
+
+On a dense graph the useful part of a harmonic function is a small variation on a large constant,
+and it enters through the labeled nodes' own edges: a sparsifier, however good its eps, blurs it.
+But those edges need not be sampled. If the labeled nodes of one class share one value, all that
+matters of their edges is
+
+    t_xc = sum of the weights between x and the labeled nodes of class c,
+
+n C exact numbers, whatever the number of edges. With few labels there is a column for each labeled
+node, and nothing is tied together at all. Only edges between other nodes are left to sparsify.
+"""
 
 from typing import NamedTuple
 
+import numba
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.matching import Numbering
 from graphsqueak.sparsifiers import StreamSparsifier
-from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl.choice import natural_unit
-from graphsqueak.ssl.tally import Tally
 from graphsqueak.system.progress import reporter
 
-__all__ = ["SmallGraph", "read_with_labels"]
+__all__ = ["FEW_LABELS", "SmallGraph", "Tally", "read_with_labels"]
 
-_FEW = 256  # labels that are tallied one by one
-_JUDGES = 128  # of more labels: at most so many, and an eighth, stay out to choose eta by
+FEW_LABELS = 256  # that are tallied one by one
+_MOST_HELD_OUT = 128  # of more labels: at most so many, and an eighth, stay out to choose eta by
+_MOST_ENTRIES = 30_000_000  # of a table with a column per node; beyond it has one per class
 
 
 class SmallGraph(NamedTuple):
-    """What is left of the stream."""
+    """What is left of the stream.
+
+    `ids` and `label` have an entry per node of the stream: its id, and the index of its label among
+    those given, or -1.
+    """
 
     graph: EdgeList  # with C nodes for the classes at the end if `tied` is not empty
     tied: np.ndarray  # nodes that stand behind their class
     untied: EdgeList | None  # the same with every labeled node by itself, where that is known
     n_nodes: int
     n_seen: int  # edges of the stream
-    n_used: int  # edges, and entries of the tally, that are left: at most the budget
     ids: np.ndarray
+    label: np.ndarray
     unit: float  # `natural_unit` of the stream
 
 
-def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, progress=False):
-    """Sparsify `source`, with the edges at labeled nodes summed exactly (see `tally`).
+def read_with_labels(source, labels, budget, *, few=FEW_LABELS, random_state=None, progress=False):
+    """Sparsify `source`, with the edges at labeled nodes summed exactly.
 
     Sums count as edges: where both together are above the budget, they are thinned to it, the sums
     favored.
@@ -40,62 +55,156 @@ def read_with_labels(source, who, code, n_classes, settings, *, by_number, rng, 
     Parameters
     ----------
     source : EdgeList or EdgeSource
-    who : dict
-        From node id (or number, where edges carry no ids) to the place in `code`.
-    by_number : bool
-        Whether `who` is keyed by node number even where edges carry ids.
-    code : array of int
-        The class of every label.
-    settings : dict
-        Of `StreamSparsifier`: exactly one of n_edges, epsilon and keep, and random_state.
+    labels : EncodedLabels
+    budget : Budget
+        Edges and sums to hold.
+    few : int
+        Labels up to which every labeled node has sums of its own.
+    random_state : int or None
+        Seeds the sparsifier, and the draw of labels that are held out.
+    progress : bool or callable
     """
-    few = code.size <= _FEW
-    judges = set()
-    if not few:
-        n_judges = min(code.size // 8, _JUDGES)
-        judges = set(rng.choice(code.size, n_judges, replace=False).tolist())
-    tally = Tally(code, n_classes, per_node=few)
-    stream, numbering = StreamSparsifier(**settings), Numbering()
-    allowed = Budget(stream.n_edges, stream.epsilon, stream.keep)
+    code, n_classes = labels.code, labels.classes.size
+    held_out = np.zeros(code.size, dtype=bool)
+    if code.size > few:
+        rng = np.random.default_rng(random_state)
+        n_held_out = min(code.size // 8, _MOST_HELD_OUT)
+        held_out[rng.choice(code.size, n_held_out, replace=False)] = True
+    tally = Tally(code, n_classes, per_node=code.size <= few)
+    stream = StreamSparsifier(**budget._asdict(), random_state=random_state)
+    numbering = Numbering()
+    label = np.zeros(0, dtype=np.int64)
     spare, n_seen = [], 0  # all edges, while they still fit
     with reporter(progress, "labeling") as report:
         for batch in source:
             tail, head, n_nodes = numbering.apply(batch)
-            _meet(tally, None if by_number else numbering.ids, n_nodes, who, judges)
+            if n_nodes > label.size:
+                new = labels.given.find(numbering.ids, label.size, n_nodes)
+                label = np.concatenate([label, new])
+                tally.meet(np.where((new >= 0) & held_out[new], -1, new))
             left = tally.absorb(tail, head, batch.weight)
             stream.partial_fit(EdgeList.from_clean(*left, n_nodes))
             n_seen += batch.n_edges
-            budget = allowed(n_nodes, n_seen)
             if spare is not None:
-                spare = [*spare, (tail, head, batch.weight)] if n_seen <= budget else None
+                fits = n_seen <= budget(n_nodes, n_seen)
+                spare = [*spare, (tail, head, batch.weight)] if fits else None
             report(n_seen, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
-    n_nodes = tally.who.size
+    n_nodes = label.size
     ids = np.arange(n_nodes) if numbering.ids is None else np.asarray(numbering.ids)[:n_nodes]
-    nobody = np.zeros(0, dtype=np.int64)
+    about = (n_nodes, n_seen, ids, label)
+    none = np.zeros(0, dtype=np.int64)
     if spare is not None:
         columns = map(np.concatenate, zip(*spare, strict=True))
         whole = EdgeList.from_clean(*columns, n_nodes, ids)
-        unit = natural_unit(whole)
-        return SmallGraph(whole, nobody, whole, n_nodes, n_seen, whole.n_edges, ids, unit)
-    rest, budget = stream.sparsifier(), allowed(n_nodes, n_seen)
-    unit = natural_unit(tally.joined(rest))
-    n_left = max(budget - tally.n_edges(), budget // 2)
-    rest = _discounted(rest, min(n_left, rest.n_edges), stream.n_edges_seen_)
+        return SmallGraph(whole, none, whole, *about, natural_unit(whole))
+    rest, n_edges = stream.sparsifier(), budget(n_nodes, n_seen)
+    unit = natural_unit(tally.join(rest))
+    n_left = max(n_edges - tally.n_edges(), n_edges // 2)
+    rest = _discount(rest, min(n_left, rest.n_edges), stream.n_edges_seen_)
+    tied = np.flatnonzero(tally.index >= 0)
     untied = None
     if tally.per_node:
-        few_sums = tally.n_edges() <= n_nodes * n_classes
-        labeled = np.flatnonzero(tally.who >= 0)
-        untied = _within(tally.joined(rest, ids), labeled, budget, stream.random_state)
-        if few_sums:
-            return SmallGraph(untied, nobody, untied, n_nodes, n_seen, untied.n_edges, ids, unit)
+        has_few_sums = tally.n_edges() <= n_nodes * n_classes
+        untied = _shrink(tally.join(rest, ids), tied, n_edges, random_state)
+        if has_few_sums:
+            return SmallGraph(untied, none, untied, *about, unit)
         tally.merge_classes()
     leaders = np.arange(n_nodes, n_nodes + n_classes)
-    graph = _within(tally.joined(rest), leaders, budget, stream.random_state)
-    tied = np.flatnonzero(tally.who >= 0)
-    return SmallGraph(graph, tied, untied, n_nodes, n_seen, graph.n_edges, ids, unit)
+    graph = _shrink(tally.join(rest), leaders, n_edges, random_state)
+    return SmallGraph(graph, tied, untied, *about, unit)
 
 
-def _discounted(rest, n_left, n_seen):
+class Tally:
+    """A table of summed weights, a row per node and a column per labeled node or per class.
+
+    Parameters
+    ----------
+    code : array of int
+        Class of every tallied node, as `meet` numbers them.
+    n_classes : int
+    per_node : bool
+        Begin with a column for each node rather than for each class.
+
+    Examples
+    --------
+    >>> tally = Tally(np.array([0, 1, 1]), 2, per_node=False)
+    >>> tally.meet(np.array([0, 1, -1, 2]))  # nodes 0, 1 and 3 are labeled
+    >>> ends = np.array([0, 1, 2]), np.array([2, 2, 3])
+    >>> tally.absorb(*ends, np.array([1.0, 2.0, 4.0]))[0].size  # nothing is left to sparsify
+    0
+    >>> tally.table[2]
+    array([1., 6.])
+    """
+
+    def __init__(self, code, n_classes, *, per_node):
+        self.code, self.n_classes, self.per_node = code, n_classes, per_node
+        self.index = np.zeros(0, dtype=np.int32)  # of each node among the tallied, or -1
+        self._rows = np.zeros((0, code.size if per_node else n_classes))
+
+    @property
+    def table(self):
+        """Rows of all nodes so far."""
+        return self._rows[: self.index.size]
+
+    def meet(self, index):
+        """Append nodes: the number of each among the tallied ones, or -1."""
+        self.index = np.concatenate([self.index, index.astype(np.int32)])
+        n_nodes = self.index.size
+        if self.per_node and n_nodes * self.code.size > _MOST_ENTRIES:
+            self.merge_classes()
+        if n_nodes > len(self._rows):
+            grown = np.zeros((max(n_nodes, 3 * len(self._rows) // 2), self._rows.shape[1]))
+            grown[: len(self._rows)] = self._rows
+            self._rows = grown
+
+    def absorb(self, tail, head, weight):
+        """Add up the edges at tallied nodes; returns tail, head and weight of the others."""
+        column = np.arange(self.code.size) if self.per_node else self.code
+        left = (np.empty_like(tail), np.empty_like(head), np.empty_like(weight))
+        n_left = _absorb(self.index, column, tail, head, weight, self._rows, *left)
+        return tuple(part[:n_left] for part in left)
+
+    def merge_classes(self):
+        """One column per class from now on."""
+        self._rows = self._rows @ np.eye(self.n_classes)[self.code]
+        self.per_node = False
+
+    def join(self, rest, ids=None):
+        """`rest`, a graph of the other nodes, together with the tallied edges.
+
+        With a column per node, on the same nodes. With a column per class, on n + C nodes, the last
+        ones standing for the classes; the tallied nodes themselves are left without an edge.
+        """
+        n_nodes, table = rest.n_nodes, self.table
+        tallied = np.flatnonzero(self.index >= 0)
+        if self.per_node:
+            node_of = np.empty(self.code.size, dtype=np.int64)
+            node_of[self.index[tallied]] = tallied
+            row, column = np.nonzero(table)
+            other = node_of[column]
+            once = (self.index[row] < 0) | (row < other)
+            tail, head, weight = row[once], other[once], table[row[once], column[once]]
+        else:
+            row, column = np.nonzero(table * (self.index < 0)[:, None])
+            tail, head, weight = row, n_nodes + column, table[row, column]
+            between = np.eye(self.n_classes)[self.code[self.index[tallied]]].T @ table[tallied]
+            low, high = np.triu_indices(self.n_classes, 1)
+            tail = np.concatenate([tail, n_nodes + low])
+            head = np.concatenate([head, n_nodes + high])
+            weight = np.concatenate([weight, between[low, high]])
+            n_nodes += self.n_classes
+        keep = weight > 0
+        columns = (tail[keep], head[keep], weight[keep])
+        parts = zip((rest.tail, rest.head, rest.weight), columns, strict=True)
+        ids = ids if n_nodes == rest.n_nodes else None
+        return EdgeList.from_clean(*map(np.concatenate, parts), n_nodes, ids)
+
+    def n_edges(self):
+        """Edges that `join` adds, at most."""
+        return int(np.count_nonzero(self.table))
+
+
+def _discount(rest, n_left, n_seen):
     """`rest` with less weight, the coarser a sparsifier the `n_left` edges make that it may keep.
 
     At mean degree d, eps is 2 / sqrt(d) at best. Where that is a half or more, the sampled edges
@@ -109,20 +218,26 @@ def _discounted(rest, n_left, n_seen):
     return EdgeList.from_clean(rest.tail, rest.head, weight, rest.n_nodes, rest.own_ids)
 
 
-def _within(graph, carriers, budget, seed):
-    """`graph`, thinned to the budget if it is above; edges of those who carry labels come first."""
-    if graph.n_edges <= budget:
+def _shrink(graph, carriers, n_edges, seed):
+    """`graph`, thinned to `n_edges` if it has more; edges of nodes that carry labels come first."""
+    if graph.n_edges <= n_edges:
         return graph
     names = (np.arange(graph.n_nodes) if graph.own_ids is None else graph.own_ids)[carriers]
-    stream = StreamSparsifier(n_edges=budget, favored_nodes=names, random_state=seed)
+    stream = StreamSparsifier(n_edges=n_edges, favored_nodes=names, random_state=seed)
     return stream.partial_fit(graph).sparsifier()
 
 
-def _meet(tally, ids, n_nodes, who, judges):
-    """Tell the tally which of the new nodes carry a label that is not a judge's."""
-    start = tally.who.size
-    if start == n_nodes:
-        return
-    names = range(start, n_nodes) if ids is None else np.asarray(ids[start:n_nodes]).tolist()
-    places = (who.get(name, -1) for name in names)
-    tally.meet(np.array([-1 if place in judges else place for place in places]))
+@numba.njit(cache=True, nogil=True)
+def _absorb(index, column, tail, head, weight, table, left_tail, left_head, left_weight):
+    size = 0
+    for e in range(tail.size):
+        u, v = tail[e], head[e]
+        if index[u] < 0 and index[v] < 0:
+            left_tail[size], left_head[size], left_weight[size] = u, v, weight[e]
+            size += 1
+            continue
+        if index[u] >= 0:
+            table[v, column[index[u]]] += weight[e]
+        if index[v] >= 0:
+            table[u, column[index[v]]] += weight[e]
+    return size

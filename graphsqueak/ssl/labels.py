@@ -3,6 +3,9 @@
 `y` is an array with one entry per node, in the graph's own order, or a mapping from the user's ids
 to labels. In an array, -1 (or None, or NaN, or the text "-1") marks a node without a label, as in
 scikit-learn; for regression, where -1 is a value like any other, NaN does.
+
+Ids of a mapping are those of the graph. Where nodes are named by text, an integer stands for its
+digits: a table of labels whose ids all look like numbers is read as such, whatever the edges are.
 """
 
 import warnings
@@ -12,24 +15,25 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.nodes.matching import node_finder
 
 __all__ = [
     "ClassLabels",
+    "EncodedLabels",
+    "GivenLabels",
     "RealLabels",
     "as_objects",
     "class_labels",
-    "encoded",
-    "entries_by_node",
+    "encode_classes",
     "is_missing",
     "is_unlabeled",
-    "named",
-    "one_column",
+    "labeled_components",
     "real_labels",
 ]
 
 
 class ClassLabels(NamedTuple):
-    """`nodes` that carry a label, the number of their class (`code`), and all `classes`."""
+    """`nodes` that carry a label, ascending, the number of their class (`code`), all `classes`."""
 
     nodes: np.ndarray
     code: np.ndarray
@@ -45,10 +49,148 @@ class ClassLabels(NamedTuple):
 
 
 class RealLabels(NamedTuple):
-    """`nodes` that carry a value, and the values."""
+    """`nodes` that carry a value, ascending, and the values."""
 
     nodes: np.ndarray
     value: np.ndarray
+
+
+class GivenLabels:
+    """The entries of `y` that are labels, on their way to the nodes of a graph.
+
+    Parameters
+    ----------
+    y : array or mapping
+    is_unlabeled : callable
+        Which entries of an array mean that there is no label.
+
+    Attributes
+    ----------
+    names : ndarray of shape (l,)
+        Ids of the labeled nodes; their numbers where y is an array.
+    values : ndarray of shape (l,)
+        Their labels.
+
+    Examples
+    --------
+    >>> given = GivenLabels({"cy": "spam", "ann": "ham"}, is_unlabeled)
+    >>> given.find(np.array(["ann", "bob", "cy"]), 0, 3)
+    array([ 1, -1,  0])
+    """
+
+    def __init__(self, y, is_unlabeled):
+        if y is None:
+            raise InputError(
+                "this estimator requires y to be passed, but the target y is None; give a label "
+                "per node, -1 where there is none"
+            )
+        self._by_id = isinstance(y, Mapping)
+        entries = as_objects(list(y.values())) if self._by_id else _as_column(y)
+        labeled = np.flatnonzero(~is_unlabeled(entries))
+        if labeled.size == 0:
+            raise InputError("y labels no node at all; label at least one")
+        self.names = _as_names([*y])[labeled] if self._by_id else labeled
+        self.values = entries[labeled]
+        self._n_entries = entries.size
+        self._finders = {}
+        if not self._by_id:
+            self._label_of_number = np.full(entries.size, -1)
+            self._label_of_number[labeled] = np.arange(labeled.size)
+
+    def find(self, ids, start, stop):
+        """Which label each of the nodes start, ..., stop - 1 has: its index, or -1.
+
+        `ids` are those of all nodes, None where they are plain numbers.
+        """
+        if not self._by_id:
+            n_beyond = max(stop - max(start, self._n_entries), 0)
+            return np.append(self._label_of_number[start:stop], np.full(n_beyond, -1))
+        nodes = np.arange(start, stop) if ids is None else np.asarray(ids[start:stop])
+        if nodes.dtype.kind == self.names.dtype.kind == "i":
+            return self._finder("number")(nodes)
+        nodes = nodes.astype(object)
+        is_text = all(isinstance(name, str) for name in nodes.tolist())
+        return self._finder("text" if is_text else "object")(nodes)
+
+    def _finder(self, kind):
+        if kind not in self._finders:
+            names = self.names
+            if kind == "text":
+                names = [str(name) if _is_integer(name) else name for name in names.tolist()]
+            names = names if kind == "number" else as_objects(list(names))
+            self._finders[kind] = node_finder(names, len(names))
+        return self._finders[kind]
+
+    def locate(self, found):
+        """Numbers of the labeled nodes, ascending, and the indices of their labels.
+
+        `found` is what `find` says of all nodes of the graph.
+        """
+        if not self._by_id and self._n_entries != found.size:
+            raise InputError(
+                f"y has shape ({self._n_entries},) for {found.size} nodes; give one label per node "
+                "(-1 where there is none), or a mapping from node ids to labels"
+            )
+        nodes = np.flatnonzero(found >= 0)
+        missing = np.bincount(found[nodes], minlength=self.names.size) == 0
+        if missing.any():
+            name = self.names.tolist()[int(np.argmax(missing))]
+            raise InputError(
+                f"y labels node {name!r}, which is not in the graph; check its spelling"
+            )
+        return nodes, found[nodes]
+
+    def by_id(self, ids):
+        """A dictionary from ids to labels; `ids` as in `find`.
+
+        >>> GivenLabels([-1, "spam"], is_unlabeled).by_id(np.array(["ann", "bob"]))
+        {'bob': 'spam'}
+        """
+        names = self.names
+        if not self._by_id and ids is not None:
+            if names[-1] >= len(ids):
+                raise InputError(f"y has {self._n_entries} labels for {len(ids)} nodes")
+            names = np.asarray(ids)[names]
+        return dict(zip(names.tolist(), self.values.tolist(), strict=True))
+
+
+class EncodedLabels(NamedTuple):
+    """Labels of classes before the graph is known: a class for each of the `given` labels."""
+
+    given: GivenLabels
+    code: np.ndarray
+    classes: np.ndarray
+
+    def locate(self, found):
+        """The labels of nodes, as `GivenLabels.locate`."""
+        nodes, index = self.given.locate(found)
+        return ClassLabels(nodes, self.code[index], self.classes)
+
+
+def encode_classes(y):
+    """Read labels of classes: sorted classes, and the number of each label among them.
+
+    Labels of different types are sorted as text.
+
+    >>> encode_classes({"cy": "spam", "ann": "ham"}).code
+    array([1, 0])
+    """
+    given = GivenLabels(y, is_unlabeled)
+    _refuse_infinite(given)
+    values = given.values
+    if values.dtype.kind == "f" and (values != np.round(values)).any():
+        raise InputError(
+            "Unknown label type: y holds fractions, which are values to regress on rather than "
+            "classes; use a regressor"
+        )
+    try:
+        classes, code = np.unique(values, return_inverse=True)
+    except TypeError:
+        distinct = sorted(set(values.tolist()), key=str)
+        number = {value: position for position, value in enumerate(distinct)}
+        classes = as_objects(distinct)
+        code = np.array([number[value] for value in values.tolist()])
+    return EncodedLabels(given, code, classes)
 
 
 def class_labels(y, graph):
@@ -61,104 +203,34 @@ def class_labels(y, graph):
     >>> class_labels([1, -1, 0], path).classes
     array([0, 1])
     """
-    nodes, values = entries_by_node(y, graph.ids, is_unlabeled)
-    _refuse_infinite(nodes, values)
-    _refuse_reals(values)
-    classes, code = encoded(values)
-    return ClassLabels(nodes, code, classes)
+    labels = encode_classes(y)
+    return labels.locate(labels.given.find(graph.own_ids, 0, graph.n_nodes))
 
 
 def real_labels(y, graph):
     """Read values of the nodes of `graph`; NaN and None mean none."""
-    nodes, values = entries_by_node(y, graph.ids, is_missing)
+    given = GivenLabels(y, is_missing)
     try:
-        value = values.astype(np.float64)
+        given.values = given.values.astype(np.float64)
     except (TypeError, ValueError):
         raise InputError(
             "regression needs numbers in y; use a classifier for other labels"
         ) from None
-    _refuse_infinite(nodes, value)
-    return RealLabels(nodes, value)
+    _refuse_infinite(given)
+    nodes, index = given.locate(given.find(graph.own_ids, 0, graph.n_nodes))
+    return RealLabels(nodes, given.values[index])
 
 
-def entries_by_node(y, ids, unlabeled):
-    """Numbers of the labeled nodes, ascending, and their labels."""
-    if isinstance(y, Mapping):
-        return _of_mapping(y, ids, unlabeled)
-    if y is None:
-        raise InputError(
-            "this estimator requires y to be passed, but the target y is None; give a label per "
-            "node, -1 where there is none"
-        )
-    values = one_column(y)
-    if values.shape != (len(ids),):
-        raise InputError(
-            f"y has shape {values.shape} for {len(ids)} nodes; give one label per node (-1 where "
-            "there is none), or a mapping from node ids to labels"
-        )
-    labeled = ~unlabeled(values)
-    nodes = np.flatnonzero(labeled)
-    if nodes.size == 0:
-        raise InputError("y labels no node at all; label at least one")
-    return nodes, values[labeled]
+def labeled_components(component, labeled):
+    """Whether each component has a label; labels reach the nodes of those that have.
 
-
-def one_column(y):
-    """`y` as an array (mappings as they are); a matrix of one column is unpacked with a warning."""
-    if y is None or isinstance(y, Mapping):
-        return y
-    values = np.asarray(y)
-    if values.ndim != 2 or values.shape[1] != 1:
-        return values
-    from sklearn.exceptions import DataConversionWarning
-
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected: reshape it to (n_nodes,), for "
-        "example by ravel()",
-        DataConversionWarning,
-        stacklevel=4,
-    )
-    return values.ravel()
-
-
-def named(y, ids, unlabeled):
-    """The labels of `y` by node id: of a mapping as they are, of an array by the node's place.
-
-    >>> named([-1, "spam"], np.array(["ann", "bob"]), is_unlabeled)
-    {'bob': 'spam'}
+    >>> component, labeled = np.array([0, 0, 1, 1]), np.array([0])
+    >>> labeled_components(component, labeled)[component]
+    array([ True,  True, False, False])
     """
-    if isinstance(y, Mapping):
-        none = unlabeled(as_objects(list(y.values())))
-        given = {name: label for (name, label), no in zip(y.items(), none, strict=True) if not no}
-    else:
-        values = np.asarray(y)
-        places = np.flatnonzero(~unlabeled(values)) if values.ndim == 1 else np.zeros(0, int)
-        names = places if ids is None else np.asarray(ids)[places]
-        given = dict(zip(names.tolist(), values[places].tolist(), strict=True))
-    if not given:
-        raise InputError("y labels no node at all; label at least one")
-    return given
-
-
-def as_objects(values):
-    """An array of the values themselves, whatever their types."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _of_mapping(y, ids, unlabeled):
-    number = {name: place for place, name in enumerate(np.asarray(ids).tolist())}
-    unknown = next((name for name in y if name not in number), None)
-    if unknown is not None:
-        raise InputError(
-            f"y labels node {unknown!r}, which is not in the graph; check its spelling"
-        )
-    values = np.empty(len(ids), dtype=object)
-    values[:] = None
-    for name, label in y.items():
-        values[number[name]] = label
-    return entries_by_node(values, ids, lambda array: unlabeled(array) | is_missing(array))
+    has_label = np.zeros(int(component.max(initial=-1)) + 1, dtype=bool)
+    has_label[component[labeled]] = True
+    return has_label
 
 
 def is_missing(values):
@@ -181,27 +253,47 @@ def is_unlabeled(values):
     return is_missing(values) | (values == -1)
 
 
-def _refuse_infinite(nodes, values):
-    if values.dtype.kind == "f" and np.isinf(values).any():
+def _refuse_infinite(given):
+    if given.values.dtype.kind == "f" and np.isinf(given.values).any():
         raise InputError(
             "Input y contains infinity or a value too large for dtype('float64'), first at node "
-            f"{nodes[int(np.argmax(np.isinf(values)))]}; give finite values"
+            f"{given.names[int(np.argmax(np.isinf(given.values)))]}; give finite values"
         )
 
 
-def _refuse_reals(values):
-    if values.dtype.kind == "f" and (values != np.round(values)).any():
+def _as_column(y):
+    """`y` as a one-dimensional array; a matrix of one column is unpacked with a warning."""
+    values = np.asarray(y)
+    if values.ndim == 1:
+        return values
+    if values.ndim != 2 or values.shape[1] != 1:
         raise InputError(
-            "Unknown label type: y holds fractions, which are values to regress on rather than "
-            "classes; use a regressor"
+            f"y has shape {values.shape}; give one label per node (-1 where there is none), or a "
+            "mapping from node ids to labels"
         )
+    from sklearn.exceptions import DataConversionWarning
+
+    warnings.warn(
+        "A column-vector y was passed when a 1d array was expected: reshape it to (n_nodes,), for "
+        "example by ravel()",
+        DataConversionWarning,
+        stacklevel=5,
+    )
+    return values.ravel()
 
 
-def encoded(values):
-    """Sorted classes and the number of each value among them; mixed types sort as text."""
-    try:
-        return np.unique(values, return_inverse=True)
-    except TypeError:
-        distinct = sorted(set(values.tolist()), key=str)
-        place = {value: number for number, value in enumerate(distinct)}
-        return as_objects(distinct), np.array([place[value] for value in values.tolist()])
+def _as_names(names):
+    """Ids as an array: of integers if all are, else of objects."""
+    return np.array(names) if all(map(_is_integer, names)) else as_objects(names)
+
+
+def _is_integer(name):
+    return isinstance(name, int | np.integer) and abs(name) < 2**63
+
+
+def as_objects(values):
+    """An array of the values themselves, whatever their types."""
+    array = np.empty(len(values), dtype=object)
+    for position, value in enumerate(values):
+        array[position] = value
+    return array

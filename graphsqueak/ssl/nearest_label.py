@@ -1,11 +1,24 @@
-"""NearestLabelClassifier: the label of the closest labeled node (1-NN)."""
+"""Baselines in which a node follows the closest one that is labeled.
+
+1-NN takes the closest of the labeled nodes. SubSampling [C17, Section 4.4.3] labels some of the
+nodes by harmonic functions first, and the others follow those.
+
+References
+----------
+[C17] Calandriello. Efficient sequential learning in structured and constrained environments.
+      PhD thesis, 2017.
+"""
 
 import numpy as np
 import scipy.sparse.csgraph
 
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.randomness import RandomState
 from graphsqueak.ssl.base import GraphClassifier
+from graphsqueak.ssl.harmonic import harmonic_scores
+from graphsqueak.validation import check_count
 
-__all__ = ["NearestLabelClassifier", "closest"]
+__all__ = ["NearestLabelClassifier", "SubsampledHFSClassifier"]
 
 
 class NearestLabelClassifier(GraphClassifier):
@@ -16,8 +29,21 @@ class NearestLabelClassifier(GraphClassifier):
 
     Parameters
     ----------
-    unknown, affinity, n_neighbors, metric, random_state
-        As of `HFSClassifier`. (n_neighbors is for new points only, nothing here is random.)
+    unknown : "prior" or a label
+        Prediction where no label reaches: the most frequent class, or for example -1.
+    affinity : {"precomputed", "knn"}
+        Whether X is a graph in any form that graphsqueak reads, or an array of points.
+    n_neighbors : int
+        Neighbors of new points, which their labels are averaged over.
+    metric : str
+        Distance of points, by its name in scikit-learn.
+    random_state : int, Generator or None
+        Not used: nothing is random here.
+
+    Attributes
+    ----------
+    transduction_, label_distributions_, scores_, reached_, classes_, ids_
+        As of `HFSClassifier`.
 
     Examples
     --------
@@ -29,18 +55,18 @@ class NearestLabelClassifier(GraphClassifier):
     def __init__(
         self,
         *,
-        unknown="prior",
-        affinity="precomputed",
-        n_neighbors=10,
-        metric="euclidean",
-        random_state=None,
-    ):
+        unknown: object = "prior",
+        affinity: str = "precomputed",
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
+        random_state: RandomState = None,
+    ) -> None:
         self.unknown = unknown
         self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
         self.random_state = random_state
 
     def _scores(self, graph, labels):
-        nearest, reached = closest(graph, labels.nodes, self._points())
+        nearest, reached = _closest(graph, labels.nodes, self._points())
         scores = labels.one_hot()[nearest] - 1 / labels.classes.size
         scores[~reached] = 0.0
         return scores, reached
@@ -52,20 +78,94 @@ class NearestLabelClassifier(GraphClassifier):
         return self._index._fit_X, self.metric
 
 
-def closest(graph, chosen, points):
-    """Place among `chosen` of the node closest to each node, and whether there is any.
+class SubsampledHFSClassifier(NearestLabelClassifier):
+    """SubSampling of the thesis: HFS on the subgraph of `n_samples` nodes.
+
+    The nodes are the labeled ones and others drawn uniformly. Every other node takes the label of
+    the closest node that got one. Thinned so, a graph easily falls apart: that is what the baseline
+    shows.
+
+    Parameters
+    ----------
+    n_samples : int
+        Nodes of the subgraph.
+    unknown : "prior" or a label
+        Prediction where no label reaches: the most frequent class, or for example -1.
+    affinity : {"precomputed", "knn"}
+        Whether X is a graph in any form that graphsqueak reads, or an array of points.
+    n_neighbors : int
+        Neighbors that each point is joined to.
+    metric : str
+        Distance of points, by its name in scikit-learn.
+    random_state : int, Generator or None
+        Seeds the draw of nodes, and the solver.
+
+    Attributes
+    ----------
+    transduction_, label_distributions_, scores_, reached_, classes_, ids_
+        As of `HFSClassifier`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> y = ["a", -1, -1, -1, "b"]
+    >>> SubsampledHFSClassifier(n_samples=5).fit(nx.path_graph(5), y).label_distributions_[1]
+    array([0.75, 0.25])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_samples: int = 1000,
+        unknown: object = "prior",
+        affinity: str = "precomputed",
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            unknown=unknown,
+            affinity=affinity,
+            n_neighbors=n_neighbors,
+            metric=metric,
+            random_state=random_state,
+        )
+        self.n_samples = n_samples
+
+    def _scores(self, graph, labels):
+        wanted = min(check_count("n_samples", self.n_samples), graph.n_nodes)
+        rng = np.random.default_rng(self.random_state)
+        others = np.setdiff1d(np.arange(graph.n_nodes), labels.nodes)
+        n_more = max(wanted - labels.nodes.size, 0)
+        more = rng.choice(others, min(n_more, others.size), replace=False)
+        chosen = np.sort(np.concatenate([labels.nodes, more]))
+        number = np.full(graph.n_nodes, -1)
+        number[chosen] = np.arange(chosen.size)
+        inside = (number[graph.tail] >= 0) & (number[graph.head] >= 0)
+        ends = number[graph.tail[inside]], number[graph.head[inside]]
+        part = EdgeList.from_clean(*ends, graph.weight[inside], chosen.size)
+        shares = harmonic_scores(part, number[labels.nodes], labels.one_hot(), random_state=rng)
+        known = np.isfinite(shares[:, 0])
+        nearest, reached = _closest(graph, chosen[known], self._points())
+        scores = shares[known][nearest] - 1 / labels.classes.size
+        scores[~reached] = 0.0
+        return scores, reached
+
+
+def _closest(graph, chosen, points):
+    """Index in `chosen` of the node closest to each node, and whether there is any.
 
     >>> from graphsqueak.graph import EdgeList
     >>> heavy = EdgeList(tail=[0, 1, 2], head=[1, 2, 3], weight=[1.0, 9.0, 9.0])
-    >>> closest(heavy, np.array([0, 3]), None)[0]
+    >>> _closest(heavy, np.array([0, 3]), None)[0]
     array([0, 1, 1, 1])
     """
     if points is not None:
         from sklearn.neighbors import NearestNeighbors
 
         values, metric = points
-        index = NearestNeighbors(n_neighbors=1, metric=metric).fit(values[chosen])
-        nearest = index.kneighbors(values, return_distance=False).ravel()
+        search = NearestNeighbors(n_neighbors=1, metric=metric).fit(values[chosen])
+        nearest = search.kneighbors(values, return_distance=False).ravel()
         return nearest, np.ones(graph.n_nodes, dtype=bool)
     length = graph.to_scipy()
     length.data = 1 / length.data
@@ -73,6 +173,6 @@ def closest(graph, chosen, points):
         length, directed=False, indices=chosen, min_only=True, return_predecessors=True
     )
     reached = source >= 0
-    place = np.zeros(graph.n_nodes, dtype=np.int64)
-    place[chosen] = np.arange(chosen.size)
-    return np.where(reached, place[np.where(reached, source, 0)], 0), reached
+    index_of = np.zeros(graph.n_nodes, dtype=np.int64)
+    index_of[chosen] = np.arange(chosen.size)
+    return np.where(reached, index_of[np.where(reached, source, 0)], 0), reached

@@ -1,22 +1,31 @@
-"""The online setting: edges keep coming, labels come late and change [C17, Section 4.4.4].
+"""Sparse-HFS as a stream: its budget, and the online setting [C17, Section 4.4.4].
 
-`partial_fit` feeds a stream sparsifier that favors the nodes labeled by then; `relabel` sets
-other labels at any time; answers are computed when they are asked for.
+Edges keep coming, labels come late and change. `partial_fit` feeds a stream sparsifier that favors
+the nodes labeled by then; `relabel` sets other labels at any time; answers are computed when they
+are asked for.
+
+References
+----------
+[C17] Calandriello. Efficient sequential learning in structured and constrained environments.
+      PhD thesis, 2017.
 """
 
 import math
 import warnings
 from collections.abc import Mapping
+from typing import Self
 
+from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sources.edge_source import as_stream
+from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers import StreamSparsifier
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.arrival_filter import SHARE
-from graphsqueak.ssl.labels import named, one_column
+from graphsqueak.ssl.base import GraphEstimator
+from graphsqueak.ssl.labels import GivenLabels
 from graphsqueak.system.progress import reporter
 from graphsqueak.validation import check_choice, check_real
 
@@ -27,43 +36,74 @@ class LateLabelsWarning(UserWarning):
     """Labels came after edges had been dropped; those edges were sampled as any other."""
 
 
-class OnlineEdges:
-    """What `SparseHFSClassifier` and `SparseHFSRegressor` share: settings, stream, late labels."""
+class OnlineEdges(GraphEstimator):
+    """What `SparseHFSClassifier` and `SparseHFSRegressor` share: budget, stream, late labels.
 
-    def _settings(self, source=None):
-        """Of the stream; where all edges are at hand, a share of them is a number."""
-        given = {"n_edges": self.n_edges, "epsilon": self.epsilon, "keep": self.keep}
-        if all(value is None for value in given.values()):
-            given["epsilon"] = 0.5
-        if self.keep is not None and isinstance(source, EdgeList):
-            Budget(**given).checked()
-            given |= {"keep": None, "n_edges": max(math.ceil(self.keep * source.n_edges), 1)}
-        return given | {"random_state": self.random_state}
+    A subclass says which entries of an array y mean that there is no label (`_is_unlabeled`) and
+    how labels are read (`_read_labels`).
+    """
+
+    def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
+        """Read the stream of edges X once and answer for all its nodes.
+
+        Parameters
+        ----------
+        X : EdgeSource, EdgeList, scipy adjacency matrix, networkx graph, or points
+        y : array of shape (n_nodes,), or mapping from node ids to labels
+            In an array, which is in the order of the nodes, -1 marks a node without a class, and
+            NaN one without a value.
+
+        Returns
+        -------
+        self
+        """
+        source = self._source(X)
+        self.__dict__.pop("_stream", None)  # of an earlier partial_fit
+        self._stale = False
+        return self._fit_source(source, y)
+
+    def _budget(self, source=None):
+        """The budget asked for; where all edges are at hand, a share of them is a number."""
+        budget = Budget(self.n_edges, self.epsilon, self.keep)
+        if budget == (None, None, None):
+            budget = budget._replace(epsilon=0.5)
+        budget.checked()
+        if budget.keep is None or not isinstance(source, EdgeList):
+            return budget
+        return Budget(max(math.ceil(budget.keep * source.n_edges), 1), None, None)
 
     def _source(self, X):
         """X as a stream of edges."""
         check_choice("affinity", self.affinity, ("precomputed", "knn"))
         return as_stream(X) if self.affinity == "precomputed" else self._read_points(X)
 
-    def _given(self, source, y):
+    def _labels_by_id(self, y, ids):
         """Labels by id, or by number where the ids come only with the edges."""
-        if y is None:
-            raise InputError(
-                "this estimator requires y to be passed, but the target y is None; give a label "
-                "per node, -1 where there is none"
-            )
-        return named(one_column(y), getattr(source, "own_ids", None), self._is_none)
+        return GivenLabels(y, self._is_unlabeled).by_id(ids)
 
-    def _fit_sampled(self, source, y, given):
-        """Fit on a sparsifier that favors the labeled nodes by `label_share`."""
-        share = self._share()
-        names = list(given) if share else None
-        stream = StreamSparsifier(
-            **self._settings(source), favored_nodes=names, favored_share=share
+    def _favoring_stream(self, labels, source=None):
+        """A stream that gives `label_share` of its budget to edges at labeled nodes."""
+        share = self.label_share
+        share = SHARE if share == "auto" else check_real("label_share", share, least=0.0, below=1.0)
+        return StreamSparsifier(
+            **self._budget(source)._asdict(),
+            favored_nodes=list(labels) if share else None,
+            favored_share=share,
+            random_state=self.random_state,
         )
+
+    def _fit_source(self, source, y):
+        """Fit to a stream of edges."""
+        return self._fit_sampled(source, y)
+
+    def _fit_sampled(self, source, y):
+        """Fit on a sparsifier that favors the labeled nodes."""
+        labels = self._labels_by_id(y, getattr(source, "own_ids", None))
+        stream = self._favoring_stream(labels, source)
+        is_by_number = not isinstance(y, Mapping) and not isinstance(source, EdgeList)
         with reporter(self.progress, "labeling") as report:
             for batch in source:
-                if stream.n_nodes_ == 0 and batch.own_ids is not None and _is_unnamed(source, y):
+                if stream.n_nodes_ == 0 and batch.own_ids is not None and is_by_number:
                     raise InputError(
                         "the nodes of this source have ids: give y as a mapping from ids to labels"
                     )
@@ -77,13 +117,8 @@ class OnlineEdges:
     def _note(self, graph, n_seen):
         self.sparsifier_, self.n_edges_used_, self.n_edges_seen_ = graph, graph.n_edges, n_seen
 
-    def _forget(self):
-        """Drop the stream of an earlier `partial_fit`."""
-        self.__dict__.pop("_stream", None)
-        self._stale = False
-
     @available_if(lambda self: self.affinity == "precomputed")
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:
         """Take in more edges; labels given with the first ones are favored from then on.
 
         Parameters
@@ -92,25 +127,35 @@ class OnlineEdges:
             The next edges. (Points have no `partial_fit`: new ones change the neighbors of old.)
         y : mapping from node ids to labels, or array, optional
             All labels known by now. They replace those given before.
+
+        Returns
+        -------
+        self
         """
         if y is not None:
-            self._labels = named(y, getattr(as_stream(X), "own_ids", None), self._is_none)
+            self._labels = self._labels_by_id(y, getattr(as_stream(X), "own_ids", None))
         if not hasattr(self, "_stream"):
             self._labels = self._labels if y is not None else {}
-            self._favored, share = frozenset(self._labels), self._share()
-            names = list(self._favored) if share else None
-            self._stream = StreamSparsifier(
-                **self._settings(), favored_nodes=names, favored_share=share
-            )
+            self._favored = frozenset(self._labels)
+            self._stream = self._favoring_stream(self._favored)
         self._stream.partial_fit(X)
         self._stale = True
         return self
 
-    def relabel(self, y):
-        """Replace the labels, without another look at the edges."""
+    def relabel(self, y: ArrayLike | Mapping) -> Self:
+        """Replace the labels, without another look at the edges.
+
+        Parameters
+        ----------
+        y : mapping from node ids to labels, or array of shape (n_nodes,)
+
+        Returns
+        -------
+        self
+        """
         if not hasattr(self, "_stream"):
             raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
-        self._labels = named(y, self._stream.ids_, self._is_none)
+        self._labels = self._labels_by_id(y, self._stream.ids_)
         late = set(self._labels) - self._favored
         if late and self._stream.n_shrinks_:
             warnings.warn(
@@ -123,8 +168,7 @@ class OnlineEdges:
         self._stale = True
         return self
 
-    def _refresh(self):
-        """Fit to what the stream holds, if anything changed."""
+    def _check_fitted(self):
         if getattr(self, "_stale", False):
             if not self._labels:
                 raise InputError("no labels have been given yet; call relabel(y)")
@@ -132,17 +176,4 @@ class OnlineEdges:
             self._fit_graph(graph, self._read_labels(self._labels, graph))
             self._note(graph, self._stream.n_edges_seen_)
             self._stale = False
-
-    def predict(self, X=None):
-        """As of all estimators, at any time of the stream."""
-        self._refresh()
-        return super().predict(X)
-
-    def _share(self):
-        if self.label_share == "auto":
-            return SHARE
-        return check_real("label_share", self.label_share, least=0.0, below=1.0)
-
-
-def _is_unnamed(source, y):
-    return not isinstance(y, Mapping) and not isinstance(source, EdgeList)
+        super()._check_fitted()

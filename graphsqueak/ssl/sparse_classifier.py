@@ -1,41 +1,61 @@
 """SparseHFSClassifier: Stable-HFS on what one pass over a stream of edges leaves."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from graphsqueak.ssl.label_stream import read_with_labels
-from graphsqueak.ssl.labels import as_objects, class_labels, encoded, is_unlabeled, one_column
+from graphsqueak.ssl.choice import CHOICE_TOL
+from graphsqueak.ssl.label_stream import FEW_LABELS, read_with_labels
+from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online import OnlineEdges
 from graphsqueak.ssl.stable import Fit, stable_scores
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
+from graphsqueak.system.progress import Progress
 
 __all__ = ["SparseHFSClassifier"]
-
-_JUDGE_TOL = 1e-5
 
 
 class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     """Sparse-HFS: labels from a graph that is never held [C17, Section 4.4.1].
 
-    Reads the edges once. With `label_share="auto"` the edges at labeled nodes are not sampled
-    but summed exactly, per labeled node or (where that is too much) per class, and the
-    budget goes to a sparsifier of all other edges: labels enter a dense graph
-    through those edges, and a plain sparsifier blurs them. Sums count as edges; where both together
-    are above the budget they are thinned to it, the sums favored. A graph that fits into
-    the budget is used as it is, and the answer is that of `StableHFSClassifier`.
+    Reads the edges once. With `label_share="auto"` the edges at labeled nodes are not sampled but
+    summed exactly, per labeled node or (where that is too much) per class, and the rest of the
+    budget goes to a sparsifier of all other edges: labels enter a dense graph through the edges at
+    labeled nodes, and a plain sparsifier blurs them. Sums count as edges; where both together are
+    above the budget they are thinned to it, the sums favored. A graph that fits into the budget is
+    used as it is, and the answer is that of `StableHFSClassifier`.
 
     Parameters
     ----------
-    n_edges, epsilon, keep : at most one
-        Budget, as of `StreamSparsifier`. Default: epsilon = 0.5.
+    n_edges : int, optional
+        Budget: edges, and sums, to hold. At most one of the three is given.
+    epsilon : float, optional
+        Accuracy of cuts from which the number of edges is predicted. Default: 0.5.
+    keep : float, optional
+        Share of all edges.
     label_share : "auto" or float in [0, 1)
         A number is the share of the budget that a sparsifier gives to edges at labeled nodes
         (`favored_nodes`); 0 is a plain sparsifier.
-    eta, threshold, calibrated, unknown, affinity, n_neighbors, metric, tol
-        As of `StableHFSClassifier`.
+    eta : float or "auto"
+        Weight of the smoothness term; "auto" takes 2 / (l mean degree), unless another one would
+        misclassify clearly fewer labeled nodes had it not known them.
+    threshold : float or "auto"
+        How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
+        chosen as eta is.
+    calibrated : bool
+        Make `label_distributions_` probabilities, where there are 20 labels or more.
+    unknown : "prior" or a label
+        Prediction where no label reaches: the most frequent class, or for example -1.
+    affinity : {"precomputed", "knn"}
+        Whether X is a graph in any form that graphsqueak reads, or an array of points.
+    n_neighbors : int
+        Neighbors that each point is joined to.
+    metric : str
+        Distance of points, by its name in scikit-learn.
+    tol : float
+        Relative residual of the solves.
     random_state : int or None
+        Seeds everything that is drawn. Same seed, same answer, whatever the batches.
     progress : bool or callable
+        Tell how far the stream has been read.
 
     Attributes
     ----------
@@ -43,6 +63,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         The graph that was labeled. Where labeled nodes stand behind their class, it has a node
         per class behind the others.
     n_edges_seen_, n_edges_used_ : int
+        Edges of the stream, and of `sparsifier_`.
     eta_, threshold_, cut_, transduction_, label_distributions_, scores_, reached_, classes_, ids_
         As of `StableHFSClassifier`.
 
@@ -62,21 +83,21 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     def __init__(
         self,
         *,
-        n_edges=None,
-        epsilon=None,
-        keep=None,
-        label_share="auto",
-        eta="auto",
-        threshold="auto",
-        calibrated=False,
-        unknown="prior",
-        affinity="precomputed",
-        n_neighbors=10,
-        metric="euclidean",
-        tol=1e-6,
-        random_state=None,
-        progress=False,
-    ):
+        n_edges: int | None = None,
+        epsilon: float | None = None,
+        keep: float | None = None,
+        label_share: float | str = "auto",
+        eta: float | str = "auto",
+        threshold: float | str = "auto",
+        calibrated: bool = False,
+        unknown: object = "prior",
+        affinity: str = "precomputed",
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
+        tol: float = 1e-6,
+        random_state: int | None = None,
+        progress: Progress = False,
+    ) -> None:
         super().__init__(
             eta=eta,
             threshold=threshold,
@@ -91,33 +112,26 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
         self.label_share, self.progress = label_share, progress
 
-    _is_none = staticmethod(is_unlabeled)
+    _is_unlabeled = staticmethod(is_unlabeled)
     _read_labels = staticmethod(class_labels)
 
-    def fit(self, X, y):
-        """Read the stream of edges X once and label all its nodes.
-
-        y is an array in the order of the nodes, or a mapping from their ids to labels.
-        """
-        source = self._source(X)
-        self._forget()
-        given = self._given(source, y)
-        y = one_column(y)
+    def _fit_source(self, source, y):
         if self.label_share != "auto":
-            return self._fit_sampled(source, y, given)
-        classes, code = encoded(as_objects(list(given.values())))
+            return self._fit_sampled(source, y)
+        return self._fit_summed(source, encode_classes(y))
+
+    def _fit_summed(self, source, encoded, *, few=FEW_LABELS):
+        """Fit with the edges at labeled nodes summed; `few` labels have sums of their own."""
         small = read_with_labels(
             source,
-            {name: place for place, name in enumerate(given)},
-            code,
-            classes.size,
-            self._settings(source),
-            by_number=not isinstance(y, Mapping),
-            rng=np.random.default_rng(self.random_state),
+            encoded,
+            self._budget(source),
+            few=few,
+            random_state=self.random_state,
             progress=self.progress,
         )
         self._note(small.graph, small.n_seen)
-        labels = class_labels(y, small)
+        labels = encoded.locate(small.label)
         if small.tied.size == 0:
             self._remember(small.graph, labels)
             return self._answer(*self._scores(small.graph, labels, small.unit))
@@ -125,16 +139,11 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self._evidence = None
         return self._answer(*self._tied_scores(small, labels))
 
-    def predict_proba(self, X=None):
-        """As of all estimators, at any time of the stream."""
-        self._refresh()
-        return super().predict_proba(X)
-
     def _tied_scores(self, small, labels):
-        """Scores where most labeled nodes stand behind their class; the others judge eta."""
+        """Scores where most labeled nodes stand behind their class; the others choose eta."""
         n_nodes, n_classes, graph = small.n_nodes, labels.classes.size, small.graph
-        judge = ~np.isin(labels.nodes, small.tied)
-        judges, behind = labels.nodes[judge], labels.code[~judge]
+        is_held_out = ~np.isin(labels.nodes, small.tied)
+        held_out, behind = labels.nodes[is_held_out], labels.code[~is_held_out]
         counts = np.bincount(behind, minlength=n_classes)
         present = np.flatnonzero(counts)
         copies = np.concatenate([np.ones(n_nodes), counts])
@@ -142,34 +151,34 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         one_hot, leaders = np.eye(n_classes), n_nodes + present
         rng = np.random.default_rng(self.random_state)
 
-        def judged(eta):
+        def score_held_out(eta):
             fit = stable_scores(
                 graph,
                 leaders,
                 one_hot[present],
                 behind.size * eta,
                 copies=copies,
-                tol=_JUDGE_TOL,
+                tol=CHOICE_TOL,
                 random_state=rng,
             )
-            return fit.centered[judges]
+            return fit.centered[held_out]
 
-        code = labels.code[judge]
+        code = labels.code[is_held_out]
         if small.untied is not None:
-            judged, _ = self._judged(small.untied, labels.nodes, labels.one_hot())
+            score_held_out, _ = self._leave_one_out(small.untied, labels.nodes, labels.one_hot())
             code = labels.code
-        everyone = np.bincount(labels.code, minlength=n_classes)
-        choice = self._choose(judged, code, everyone, small.unit)
+        all_counts = np.bincount(labels.code, minlength=n_classes)
+        choice = self._choose(score_held_out, code, all_counts, small.unit)
         fit = stable_scores(
             graph,
-            np.concatenate([judges, leaders]),
-            one_hot[np.concatenate([labels.code[judge], present])],
+            np.concatenate([held_out, leaders]),
+            one_hot[np.concatenate([labels.code[is_held_out], present])],
             labels.nodes.size * self.eta_,
             copies=copies,
             tol=self.tol,
             random_state=rng,
         )
-        place = np.arange(n_nodes)
-        place[labels.nodes[~judge]] = n_nodes + behind
-        fit = Fit(*(part[place] for part in fit))
-        return self._decision(fit, choice, everyone / everyone.sum()), fit.reached
+        value_of = np.arange(n_nodes)  # the node whose value each one has
+        value_of[labels.nodes[~is_held_out]] = n_nodes + behind
+        fit = Fit(*(part[value_of] for part in fit))
+        return self._decision_scores(fit, choice, all_counts / all_counts.sum()), fit.reached

@@ -12,6 +12,15 @@ disconnected graph the space is that of functions that sum to zero over every co
 with its own mean, v and mu; a component without a label has f = 0. A single constraint for all
 components would be wrong: pure components then pull at each other.
 
+f is also the mean of a Gaussian posterior: prior covariance L^+ / eta' on the functions that sum to
+zero, independent noise on the labels. Up to the noise variance its covariance is
+C = A^-1 - v v' / 1' v, over every component. Its diagonal is a sum of squares, since
+
+    A^-1 = A^-1 (alpha B' W B + I_S) A^-1,
+
+so that random signs q on edges and labels give E [ (A^-1 ((alpha W)^(1/2) B)' q)^2 ] on the
+diagonal: k probes, k columns of one solve, relative standard deviation sqrt(2 / k).
+
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -23,12 +32,18 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.solvers.components import component_sums
+from graphsqueak.ssl.labels import labeled_components
 
-__all__ = ["Fit", "label_means", "smoothed", "stable_scores"]
+__all__ = ["Fit", "label_means", "posterior_deviation", "smooth_labels", "stable_scores"]
 
 
 class Fit(NamedTuple):
-    """`centered` scores f, the label mean (`offset`) of each node's component, who is `reached`."""
+    """Stable-HFS on a graph: an entry per node.
+
+    `centered` scores f, the mean label of the node's component (`offset`), and whether a label
+    lies in it (`reached`).
+    """
 
     centered: np.ndarray
     offset: np.ndarray
@@ -36,7 +51,7 @@ class Fit(NamedTuple):
 
 
 def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, random_state=None):
-    """Solve Stable-HFS for every column of `targets` (l, C); two solves, C + 1 columns in all.
+    """Solve Stable-HFS for every column of `targets` (l, C); one solve with C + 1 columns.
 
     Parameters
     ----------
@@ -50,6 +65,10 @@ def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, rand
     copies : array of float, shape (n_nodes,), optional
         How many nodes each one stands for, in the loss and in the constraint: a node that stands
         for several is several that are tied together. Default: 1.
+    tol : float
+        Relative residual of the solve.
+    random_state : int, Generator or None
+        Seeds the solver.
 
     Returns
     -------
@@ -69,62 +88,82 @@ def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, rand
     (array([ 0.25,  0.  , -0.25]), array([0.5, 0.5, 0.5]))
     """
     component = graph.components()
-    own, times = component[labeled], _times(copies, labeled)
-    mean, has_label = label_means(targets, own, times, component)
-    centered = smoothed(
+    mean = label_means(targets, labeled, component, copies=copies)
+    centered = smooth_labels(
         graph,
         labeled,
-        targets - mean[own],
+        targets - mean[component[labeled]],
         alpha,
         copies=copies,
         tol=tol,
         random_state=random_state,
     )
-    return Fit(centered, mean[component], has_label[component])
+    return Fit(centered, mean[component], labeled_components(component, labeled)[component])
 
 
-def smoothed(graph, labeled, columns, alpha, *, copies=None, tol=1e-8, random_state=None):
+def smooth_labels(graph, labeled, columns, alpha, *, copies=None, tol=1e-8, random_state=None):
     """M b for every column b (l, K): the minimizer above for labels b that are not centered.
 
     One solve with K + 1 columns. Zero where no label reaches.
     """
+    rhs = np.zeros((graph.n_nodes, columns.shape[1]))
+    rhs[labeled] = _copies_of(copies, labeled) * columns
+    return _solve_constrained(
+        graph, labeled, rhs, alpha, copies=copies, tol=tol, random_state=random_state
+    )
+
+
+def label_means(targets, labeled, component, *, copies=None):
+    """Mean label of every component; that of all labels where it has none."""
+    n_components, own = int(component.max(initial=-1)) + 1, component[labeled]
+    times = _copies_of(copies, labeled)
+    counts = component_sums(own, n_components, times)
+    everywhere = (times * targets).sum(axis=0) / times.sum()
+    total = component_sums(own, n_components, times * targets)
+    return np.where(counts > 0, total / np.where(counts > 0, counts, 1.0), everywhere)
+
+
+def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):
+    """Posterior standard deviation of every score, in units of the noise of one label.
+
+    Infinite where no label reaches.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList(tail=[0, 1, 2], head=[1, 2, 3])
+    >>> rng = np.random.default_rng(7)
+    >>> spread = posterior_deviation(path, np.array([0]), 1.0, n_probes=2000, rng=rng)
+    >>> bool((np.diff(spread) != 0).all())
+    True
+    """
     component = graph.components()
-    n_components = int(component.max(initial=-1)) + 1
-    own, times = component[labeled], _times(copies, labeled)
-    has_label = np.bincount(own, times.ravel(), n_components) > 0
+    reached = labeled_components(component, labeled)[component]
+    edge_signs = rng.choice((-1.0, 1.0), size=(graph.n_edges, n_probes))
+    rhs = graph.incidence().T @ (np.sqrt(alpha * graph.weight)[:, None] * edge_signs)
+    rhs[labeled] += rng.choice((-1.0, 1.0), size=(labeled.size, n_probes))
+    rhs[~reached] = 0.0
+    probes = _solve_constrained(graph, labeled, rhs, alpha, tol=1e-4, random_state=rng)
+    variance = np.einsum("xk,xk->x", probes, probes) / n_probes
+    return np.where(reached, np.sqrt(variance), np.inf)
+
+
+def _solve_constrained(graph, labeled, rhs, alpha, *, copies=None, tol, random_state):
+    """A^-1 b - (1' A^-1 b / 1' v) v for every column b, which is zero where no label reaches."""
+    component = graph.components()
+    has_label = labeled_components(component, labeled)
     weight = np.ones(graph.n_nodes) if copies is None else copies
-    rhs = np.zeros((graph.n_nodes, columns.shape[1] + 1))
-    rhs[labeled, :-1] = times * columns / alpha
-    rhs[:, -1] = has_label[component] * weight / alpha
     ridge = np.zeros(graph.n_nodes)
-    ridge[labeled] = times.ravel() / alpha
+    ridge[labeled] = weight[labeled] / alpha
+    rhs = np.column_stack([rhs, has_label[component] * weight])
+    rhs /= alpha
     solution = LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=random_state).solve(rhs)
-    if n_components == 1:
+    if has_label.size == 1:
         total = (weight @ solution)[None, :]
     else:
-        total = _sums(component, weight[:, None] * solution, n_components)
+        total = component_sums(component, has_label.size, weight[:, None] * solution)
     shift = np.zeros_like(total[:, :-1])
     np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
     return solution[:, :-1] - shift[component] * solution[:, -1:]
 
 
-def label_means(targets, own, times, component):
-    """Mean label of every component, that of all labels where it has none; and which have one."""
-    n_components = int(component.max(initial=-1)) + 1
-    counts = np.bincount(own, times.ravel(), n_components)
-    has_label = counts > 0
-    everywhere = (times * targets).sum(axis=0) / times.sum()
-    mean = np.tile(everywhere, (n_components, 1))
-    mean[has_label] = _sums(own, times * targets, n_components)[has_label]
-    mean[has_label] /= counts[has_label, None]
-    return mean, has_label
-
-
-def _times(copies, labeled):
+def _copies_of(copies, labeled):
     return np.ones((labeled.size, 1)) if copies is None else copies[labeled][:, None]
-
-
-def _sums(component, values, n_components):
-    """Sum of every column over each component."""
-    columns = [np.bincount(component, column, n_components) for column in values.T]
-    return np.stack(columns, axis=1)

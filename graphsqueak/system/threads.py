@@ -12,7 +12,7 @@ import threading
 
 import numba
 
-__all__ = ["map_ahead", "run"]
+__all__ = ["WORTH_SHARING", "map_ahead", "run"]
 
 WORTH_SHARING = 2_000_000
 _END = object()
@@ -20,10 +20,10 @@ _LONGEST_READ = 1.0  # seconds to wait for one when stopping early; a silent pip
 _MANY = 1_000  # more than there are workers
 
 
-def run(kernel, work, *arguments):
-    """Call a parallel kernel, on a single thread if its `work` is small."""
+def run(kernel, work, *arguments, worth_sharing=WORTH_SHARING):
+    """Call a parallel kernel, on a single thread if its `work` is below `worth_sharing`."""
     allowed = numba.get_num_threads()
-    if allowed == 1 or work >= WORTH_SHARING:
+    if allowed == 1 or work >= worth_sharing:
         kernel(*arguments)
         return
     numba.set_num_threads(1)

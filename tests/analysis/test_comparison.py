@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, compare, sources, sparsify
-from graphsqueak.solvers.eigenpairs import smallest_eigenpairs
 from tests import reference
 
 matplotlib.use("agg")
@@ -50,15 +49,6 @@ def test_nodes_are_matched_by_id(pair):
     one = compare(graph, sparsifier, random_state=4)
     two = compare(graph, other, random_state=4)
     assert np.allclose(one.pairs["random cuts"], two.pairs["random cuts"])
-
-
-def test_large_graphs_have_the_eigenvalues_of_dense_ones(monkeypatch):
-    graph = sources.grid(12, 9).to_edge_list()
-    dense, _ = smallest_eigenpairs(graph, 6)
-    monkeypatch.setattr("graphsqueak.solvers.eigenpairs._DENSE_NODES", 10)
-    values, vectors = smallest_eigenpairs(graph, 6, random_state=5)
-    assert np.allclose(values, dense)
-    assert np.allclose(graph.laplacian() @ vectors, vectors * values, atol=1e-4)
 
 
 def test_tables_and_figures(pair):

@@ -49,6 +49,19 @@ def test_integer_ids_match_integer_labels(tmp_path, capsys):
     assert (found[1001], found[1032]) == ("red", "blue")
 
 
+def test_text_ids_match_labels_that_look_like_numbers(tmp_path, capsys):
+    """One node is named by a letter, so all are text; the labels are of others, and numbers."""
+    edges, labels = tmp_path / "edges.tsv", tmp_path / "labels.csv"
+    edges.write_text("".join(f"{u}\t{v}\n" for u, v in KARATE.edges) + "0\tx\n")
+    rows = [f"{v},{CLUB[v] if v in (0, 33) else ''},{CLUB[v]}\n" for v in KARATE]
+    labels.write_text("node,label,truth\n" + "".join(rows))
+    out = tmp_path / "out.csv"
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["nodes"], record["labelled"]) == (35, 2)
+    assert record["accuracy"] > 0.7
+
+
 def test_a_small_budget_is_kept(tmp_path, capsys):
     from graphsqueak.sources import block_model, write_edges
 

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graphsqueak as gs
-from graphsqueak.ssl.base import UnreachedWarning
+from graphsqueak.ssl.base import UnreachedWarning, neighbor_graph
 from graphsqueak.ssl.stable import stable_scores
 from tests.ssl.graphs import hide, two_blocks
 
@@ -183,3 +183,12 @@ def test_no_bound_where_nothing_is_proved():
     bound = gs.StableHFSClassifier(eta=1.0).fit(graph, [0, -1, 1, -1]).bound_
     assert bound.vacuous
     assert "nothing is proved" in bound.promise
+
+
+@pytest.mark.parametrize("dimension", [1, 30])
+def test_the_nearest_neighbor_weighs_twenty_times_the_furthest_in_any_dimension(dimension):
+    points = np.random.default_rng(88_210).normal(size=(400, dimension))
+    _, index = neighbor_graph(points, n_neighbors=10, metric="euclidean")
+    distance = index.kneighbors()[0]
+    ratio = np.median(distance[:, 0] ** 2 / distance[:, -1] ** 2)
+    assert np.exp(index.sharpness_ * (1 - ratio)) == pytest.approx(20)

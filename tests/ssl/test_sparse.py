@@ -6,11 +6,10 @@ import pytest
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import block_model
-from graphsqueak.ssl import label_stream
-from graphsqueak.ssl.base import UnreachedWarning
-from graphsqueak.ssl.online import LateLabelsWarning
+from graphsqueak.ssl import LateLabelsWarning, UnreachedWarning
+from graphsqueak.ssl.label_stream import Tally, _discount
+from graphsqueak.ssl.labels import encode_classes
 from graphsqueak.ssl.stable import stable_scores
-from graphsqueak.ssl.tally import Tally
 from tests import reference
 from tests.ssl.graphs import hide, random_graph, two_blocks
 
@@ -39,20 +38,20 @@ def test_a_graph_that_fits_gives_the_answer_of_stable_hfs(share):
     np.testing.assert_allclose(sparse.scores_, exact.scores_, atol=1e-6)
 
 
-def test_a_graph_that_fits_is_not_tied_even_with_many_labels(monkeypatch):
-    monkeypatch.setattr(label_stream, "_FEW", 4)
+def test_a_graph_that_fits_is_not_tied_even_with_many_labels():
     graph, truth = two_blocks(62_209)
     y = hide(truth, np.arange(0, 80, 4))
     exact = gs.StableHFSClassifier(random_state=7).fit(graph, y)
-    sparse = gs.SparseHFSClassifier(n_edges=10**6, random_state=7).fit(graph, y)
+    sparse = gs.SparseHFSClassifier(n_edges=10**6, random_state=7)
+    sparse._fit_summed(graph, encode_classes(y), few=4)
     np.testing.assert_allclose(sparse.scores_, exact.scores_, atol=1e-6)
 
 
 @pytest.mark.parametrize("few_labels", [256, 4])
-def test_a_dense_graph_is_labeled_from_a_small_part(dense, few_labels, monkeypatch):
-    monkeypatch.setattr(label_stream, "_FEW", few_labels)
+def test_a_dense_graph_is_labeled_from_a_small_part(dense, few_labels):
     y = few(20)
-    clf = gs.SparseHFSClassifier(n_edges=2_900, random_state=7).fit(dense, y)
+    clf = gs.SparseHFSClassifier(n_edges=2_900, random_state=7)
+    clf._fit_summed(dense, encode_classes(y), few=few_labels)
     exact = gs.StableHFSClassifier(random_state=7).fit(dense, y)
     assert clf.n_edges_seen_ == 40_000
     assert clf.n_edges_used_ <= 2_900  # sums at labeled nodes are counted, too
@@ -65,18 +64,18 @@ def test_tied_nodes_are_those_of_a_fit_with_equal_values():
     graph = random_graph(23_113)
     labeled, code = np.array([1, 5, 9, 14, 20]), np.array([0, 0, 1, 1, 1])
     tally = Tally(code, 2, per_node=False)
-    who = np.full(30, -1)
-    who[labeled] = np.arange(5)
-    tally.meet(who)
+    index = np.full(30, -1)
+    index[labeled] = np.arange(5)
+    tally.meet(index)
     left = tally.absorb(graph.tail, graph.head, graph.weight)
-    joined = tally.joined(EdgeList.from_clean(*left, 30))
+    joined = tally.join(EdgeList.from_clean(*left, 30))
     copies = np.concatenate([np.ones(30), [2, 3]])
     copies[labeled] = 0
     fit = stable_scores(joined, np.array([30, 31]), np.eye(2), 5 * 0.3, copies=copies, tol=1e-12)
     lift = np.zeros((30, 32))  # from values with ties to values of all nodes
-    place = np.arange(30)
-    place[labeled] = 30 + code
-    lift[np.arange(30), place] = 1.0
+    value_of = np.arange(30)
+    value_of[labeled] = 30 + code
+    lift[np.arange(30), value_of] = 1.0
     lift = np.delete(lift, labeled, axis=1)
     chosen = np.zeros(30)
     chosen[labeled] = 1.0
@@ -86,17 +85,17 @@ def test_tied_nodes_are_those_of_a_fit_with_equal_values():
     constraint = lift.sum(axis=0)
     system = np.block([[matrix, constraint[:, None]], [constraint, np.zeros((1, 1))]])
     solution = np.linalg.solve(system, np.vstack([lift.T @ targets, np.zeros((1, 2))]))[:-1]
-    np.testing.assert_allclose(fit.centered[place], lift @ solution, atol=1e-8)
+    np.testing.assert_allclose(fit.centered[value_of], lift @ solution, atol=1e-8)
 
 
 def test_a_column_per_node_loses_nothing():
     graph = random_graph(91_310).simplified()
     labeled = np.array([3, 4, 19])
     tally = Tally(np.array([0, 1, 1]), 2, per_node=True)
-    who = np.full(30, -1)
-    who[labeled] = [2, 0, 1]
-    tally.meet(who)
-    joined = tally.joined(
+    index = np.full(30, -1)
+    index[labeled] = [2, 0, 1]
+    tally.meet(index)
+    joined = tally.join(
         EdgeList.from_clean(*tally.absorb(graph.tail, graph.head, graph.weight), 30)
     )
     np.testing.assert_allclose(joined.laplacian().toarray(), graph.laplacian().toarray())
@@ -107,6 +106,17 @@ def test_the_answer_does_not_depend_on_the_batches(dense):
     one = gs.SparseHFSClassifier(n_edges=2_000, random_state=7).fit(dense, y)
     whole = gs.SparseHFSClassifier(n_edges=2_000, random_state=7).fit(dense.to_edge_list(), y)
     assert np.array_equal(one.scores_, whole.scores_)
+
+
+def test_an_array_of_labels_means_the_same_whether_nodes_have_ids_or_not(dense):
+    graph, y = dense.to_edge_list(), few()
+    names = np.array([f"n{i}" for i in range(N_NODES)], dtype=object)
+    named = EdgeList(
+        tail=graph.tail, head=graph.head, weight=graph.weight, n_nodes=N_NODES, ids=names
+    )
+    plain = gs.SparseHFSClassifier(n_edges=2_000, random_state=7).fit(graph, y)
+    other = gs.SparseHFSClassifier(n_edges=2_000, random_state=7).fit(named, y)
+    np.testing.assert_array_equal(other.scores_, plain.scores_)
 
 
 def test_labels_by_id_of_a_file(tmp_path):
@@ -186,3 +196,13 @@ def test_a_real_sparsifier_is_as_close_as_its_epsilon_promises():
     error = np.mean((exact - rough)[labeled] ** 2)
     assert epsilon < 1
     assert error <= 0.1 * epsilon**2 / (4 * (1 - epsilon)) * energy
+
+
+@pytest.mark.parametrize(("n_left", "power"), [(100, 1.0), (30 * 128, 0.25)])
+def test_sampled_edges_count_the_less_the_coarser_the_sparsifier(n_left, power):
+    """Mean degree 20/3 is below 16; at 256, 2 eps = 4 / 16."""
+    rest = random_graph(7_003)
+    share = rest.n_edges / 5000
+    weight = _discount(rest, n_left, 5000).weight
+    np.testing.assert_allclose(weight, rest.weight * share**power)
+    np.testing.assert_array_equal(_discount(rest, n_left, rest.n_edges).weight, rest.weight)

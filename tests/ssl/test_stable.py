@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.ssl.leave_one_out import leave_one_out
-from graphsqueak.ssl.stable import smoothed, stable_scores
+from graphsqueak.ssl.stable import stable_scores
 from tests import reference
 from tests.ssl.graphs import random_graph, three_parts
 
@@ -75,46 +74,3 @@ def test_scaling_the_weights_is_scaling_eta():
     fit = stable_scores(graph, LABELED, TARGETS, 0.8, tol=1e-12)
     other = stable_scores(heavier, LABELED, TARGETS, 0.1, tol=1e-12)
     np.testing.assert_allclose(other.centered, fit.centered, atol=1e-8)
-
-
-@pytest.mark.parametrize("alpha", [1e-3, 0.5, 20.0])
-def test_leave_one_out_is_what_refitting_gives(alpha):
-    graph, labeled = three_parts(41_777)
-    targets = np.random.default_rng(3_004).normal(size=(labeled.size, 2))
-    whole, scores, mean = leave_one_out(graph, labeled, targets, alpha, tol=1e-12)
-    fit = stable_scores(graph, labeled, targets, alpha, tol=1e-12)
-    np.testing.assert_allclose(whole.centered, fit.centered, atol=1e-9)
-    for i, node in enumerate(labeled):
-        others = np.delete(np.arange(labeled.size), i)
-        fit = stable_scores(graph, labeled[others], targets[others], alpha, tol=1e-12)
-        np.testing.assert_allclose(scores[i], fit.centered[node], atol=1e-7)
-        np.testing.assert_allclose(mean[i], fit.offset[node], atol=1e-9)
-
-
-def test_leave_one_out_with_no_unlabeled_node():
-    graph, labeled = random_graph(7_741, n_nodes=6, n_edges=12), np.arange(6)
-    targets = np.random.default_rng(51).normal(size=(6, 1))
-    scores = leave_one_out(graph, labeled, targets, 0.5, tol=1e-12).scores
-    refit = [
-        stable_scores(graph, np.delete(labeled, i), np.delete(targets, i, axis=0), 0.5).centered[i]
-        for i in range(6)
-    ]
-    np.testing.assert_allclose(scores, refit, atol=1e-6)
-
-
-def test_a_sketched_diagonal_gives_leave_one_out_within_its_noise():
-    """The error of a score is that of M_ii times (y_i - ybar_i - score_i) / (1 - M_ii)."""
-    graph, labeled = random_graph(5_518, n_nodes=80, n_edges=300), np.arange(0, 80, 2)
-    targets = np.random.default_rng(77_310).normal(size=(40, 1))
-    exact = leave_one_out(graph, labeled, targets, 0.3, n_probes=40, tol=1e-12)
-    smoother = smoothed(graph, labeled, np.eye(40), 0.3, tol=1e-12)[labeled]
-    own = np.diag(smoother)
-    for seed in range(3):
-        sketch = leave_one_out(
-            graph, labeled, targets, 0.3, n_probes=39, tol=1e-12, random_state=seed
-        )
-        spread = np.sqrt(((smoother**2).sum(axis=1) - own**2) / 39)
-        factor = np.abs(targets - exact.mean - exact.scores).ravel() / (1 - own)
-        wrong = np.abs(sketch.scores - exact.scores).ravel()
-        room = 6 * spread
-        assert (wrong <= factor * room / (1 - room / (1 - own)) + 1e-9).all()

@@ -1,0 +1,161 @@
+"""Values of nodes, by Stable-HFS on a graph and on its sparsifier."""
+
+import warnings
+
+import numpy as np
+
+from graphsqueak.randomness import RandomState
+from graphsqueak.ssl.base import GraphRegressor, UnreachedWarning
+from graphsqueak.ssl.choice import check_eta, choose_for_values
+from graphsqueak.ssl.labels import is_missing, real_labels
+from graphsqueak.ssl.online import OnlineEdges
+from graphsqueak.ssl.stable import stable_scores
+from graphsqueak.system.progress import Progress
+
+__all__ = ["SparseHFSRegressor", "StableHFSRegressor"]
+
+
+class StableHFSRegressor(GraphRegressor):
+    """Stable-HFS for numbers: f + ybar, f centered over every component.
+
+    Parameters
+    ----------
+    eta : float or "auto"
+        Weight of the smoothness term; "auto" takes the one of least squared leave-one-out error.
+    affinity : {"precomputed", "knn"}
+        Whether X is a graph in any form that graphsqueak reads, or an array of points.
+    n_neighbors : int
+        Neighbors that each point is joined to.
+    metric : str
+        Distance of points, by its name in scikit-learn.
+    tol : float
+        Relative residual of the solves.
+    random_state : int, Generator or None
+        Seeds the solver, and the sketch of leave-one-out.
+
+    Attributes
+    ----------
+    transduction_ : ndarray (n_nodes,)
+        A value for every node; `mean_` where no label reaches.
+    reached_ : ndarray of bool
+        Whether a label lies in the node's component.
+    eta_, mean_ : float
+        The weight that was used, and the mean of all labels.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> y = [0.0, np.nan, np.nan, np.nan, 4.0]
+    >>> StableHFSRegressor(eta=1e-6).fit(nx.path_graph(5), y).transduction_.round(2)
+    array([0., 1., 2., 3., 4.])
+    """
+
+    def __init__(
+        self,
+        *,
+        eta: float | str = "auto",
+        affinity: str = "precomputed",
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
+        tol: float = 1e-6,
+        random_state: RandomState = None,
+    ) -> None:
+        self.eta = eta
+        self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
+        self.tol, self.random_state = tol, random_state
+
+    def _fit_graph(self, graph, labels):
+        rng = np.random.default_rng(self.random_state)
+        self.eta_ = choose_for_values(graph, labels, eta=check_eta(self.eta), rng=rng)
+        fit = stable_scores(
+            graph,
+            labels.nodes,
+            labels.value[:, None],
+            labels.nodes.size * self.eta_,
+            tol=self.tol,
+            random_state=rng,
+        )
+        self.ids_, self.n_nodes_ = graph.ids, graph.n_nodes
+        self.mean_ = float(labels.value.mean())
+        self.reached_ = fit.reached
+        self.transduction_ = (fit.centered + fit.offset).ravel()
+        n_lost = int(np.count_nonzero(~fit.reached))
+        if n_lost:
+            warnings.warn(
+                UnreachedWarning(
+                    f"{n_lost} of {graph.n_nodes} nodes lie in components without a value; they "
+                    "are predicted as the mean of all values (see reached_)"
+                ),
+                stacklevel=3,
+            )
+        return self
+
+
+class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
+    """Stable-HFS regression on a sparsifier that favors the edges at labeled nodes.
+
+    Parameters
+    ----------
+    n_edges : int, optional
+        Budget: edges to hold. At most one of the three is given.
+    epsilon : float, optional
+        Accuracy of cuts from which the number of edges is predicted. Default: 0.5.
+    keep : float, optional
+        Share of all edges.
+    label_share : "auto" or float in [0, 1)
+        Share of the budget for edges at labeled nodes; "auto" is a half. (Values, unlike classes,
+        cannot be summed by class.)
+    eta : float or "auto"
+        Weight of the smoothness term; "auto" takes the one of least squared leave-one-out error.
+    affinity : {"precomputed", "knn"}
+        Whether X is a graph in any form that graphsqueak reads, or an array of points.
+    n_neighbors : int
+        Neighbors that each point is joined to.
+    metric : str
+        Distance of points, by its name in scikit-learn.
+    tol : float
+        Relative residual of the solves.
+    random_state : int or None
+        Seeds everything that is drawn.
+    progress : bool or callable
+        Tell how far the stream has been read.
+
+    Attributes
+    ----------
+    transduction_, reached_, eta_, mean_
+        As of `StableHFSRegressor`.
+    sparsifier_, n_edges_seen_, n_edges_used_
+        As of `SparseHFSClassifier`.
+
+    Examples
+    --------
+    >>> from graphsqueak.sources import complete
+    >>> y = np.full(100, np.nan)
+    >>> y[:2] = 1.0, 3.0
+    >>> model = SparseHFSRegressor(n_edges=1000, random_state=7).fit(complete(100), y)
+    >>> round(float(model.transduction_[50]), 3)
+    2.0
+    """
+
+    def __init__(
+        self,
+        *,
+        n_edges: int | None = None,
+        epsilon: float | None = None,
+        keep: float | None = None,
+        label_share: float | str = "auto",
+        eta: float | str = "auto",
+        affinity: str = "precomputed",
+        n_neighbors: int = 10,
+        metric: str = "euclidean",
+        tol: float = 1e-6,
+        random_state: int | None = None,
+        progress: Progress = False,
+    ) -> None:
+        super().__init__(eta=eta, tol=tol, random_state=random_state)
+        self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
+        self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
+        self.label_share, self.progress = label_share, progress
+
+    _is_unlabeled = staticmethod(is_missing)
+    _read_labels = staticmethod(real_labels)

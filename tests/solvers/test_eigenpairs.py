@@ -1,0 +1,35 @@
+"""Smallest eigenpairs: dense and by Lanczos, on connected graphs and others."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, sources
+from graphsqueak.solvers.eigenpairs import _lanczos_eigenpairs, smallest_eigenpairs
+
+
+def two_grids():
+    grid = sources.grid(7, 5).to_edge_list()
+    tail = np.concatenate([grid.tail, grid.tail + grid.n_nodes])
+    head = np.concatenate([grid.head, grid.head + grid.n_nodes])
+    return EdgeList(tail=tail, head=head, weight=np.linspace(1, 2, tail.size), n_nodes=71)
+
+
+@pytest.mark.parametrize("graph", [sources.grid(12, 9).to_edge_list(), two_grids()])
+def test_lanczos_finds_the_eigenpairs_of_dense_algebra(graph):
+    dense, _ = smallest_eigenpairs(graph, 6)
+    values, vectors = _lanczos_eigenpairs(graph, 6, random_state=5)
+    np.testing.assert_allclose(values, dense)
+    np.testing.assert_allclose(graph.laplacian() @ vectors, vectors * values, atol=1e-4)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-9)
+
+
+def test_the_eigenvalues_of_a_long_path_are_known():
+    graph = sources.path(1_500).to_edge_list()
+    values, _ = smallest_eigenpairs(graph, 3, random_state=9)
+    np.testing.assert_allclose(values, 4 * np.sin(np.pi * np.arange(1, 4) / 3_000) ** 2, rtol=1e-5)
+
+
+def test_no_more_are_given_than_there_are():
+    values, vectors = smallest_eigenpairs(EdgeList(tail=[0, 2], head=[1, 3], n_nodes=5), 9)
+    np.testing.assert_allclose(values, [2.0, 2.0])
+    assert vectors.shape == (5, 2)

@@ -1,0 +1,123 @@
+"""The rules behind the defaults: eta, threshold and cut, and leave-one-out, by which they go."""
+
+import numpy as np
+import pytest
+
+from graphsqueak.ssl import StableHFSClassifier
+from graphsqueak.ssl.choice import choose_for_classes, cut_in_valley, leave_one_out
+from graphsqueak.ssl.stable import smooth_labels, stable_scores
+from tests.ssl.graphs import random_graph, three_parts
+
+
+def choose(first, code, *, unit=1.0):
+    """The choice by nodes whose held-out scores for class 1 are given, whatever eta is."""
+    scores = np.column_stack([-np.asarray(first), first])
+    return choose_for_classes(
+        lambda eta: scores, code, np.bincount(code), unit=unit, eta="auto", threshold="auto"
+    )
+
+
+def test_the_threshold_is_the_middle_of_those_with_the_fewest_mistakes():
+    """Nine of class 0 below 0.5, three of class 1 above 1.5: t must move the cut in between."""
+    first = np.array([-2.0] * 6 + [0.5] * 3 + [1.5] * 3)
+    code = np.repeat([0, 1], [9, 3])
+    choice = choose(first, code)
+    cut = choice.threshold * (9 - 3) / 12 / 2  # scores are equal where 2 f = t (m_0 - m_1)
+    assert choice.mistakes == 0
+    assert 0.5 < cut < 1.5
+    levels = np.array([0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4]) * np.std([-first, first])
+    good = [t for t in levels if 0.5 < t / 4 < 1.5]
+    assert choice.threshold == pytest.approx(np.mean(good))
+
+
+def test_even_classes_and_a_given_eta_need_no_scores():
+    def score_held_out(eta):
+        raise AssertionError("scored without need")
+
+    code, counts = np.repeat([0, 1, 2], 10), np.array([10, 10, 10])
+    choice = choose_for_classes(score_held_out, code, counts, unit=1.0, eta=0.5, threshold="auto")
+    assert choice.eta == 0.5
+
+
+def test_two_classes_are_cut_half_way_to_where_no_node_lies():
+    """Labels allow cuts from -1 to 5; only from 3 to 4 is there no node, and 3.5 / 2 is taken."""
+    rng = np.random.default_rng(41_077)
+    scores = np.concatenate([rng.uniform(-4, 3, size=4000), rng.uniform(4, 6, size=1000)])
+    held_out, is_second = np.array([-3.0, -1.0, 5.0, 5.5]), np.array([False, False, True, True])
+    assert cut_in_valley(scores, held_out, is_second) == pytest.approx(3.5 / 2, abs=0.1)
+    assert cut_in_valley(-scores, -held_out, ~is_second) == pytest.approx(-3.5 / 2, abs=0.1)
+    assert cut_in_valley(scores / 7, held_out / 7, is_second) == pytest.approx(
+        3.5 / 14, abs=0.1 / 7
+    )
+
+
+def test_labels_come_before_the_valley():
+    """A cut where no node lies would misclassify two labels of four; one below them none."""
+    scores = np.concatenate([np.linspace(-4, 3, 4000), np.linspace(4, 6, 1000)])
+    held_out, is_second = np.array([-3.0, -1.0, 2.0, 2.5]), np.array([False, False, True, True])
+    assert -1.0 <= 2 * cut_in_valley(scores, held_out, is_second) <= 2.0
+
+
+def test_all_scores_alike_leave_the_cut():
+    assert cut_in_valley(np.zeros(50), np.zeros(4), np.array([True, True, False, False])) == 0.0
+
+
+def test_a_threshold_that_is_given_is_not_moved_and_one_that_is_not_is_cut_at():
+    """The second class is what scores above cut_ before the cut."""
+    graph = random_graph(7_003)
+    y = np.full(graph.n_nodes, -1)
+    y[:12] = [0, 1, 1] * 4
+    free = StableHFSClassifier(random_state=1).fit(graph, y)
+    given = StableHFSClassifier(eta=free.eta_, threshold=free.threshold_, random_state=1)
+    given.fit(graph, y)
+    assert given.cut_ == 0.0 != free.cut_
+    np.testing.assert_allclose(free.scores_[:, 1], given.scores_[:, 1] - free.cut_, atol=1e-9)
+    np.testing.assert_array_equal(free.transduction_ == 1, given.scores_[:, 1] > free.cut_)
+
+
+def test_l_eta_is_two_over_the_mean_degree_with_too_few_labels_to_choose_by():
+    choice = choose(np.array([-1.0, 1.0]), np.array([0, 1]), unit=0.25)
+    assert choice.eta * 2 == pytest.approx(2 * 0.25)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.5, 20.0])
+def test_leave_one_out_is_what_refitting_gives(alpha):
+    graph, labeled = three_parts(41_777)
+    targets = np.random.default_rng(3_004).normal(size=(labeled.size, 2))
+    whole, scores, mean = leave_one_out(graph, labeled, targets, alpha, tol=1e-12)
+    fit = stable_scores(graph, labeled, targets, alpha, tol=1e-12)
+    np.testing.assert_allclose(whole.centered, fit.centered, atol=1e-9)
+    for i, node in enumerate(labeled):
+        others = np.delete(np.arange(labeled.size), i)
+        fit = stable_scores(graph, labeled[others], targets[others], alpha, tol=1e-12)
+        np.testing.assert_allclose(scores[i], fit.centered[node], atol=1e-7)
+        np.testing.assert_allclose(mean[i], fit.offset[node], atol=1e-9)
+
+
+def test_leave_one_out_with_no_unlabeled_node():
+    graph, labeled = random_graph(7_741, n_nodes=6, n_edges=12), np.arange(6)
+    targets = np.random.default_rng(51).normal(size=(6, 1))
+    scores = leave_one_out(graph, labeled, targets, 0.5, tol=1e-12).scores
+    refit = [
+        stable_scores(graph, np.delete(labeled, i), np.delete(targets, i, axis=0), 0.5).centered[i]
+        for i in range(6)
+    ]
+    np.testing.assert_allclose(scores, refit, atol=1e-6)
+
+
+def test_a_sketched_diagonal_gives_leave_one_out_within_its_noise():
+    """The error of a score is that of M_ii times (y_i - ybar_i - score_i) / (1 - M_ii)."""
+    graph, labeled = random_graph(5_518, n_nodes=80, n_edges=300), np.arange(0, 80, 2)
+    targets = np.random.default_rng(77_310).normal(size=(40, 1))
+    exact = leave_one_out(graph, labeled, targets, 0.3, n_probes=40, tol=1e-12)
+    smoother = smooth_labels(graph, labeled, np.eye(40), 0.3, tol=1e-12)[labeled]
+    own = np.diag(smoother)
+    for seed in range(3):
+        sketch = leave_one_out(
+            graph, labeled, targets, 0.3, n_probes=39, tol=1e-12, random_state=seed
+        )
+        spread = np.sqrt(((smoother**2).sum(axis=1) - own**2) / 39)
+        factor = np.abs(targets - exact.mean - exact.scores).ravel() / (1 - own)
+        wrong = np.abs(sketch.scores - exact.scores).ravel()
+        room = 6 * spread
+        assert (wrong <= factor * room / (1 - room / (1 - own)) + 1e-9).all()
