@@ -109,6 +109,9 @@ def shrink_to(
 def scale_for(score: np.ndarray, budget: float) -> float:
     """The c for which sum min(1, c * score) = budget; infinite if everything fits.
 
+    From c = 0 on, those with c * score < 1 share what the others leave of the budget; c only rises,
+    and a few rounds are enough.
+
     >>> scale_for(np.array([1.0, 1.0, 0.5]), 2.5)
     1.0
     """
@@ -132,12 +135,7 @@ def inclusion(score: np.ndarray, size: int) -> np.ndarray:
     """
     if np.count_nonzero(score) <= size:
         return (score > 0).astype(np.float64)
-    falling = np.sort(score)[::-1]
-    tail = np.cumsum(falling[::-1])[::-1]
-    certain = np.arange(size)  # how many are kept for sure: the first count that fits
-    fits = falling[:size] * (size - certain) <= tail[:size]
-    n_certain = int(np.argmax(fits))
-    return np.minimum(score * ((size - n_certain) / tail[n_certain]), 1.0)
+    return np.minimum(scale_for(score, size) * score, 1.0)
 
 
 def choose(prob: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:

@@ -170,15 +170,16 @@ class DictionaryEstimator(BaseEstimator):
         ridge = self.ridge
         if name == "kors" and isinstance(ridge, str):
             raise InputError("sampling='kors' needs a number for ridge")
-        more = {"uniform_share": self._uniform_share} if name == "squeak" else {}
-        return _SAMPLERS[name](
-            **more,
+        sampler = _SAMPLERS[name](
             kernel=self.kernel,
             kernel_params=self.kernel_params,
             ridge=ridge,
             n_components=self._n_atoms(),
             random_state=self.random_state,
         )
+        if name == "squeak":
+            sampler.set_params(uniform_share=self._uniform_share)
+        return sampler
 
     def _regularization_ridge(self):
         """The ridge of the dictionary, for the regularized forms."""
