@@ -14,7 +14,7 @@ class AccuracyWarning(UserWarning):
 class ConvergenceWarning(UserWarning):
     """An iteration stopped before its tolerance; `residual` is the relative residual it reached."""
 
-    def __init__(self, message, *, residual):
+    def __init__(self, message: str, *, residual: float) -> None:
         super().__init__(message)
         self.residual = residual
 

@@ -166,17 +166,17 @@ def sparsify(
         return
     result = run_plan(source, run)
     write_result(result.sparsifier, out)
-    record = result.record()
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
         write_report(result, report, edges=edges, out=out)
     if as_json:
-        print_json(record)
+        print_json(result.record())
     elif not quiet:
+        stream = result.stream
         print_line(
-            f"{record['edges_kept']:,} of {record['edges_read']:,} edges on {record['nodes']:,} "
-            f"nodes in {record['seconds']:.1f} s, {_accuracy(result)}, in {out}"
+            f"{result.sparsifier.n_edges:,} of {stream.n_edges_seen_:,} edges on "
+            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {_accuracy(result)}, in {out}"
         )
         if result.certificate is not None:
             print_line(result.certificate.in_words())

@@ -4,11 +4,15 @@ The product is taken in the numbering of another graph, the sparsifier: nodes ar
 The first pass looks, in addition, for the connected components.
 """
 
+from collections.abc import Callable
+
 import numba
 import numpy as np
 
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.nodes.matching import NodeMatching
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.threads import run
 
 __all__ = ["StreamedLaplacian"]
@@ -41,14 +45,14 @@ class StreamedLaplacian:
            [ 0.]])
     """
 
-    def __init__(self, source, sparsifier):
+    def __init__(self, source: EdgeSource | EdgeList, sparsifier: EdgeList) -> None:
         self._source = source
         self._matching = NodeMatching(sparsifier)
         self._parent = roots(sparsifier.n_nodes)
         self.n_passes = self.n_edges = 0
         self.component = None
 
-    def multiply(self, X, report=None):
+    def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
         """L_G X, in one pass over the source.
 
         A float32 X is multiplied in float32, twice as fast; the sums are moved to float64 before
@@ -67,7 +71,7 @@ class StreamedLaplacian:
                 partial[:], n_waiting = 0, 0
         return total + partial.sum(axis=0, dtype=np.float64)
 
-    def to_dense(self, report=None):
+    def to_dense(self, report: Callable | None = None) -> np.ndarray:
         """L_G as an array, in one pass over the source."""
         n_nodes = self._parent.size
         matrix = np.zeros((n_nodes, n_nodes))

@@ -12,7 +12,7 @@ from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for, thin
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.resistance.sketch import embed
-from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
+from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter
 
 __all__ = ["batch_sparsifier", "kors_sparsifier", "uniform_sparsifier"]
 

@@ -153,14 +153,14 @@ class StreamOptions:
         check_real("target", self.target, least=1.0)
         check_real("room", self.room, above=self.target)
 
-    def most_kept(self, budget, n_nodes):
+    def most_kept(self, budget: float, n_nodes: int) -> tuple[float, float]:
         """Edges beyond which to shrink, and how many to leave."""
         most = self.room * budget
         if self.memory_limit is not None:
             most = min(most, edges_within(self.memory_limit, n_nodes))
         return most, min(self.target * budget, most / self.room * self.target)
 
-    def bits(self, n_bits):
+    def bits(self, n_bits: int) -> int:
         """Digits of a rounding that keeps degrees, 0 for coins: only whole edges can be rounded."""
         return n_bits if self.keep_degrees and self.n_copies == 1 else 0
 

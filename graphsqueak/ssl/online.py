@@ -23,7 +23,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers import StreamSparsifier
 from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.sparsifiers.stream.arrival_filter import SHARE
+from graphsqueak.sparsifiers.stream.arrivals import SHARE
 from graphsqueak.ssl.base import GraphEstimator
 from graphsqueak.ssl.labels import GivenLabels
 from graphsqueak.system.progress import reporter

@@ -1,4 +1,4 @@
-"""Guess the shape of an edge file from its beginning.
+"""The shape of a text file of edges: guessed from its beginning, and read block by block.
 
 What is guessed, and how (each can be set instead):
 
@@ -19,6 +19,7 @@ ids
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,11 +32,13 @@ from graphsqueak.sources.files.fields import (
     names_columns,
     split_fields,
 )
-from graphsqueak.sources.files.scan import scan_block
+from graphsqueak.sources.files.scan import gather_tokens, scan_bytes
 
-__all__ = ["Dialect", "detect_dialect"]
+__all__ = ["Dialect", "Scan", "detect_dialect", "scan_block"]
 
 _N_LINES = 200  # lines looked at one by one
+_ROLES = {"skip": 0, "source": 1, "target": 2, "weight": 3}
+_SHORTEST_LINE = 4  # bytes: "1 2\n"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -71,6 +74,17 @@ class Dialect:
     start: int
     first_line: int
     is_named: bool = True
+
+
+class Scan(NamedTuple):
+    """What one block of lines holds."""
+
+    ends: np.ndarray  # (n, 2) integers, or (n, 4): start, stop of the source, then of the target
+    weight: np.ndarray | None
+    n_lines: int
+    n_bad: int
+    bad_line: int  # index of the first bad line in the block, -1 if none
+    bad_start: int  # its first byte
 
 
 def detect_dialect(sample, options, *, name, kind=None):
@@ -133,6 +147,64 @@ def detect_dialect(sample, options, *, name, kind=None):
         is_named=has_header or named_above,
     )
     return replace(dialect, kind=kind or _id_kind(sample[start:], dialect, options.ids))
+
+
+def scan_block(block, dialect, *, skip_bad):
+    """Scan a block of whole lines.
+
+    Parameters
+    ----------
+    block : ndarray of uint8
+        Ends in a newline. Doubled quotes are resolved in place.
+    dialect : Dialect
+        Separator, roles of the columns, kind of the ids.
+    skip_bad : bool
+        Go on after a bad line; otherwise the scan ends at the first one.
+
+    Returns
+    -------
+    Scan
+        uint64 ids are returned as the int64 of the same bits.
+    """
+    is_text = dialect.kind == "text"
+    roles = np.array([_ROLES[role] for role in dialect.roles], dtype=np.uint8)
+    capacity = block.size // _SHORTEST_LINE + 1
+    ends = np.empty((capacity, 4 if is_text else 2), dtype=np.int64)
+    weight = np.empty(capacity if "weight" in dialect.roles else 0)
+    hard = np.empty((weight.size, 3), dtype=np.int64)
+    is_comment = np.zeros(256, dtype=np.bool_)
+    is_comment[[ord(mark) for mark in dialect.comments]] = True
+    separator = ord(dialect.separator) if dialect.separator else 0
+    n, n_lines, n_bad, bad_line, bad_start, n_hard = scan_bytes(
+        block,
+        np.uint8(separator),
+        roles,
+        is_comment,
+        is_text,
+        dialect.kind == "uint64",
+        dialect.canonical,
+        skip_bad,
+        ends,
+        weight,
+        hard,
+    )
+    if n_hard:
+        edge, start, stop = hard[:n_hard].T
+        weight[edge] = _convert(block, start, stop)
+    weight = weight[:n] if weight.size else None
+    return Scan(ends[:n], weight, n_lines, n_bad, bad_line, bad_start)
+
+
+def _convert(block, start, stop):
+    """Floats of the tokens block[start:stop], correctly rounded."""
+    import pyarrow as pa
+
+    offsets = np.zeros(start.size + 1, dtype=np.int64)
+    np.cumsum(stop - start, out=offsets[1:])
+    text = np.empty(offsets[-1], dtype=np.uint8)
+    gather_tokens(block, start, stop, text)
+    tokens = pa.LargeStringArray.from_buffers(start.size, pa.py_buffer(offsets), pa.py_buffer(text))
+    return tokens.cast(pa.float64()).to_numpy(zero_copy_only=False)
 
 
 def _first_rows(sample, offset, comments):

@@ -1,93 +1,21 @@
-"""Read lines of an edge file into arrays, fast, by the rules of `fields.py`.
+"""Compiled loops that read the lines of an edge file, by the rules of `fields`.
 
-One pass over the bytes of a block in compiled code: no Python object per line, no copy of the text.
-Integer ids come out as numbers, text ids as (start, stop) within the block.
+One pass over the bytes of a block: no Python object per line, no copy of the text. Integer ids come
+out as numbers, text ids as (start, stop) within the block.
 """
-
-from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
 
-__all__ = ["Scan", "scan_block"]
+__all__ = ["gather_tokens", "scan_bytes"]
 
-_ROLES = {"skip": 0, "source": 1, "target": 2, "weight": 3}
-_SHORTEST_LINE = 4  # bytes: "1 2\n"
-
-
-class Scan(NamedTuple):
-    """What one block of lines holds."""
-
-    ends: np.ndarray  # (n, 2) integers, or (n, 4): start, stop of the source, then of the target
-    weight: np.ndarray | None
-    n_lines: int
-    n_bad: int
-    bad_line: int  # index of the first bad line in the block, -1 if none
-    bad_start: int  # its first byte
-
-
-def scan_block(block, dialect, *, skip_bad):
-    """Scan a block of whole lines.
-
-    Parameters
-    ----------
-    block : ndarray of uint8
-        Ends in a newline. Doubled quotes are resolved in place.
-    dialect : Dialect
-        Separator, roles of the columns, kind of the ids.
-    skip_bad : bool
-        Go on after a bad line; otherwise the scan ends at the first one.
-
-    Returns
-    -------
-    Scan
-        uint64 ids are returned as the int64 of the same bits.
-    """
-    is_text = dialect.kind == "text"
-    roles = np.array([_ROLES[role] for role in dialect.roles], dtype=np.uint8)
-    capacity = block.size // _SHORTEST_LINE + 1
-    ends = np.empty((capacity, 4 if is_text else 2), dtype=np.int64)
-    weight = np.empty(capacity if "weight" in dialect.roles else 0)
-    hard = np.empty((weight.size, 3), dtype=np.int64)
-    is_comment = np.zeros(256, dtype=np.bool_)
-    is_comment[[ord(mark) for mark in dialect.comments]] = True
-    separator = ord(dialect.separator) if dialect.separator else 0
-    n, n_lines, n_bad, bad_line, bad_start, n_hard = _scan(
-        block,
-        np.uint8(separator),
-        roles,
-        is_comment,
-        is_text,
-        dialect.kind == "uint64",
-        dialect.canonical,
-        skip_bad,
-        ends,
-        weight,
-        hard,
-    )
-    if n_hard:
-        edge, start, stop = hard[:n_hard].T
-        weight[edge] = _convert(block, start, stop)
-    weight = weight[:n] if weight.size else None
-    return Scan(ends[:n], weight, n_lines, n_bad, bad_line, bad_start)
-
-
-def _convert(block, start, stop):
-    """Floats of the tokens block[start:stop], correctly rounded."""
-    import pyarrow as pa
-
-    offsets = np.zeros(start.size + 1, dtype=np.int64)
-    np.cumsum(stop - start, out=offsets[1:])
-    text = np.empty(offsets[-1], dtype=np.uint8)
-    _gather(block, start, stop, text)
-    tokens = pa.LargeStringArray.from_buffers(start.size, pa.py_buffer(offsets), pa.py_buffer(text))
-    return tokens.cast(pa.float64()).to_numpy(zero_copy_only=False)
+_NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(block, start, stop, text):
+def gather_tokens(block, start, stop, text):
     n = 0
     for token in range(start.size):
         for i in range(start[token], stop[token]):
@@ -95,11 +23,8 @@ def _gather(block, start, stop, text):
             n += 1
 
 
-_NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
-
-
 @numba.njit(cache=True, nogil=True)
-def _scan(
+def scan_bytes(
     block, separator, roles, is_comment, is_text, unsigned, canonical, skip_bad, ends, weight, hard
 ):
     """Fill `ends`, `weight` and, for weights that need a library, `hard` (edge, start, stop)."""

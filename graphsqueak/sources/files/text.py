@@ -6,10 +6,9 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import Chunk
-from graphsqueak.sources.files.dialect import detect_dialect
+from graphsqueak.sources.files.dialect import Scan, detect_dialect, scan_block
 from graphsqueak.sources.files.fields import find_fault, is_utf8
 from graphsqueak.sources.files.parts import line_blocks
-from graphsqueak.sources.files.scan import Scan, scan_block
 from graphsqueak.system.threads import map_ahead
 
 __all__ = ["ScannedBlock", "doubtful_count_error", "first_look", "read_text", "scan_lines"]

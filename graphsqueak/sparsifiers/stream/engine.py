@@ -31,7 +31,7 @@ from graphsqueak.nodes.matching import Numbering
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
-from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter, Favored
+from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored
 from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges, coalesce
 from graphsqueak.sparsifiers.stream.thinning import calibrate, thin_edges, thin_to_budget
 from graphsqueak.validation import check_span
@@ -199,10 +199,9 @@ class Engine(StreamEngine):
         return self.filter is not None and self.options.n_copies == 1
 
     def sweep(self):
-        """Put the kept edges to the filter again, now that degrees have grown.
+        """Put the kept edges to the filter again, now that degrees have grown: no solve is needed.
 
-        No solve is needed, and the scale stays. Where the last shrink's embedding has grown too old
-        or nodes are new, little falls, and a shrink has to follow.
+        Where the last embedding is too old or nodes are new, little falls and a shrink follows.
         """
         self._refresh_filter()
         self.buffer.reweight(self._sweep_weights(self.buffer.edges(), self.n_shrinks))
@@ -312,10 +311,7 @@ class Engine(StreamEngine):
         return both
 
     def settle(self):
-        """Make the state small before it travels: filter what is many, add up what is parallel.
-
-        The filter is forgotten: what is merged has none.
-        """
+        """Filter what is many, add up what is parallel, and forget the filter: a merge has none."""
         budget = self.budget(self.n_nodes, self.n_seen)
         if self.buffer.size > _LAST_ROOM * budget and self._can_sweep:
             self.sweep()

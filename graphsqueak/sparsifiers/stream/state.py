@@ -30,7 +30,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.nodes.matching import Numbering
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sparsifiers.budget import StreamOptions
-from graphsqueak.sparsifiers.stream.probes import Probes
+from graphsqueak.sparsifiers.stream.arrivals import Probes
 from graphsqueak.system.packing import unpack
 
 __all__ = ["FORMAT", "check_state", "collect_state", "is_checkpoint", "restore_state"]

@@ -27,9 +27,8 @@ from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
-from graphsqueak.sparsifiers.stream.arrival_filter import SHARE
+from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes
 from graphsqueak.sparsifiers.stream.engine import Engine, StreamEngine
-from graphsqueak.sparsifiers.stream.probes import Probes
 from graphsqueak.sparsifiers.stream.state import collect_state, restore_state
 from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, thesis_copies
 from graphsqueak.system.atomic import atomic_file

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from graphsqueak.sources.files.dialect import Dialect
+from graphsqueak.sources.files.dialect import Dialect, scan_block
 from graphsqueak.sources.files.fields import find_fault, split_fields
-from graphsqueak.sources.files.scan import scan_block
 
 PAIR, TRIPLE = ("source", "target"), ("source", "target", "weight")
 ODD_ROLES = ("weight", "skip", "target", "source")

@@ -1,7 +1,8 @@
-"""Filter on arrival: most edges of a stream are dropped at the cost of two numbers.
+"""What is done with every edge that arrives: cuts are weighed, and most edges dropped at once.
 
-The last shrink left an embedding X and a scale c. Resistances only fall as edges arrive, so what
-it says of them is (up to noise) too large, and sampling a new edge of weight a at once with
+*The filter.* The last shrink left an embedding X and a scale c. Resistances only fall as edges
+arrive, so what it says of them is (up to noise) too large, and sampling a new edge of weight a at
+once with
 
     p = min(1, c a r),     r = 1 / d_u + 1 / d_v + |X_u - X_v|^2,
 
@@ -17,6 +18,14 @@ gets less noisy), so favored edges have their resistance multiplied by a boost >
 and filter go on as before. The boost fills the favored share of the budget: it is infinite (p = 1)
 while all favored edges fit into that share, and proportional to their leverage beyond.
 
+*Probes* are a check that costs nothing: eight random cuts. Every node gets one random byte, eight
+signs. For the vector x of one of them, x' L x is four times the weight of the edges whose ends
+differ in that bit, so adding up weights by the exclusive or of the two bytes, 256 sums in all,
+gives all eight quadratic forms for one addition per edge. What the sparsifier makes of the same
+eight vectors is an error that it has for certain: a lower bound of epsilon. The indicators of the
+components, the other vectors that are known to matter, have x' L x = 0 on the graph; on the
+sparsifier that is looked up in its components.
+
 References
 ----------
 [CLV17b] Calandriello, Lazaric, Valko. Efficient second-order online kernel learning with adaptive
@@ -28,15 +37,17 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from graphsqueak.randomness import uniform
+from graphsqueak.graph.forest import join, roots
+from graphsqueak.randomness import ITEM_WORD, PROBE_SEED, random_bits, uniform
 from graphsqueak.sampling import scale_for
 from graphsqueak.system.threads import run
 
-__all__ = ["SHARE", "ArrivalFilter", "Favored"]
+__all__ = ["SHARE", "ArrivalFilter", "Favored", "Probes"]
 
 SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels' edges
 _WORK = 20  # elementary steps per edge
 _CERTAIN = 1e30  # a boost that makes every p = 1
+_N_PROBES = 8
 
 
 class ArrivalFilter(NamedTuple):
@@ -131,6 +142,64 @@ class Favored:
             _sample_favored(points, near, component, boosted, self.mask, *edges, *key, new)
 
 
+class Probes:
+    """Quadratic forms of eight random sign vectors, of all edges so far.
+
+    >>> probes = Probes()
+    >>> tail, head, weight = np.array([0, 1, 2]), np.array([1, 2, 0]), np.ones(3)
+    >>> probes.add(tail, head, weight, n_nodes=3)
+    >>> probes.error(tail, head, 1.5 * weight, n_components=1)
+    0.5
+    """
+
+    def __init__(self, table=None, n_nodes=0):
+        self.table = np.zeros(2**_N_PROBES) if table is None else table
+        self._signs = np.zeros(0, dtype=np.uint8)
+        self._grow(n_nodes)
+
+    def add(self, tail, head, weight, n_nodes):
+        """Take in edges between nodes 0, ..., n_nodes - 1."""
+        self._grow(n_nodes)
+        _add_to_table(self._signs, tail, head, weight, self.table)
+
+    def merge(self, others, n_nodes, *, same_nodes):
+        """Probes of all streams; unknown (NaN) from then on if they number nodes differently."""
+        table = sum((other.table for other in others), self.table)
+        return Probes(table if same_nodes else np.full_like(self.table, np.nan), n_nodes)
+
+    def error(self, tail, head, weight, n_components):
+        """Largest relative error of a sparsifier over all probes, and infinite if it is in pieces.
+
+        Parameters
+        ----------
+        tail, head, weight : ndarray
+            Its edges.
+        n_components : int
+            Of the graph.
+        """
+        own = np.zeros_like(self.table)
+        _add_to_table(self._signs, tail, head, weight, own)
+        whole, sparse = _forms(self.table), _forms(own)
+        joins = join(roots(self._signs.size), tail, head)
+        if self._signs.size - np.count_nonzero(joins) != n_components:
+            return np.inf
+        error = np.abs(np.divide(sparse, whole, out=np.ones(_N_PROBES), where=whole != 0) - 1)
+        return float(error.max())
+
+    def _grow(self, n_nodes):
+        known = self._signs.size
+        if n_nodes > known:
+            more = np.empty(n_nodes - known, dtype=np.uint8)
+            _draw_signs(PROBE_SEED, known, more)
+            self._signs = np.concatenate([self._signs, more])
+
+
+def _forms(table):
+    """x' L x / 4 of every probe."""
+    bits = np.arange(table.size)
+    return np.array([table[(bits >> k) & 1 == 1].sum() for k in range(_N_PROBES)])
+
+
 @numba.njit(cache=True, nogil=True)
 def _refresh(degree, reach, near):
     for u in range(degree.size):
@@ -153,7 +222,7 @@ def _sample(points, near, component, scale, ends, w, key):
     n_known = near.shape[0]
     if u >= n_known or v >= n_known or (component.size > 0 and component[u] != component[v]):
         return w
-    coin = uniform(key[0], key[1], np.uint64(0))
+    coin = uniform(key[0], key[1], ITEM_WORD)
     if coin >= scale * w * (near[u, 1] + near[v, 1]):
         return 0.0
     apart = np.float32(0.0)
@@ -172,3 +241,16 @@ def _sample_favored(points, near, component, scale, favored, tail, head, weight,
         if favored[tail[e]] or favored[head[e]]:
             ends, key = (tail[e], head[e]), (seed, first + np.uint64(e))
             out[e] = _sample(points, near, component, scale, ends, weight[e], key)
+
+
+@numba.njit(cache=True, nogil=True)
+def _draw_signs(key, start, out):
+    for i in range(out.size):
+        bits = random_bits(key, np.uint64(start + i), np.uint64(0))
+        out[i] = np.uint8(bits & np.uint64(255))
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_to_table(signs, tail, head, weight, table):
+    for e in range(tail.size):
+        table[signs[tail[e]] ^ signs[head[e]]] += weight[e]
