@@ -22,8 +22,6 @@ ALONE = {
     "graphsqueak.solvers.elimination": "kernels of the approximate Cholesky factor",
     "graphsqueak.solvers.multigrid": "a backend, as formats are",
     "graphsqueak.sources.files.scan": "kernels that read lines",
-    "graphsqueak.sources.files.matrix_market": "a format",
-    "graphsqueak.sources.files.metis": "a format",
     "graphsqueak.sources.neighbors.search": "kernels of the neighbor search",
     "graphsqueak.sparsifiers.stream.thinning": "kernels of thinning, rounding and calibration",
     "graphsqueak.ssl.label_file": "a format",

@@ -46,8 +46,15 @@ def info(
     if Path(edges).is_file() and is_checkpoint(edges):
         _tell_progress(edges, as_json=as_json, quiet=quiet)
         return
-    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
+    source = open_edges(
+        edges,
+        ids=ids,
+        header=header,
+        on_bad_line=on_bad_line,
+        columns=columns,
+        delimiter=delimiter,
+        weights=weights,
+    )
     summary = summarize(source, progress=shows_progress(quiet=quiet, as_json=as_json))
     if as_json:
         print_json(asdict(summary))

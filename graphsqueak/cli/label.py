@@ -78,17 +78,25 @@ def label(
     """
     import warnings
 
-    from graphsqueak.sources import write_columns
+    from graphsqueak.sources.files.writing import write_columns
+    from graphsqueak.sparsifiers.budget import Budget
     from graphsqueak.ssl.base import UnreachedWarning
     from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
     check_table_path(out)
-    model = _model(method, eta, {"n_edges": n_edges, "epsilon": epsilon, "keep": keep}, seed)
+    model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
     if method == "sparse-hfs":
         model.set_params(progress=shows_progress(quiet=quiet, as_json=as_json))
-    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
+    source = open_edges(
+        edges,
+        ids=ids,
+        header=header,
+        on_bad_line=on_bad_line,
+        columns=columns,
+        delimiter=delimiter,
+        weights=weights,
+    )
     given, truth = read_labels(labels)
     if dry_run:
         said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
@@ -125,18 +133,22 @@ def label(
 
 
 def _model(method, eta, budget, seed):
-    from graphsqueak import ssl
     from graphsqueak.errors import InputError
     from graphsqueak.validation import check_choice
 
     check_choice("method", method, _METHODS)
-    if method != "sparse-hfs" and any(value is not None for value in budget.values()):
+    if method != "sparse-hfs" and budget != (None, None, None):
         raise InputError("--epsilon, --edges and --keep are for --method sparse-hfs only")
     if eta is not None and method not in ("sparse-hfs", "stable-hfs"):
         raise InputError("--eta is for the methods sparse-hfs and stable-hfs only")
     eta = "auto" if eta is None else eta
     if method == "sparse-hfs":
-        return ssl.SparseHFSClassifier(**budget, eta=eta, random_state=seed)
+        from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier
+
+        return SparseHFSClassifier(**budget._asdict(), eta=eta, random_state=seed)
+
+    from graphsqueak import ssl
+
     if method == "stable-hfs":
         return ssl.StableHFSClassifier(eta=eta, random_state=seed)
     other = {

@@ -61,8 +61,15 @@ def resistance(
 
     began = time.perf_counter()
     check_table_path(out)
-    shape = {"columns": columns, "delimiter": delimiter, "weights": weights}
-    source = open_edges(edges, ids=ids, header=header, on_bad_line=on_bad_line, **shape)
+    source = open_edges(
+        edges,
+        ids=ids,
+        header=header,
+        on_bad_line=on_bad_line,
+        columns=columns,
+        delimiter=delimiter,
+        weights=weights,
+    )
     graph = source.to_edge_list()
     ends = (graph.tail, graph.head) if pairs is None else _read_pairs(pairs, graph)
     result = effective_resistance(

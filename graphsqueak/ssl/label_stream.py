@@ -18,7 +18,7 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.matching import Numbering
-from graphsqueak.sparsifiers import StreamSparsifier
+from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.choice import natural_unit
 from graphsqueak.system.progress import reporter
 

@@ -8,7 +8,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.ssl.base import GraphRegressor, UnreachedWarning
 from graphsqueak.ssl.choice import check_eta, choose_for_values
 from graphsqueak.ssl.labels import is_missing, real_labels
-from graphsqueak.ssl.online import OnlineEdges
+from graphsqueak.ssl.sparse_classifier import OnlineEdges
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.system.progress import Progress
 
