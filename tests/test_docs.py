@@ -1,6 +1,7 @@
 """README and docs: blocks that run, links that lead somewhere, commands that exist."""
 
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -110,3 +111,11 @@ def test_commands_are_found_in_all_their_forms():
     page += "```sh\ngzip -c x | graphsqueak info - --json\n```\n"
     found = sorted(commands_of(page))
     assert found == [["info", "-", "--json"], ["info", "x.tsv"], ["merge", "a", "-o", "b"]]
+
+
+def test_the_walk_of_an_edge_names_functions_that_exist():
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    steps = re.findall(r"^\| \d+ \| `([\w.]+)` \|", page, re.M)
+    assert 20 <= len(steps) <= 25
+    for step in steps:
+        pkgutil.resolve_name(f"graphsqueak.{step}")
