@@ -29,7 +29,7 @@ docs: $(READY)
 OLDEST := .venv-oldest
 test-oldest: $(OLDEST)/ready
 	OPENBLAS_NUM_THREADS=1 NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba \
-	$(OLDEST)/bin/pytest -q -n 2 -m "not slow" -W ignore::DeprecationWarning \
+	$(OLDEST)/bin/pytest -q -n 2 -m "not slow" -W ignore::DeprecationWarning -W ignore::ImportWarning \
 	graphsqueak tests --ignore tests/test_house.py --ignore tests/test_package.py
 
 $(OLDEST)/ready: pyproject.toml
