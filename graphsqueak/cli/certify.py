@@ -4,28 +4,13 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.options import (
-    BadLine,
-    Columns,
-    Delimiter,
-    Edges,
-    Header,
-    Ids,
-    Json,
-    Quiet,
-    Seed,
-    Weights,
-    open_edges,
-    print_json,
-    print_line,
-    shows_progress,
-)
+from graphsqueak.cli import options
 
 __all__ = ["certify"]
 
 
 def certify(
-    edges: Edges,
+    edges: options.Edges,
     sparsifier: Annotated[
         str, typer.Argument(metavar="SPARSIFIER", help="Edge file of the sparsifier.")
     ],
@@ -37,15 +22,15 @@ def certify(
         float, typer.Option(help="Stop when the bounds are this close, relative to the lower.")
     ] = 0.02,
     ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/certify.md.")] = 0.0,
-    ids: Ids = "auto",
-    header: Header = None,
-    columns: Columns = None,
-    delimiter: Delimiter = "auto",
-    weights: Weights = None,
-    on_bad_line: BadLine = "error",
-    seed: Seed = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    ids: options.Ids = "auto",
+    header: options.Header = None,
+    columns: options.Columns = None,
+    delimiter: options.Delimiter = "auto",
+    weights: options.Weights = None,
+    on_bad_line: options.BadLine = "error",
+    seed: options.Seed = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ):
     """Bound the error of a sparsifier from both sides, reading EDGES once per step.
 
@@ -57,23 +42,32 @@ def certify(
     """
     from graphsqueak.sparsifiers import certify as measure
 
-    shared = {"ids": ids, "header": header, "on_bad_line": on_bad_line}
     certificate = measure(
-        open_edges(edges, **shared, columns=columns, delimiter=delimiter, weights=weights),
-        open_edges(sparsifier, **shared).to_edge_list(),
+        options.open_edges(
+            edges,
+            ids=ids,
+            header=header,
+            on_bad_line=on_bad_line,
+            columns=columns,
+            delimiter=delimiter,
+            weights=weights,
+        ),
+        options.open_edges(
+            sparsifier, ids=ids, header=header, on_bad_line=on_bad_line
+        ).to_edge_list(),
         delta=delta,
         steps=steps,
         rtol=rtol,
         ridge=ridge,
         random_state=seed,
-        progress=shows_progress(quiet=quiet, as_json=as_json),
+        progress=options.shows_progress(quiet=quiet, as_json=as_json),
     )
     if as_json:
         names = (
             "epsilon_lower epsilon_upper lambda_min lambda_max delta steps passes seconds problem"
         )
-        print_json({name: getattr(certificate, name) for name in names.split()})
+        options.print_json({name: getattr(certificate, name) for name in names.split()})
     elif not quiet:
         for name, value, meaning in certificate.rows():
             shown = f"{value:.4g}" if isinstance(value, float) else value
-            print_line(f"{name:<14} {shown!s:<12} {meaning}".rstrip())
+            options.print_line(f"{name:<14} {shown!s:<12} {meaning}".rstrip())

@@ -7,15 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.options import (
-    Json,
-    Quiet,
-    Seed,
-    check_drawing,
-    print_json,
-    print_line,
-    shows_progress,
-)
+from graphsqueak.cli import options
 
 __all__ = ["demo"]
 
@@ -25,9 +17,9 @@ def demo(
         str, typer.Option("-o", "--out", help="Folder for the table, the figure and the page.")
     ] = "graphsqueak-demo",
     quick: Annotated[bool, typer.Option("--quick", help="A few mails, in seconds.")] = False,
-    seed: Seed = 7,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 7,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ):
     """Turn 5,876 mails into a graph of 4 million edges, sparsify, certify and label it.
 
@@ -42,14 +34,14 @@ def demo(
     from graphsqueak.sparsifiers import certify
     from graphsqueak.system.memory import peak_rss
 
-    check_drawing("demo")
+    options.check_drawing("demo")
     folder = page.open_folder(out)
     began = time.perf_counter()
-    progress = shows_progress(quiet=quiet, as_json=as_json)
+    progress = options.shows_progress(quiet=quiet, as_json=as_json)
 
     def tell(text=""):
         if not quiet and not as_json:
-            print_line(text)
+            options.print_line(text)
             sys.stdout.flush()
 
     mails = study.load_mails(quick=quick)
@@ -74,7 +66,7 @@ def demo(
     for line in page.OWN_FILES:
         tell(f"  {line}")
     if as_json:
-        print_json(
+        options.print_json(
             {
                 "quick": quick,
                 "nodes": graph.sparsifier.n_nodes,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.options import print_json, print_line
+from graphsqueak.cli import options
 from graphsqueak.system.memory import readable_size
 
 __all__ = ["DryRun", "beginning_of_edges", "beginning_of_points", "tell_dry_run"]
@@ -22,13 +22,15 @@ _LINES_LOOKED_AT = 1000
 def tell_dry_run(reads, writes, *, as_json):
     """Say what would happen: lists of texts about inputs, and of paths of outputs."""
     if as_json:
-        print_json({"dry_run": True, "reads": reads, "writes": [str(path) for path in writes]})
+        options.print_json(
+            {"dry_run": True, "reads": reads, "writes": [str(path) for path in writes]}
+        )
         return
     for said in reads:
-        print_line(f"would read   {said}")
+        options.print_line(f"would read   {said}")
     for path in writes:
-        print_line(f"would write  {_describe_output(path)}")
-    print_line("Nothing was done. Leave --dry-run away to do it.")
+        options.print_line(f"would write  {_describe_output(path)}")
+    options.print_line("Nothing was done. Leave --dry-run away to do it.")
 
 
 def beginning_of_edges(source):

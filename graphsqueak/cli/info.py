@@ -2,35 +2,21 @@
 
 from pathlib import Path
 
-from graphsqueak.cli.options import (
-    BadLine,
-    Columns,
-    Delimiter,
-    Edges,
-    Header,
-    Ids,
-    Json,
-    Quiet,
-    Weights,
-    open_edges,
-    print_json,
-    print_table,
-    shows_progress,
-)
+from graphsqueak.cli import options
 
 __all__ = ["info", "readable"]
 
 
 def info(
-    edges: Edges,
-    ids: Ids = "auto",
-    header: Header = None,
-    columns: Columns = None,
-    delimiter: Delimiter = "auto",
-    weights: Weights = None,
-    on_bad_line: BadLine = "error",
-    as_json: Json = False,
-    quiet: Quiet = False,
+    edges: options.Edges,
+    ids: options.Ids = "auto",
+    header: options.Header = None,
+    columns: options.Columns = None,
+    delimiter: options.Delimiter = "auto",
+    weights: options.Weights = None,
+    on_bad_line: options.BadLine = "error",
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ):
     """Nodes, edges, weights, components and degrees of an edge file, in one pass.
 
@@ -46,7 +32,7 @@ def info(
     if Path(edges).is_file() and is_checkpoint(edges):
         _tell_progress(edges, as_json=as_json, quiet=quiet)
         return
-    source = open_edges(
+    source = options.open_edges(
         edges,
         ids=ids,
         header=header,
@@ -55,11 +41,11 @@ def info(
         delimiter=delimiter,
         weights=weights,
     )
-    summary = summarize(source, progress=shows_progress(quiet=quiet, as_json=as_json))
+    summary = summarize(source, progress=options.shows_progress(quiet=quiet, as_json=as_json))
     if as_json:
-        print_json(asdict(summary))
+        options.print_json(asdict(summary))
     elif not quiet:
-        print_table(readable(summary))
+        options.print_table(readable(summary))
 
 
 def _tell_progress(path, *, as_json, quiet):
@@ -75,9 +61,11 @@ def _tell_progress(path, *, as_json, quiet):
         "shrinks": stream.n_shrinks_,
     }
     if as_json:
-        print_json(record)
+        options.print_json(record)
     elif not quiet:
-        print_table({"checkpoint": path} | {k.replace("_", " "): v for k, v in record.items()})
+        options.print_table(
+            {"checkpoint": path} | {k.replace("_", " "): v for k, v in record.items()}
+        )
 
 
 def readable(summary):

@@ -5,24 +5,8 @@ from typing import Annotated
 
 import typer
 
+from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
-from graphsqueak.cli.options import (
-    BadLine,
-    Columns,
-    Delimiter,
-    Edges,
-    Header,
-    Ids,
-    Json,
-    Quiet,
-    Seed,
-    Weights,
-    check_table_path,
-    open_edges,
-    print_json,
-    print_line,
-    shows_progress,
-)
 
 __all__ = ["label"]
 
@@ -30,7 +14,7 @@ _METHODS = ("sparse-hfs", "stable-hfs", "hfs", "simple-hfs", "subsampling", "eig
 
 
 def label(
-    edges: Edges,
+    edges: options.Edges,
     labels: Annotated[
         str,
         typer.Argument(
@@ -56,15 +40,15 @@ def label(
     ] = None,
     keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share to hold.")] = None,
     dry_run: DryRun = False,
-    ids: Ids = "auto",
-    header: Header = None,
-    columns: Columns = None,
-    delimiter: Delimiter = "auto",
-    weights: Weights = None,
-    on_bad_line: BadLine = "error",
-    seed: Seed = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    ids: options.Ids = "auto",
+    header: options.Header = None,
+    columns: options.Columns = None,
+    delimiter: options.Delimiter = "auto",
+    weights: options.Weights = None,
+    on_bad_line: options.BadLine = "error",
+    seed: options.Seed = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ):
     """Label every node of a graph from a few labeled ones.
 
@@ -84,11 +68,11 @@ def label(
     from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
-    check_table_path(out)
+    options.check_table_path(out)
     model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
     if method == "sparse-hfs":
-        model.set_params(progress=shows_progress(quiet=quiet, as_json=as_json))
-    source = open_edges(
+        model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
+    source = options.open_edges(
         edges,
         ids=ids,
         header=header,
@@ -122,10 +106,10 @@ def label(
     if truth:
         record["accuracy"] = _accuracy(model, given, truth)
     if as_json:
-        print_json(record)
+        options.print_json(record)
     elif not quiet:
         said = f", accuracy {record['accuracy']:.3f}" if truth else ""
-        print_line(
+        options.print_line(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
             f"{record['classes']} classes, {record['reached']:,} reached, in "
             f"{record['seconds']:.1f} s{said}, in {out}"

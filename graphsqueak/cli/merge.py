@@ -5,15 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.options import (
-    Json,
-    Quiet,
-    Seed,
-    check_table_path,
-    print_json,
-    print_line,
-    write_result,
-)
+from graphsqueak.cli import options
 
 __all__ = ["merge"]
 
@@ -29,9 +21,9 @@ def merge(
         float | None, typer.Option(help="Accuracy from which the number of edges is predicted.")
     ] = None,
     keep: Annotated[float | None, typer.Option(help="Share of the edges to keep.")] = None,
-    seed: Seed = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    seed: options.Seed = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ):
     """Merge what several runs have made of edge-disjoint parts of one graph.
 
@@ -43,9 +35,9 @@ def merge(
     from graphsqueak.sparsifiers.merge_files import merge_edge_files
 
     began = time.perf_counter()
-    check_table_path(out)
+    options.check_table_path(out)
     made = merge_edge_files(parts, n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=seed)
-    write_result(made.sparsifier, out)
+    options.write_result(made.sparsifier, out)
     record = {
         "parts": len(parts),
         "nodes": made.sparsifier.n_nodes,
@@ -56,9 +48,9 @@ def merge(
         "seed": seed,
     }
     if as_json:
-        print_json(record)
+        options.print_json(record)
     elif not quiet:
-        print_line(
+        options.print_line(
             f"{record['edges_kept']:,} edges on {record['nodes']:,} nodes from {len(parts)} parts "
             f"of {record['edges_read']:,} edges, in {out}"
         )

@@ -4,16 +4,8 @@ from typing import Annotated
 
 import typer
 
+from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_points, tell_dry_run
-from graphsqueak.cli.options import (
-    Json,
-    Quiet,
-    Seed,
-    check_table_path,
-    print_json,
-    print_line,
-    shows_progress,
-)
 
 __all__ = ["neighbors"]
 
@@ -64,9 +56,9 @@ def neighbors(
         str | None, typer.Option(metavar="FILE", help="Mail: write node and label (1 spam) there.")
     ] = None,
     dry_run: DryRun = False,
-    seed: Seed = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    seed: options.Seed = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ):
     """Join every point to its nearest neighbors and write the edges, batch by batch.
 
@@ -80,9 +72,9 @@ def neighbors(
     from graphsqueak.system.memory import peak_rss
 
     began = time.perf_counter()
-    check_table_path(out)
+    options.check_table_path(out)
     if labels is not None:
-        check_table_path(labels, option="--labels")
+        options.check_table_path(labels, option="--labels")
     if dry_run:
         outputs = [out] if labels is None else [out, labels]
         tell_dry_run([beginning_of_points(points, layout)], outputs, as_json=as_json)
@@ -99,7 +91,7 @@ def neighbors(
         sigma=sigma,
         approximate=approximate,
         ids=ids,
-        progress=shows_progress(quiet=quiet, as_json=as_json),
+        progress=options.shows_progress(quiet=quiet, as_json=as_json),
         random_state=seed,
     )
     write_edges(source, out, weights=weight != "unit")
@@ -114,10 +106,10 @@ def neighbors(
         **counts,
     }
     if as_json:
-        print_json(record)
+        options.print_json(record)
     elif not quiet:
         read = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-        print_line(
+        options.print_line(
             f"{record['edges']:,} edges between {record['nodes']:,} points in "
             f"{record['seconds']:.1f} s, in {out}" + (f" ({read})" if read else "")
         )

@@ -4,28 +4,13 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.options import (
-    BadLine,
-    Columns,
-    Delimiter,
-    Edges,
-    Header,
-    Ids,
-    Json,
-    Quiet,
-    Seed,
-    Weights,
-    check_table_path,
-    open_edges,
-    print_json,
-    print_line,
-)
+from graphsqueak.cli import options
 
 __all__ = ["resistance"]
 
 
 def resistance(
-    edges: Edges,
+    edges: options.Edges,
     out: Annotated[
         str, typer.Option("-o", "--out", help="Table to write: .tsv, .csv, .parquet or .arrow.")
     ],
@@ -35,15 +20,15 @@ def resistance(
     ] = None,
     method: Annotated[str, typer.Option(help="auto, exact or sketch.")] = "auto",
     rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
-    ids: Ids = "auto",
-    header: Header = None,
-    columns: Columns = None,
-    delimiter: Delimiter = "auto",
-    weights: Weights = None,
-    on_bad_line: BadLine = "error",
-    seed: Seed = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    ids: options.Ids = "auto",
+    header: options.Header = None,
+    columns: options.Columns = None,
+    delimiter: options.Delimiter = "auto",
+    weights: options.Weights = None,
+    on_bad_line: options.BadLine = "error",
+    seed: options.Seed = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ):
     """Effective resistance of every edge, or of pairs of nodes: how far apart they are.
 
@@ -60,8 +45,8 @@ def resistance(
     from graphsqueak.sparsifiers import effective_resistance
 
     began = time.perf_counter()
-    check_table_path(out)
-    source = open_edges(
+    options.check_table_path(out)
+    source = options.open_edges(
         edges,
         ids=ids,
         header=header,
@@ -89,9 +74,9 @@ def resistance(
         "seconds": time.perf_counter() - began,
     }
     if as_json:
-        print_json(record)
+        options.print_json(record)
     elif not quiet:
-        print_line(f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}")
+        options.print_line(f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}")
 
 
 def _read_pairs(path, graph):

@@ -4,38 +4,15 @@ from typing import Annotated
 
 import typer
 
+from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
-from graphsqueak.cli.options import (
-    BadLine,
-    Columns,
-    Delimiter,
-    Edges,
-    Header,
-    Ids,
-    Json,
-    Quiet,
-    Scheduler,
-    Seed,
-    Weights,
-    Workers,
-    check_budget,
-    check_drawing,
-    check_output,
-    check_table_path,
-    open_edges,
-    print_json,
-    print_line,
-    print_table,
-    shows_progress,
-    write_result,
-)
 from graphsqueak.errors import InputError
 
 __all__ = ["sparsify"]
 
 
 def sparsify(
-    edges: Edges,
+    edges: options.Edges,
     out: Annotated[
         str | None,
         typer.Option("-o", "--out", help="Edge file to write: .tsv, .csv, .parquet, .mtx ..."),
@@ -68,8 +45,8 @@ def sparsify(
     ] = None,
     every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to save.")] = 60.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
-    workers: Workers = None,
-    scheduler: Scheduler = None,
+    workers: options.Workers = None,
+    scheduler: options.Scheduler = None,
     tree: Annotated[
         str | None,
         typer.Option(
@@ -96,15 +73,15 @@ def sparsify(
     plan: Annotated[
         bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
     ] = False,
-    ids: Ids = "auto",
-    header: Header = None,
-    columns: Columns = None,
-    delimiter: Delimiter = "auto",
-    weights: Weights = None,
-    on_bad_line: BadLine = "error",
-    seed: Seed = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    ids: options.Ids = "auto",
+    header: options.Header = None,
+    columns: options.Columns = None,
+    delimiter: options.Delimiter = "auto",
+    weights: options.Weights = None,
+    on_bad_line: options.BadLine = "error",
+    seed: options.Seed = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ):
     """Keep a small, reweighted part of the edges that behaves like all of them.
 
@@ -123,7 +100,7 @@ def sparsify(
     from graphsqueak.sparsifiers.run import RunPlan, run_plan
     from graphsqueak.system.memory import size_in_bytes
 
-    source = open_edges(
+    source = options.open_edges(
         edges,
         ids=ids,
         header=header,
@@ -132,7 +109,7 @@ def sparsify(
         delimiter=delimiter,
         weights=weights,
     )
-    check_budget(epsilon, n_edges, keep)
+    options.check_budget(epsilon, n_edges, keep)
     if certify is None and report is not None and source.is_rereadable:
         certify = True
     run = RunPlan(
@@ -152,7 +129,7 @@ def sparsify(
         every=every,
         resume=resume,
         random_state=seed,
-        progress=shows_progress(quiet=quiet, as_json=as_json),
+        progress=options.shows_progress(quiet=quiet, as_json=as_json),
     )
     if plan:
         _print_plan(source, run, as_json=as_json)
@@ -165,31 +142,31 @@ def sparsify(
         _dry_run(source, run, [out, report], as_json=as_json)
         return
     result = run_plan(source, run)
-    write_result(result.sparsifier, out)
+    options.write_result(result.sparsifier, out)
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
         write_report(result, report, edges=edges, out=out)
     if as_json:
-        print_json(result.record())
+        options.print_json(result.record())
     elif not quiet:
         stream = result.stream
-        print_line(
+        options.print_line(
             f"{result.sparsifier.n_edges:,} of {stream.n_edges_seen_:,} edges on "
             f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {_accuracy(result)}, in {out}"
         )
         if result.certificate is not None:
-            print_line(result.certificate.in_words())
+            options.print_line(result.certificate.in_words())
 
 
 def _check_outputs(out, report, checkpoint):
     """Refuse impossible paths before the work."""
-    check_table_path(out)
+    options.check_table_path(out)
     if report is not None:
-        check_drawing("--report")
-        check_output(report, option="--report")
+        options.check_drawing("--report")
+        options.check_output(report, option="--report")
     if checkpoint is not None:
-        check_output(checkpoint, option="--checkpoint")
+        options.check_output(checkpoint, option="--checkpoint")
 
 
 def _dry_run(source, plan, outputs, *, as_json):
@@ -216,9 +193,9 @@ def _print_plan(source, plan, *, as_json):
         memory_limit=plan.memory_limit,
     )
     if as_json:
-        print_json(cost._asdict())
+        options.print_json(cost._asdict())
         return
-    print_table(
+    options.print_table(
         {
             "nodes, about": cost.nodes,
             "edges, about": cost.edges,

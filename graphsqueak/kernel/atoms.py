@@ -31,19 +31,8 @@ from graphsqueak.kernel.leverage import atom_leverage, merged_ridge
 from graphsqueak.sampling import Sample, shrink, shrink_to
 from graphsqueak.system.packing import pack_bytes, unpack
 
-__all__ = [
-    "ATOMS_PER_DIMENSION",
-    "Atoms",
-    "MergeRule",
-    "Node",
-    "leaf",
-    "merge_nodes",
-    "merge_packed",
-    "pack_node",
-    "ridge_for_dimension",
-    "shrink_leaf",
-    "unpack_node",
-]
+__all__ = ["Atoms", "MergeRule", "Node", "leaf", "merge_nodes", "merge_packed"]
+__all__ += ["ATOMS_PER_DIMENSION", "ridge_for_dimension", "shrink_leaf", "unpack_node"]
 
 ATOMS_PER_DIMENSION = 4  # with ridge="auto"; 2 favors outlying points, 8 the bulk of them
 _COLUMNS = ("rows", "points", "prob", "copies")

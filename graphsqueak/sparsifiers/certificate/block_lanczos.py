@@ -185,6 +185,8 @@ def outer_bounds(ritz, first, last, t):
         `low` is at least 0, as all eigenvalues are.
     """
     width = max(ritz[-1] - ritz[0], 1e-3 * ritz[-1])
+    if last.size == 0:  # no residual: the Ritz values are eigenvalues
+        last = np.zeros((1, ritz.size))
 
     def hides(mu):
         gap = mu[:, None] - ritz

@@ -78,7 +78,7 @@ def test_many_points_agree_with_scikit_learn():
     from sklearn.neighbors import NearestNeighbors
 
     points = scipy.sparse.random(
-        3000, 400, density=0.03, format="csr", rng=np.random.default_rng(SEED)
+        3000, 400, density=0.03, format="csr", random_state=np.random.default_rng(SEED)
     )
     k, rows = 200, np.arange(0, 3000, 61)
     graph = neighbor_edges(points, k, weight="cosine").to_edge_list().to_scipy()
@@ -93,7 +93,7 @@ def test_many_points_agree_with_scikit_learn():
 
 def test_threads_blocks_and_batches_do_not_matter():
     points = scipy.sparse.random(
-        500, 90, density=0.1, format="csr", rng=np.random.default_rng(SEED)
+        500, 90, density=0.1, format="csr", random_state=np.random.default_rng(SEED)
     )
     for rows in (points, points.toarray()):
         whole = neighbor_edges(rows, 20).to_edge_list()
