@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from graphsqueak import EdgeList, InputError, StreamSparsifier, read_edges
 from graphsqueak.report.table import html_table
 from graphsqueak.sources.neighbors import point_files
-from graphsqueak.system.packing import packed, unpack
+from graphsqueak.system.packing import pack_bytes, unpack
 from tests.fuzz.examples import FILES, kind_of, read
 from tests.fuzz.mutations import mutated
 
@@ -112,7 +112,7 @@ def test_a_checkpoint_that_was_made_wrong(tmp_path, change, words):
     """The checksum is right: only the content can tell."""
     record, arrays = unpack(FILES["texts.ckpt"], "here")
     change(record, arrays)
-    refused(tmp_path, "texts.ckpt", packed(record, arrays), words)
+    refused(tmp_path, "texts.ckpt", pack_bytes(record, arrays), words)
 
 
 def test_a_right_checksum_over_no_arrow_stream(tmp_path):
@@ -141,6 +141,6 @@ def test_a_checkpoint_is_loaded_without_running_anything(tmp_path):
     record, arrays = unpack(FILES["numbers.ckpt"], "here")
     record["numbers"]["__class__"] = "Evil"
     path = tmp_path / "run.ckpt"
-    path.write_bytes(packed(record, arrays))
+    path.write_bytes(pack_bytes(record, arrays))
     with pytest.raises(InputError, match="numbers are not those"):
         StreamSparsifier.load(path)
