@@ -1,8 +1,5 @@
 """Shipped data say what their pages promise; corpora on disk become points."""
 
-import doctest
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -11,6 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 from graphsqueak import InputError, datasets, neighbor_edges
 
 
+@pytest.mark.slow
 def test_spam_is_real_mail_that_can_be_told_apart():
     spam = datasets.load_spam()
     assert (int((spam.labels == 1).sum()), int((spam.labels == 0).sum())) == (1779, 4097)
@@ -61,13 +59,3 @@ def test_stacked_clusters_stay_apart_until_k_exceeds_their_size():
 def test_unknown_files_are_named():
     with pytest.raises(InputError, match=r"'karate.csv'"):
         datasets.shipped_file("karate.csv")
-
-
-@pytest.mark.parametrize("page", ["neighbors.md", "mail.md"])
-def test_code_on_the_pages_runs(page, tmp_path, monkeypatch):
-    path = Path(__file__).parent.parent / "docs" / page
-    monkeypatch.chdir(tmp_path)
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    failed, tried = doctest.testfile(str(path), module_relative=False, optionflags=flags)
-    assert failed == 0
-    assert tried > 3
