@@ -1,10 +1,14 @@
 """The rules of the house: sizes of folders and modules, who imports whom, layers everywhere."""
 
+import os
+import subprocess
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
 
 import grimp
+import pytest
 import typer
 
 from graphsqueak._lazy import tables_of_contents
@@ -82,3 +86,57 @@ def test_every_package_with_packages_inside_has_layers():
     inner = {p for p in packages() if import_graph().find_children(p) & packages()}
     assert inner <= layered
     assert not any("ignore_imports" in contract for contract in contracts)
+
+
+WALK = """
+import inspect, sys
+import numpy as np, scipy.sparse
+import graphsqueak as gs
+from graphsqueak.cli import run
+
+files = set()
+
+def note(frame, event, argument):
+    code, caller = frame.f_code, frame.f_back
+    if event != "call" or "/graphsqueak/" not in code.co_filename:
+        return
+    if not code.co_flags & inspect.CO_OPTIMIZED:  # a class or a module, not a function
+        return
+    while caller is not None and caller.f_code.co_name != "<module>":
+        caller = caller.f_back
+    if caller is None or caller.f_globals["__name__"] == "__main__":  # not called by an import
+        files.add(code.co_filename)
+
+rng = np.random.default_rng(5)
+ends = rng.integers(300, size=(60_000, 2))
+np.savetxt("edges.tsv", ends, fmt="%d", delimiter="\\t")
+with open("labels.csv", "w") as file:
+    file.write("node,label\\n" + "".join(f"{node},{'ab'[node % 2]}\\n" for node in range(20)))
+upper = scipy.sparse.coo_array((np.ones(len(ends)), ends.T), shape=(300, 300)).tocsr()
+adjacency, y = upper + upper.T, np.full(300, -1)
+y[:20] = np.arange(20) % 2
+classifier = gs.SparseHFSClassifier(n_edges=3000, random_state=7)
+sys.setprofile(note)
+if sys.argv[1] == "fit":
+    classifier.fit(adjacency, y)
+else:
+    words = {"sparsify": ["edges.tsv"], "label": ["edges.tsv", "labels.csv"]}[sys.argv[1]]
+    assert run([sys.argv[1], *words, "-o", "out.csv", "--keep", "0.05"]) == 0
+sys.setprofile(None)
+print(len(files))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("walk", "most"), [("sparsify", 35), ("fit", 28), ("label", 40)])
+def test_a_walk_crosses_few_files(walk, most, tmp_path):
+    """Files in which some function is called, from argv, or from `fit`, to the result."""
+    done = subprocess.run(
+        [sys.executable, "-c", WALK, walk],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout.split()[-1]) <= most
