@@ -118,6 +118,7 @@ class OnlineEdges(GraphEstimator):
 
     def _note(self, graph, n_seen):
         self.sparsifier_, self.n_edges_used_, self.n_edges_seen_ = graph, graph.n_edges, n_seen
+        self._is_blind = self.label_share == 0 or graph.n_edges == n_seen
 
     @available_if(lambda self: self.affinity == "precomputed")
     def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:

@@ -12,6 +12,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
 from graphsqueak.ssl.choice import (
+    N_ETAS,
     check_eta,
     choose_for_classes,
     cut_in_valley,
@@ -66,7 +67,7 @@ class StableHFSClassifier(GraphClassifier):
     uncertainty_ : ndarray (n_nodes,)
         Posterior standard deviation of the scores.
     bound_ : Bound
-        What is promised about the error, in numbers and in words.
+        What is promised about the squared error, if anything, in numbers and in words.
     transduction_, label_distributions_, scores_, reached_, classes_, ids_
         As of `HFSClassifier`.
 
@@ -78,6 +79,8 @@ class StableHFSClassifier(GraphClassifier):
     >>> clf.transduction_[[1, 2, 30, 32]]
     array([0, 0, 1, 1])
     """
+
+    _is_blind = True  # whether the graph would be the same whatever the labels are
 
     def __init__(
         self,
@@ -186,16 +189,21 @@ class StableHFSClassifier(GraphClassifier):
 
     @property
     def bound_(self) -> Bound:
-        """A `Bound` on the squared error over the nodes without labels, for every class column.
+        """A `Bound` on the squared error over the nodes without labels, for any one class.
 
-        Computed when asked for, with lambda_2 and diag(L^+) of the graph that was labeled; for a
-        fixed eta on a connected graph (see `graphsqueak.ssl.bounds`).
+        It holds with probability 0.95 if the labeled nodes were drawn at random, and is about the
+        scores before threshold and cut, plus the class's share of the labels, clipped to [0, 1].
+        Where the graph is not connected, or was itself sampled by the labels, nothing is promised,
+        and `promise` says so. Computed when asked for, with lambda_2 and diag(L^+) of the graph
+        that was labeled (see `graphsqueak.ssl.bounds`); an eta that was chosen by the labels is
+        paid for.
         """
         self._check_fitted()
-        if self._evidence is None:
-            return no_bound()
+        if not self._is_blind:
+            return no_bound("the labels had a say in which edges were kept")
         graph, nodes, targets, fit = self._evidence
-        return bound_of_fit(graph, nodes, targets, fit, self.eta_)
+        n_etas = N_ETAS if self.eta == "auto" else 1
+        return bound_of_fit(graph, nodes, targets, fit, self.eta_, n_etas=n_etas)
 
 
 def _fit_sigmoids(scores, code, n_classes):

@@ -175,7 +175,7 @@ def test_the_bound_of_a_fit_is_stated_in_words():
     assert "says nothing" in bound.promise
     dense = gs.sources.complete(400)
     y = np.where(np.arange(400) % 2, -1, np.arange(400) // 2 % 2)
-    assert gs.StableHFSClassifier(eta=10.0).fit(dense, y).bound_.value < 4.0
+    assert gs.StableHFSClassifier(eta=10.0).fit(dense, y).bound_.value < 0.7
 
 
 def test_no_bound_where_nothing_is_proved():
