@@ -8,7 +8,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "Bound": "bounds",
         "EigenfunctionClassifier": "eigenfunctions",
         "HFSClassifier": "harmonic",
-        "LateLabelsWarning": "sparse_classifier",
+        "LateLabelsWarning": "online_edges",
         "NearestLabelClassifier": "nearest_label",
         "SimpleHFSClassifier": "eigenfunctions",
         "SparseHFSClassifier": "sparse_classifier",

@@ -6,9 +6,9 @@ from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClass
 from graphsqueak.ssl.harmonic import HFSClassifier as HFSClassifier
 from graphsqueak.ssl.nearest_label import NearestLabelClassifier as NearestLabelClassifier
 from graphsqueak.ssl.nearest_label import SubsampledHFSClassifier as SubsampledHFSClassifier
+from graphsqueak.ssl.online_edges import LateLabelsWarning as LateLabelsWarning
 from graphsqueak.ssl.regressors import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl.regressors import StableHFSRegressor as StableHFSRegressor
-from graphsqueak.ssl.sparse_classifier import LateLabelsWarning as LateLabelsWarning
 from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier as SparseHFSClassifier
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier as StableHFSClassifier
 

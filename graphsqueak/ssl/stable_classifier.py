@@ -19,12 +19,15 @@ from graphsqueak.ssl.choice import (
     leave_one_out,
     natural_unit,
 )
+from graphsqueak.ssl.conformal import fit_without_each
 from graphsqueak.ssl.stable import posterior_deviation, stable_scores
 from graphsqueak.validation import check_real
 
 __all__ = ["StableHFSClassifier"]
 
 _FEWEST_TO_CALIBRATE = 20
+_MOST_LEFT_OUT = 400  # labels that are left out one by one for prediction sets
+_FEWEST_TO_CHOOSE = 8  # labels of a split that eta is chosen by
 
 
 class StableHFSClassifier(GraphClassifier):
@@ -169,6 +172,43 @@ class StableHFSClassifier(GraphClassifier):
         shares = _sigmoid_shares(scores, self._curves)
         shares[~reached] = 1 / scores.shape[1]
         return shares
+
+    def _rounds(self, labels, alpha):
+        """Fits without each label; eta and threshold are chosen by a third that always stays.
+
+        Unless both are given, or so few others would be left that sets said little.
+        """
+        n_labels = labels.nodes.size
+        if n_labels > _MOST_LEFT_OUT:
+            return super()._rounds(labels, alpha)
+        graph, n_choosing = self._graph, n_labels // 3
+        is_enough = (n_labels - n_choosing + 1) * alpha >= 2 and n_choosing >= _FEWEST_TO_CHOOSE
+        if not is_enough or "auto" not in (self.eta, self.threshold):
+            n_choosing = 0
+        shuffled = np.random.default_rng(self.random_state).permutation(n_labels)
+        choosing, left_out = shuffled[:n_choosing], shuffled[n_choosing:]
+        code, n_total = labels.code[choosing], n_choosing or n_labels
+        score_held_out, _ = self._leave_one_out(
+            graph, labels.nodes[choosing], labels.one_hot()[choosing]
+        )
+        counts = np.bincount(code if n_choosing else labels.code, minlength=labels.classes.size)
+        choice = choose_for_classes(
+            score_held_out,
+            code,
+            counts,
+            unit=natural_unit(graph),
+            eta="auto" if self.eta == "auto" else self.eta * n_labels / n_total,
+            threshold=self.threshold,
+        )
+        return fit_without_each(
+            graph,
+            labels,
+            choice.eta * n_total,
+            lambda fit: _add_prior(fit, choice.threshold),
+            left_out,
+            tol=self.tol,
+            random_state=self.random_state,
+        )
 
     @property
     def uncertainty_(self) -> np.ndarray:
