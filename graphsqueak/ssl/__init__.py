@@ -5,7 +5,9 @@ from graphsqueak._lazy import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "AmbiguousLabelsWarning": "labels",
         "Bound": "bounds",
+        "CalibrationWarning": "stable_classifier",
         "EigenfunctionClassifier": "eigenfunctions",
         "HFSClassifier": "harmonic",
         "LateLabelsWarning": "online_edges",

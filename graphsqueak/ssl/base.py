@@ -23,10 +23,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import node_finder
+from graphsqueak.nodes.matching import as_objects, node_finder
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
-from graphsqueak.ssl.labels import as_objects, class_labels
+from graphsqueak.ssl.labels import class_labels
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
@@ -38,6 +38,11 @@ __all__ = [
 
 _CONTRAST = 20.0  # of the nearest neighbor's weight to the furthest's
 _LEAST_SPREAD = 0.1
+_LINKS = (
+    "new nodes are described by a matrix of weights, a row per new and a column per known node, or "
+    "by triples (new node, known id, weight); for nodes of the graph itself, take them from "
+    "predict() without an argument, in the order of ids_"
+)
 _MOST_REFITS = 64  # without one label each; with more labels, folds are left out
 
 
@@ -77,13 +82,10 @@ class GraphEstimator(BaseEstimator):
             return _neighbor_weights(
                 distance, neighbor, self._index.n_samples_fit_, self._index.sharpness_
             )
-        if isinstance(X, EdgeList):
-            raise InputError(
-                "new nodes are described by a matrix of weights, a row per new node and a column "
-                "per known one, or by triples (new node, known id, weight)"
-            )
-        if not scipy.sparse.issparse(X) and not isinstance(X, np.ndarray):
+        if not scipy.sparse.issparse(X) and not isinstance(X, np.ndarray | EdgeList):
             X = self._links_of_triples(X)
+        if getattr(X, "ndim", 0) != 2:
+            raise InputError(_LINKS)
         links = scipy.sparse.csr_array(X).astype(np.float64)
         if links.shape[1] != len(self.ids_):
             raise InputError(f"links have {links.shape[1]} columns for {len(self.ids_)} nodes")
@@ -92,7 +94,10 @@ class GraphEstimator(BaseEstimator):
         return links
 
     def _links_of_triples(self, triples):
-        triples = [(new, known, *weight, 1.0)[:3] for new, known, *weight in triples]
+        rows = [triples] if isinstance(triples, str) else list(triples)
+        if not all(isinstance(row, tuple | list) and len(row) in (2, 3) for row in rows):
+            raise InputError(_LINKS)
+        triples = [(*row, 1.0)[:3] for row in rows]
         known = as_objects([name for _, name, _ in triples])
         columns = node_finder(self.ids_.astype(object), len(self.ids_))(known)
         if (columns < 0).any():
@@ -246,7 +251,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         if labels.classes.size == 1:
             return np.ones((self.n_nodes_, 1), dtype=bool)
         sets = conformal_sets(self._rounds(labels, alpha), alpha)
-        sets[np.arange(self.n_nodes_), self.scores_.argmax(axis=1)] = True
+        sets[np.arange(self.n_nodes_), self.label_distributions_.argmax(axis=1)] = True
         sets[~self.reached_] = True
         sets[labels.nodes] = labels.one_hot() > 0
         return sets
@@ -255,7 +260,9 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         """Fits without some labels, one after the other."""
 
         def refit(some):
-            return copy.copy(self)._scores(self._graph, some)
+            model = copy.copy(self)
+            model.classes_ = some.classes
+            return model._scores(self._graph, some)
 
         return self._refits(refit, labels, alpha, _MOST_REFITS)
 
@@ -270,7 +277,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         y: ArrayLike | Mapping,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Accuracy; with a graph, over those of its nodes that `y` gives a label.
+        """Accuracy over the points, or the nodes of the graph, that `y` gives a label.
 
         Parameters
         ----------
@@ -280,12 +287,14 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         """
         self._check_fitted()
         if self.affinity == "knn":
-            return super().score(X, y, sample_weight)
-        known = class_labels(y, EdgeList.from_clean([], [], [], self.n_nodes_, self.ids_))
+            answers = self.predict(X)
+            nodes = EdgeList.from_clean([], [], [], len(answers))
+        else:
+            answers = self.transduction_
+            nodes = EdgeList.from_clean([], [], [], self.n_nodes_, self.ids_)
+        known = class_labels(y, nodes)
         truth = known.classes[known.code]
-        right = np.array(
-            [a == b for a, b in zip(self.transduction_[known.nodes], truth, strict=True)]
-        )
+        right = np.array([a == b for a, b in zip(answers[known.nodes], truth, strict=True)])
         weight = None if sample_weight is None else np.asarray(sample_weight)[known.nodes]
         return float(np.average(right, weights=weight))
 

@@ -64,7 +64,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Coefficient of determination; with a graph, over nodes where `y` is not NaN.
+        """Coefficient of determination over the points, or the nodes, where `y` is not NaN.
 
         Parameters
         ----------
@@ -73,13 +73,13 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         sample_weight : array of shape (n_nodes,), optional
         """
         self._check_fitted()
-        if self.affinity == "knn":
-            return super().score(X, y, sample_weight)
         from sklearn.metrics import r2_score
 
-        known = np.isfinite(np.asarray(y, dtype=np.float64))
+        answers = self.predict(X) if self.affinity == "knn" else self.transduction_
+        truth = np.ma.masked_invalid(np.ma.asarray(y, dtype=np.float64))
+        known = ~np.ma.getmaskarray(truth)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return r2_score(np.asarray(y)[known], self.transduction_[known], sample_weight=weight)
+        return r2_score(truth.data[known], answers[known], sample_weight=weight)
 
 
 class StableHFSRegressor(GraphRegressor):

@@ -167,6 +167,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             values = some.classes[some.code].tolist()
             y = {names[node]: value for node, value in zip(some.nodes, values, strict=True)}
             model = copy.copy(self)
+            model.calibrated = False
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnreachedWarning)
                 model._fit_source(source, y)
