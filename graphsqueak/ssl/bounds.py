@@ -227,7 +227,7 @@ def distance_to_exact(
     return Bound(value, promise, False)
 
 
-def bound_of_fit(graph, labeled, targets, fit, eta, *, delta=_DELTA):
+def bound_of_fit(graph, labeled, targets, fit, eta, *, delta=_DELTA, random_state=None):
     """`measured_bound` for every column of `targets` at once (a union bound over columns).
 
     The worst column decides. `fit` is what `stable_scores` gave.
@@ -238,7 +238,9 @@ def bound_of_fit(graph, labeled, targets, fit, eta, *, delta=_DELTA):
     n_others = graph.n_nodes - n_labels
     if n_others == 0:
         return Bound(0.0, "every node has a label: there is nothing to predict", False)
-    lambda_2, widest = smallest_eigenvalue(graph), widest_node(graph)
+    rng = np.random.default_rng(random_state)
+    lambda_2 = smallest_eigenvalue(graph, random_state=rng)
+    widest = widest_node(graph, random_state=rng)
     largest = float(np.abs(targets).max())
     predicted = np.clip(fit.centered + fit.offset, -largest, largest)[labeled]
     risk = float(((predicted - targets) ** 2).mean(axis=0).max())
