@@ -71,7 +71,7 @@ class RunPlan:
         if self.memory_limit is not None:
             limit = check_room(check_count("memory_limit", self.memory_limit), self.n_edges)
             object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
-        self.new_stream()  # checks budget, method, ridge
+        self.new_stream(seed=0)  # checks budget, method, ridge, and draws nothing
         check_real("every", self.every, least=0.0)
         check_real("delta", self.delta, above=0.0, below=1.0)
         if self.n_parts is not None:
@@ -98,11 +98,10 @@ class RunPlan:
         names = ("n_edges", "epsilon", "keep", "method", "ridge")
         return {name: getattr(self, name) for name in names}
 
-    def new_stream(self) -> StreamSparsifier:
-        """A stream that has seen nothing yet."""
-        return StreamSparsifier(
-            **self.settings(), options=self.options, random_state=self.random_state
-        )
+    def new_stream(self, seed: int | None = None) -> StreamSparsifier:
+        """A stream that has seen nothing yet; with a `seed` of its own, the plan's is not used."""
+        random_state = self.random_state if seed is None else seed
+        return StreamSparsifier(**self.settings(), options=self.options, random_state=random_state)
 
     def certifies(self, source: GraphLike) -> bool:
         """Whether the result on `source` is certified."""

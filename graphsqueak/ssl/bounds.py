@@ -234,7 +234,7 @@ def distance_to_exact(
     return Bound(value, promise, False)
 
 
-def bound_of_fit(graph, labeled, targets, fit, eta, *, n_etas=1, delta=_DELTA):
+def bound_of_fit(graph, labeled, targets, fit, eta, *, n_etas=1, delta=_DELTA, random_state=None):
     """`measured_bound` for any single column of `targets`, which are 0 and 1; the worst decides.
 
     `fit` is what `stable_scores` gave, `n_etas` from how many values the labels chose eta. It is
@@ -246,7 +246,9 @@ def bound_of_fit(graph, labeled, targets, fit, eta, *, n_etas=1, delta=_DELTA):
     n_others = graph.n_nodes - n_labels
     if n_others == 0:
         return Bound(0.0, "every node has a label: there is nothing to predict", False)
-    lambda_2, widest = smallest_eigenvalue(graph), widest_node(graph)
+    rng = np.random.default_rng(random_state)
+    lambda_2 = smallest_eigenvalue(graph, random_state=rng)
+    widest = widest_node(graph, random_state=rng)
     predicted = np.clip(fit.centered + fit.offset, 0.0, 1.0)[labeled]
     risk = float(((predicted - targets) ** 2).mean(axis=0).max())
     low, high = max(lambda_2.value - lambda_2.error, 0.0), widest.value + widest.error

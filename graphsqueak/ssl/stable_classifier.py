@@ -259,7 +259,15 @@ class StableHFSClassifier(GraphClassifier):
             return no_bound("the labels had a say in which edges were kept")
         graph, nodes, targets, fit = self._evidence
         n_etas = N_ETAS if self.eta == "auto" else 1
-        return bound_of_fit(graph, nodes, targets, fit, self.eta_, n_etas=n_etas)
+        return bound_of_fit(
+            graph,
+            nodes,
+            targets,
+            fit,
+            self.eta_,
+            n_etas=n_etas,
+            random_state=self.random_state,
+        )
 
 
 def _fit_sigmoids(scores, code, classes):
