@@ -43,6 +43,7 @@ def merge(
         "nodes": made.sparsifier.n_nodes,
         "edges_read": made.n_edges_read,
         "edges_kept": made.sparsifier.n_edges,
+        "ridge": made.ridge,
         "components": int(made.sparsifier.components().max(initial=-1)) + 1,
         "seconds": time.perf_counter() - began,
         "seed": seed,
@@ -53,4 +54,5 @@ def merge(
         options.print_line(
             f"{record['edges_kept']:,} edges on {record['nodes']:,} nodes from {len(parts)} parts "
             f"of {record['edges_read']:,} edges, in {out}"
+            + (f"; accurate up to a ridge of {made.ridge:g}" if made.ridge else "")
         )

@@ -23,10 +23,14 @@ __all__ = ["MergedFiles", "merge_edge_files"]
 
 
 class MergedFiles(NamedTuple):
-    """The sparsifier of the whole, and how many edges its parts had read."""
+    """The sparsifier of the whole, how many edges its parts had read, and the ridge that holds.
+
+    Ridges of checkpoints add up, see `StreamSparsifier.merge`.
+    """
 
     sparsifier: EdgeList
     n_edges_read: int
+    ridge: float = 0.0
 
 
 def merge_edge_files(
@@ -64,7 +68,7 @@ def merge_edge_files(
             )
         first, *others = map(StreamSparsifier.load, files)
         stream = first.merge(*others, random_state=random_state)
-        return MergedFiles(stream.sparsifier(), stream.n_edges_seen_)
+        return MergedFiles(stream.sparsifier(), stream.n_edges_seen_, stream.ridge)
     if any(kinds):
         odd = files[kinds.index(False)]
         raise InputError(f"{odd} is no checkpoint, others are; merge one kind at a time")

@@ -20,11 +20,8 @@ from graphsqueak.nodes.matching import as_names, node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
-from graphsqueak.sparsifiers.resistance.sketch import (
-    precise_embedding,
-    resistance_bounds,
-    sketch_parts,
-)
+from graphsqueak.sparsifiers.resistance.bounds import resistance_bounds
+from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_parts
 from graphsqueak.validation import check_choice, check_count, check_real, check_span
 
 __all__ = ["effective_resistance", "exact_resistances"]
@@ -33,7 +30,7 @@ _FEW_NODES = 1000  # up to here the exact answer costs no more than the sketch
 _PILOT_PROBES = 32
 _LARGEST_SCALE = 2.0**30
 _CHUNK_BYTES = 2**26  # of one block of probes
-_TOL = 1e-6  # of the solves
+_ERROR = 1e-3  # of the solves
 _DENSE_NODES = 6000  # up to here (290 MB) one dense inverse is the quickest exact answer
 _EXACT_CHUNK_BYTES = 2**27  # of one block of right-hand sides
 
@@ -166,7 +163,9 @@ def _sketch(graph, tail, head, weight, bounds, n_probes, rtol, rng):
     while n_wanted is None or n_done < n_wanted:
         step = min(_PILOT_PROBES if n_wanted is None else n_wanted - n_done, at_once)
         seed = int(rng.integers(2**63))
-        sketch = precise_embedding(graph, tail, head, weight, n_probes=step, seed=seed, tol=_TOL)
+        sketch = precise_embedding(
+            graph, tail, head, weight, n_probes=step, seed=seed, error=_ERROR
+        )
         known, more = sketch_parts(sketch, tail, head, weight)
         left += (more - left) * step / (n_done + step)
         n_done += step
