@@ -48,8 +48,8 @@ class StreamSparsifier:
     Parameters
     ----------
     n_edges, epsilon, keep : exactly one
-        Edges of the result (at most, and at least 0.9 of it if the graph has that many), or the
-        accuracy from which their number is predicted, or their share of the edges seen.
+        Edges of the result (at most; from 40 on at least 0.9 of it if the graph has that many), or
+        the accuracy from which their number is predicted, or their share of the edges seen.
     method : {"fast", "thesis"}
         "thesis" is Algorithm 11 with its proof constants: no budget, a guarantee for `epsilon`
         with probability 0.99, and thousands of copies per edge, so that only graphs with more

@@ -1,5 +1,6 @@
 """The stream sparsifier: unbiased, connected, within budget, the same however it is cut."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources, sparsify
+from graphsqueak.cli import run
 from graphsqueak.graph.forest import labels
 from graphsqueak.sparsifiers.stream import state as checkpoint
 from graphsqueak.system.packing import pack_bytes
@@ -65,14 +67,14 @@ def test_the_mean_laplacian_is_the_graphs_own(options, n_read, n_edges, tmp_path
     cut, n_runs = graph.n_edges // 3, 2000 if options == PLAIN else 400
     total, square = np.zeros_like(expected), np.zeros_like(expected)
     n_shrinks = 0
-    for run in range(n_runs):
-        seed = 104_729 * run + 31
+    for number in range(n_runs):
+        seed = 104_729 * number + 31
         first = StreamSparsifier(n_edges=n_edges, options=options, random_state=seed)
         second = StreamSparsifier(n_edges=n_edges, options=options, random_state=seed + 1)
         first.partial_fit(graph.part(0, cut))
         second.partial_fit(graph.part(cut, 2 * cut))
         stream = first.merge(second)
-        if run % 50 == 0:
+        if number % 50 == 0:
             stream.save(tmp_path / "run.ckpt")
             stream = StreamSparsifier.load(tmp_path / "run.ckpt")
         laplacian = stream.partial_fit(graph.part(2 * cut)).sparsifier().laplacian().toarray()
@@ -304,3 +306,20 @@ def test_a_checkpoint_of_the_version_before_goes_on():
     result = stream.sparsifier()
     assert 80 <= result.n_edges <= stream.budget_
     assert result.degrees().sum() == pytest.approx(stream.degrees_.sum(), rel=0.02)
+
+
+def test_ridges_of_merged_streams_add_up(tmp_path, capsys):
+    """Parts that are accurate up to gamma each are accurate up to their sum, which is said."""
+    graph = sources.erdos_renyi(60, 1500, random_state=5).to_edge_list()
+    paths = []
+    for number, part in enumerate((graph.part(0, 500), graph.part(500, 900), graph.part(900))):
+        stream = StreamSparsifier(n_edges=400, ridge=0.5, random_state=number).partial_fit(part)
+        paths.append(str(tmp_path / f"{number}.ckpt"))
+        stream.save(paths[-1])
+    first, second, third = map(StreamSparsifier.load, paths)
+    merged = first.merge(second).merge(third)
+    assert (merged.ridge, merged._engine.ridge) == (1.5, 1.5)
+    assert run(["merge", *paths, "-o", str(tmp_path / "all.tsv"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ridge"] == 1.5
+    assert run(["merge", *paths, "-o", str(tmp_path / "again.tsv")]) == 0
+    assert "up to a ridge of 1.5" in capsys.readouterr().out
