@@ -53,7 +53,7 @@ def certify(
             weights=weights,
         ),
         options.open_edges(
-            sparsifier, ids=ids, header=header, on_bad_line=on_bad_line
+            [sparsifier], ids=ids, header=header, on_bad_line=on_bad_line
         ).to_edge_list(),
         delta=delta,
         steps=steps,

@@ -29,8 +29,8 @@ def info(
     from graphsqueak.sources import summarize
     from graphsqueak.sparsifiers.stream.state import is_checkpoint
 
-    if Path(edges).is_file() and is_checkpoint(edges):
-        _tell_progress(edges, as_json=as_json, quiet=quiet)
+    if len(edges) == 1 and Path(edges[0]).is_file() and is_checkpoint(edges[0]):
+        _tell_progress(edges[0], as_json=as_json, quiet=quiet)
         return
     source = options.open_edges(
         edges,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options
+from graphsqueak.cli import options, outputs
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 
 __all__ = ["label"]
@@ -39,6 +39,7 @@ def label(
         int | None, typer.Option("--edges", help="Of sparse-hfs: edges to hold.")
     ] = None,
     keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share to hold.")] = None,
+    force: outputs.Force = False,
     dry_run: DryRun = False,
     ids: options.Ids = "auto",
     header: options.Header = None,
@@ -68,7 +69,7 @@ def label(
     from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
-    options.check_table_path(out)
+    outputs.check_table(out)
     model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
@@ -81,10 +82,17 @@ def label(
         delimiter=delimiter,
         weights=weights,
     )
+    outputs.check_outputs(
+        {"--out": out},
+        [*options.paths_read(edges, source), labels],
+        force=force or dry_run,
+        quiet=quiet,
+        as_json=as_json,
+    )
     given, truth = read_labels(labels)
     if dry_run:
         said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
-        tell_dry_run([beginning_of_edges(source), said], [out], as_json=as_json)
+        tell_dry_run([beginning_of_edges(source), said], [out], force=force, as_json=as_json)
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreachedWarning)
@@ -109,10 +117,11 @@ def label(
         options.print_json(record)
     elif not quiet:
         said = f", accuracy {record['accuracy']:.3f}" if truth else ""
-        options.print_line(
+        outputs.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
             f"{record['classes']} classes, {record['reached']:,} reached, in "
-            f"{record['seconds']:.1f} s{said}, in {out}"
+            f"{record['seconds']:.1f} s{said}, in {out}",
+            out,
         )
 
 

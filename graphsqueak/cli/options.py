@@ -2,7 +2,7 @@
 
 import json
 import sys
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,23 +23,20 @@ __all__ = [
     "Weights",
     "Workers",
     "check_budget",
-    "check_drawing",
-    "check_output",
-    "check_table_path",
     "open_edges",
+    "paths_read",
     "print_json",
     "print_line",
     "print_table",
     "shows_progress",
-    "write_result",
 ]
 
 Edges = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        metavar="EDGES",
-        help="Edge file, folder or glob of parts, or - for standard input. Text (also .gz, .zst, "
-        ".bz2), Parquet, Arrow, Matrix Market or METIS.",
+        metavar="EDGES...",
+        help="Edge files, folders or globs of parts, or - for standard input. Text (also .gz, "
+        ".zst, .bz2), Parquet, Arrow, Matrix Market or METIS.",
     ),
 ]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same seed, same result.")]
@@ -81,7 +78,7 @@ Weights = Annotated[
 
 
 def open_edges(
-    path, *, ids, header, on_bad_line="error", columns=None, delimiter="auto", weights=None
+    paths, *, ids, header, on_bad_line="error", columns=None, delimiter="auto", weights=None
 ):
     """The stream that the shared options describe."""
     from graphsqueak.sources.files.reading import read_edges
@@ -90,7 +87,7 @@ def open_edges(
         names = [name.strip() for name in columns.split(",")]
         columns = tuple(int(name) if name.isdecimal() else name for name in names)
     return read_edges(
-        path,
+        paths,
         ids=ids,
         header="auto" if header is None else header,
         on_bad_line=on_bad_line,
@@ -98,6 +95,12 @@ def open_edges(
         delimiter=delimiter,
         weighted="auto" if weights is None else weights,
     )
+
+
+def paths_read(paths, source):
+    """What a source reads: its files, and the folders they lie in where those were given."""
+    folders = [path for path in paths if Path(path).expanduser().is_dir()]
+    return folders + [part.path for part in source.parts if part.path is not None]
 
 
 def check_budget(epsilon, n_edges, keep):
@@ -115,50 +118,6 @@ def check_budget(epsilon, n_edges, keep):
         )
 
 
-def check_output(path, *, option="--out"):
-    """Refuse a path where no file can be written.
-
-    >>> check_output("missing/sparse.tsv")
-    Traceback (most recent call last):
-    graphsqueak.errors.InputError: --out missing/sparse.tsv: there is no folder missing; ...
-    """
-    from graphsqueak.system.atomic import check_writable
-
-    check_writable(path, name=f"{option} {path}")
-
-
-def check_drawing(what):
-    """Refuse to begin what ends in a figure that cannot be drawn."""
-    if find_spec("matplotlib") is None:
-        raise InputError(
-            f"{what} draws with matplotlib; install it with pip install 'graphsqueak[plot]'"
-        )
-
-
-def check_table_path(path, *, option="--out"):
-    """The same for a table or edge file, whose name must also say its format."""
-    from graphsqueak.sources.files.writing import format_of
-
-    format_of(path)
-    check_output(path, option=option)
-
-
-def write_result(edges, out):
-    """Write a sparsifier to `out`; as Parquet beside it if that format cannot hold its ids.
-
-    Whether nodes are numbered as Matrix Market and METIS need it is known only at the end.
-    """
-    from graphsqueak.sources.files.writing import format_of, write_edges
-
-    try:
-        write_edges(edges, out, weights=True)
-    except InputError as error:
-        if format_of(out)[0] not in ("mtx", "metis"):
-            raise
-        write_edges(edges, f"{out}.parquet", weights=True)
-        raise InputError(f"{error}. The result is in {out}.parquet") from None
-
-
 def shows_progress(*, quiet, as_json):
     """Draw a bar only for a person who is looking."""
     return not quiet and not as_json and sys.stderr.isatty()
@@ -169,9 +128,9 @@ def print_json(record):
     print(json.dumps({key: _plain(value) for key, value in record.items()}))  # noqa: T201
 
 
-def print_line(text=""):
-    """One line for a person, on standard output."""
-    print(text)  # noqa: T201
+def print_line(text="", *, on_stderr=False):
+    """One line for a person, on standard output or standard error."""
+    print(text, file=sys.stderr if on_stderr else sys.stdout)  # noqa: T201
 
 
 def print_table(rows):

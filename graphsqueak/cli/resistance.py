@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options
+from graphsqueak.cli import options, outputs
 
 __all__ = ["resistance"]
 
@@ -20,6 +20,7 @@ def resistance(
     ] = None,
     method: Annotated[str, typer.Option(help="auto, exact or sketch.")] = "auto",
     rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
+    force: outputs.Force = False,
     ids: options.Ids = "auto",
     header: options.Header = None,
     columns: options.Columns = None,
@@ -45,7 +46,7 @@ def resistance(
     from graphsqueak.sparsifiers import effective_resistance
 
     began = time.perf_counter()
-    options.check_table_path(out)
+    outputs.check_table(out)
     source = options.open_edges(
         edges,
         ids=ids,
@@ -54,6 +55,13 @@ def resistance(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+    )
+    outputs.check_outputs(
+        {"--out": out},
+        [*options.paths_read(edges, source), *([] if pairs is None else [pairs])],
+        force=force,
+        quiet=quiet,
+        as_json=as_json,
     )
     graph = source.to_edge_list()
     ends = (graph.tail, graph.head) if pairs is None else _read_pairs(pairs, graph)
@@ -76,7 +84,9 @@ def resistance(
     if as_json:
         options.print_json(record)
     elif not quiet:
-        options.print_line(f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}")
+        outputs.print_summary(
+            f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}", out
+        )
 
 
 def _read_pairs(path, graph):

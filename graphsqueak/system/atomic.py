@@ -4,12 +4,15 @@ import bz2
 import gzip
 import os
 import secrets
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 from graphsqueak.errors import InputError
 
-__all__ = ["atomic_file", "check_writable"]
+__all__ = ["STANDARD_OUTPUT", "atomic_file", "check_writable", "same_file"]
+
+STANDARD_OUTPUT = "-"
 
 
 @contextmanager
@@ -19,7 +22,7 @@ def atomic_file(path, compression=None):
     Parameters
     ----------
     path : str or Path
-        The final path. A device or named pipe is written to directly.
+        The final path. A device or named pipe is written to directly; "-" is standard output.
     compression : {"gzip", "zstd", "bzip2"}, optional
         Compress what is written; the bytes do not depend on the time or the name.
 
@@ -33,6 +36,12 @@ def atomic_file(path, compression=None):
     >>> there, path.read_bytes()
     (False, b'42')
     """
+    if str(path) == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        with _compressed(sys.stdout.buffer, compression) as outer:
+            yield outer
+        sys.stdout.buffer.flush()
+        return
     target = Path(path).expanduser().resolve()
     check_writable(path)
     if target.exists() and not target.is_file():
@@ -66,6 +75,8 @@ def check_writable(path, *, name=None):
     Traceback (most recent call last):
     graphsqueak.errors.InputError: missing/answer: there is no folder missing; make it first
     """
+    if str(path) == STANDARD_OUTPUT:
+        return
     target, name = Path(path).expanduser(), name or path
     folder = target.parent
     if target.is_dir():
@@ -78,6 +89,19 @@ def check_writable(path, *, name=None):
         raise InputError(f"{name}: {folder} is a file, not a folder; check the path")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"{name}: the folder {folder} cannot be written to; try another")
+
+
+def same_file(one, other):
+    """Whether two paths lead to one file, through links or by another spelling.
+
+    >>> same_file("sparse.tsv", "./sparse.tsv"), same_file("sparse.tsv", "edges.tsv")
+    (True, False)
+    """
+    one, other = Path(one).expanduser(), Path(other).expanduser()
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them is not there yet
+        return one.resolve() == other.resolve()
 
 
 def _opened(target, mode):
