@@ -15,6 +15,8 @@ def info(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ):
@@ -40,10 +42,13 @@ def info(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
     )
     summary = summarize(source, progress=options.shows_progress(quiet=quiet, as_json=as_json))
+    understood = options.tell_understood(source, quiet=quiet)
     if as_json:
-        options.print_json(asdict(summary))
+        options.print_json(asdict(summary) | {"input": understood})
     elif not quiet:
         options.print_table(readable(summary))
 

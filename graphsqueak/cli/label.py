@@ -47,6 +47,8 @@ def label(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -81,6 +83,8 @@ def label(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
     )
     outputs.check_outputs(
         {"--out": out},
@@ -111,6 +115,7 @@ def label(
         "method": method,
         "seed": seed,
     }
+    record["input"] = options.tell_understood(source, quiet=quiet)
     if truth:
         record["accuracy"] = _accuracy(model, given, truth)
     if as_json:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,10 @@ from graphsqueak.errors import InputError
 
 __all__ = [
     "BadLine",
+    "Bipartite",
     "Columns",
     "Delimiter",
+    "Duplicates",
     "Edges",
     "Header",
     "Ids",
@@ -29,6 +32,7 @@ __all__ = [
     "print_line",
     "print_table",
     "shows_progress",
+    "tell_understood",
 ]
 
 Edges = Annotated[
@@ -71,6 +75,22 @@ Columns = Annotated[
 Delimiter = Annotated[
     str, typer.Option("--delimiter", help="Between columns: one character, tab, space, or auto.")
 ]
+Bipartite = Annotated[
+    bool | None,
+    typer.Option(
+        "--bipartite/--one-kind",
+        help="Sources and targets are two kinds of nodes, written user:51 and item:51; or one "
+        "kind (default: look at the names of the columns).",
+    ),
+]
+Duplicates = Annotated[
+    str,
+    typer.Option(
+        "--duplicates",
+        help="Edges listed more than once, in either direction: sum adds them up, once keeps the "
+        "first.",
+    ),
+]
 Weights = Annotated[
     bool | None,
     typer.Option("--weights/--no-weights", help="Demand weights, or ignore them (default: look)."),
@@ -78,7 +98,16 @@ Weights = Annotated[
 
 
 def open_edges(
-    paths, *, ids, header, on_bad_line="error", columns=None, delimiter="auto", weights=None
+    paths,
+    *,
+    ids,
+    header,
+    on_bad_line="error",
+    columns=None,
+    delimiter="auto",
+    weights=None,
+    bipartite=None,
+    duplicates="sum",
 ):
     """The stream that the shared options describe."""
     from graphsqueak.sources.files.reading import read_edges
@@ -94,7 +123,25 @@ def open_edges(
         columns=columns,
         delimiter=delimiter,
         weighted="auto" if weights is None else weights,
+        bipartite="auto" if bipartite is None else bipartite,
+        duplicates=duplicates,
     )
+
+
+def tell_understood(source, *, quiet, dropped=None):
+    """Say on standard error, in one line, how the input was understood; returns it by name.
+
+    `dropped` counts what was, where others than `source` have read it.
+    """
+    understood = source.understood
+    if dropped is not None:
+        understood = replace(understood, **dropped)
+    if not quiet:
+        said = str(understood).replace("ids='integer'", "--ids integer")
+        if understood.repeated and understood.duplicates == "sum":
+            said += " (--duplicates once counts them once)"
+        print_line(said, on_stderr=True)
+    return understood.record()
 
 
 def paths_read(paths, source):
@@ -130,7 +177,7 @@ def print_json(record):
 
 def print_line(text="", *, on_stderr=False):
     """One line for a person, on standard output or standard error."""
-    print(text, file=sys.stderr if on_stderr else sys.stdout)  # noqa: T201
+    print(text, file=sys.stderr if on_stderr else sys.stdout)
 
 
 def print_table(rows):

@@ -27,6 +27,8 @@ def resistance(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -55,6 +57,8 @@ def resistance(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
     )
     outputs.check_outputs(
         {"--out": out},
@@ -80,6 +84,7 @@ def resistance(
         "edges": graph.n_edges,
         "resistances": len(result),
         "seconds": time.perf_counter() - began,
+        "input": options.tell_understood(source, quiet=quiet),
     }
     if as_json:
         options.print_json(record)

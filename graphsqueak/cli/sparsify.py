@@ -82,6 +82,8 @@ def sparsify(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -111,6 +113,8 @@ def sparsify(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
     )
     options.check_budget(epsilon, n_edges, keep)
     if certify is None and report is not None and source.is_rereadable:
@@ -161,8 +165,9 @@ def sparsify(
 
         write_report(result, report, edges=shlex.join(edges), out=out)
     outputs.note_written(checkpoint, [out, report])
+    understood = options.tell_understood(source, quiet=quiet, dropped=result.dropped)
     if as_json:
-        options.print_json(result.record())
+        options.print_json(result.record() | {"input": understood})
     elif not quiet:
         stream = result.stream
         outputs.print_summary(

@@ -61,7 +61,7 @@ def named(first, rows, separator=","):
     return lines([first, *rows], separator)
 
 
-ASKS_WEIGHT = r"--weights.*--no-weights"
+ASKS_WEIGHT = r"looks like times.*--no-weights.*--weights"
 ASKS_HEADER = r"--header.*--no-header"
 ASKS_KINDS = r"--bipartite.*--one-kind"
 CSV_FLOATS = lines(ENDS.astype(float), ",")
@@ -166,11 +166,11 @@ CASES = [
          nodes=NODES, says="ids integer"),
     Case("1.5 in Parquet", "f.parquet", parquet(pa.table({"source": [1.5], "target": [2.0]})),
          code=2, says=r"1\.5"),
-    Case("pandas csv with its index", "p.csv", named(("", "source", "target"), INDEXED), edges=N, nodes=NODES,
-         says="columns source, target; .*index"),
+    Case("pandas csv with its index", "p.csv", named(("", "source", "target"), INDEXED), edges=N,
+         nodes=NODES, says="columns source, target; .*index"),
     Case("pandas csv with index and weight", "p.csv",
-         named(("", "source", "target", "weight"), [(*row, 0.5) for row in INDEXED]), edges=N, nodes=NODES,
-         says="weights weight"),
+         named(("", "source", "target", "weight"), [(*row, 0.5) for row in INDEXED]), edges=N,
+         nodes=NODES, says="weights weight"),
     Case("pandas csv with index, no header", "p.csv", lines(INDEXED, ","), code=2,
          says=r"counts.*--columns 1,2.*--columns 0,1,2"),
     Case("pandas Parquet with its index", "p.parquet",

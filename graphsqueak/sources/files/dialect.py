@@ -7,15 +7,19 @@ separator
     of fields, two at least, none of them empty.
 header
     The first line is a header if it names a source and a target column (`source,target`,
-    `src,dst`, `from,to`, `u,v`, ...), or if it is the only one whose ids are no numbers, or the
-    only one whose third column is no number. A comment such as `# FromNodeId ToNodeId` names the
-    columns too. A first line of two integers is an edge, unless it fits as a count of the nodes
-    and lines that follow: then header=True, which skips it, or header=False must be given.
+    `src,dst`, `from,to`, `u,v`, ...), or two columns by words that are known (`user,item`), or if
+    it is the only one whose ids are no numbers, or hold no digit, or the only one whose third
+    column is no number. A comment such as `# FromNodeId ToNodeId` names the columns too. A first
+    line of two integers is an edge, unless it fits as a count of the nodes and lines that follow:
+    then header=True, which skips it, or header=False must be given.
 columns
     By name if the header names them, else the first two and, as weight, the third. Four or more
-    columns without names, or a third one whose name does not speak of weights, must be chosen.
+    columns without names, or a third one whose name does not speak of weights, must be chosen. A
+    first column without a name under a header is an index and skipped.
 ids
     Integers if the sampled ones all are, canonically written and within 64 bits; else text.
+
+What can be taken in two ways is asked about (`doubts.py`).
 """
 
 from dataclasses import dataclass, replace
@@ -24,10 +28,17 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.sources.files.doubts import (
+    has_header,
+    refuse_doubtful_columns,
+    refuse_strange_header,
+    refuse_times,
+    refuse_two_kinds,
+    whole_decimal,
+)
 from graphsqueak.sources.files.fields import (
     choose_columns,
     find_fault,
-    fits_integer,
     is_number,
     names_columns,
     split_fields,
@@ -64,6 +75,10 @@ class Dialect:
         Number of that line, counted from 1.
     is_named : bool
         Whether a header or a comment names the columns.
+    names : tuple of str, or None
+        Those names.
+    decimal : str or None
+        An id such as 1.0, where all are written so.
     """
 
     separator: str
@@ -74,6 +89,14 @@ class Dialect:
     start: int
     first_line: int
     is_named: bool = True
+    names: tuple | None = None
+    decimal: str | None = None
+
+    @property
+    def columns(self):
+        """Names, or numbers, of source, target and weight."""
+        named = {role: self.names[k] if self.names else k for k, role in enumerate(self.roles)}
+        return tuple(named[role] for role in ("source", "target", "weight") if role in named)
 
 
 class Scan(NamedTuple):
@@ -118,11 +141,14 @@ def detect_dialect(sample, options, *, name, kind=None):
         field.decode("utf-8", "replace") for field in split_fields(remark, separator) or []
     ]
     named_above = len(commented) == len(fields[0]) and names_columns(commented)
-    has_header = options.header
-    if has_header == "auto":
-        has_header = not named_above and _has_header(fields)
+    is_header = options.header
+    try:
+        if is_header == "auto":
+            is_header = not named_above and has_header(fields, options.columns)
+    except InputError as error:
+        raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
     names = None
-    if has_header and not all(map(is_number, fields[0])):
+    if is_header and (options.header == "auto" or not all(map(is_number, fields[0]))):
         names = [field.decode("utf-8", "replace") for field in fields[0]]
     elif named_above:
         names = commented
@@ -130,10 +156,12 @@ def detect_dialect(sample, options, *, name, kind=None):
         roles = choose_columns(
             len(fields[0]), names, columns=options.columns, weighted=options.weighted
         )
+        if kind is None and names is None and "weight" in roles and options.columns is None:
+            refuse_doubtful_columns(fields, roles, weighted=options.weighted)
     except InputError as error:
         raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
     start, first_line = offset, 1
-    if has_header:
+    if is_header:
         begin, number, _ = rows[0]
         start, first_line = sample.find(b"\n", begin) + 1 or len(sample), number + 1
     dialect = Dialect(
@@ -144,9 +172,18 @@ def detect_dialect(sample, options, *, name, kind=None):
         tuple(options.comments),
         start,
         first_line,
-        is_named=has_header or named_above,
+        is_named=is_header or named_above,
+        names=names and tuple(names),
     )
-    return replace(dialect, kind=kind or _id_kind(sample[start:], dialect, options.ids))
+    dialect = replace(dialect, kind=kind or _id_kind(sample[start:], dialect, options.ids))
+    if kind is None:
+        try:
+            _refuse_doubts(sample[start:], lines[0], dialect, options)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+    if dialect.kind == "text":
+        dialect = replace(dialect, decimal=whole_decimal(fields[is_header:], roles))
+    return dialect
 
 
 def scan_block(block, dialect, *, skip_bad):
@@ -237,27 +274,16 @@ def _separator(lines):
     return best
 
 
-def _has_header(fields):
-    first, rest = fields[0], fields[1:]
-    if names_columns([field.decode("utf-8", "replace") for field in first]):
-        return True
-    if not rest or len(first) < 2:
-        return False
-    if not any(map(is_number, first[:2])) and all(_are_integers(row) for row in rest):
-        return True
-    return (
-        len(first) == 3
-        and not is_number(first[2])
-        and all(len(row) == 3 and is_number(row[2]) for row in rest)
-    )
-
-
-def _are_integers(row):
-    return len(row) >= 2 and all(
-        fits_integer(field, "int64", canonical=True)
-        or fits_integer(field, "uint64", canonical=True)
-        for field in row[:2]
-    )
+def _refuse_doubts(data, line, dialect, options):
+    """Ask about what the sample leaves open."""
+    text = np.frombuffer(bytearray(data + b"\n"), dtype=np.uint8)
+    guesses_weight = options.weighted == "auto" and options.columns is None
+    if guesses_weight and not dialect.is_named and "weight" in dialect.roles:
+        refuse_times(scan_block(text, dialect, skip_bad=True).weight)
+    if dialect.kind == "text" and options.header == "auto" and not dialect.is_named:
+        refuse_strange_header(line, text, scan_block(text, dialect, skip_bad=True).ends)
+    if dialect.kind != "text" and options.bipartite == "auto" and dialect.names:
+        refuse_two_kinds(dialect.columns[:2])
 
 
 def _id_kind(data, dialect, ids):

@@ -1,9 +1,10 @@
 """Write edges to a file, in the formats that `read_edges` reads.
 
-The name says the format: .tsv, .txt, .edges, .el (tab between columns), .csv, .parquet, .arrow or .feather, .mtx (Matrix Market, symmetric), .graph
-or .metis; .gz, .zst or .bz2 behind a text format compresses it; "-" is standard output, as .tsv.
-Text begins with a line that names the columns, unless header=False. The user's own ids are written. A
-list of edges does not name isolated nodes; Matrix Market and METIS do, but number the nodes 1..n.
+The name says the format: .tsv, .txt, .edges, .el (tab between columns), .csv, .parquet, .arrow or
+.feather, .mtx (Matrix Market, symmetric), .graph or .metis; .gz, .zst or .bz2 behind a text format
+compresses it; "-" is standard output, as .tsv. Text begins with a line that names the columns,
+unless header=False. The user's own ids are written. A list of edges does not name isolated nodes;
+Matrix Market and METIS do, but number the nodes 1..n.
 
 The file appears whole or not at all: it is written beside its path and moved there at the end.
 
