@@ -140,9 +140,9 @@ def _refuse_types(chosen, kind, name):
         if role == "weight":
             wanted, fits = "numbers", is_number or pa.types.is_decimal(held)
         elif kind == "text":
-            wanted, fits = "texts or whole numbers", is_text or is_number
+            wanted, fits = "texts or integers", is_text or is_number
         else:
-            wanted, fits = "whole numbers", is_number
+            wanted, fits = "integers", is_number
         if not fits:
             raise InputError(
                 f"{name}: column {field.name!r} ({role}) holds {field.type} where {wanted} are "
@@ -155,14 +155,13 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
 
     def work(drawn):
         batch, fraction = drawn
-        columns = (batch.column(column) for column in names)
-        try:
-            converted = [
-                _convert(role, column, kind) for role, column in zip(chosen, columns, strict=True)
-            ]
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from None
-        return dict(zip(chosen, converted, strict=True)), batch.num_rows, fraction
+        table = {}
+        for role, field in chosen.items():
+            try:
+                table[role] = _convert(role, batch.column(field.name), kind)
+            except InputError as error:
+                raise InputError(f"{name}: column {field.name!r} ({role}) {error}") from None
+        return table, batch.num_rows, fraction
 
     first_row = 1
     for table, n_rows, fraction in map_ahead(work, _guard(_validate(tables(names)), name)):
@@ -231,7 +230,10 @@ def _whole_numbers(column, kind):
     odd = pc.filter(values, pc.not_equal(values, pc.floor(values)))
     if large or len(odd):
         shown = pc.max(pc.abs(values)).as_py() if large else odd[0].as_py()
-        raise InputError(f"node id {shown!r} is no whole number of at most 2^53; cast the column")
+        raise InputError(
+            f"holds {column.type} such as {shown!r} where integers, of at most 2^53 if written as "
+            "decimals, are expected; cast it"
+        )
     numbers = values.cast(pa.int64())
     if kind != "text":
         return numbers

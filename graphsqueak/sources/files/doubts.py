@@ -76,7 +76,8 @@ def has_header(fields, columns):
         return True
     again = next((field for row in rest for field in row if field in first), None)
     if names_columns(names):
-        if again is not None and not is_number(again):
+        is_ours = names[:2] == ["source", "target"]  # as `write_edges` begins a file
+        if again is not None and not is_number(again) and not is_ours:
             raise InputError(
                 f"the first line, {', '.join(names)}, may name the columns or be an edge, since "
                 f"{again.decode('utf-8', 'replace')!r} occurs below; give header=True (--header) "
@@ -179,11 +180,11 @@ def _refuse_dates(fields):
 
 def _refuse_index(rows):
     """Ask about a first of three columns that counts the lines."""
-    fewest = _FEWEST_LINES if all(is_number(row[2]) for row in rows) else _FEW_LINES
     firsts, thirds = [row[0] for row in rows], [row[2] for row in rows]
+    fewest = _FEWEST_LINES if any(map(is_number, thirds)) else _FEW_LINES
     begins = [[b"%d" % (i + start) for i in range(len(rows))] for start in (0, 1)]
-    is_whole = fewest == _FEW_LINES or all(re.fullmatch(rb"\d+", third) for third in thirds)
-    if len(rows) >= fewest and firsts in begins and is_whole and len(set(thirds)) > 1:
+    is_id = fewest == _FEW_LINES or all(re.fullmatch(rb"\d+", third) for third in thirds)
+    if len(rows) >= fewest and firsts in begins and is_id and len(set(thirds)) > 1:
         raise InputError(
             "the first column counts the lines; give columns=(1, 2) if it is an index, "
             "columns=(0, 1, 2) if it is the source of an edge and the third its weight"
