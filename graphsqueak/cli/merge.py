@@ -50,6 +50,8 @@ def merge(
         "seconds": time.perf_counter() - began,
         "seed": seed,
     }
+    if made.source is not None:
+        record["input"] = options.tell_understood(made.source, quiet=quiet)
     if as_json:
         options.print_json(record)
     elif not quiet:

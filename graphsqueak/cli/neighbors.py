@@ -92,6 +92,10 @@ def neighbors(
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
     words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks}
     rows, ids, counts = _opened(points, layout, deduplicate, labels, words)
+    if not quiet:
+        named = "named by the input" if ids is not None else "numbered from 0"
+        said = f"{points}: {rows.shape[0]:,} points of {rows.shape[1]:,} coordinates, {named}"
+        options.print_line(said, on_stderr=True)
     source = neighbor_edges(
         rows,
         n_neighbors,

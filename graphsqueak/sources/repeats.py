@@ -6,7 +6,7 @@ those above it are forgotten. With s pairs remembered below a share 1/2^k of all
 about s 2^k different ones, with a relative standard deviation of 1.2 / sqrt(room); up to `room`
 pairs, the count is exact.
 
-To keep each pair once, edges are written to temporary files, parted by the hash of their pair, so
+To keep each pair once, edges are written to a temporary file, parted by the hash of their pair, so
 that each part fits into memory and all repeats of a pair are in one part.
 
 References
@@ -15,6 +15,7 @@ References
 """
 
 import tempfile
+import weakref
 
 import numba
 import numpy as np
@@ -25,7 +26,7 @@ from graphsqueak.randomness import mix64
 __all__ = ["DistinctEdges", "RepeatSample"]
 
 _ROOM = 1 << 16
-_N_FILES = 256
+_N_PARTS = 256
 _EDGE = np.dtype([("tail", np.int64), ("head", np.int64), ("weight", np.float64)])
 
 
@@ -91,44 +92,45 @@ class RepeatSample:
 class DistinctEdges:
     """Each pair once, with the weight it had first: write all batches, then iterate.
 
-    Takes 24 bytes an edge in temporary files, and, while it is read, memory for a 256th of that.
+    Takes 24 bytes an edge in a temporary file, and, while it is read, memory for a 256th of that.
 
     Parameters
     ----------
-    n_files : int
-        Parts, each of which must fit into memory.
+    n_parts : int
+        Each of which must fit into memory.
 
     Examples
     --------
     >>> edges = DistinctEdges()
     >>> edges.write(EdgeList(tail=[0, 1, 1], head=[1, 0, 2], weight=[5.0, 7.0, 1.0]))
-    >>> [(batch.n_edges, batch.total_weight) for batch in edges.batches(10, 3, None)]
+    >>> [(batch.n_edges, float(batch.weight.sum())) for batch in edges.batches(10, 3, None)]
     [(2, 6.0)]
     """
 
-    def __init__(self, n_files=_N_FILES):
-        self._n_files, self._files = n_files, None
-        self._first = []
+    def __init__(self, n_parts=_N_PARTS):
+        self._n_parts, self._first, self._file = n_parts, None, None
+        self._cuts = []  # of each batch, sorted by part: where its parts begin in the file, in rows
 
     def write(self, batch):
         """Take the edges of one more batch."""
         rows = np.empty(batch.n_edges, dtype=_EDGE)
         rows["tail"], rows["head"], rows["weight"] = batch.tail, batch.head, batch.weight
-        if self._files is None and not self._first:
-            self._first = [rows]  # a single batch needs no files
+        if self._first is None and self._file is None:
+            self._first = rows  # a single batch needs no file
             return
-        if self._files is None:
-            self._files = [tempfile.TemporaryFile() for _ in range(self._n_files)]  # noqa: SIM115
-            self._spread(self._first.pop())
-        self._spread(rows)
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as we do
+            weakref.finalize(self, self._file.close)
+            self._append(self._first)
+            self._first = None
+        self._append(rows)
 
-    def _spread(self, rows):
-        part = _parts(rows["tail"], rows["head"], self._n_files)
+    def _append(self, rows):
+        part = _part_of(rows["tail"], rows["head"], self._n_parts)
         order = np.argsort(part, kind="stable")
-        cuts = np.searchsorted(part[order], np.arange(self._n_files + 1))
-        rows = rows[order]
-        for k, file in enumerate(self._files):
-            file.write(rows[cuts[k] : cuts[k + 1]].tobytes())
+        begin = self._cuts[-1][-1] if self._cuts else 0
+        self._cuts.append(begin + np.searchsorted(part[order], np.arange(self._n_parts + 1)))
+        self._file.write(rows[order].tobytes())
 
     def batches(self, batch_size, n_nodes, ids):
         """Yield the distinct edges, `batch_size` or fewer at a time."""
@@ -139,12 +141,15 @@ class DistinctEdges:
                 yield EdgeList.from_clean(some["tail"], some["head"], some["weight"], n_nodes, ids)
 
     def _parts(self):
-        if self._files is None:
-            yield from self._first
+        if self._file is None:
+            yield self._first
             return
-        for file in self._files:
-            file.seek(0)
-            yield np.frombuffer(file.read(), dtype=_EDGE)
+        for part in range(self._n_parts):
+            pieces = []
+            for cuts in self._cuts:
+                self._file.seek(int(cuts[part]) * _EDGE.itemsize)
+                pieces.append(self._file.read(int(cuts[part + 1] - cuts[part]) * _EDGE.itemsize))
+            yield np.frombuffer(b"".join(pieces), dtype=_EDGE)
 
 
 def _first_of_each(tail, head):
@@ -187,7 +192,7 @@ def _refill(held, slots):
 
 
 @numba.njit(cache=True, nogil=True)
-def _parts(tail, head, n_parts):
+def _part_of(tail, head, n_parts):
     part = np.empty(tail.size, dtype=np.int32)
     for edge in range(tail.size):
         part[edge] = _hash(tail[edge], head[edge]) % np.uint64(n_parts)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.parts import find_parts
 from graphsqueak.sources.files.reading import read_edges
 from graphsqueak.sparsifiers.budget import Budget
@@ -23,10 +24,11 @@ __all__ = ["MergedFiles", "merge_edge_files"]
 
 
 class MergedFiles(NamedTuple):
-    """The sparsifier of the whole, and how many edges its parts had read."""
+    """The sparsifier of the whole, how many edges its parts had read, and how files were read."""
 
     sparsifier: EdgeList
     n_edges_read: int
+    source: EdgeSource | None = None
 
 
 def merge_edge_files(
@@ -71,9 +73,9 @@ def merge_edge_files(
     source = read_edges(list(paths))
     if not given:
         whole = source.to_edge_list().simplified()
-        return MergedFiles(whole, source.n_edges_read)
+        return MergedFiles(whole, source.n_edges_read, source)
     stream = StreamSparsifier(
         n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=random_state
     )
     run_stream(stream, source)
-    return MergedFiles(stream.sparsifier(), source.n_edges_read)
+    return MergedFiles(stream.sparsifier(), source.n_edges_read, source)

@@ -110,7 +110,7 @@ class Scan(NamedTuple):
     bad_start: int  # its first byte
 
 
-def detect_dialect(sample, options, *, name, kind=None):
+def detect_dialect(sample, options, *, name, kind=None, names_before=()):
     """Guess the `Dialect` of a file from `sample`, its first lines (bytes, whole lines).
 
     Parameters
@@ -123,6 +123,8 @@ def detect_dialect(sample, options, *, name, kind=None):
         The file's name, for messages.
     kind : {"int64", "uint64", "text"}, optional
         Kind of the ids, if it is known already.
+    names_before : tuple of str
+        Of the columns of an earlier file of the same stream, if it had a header.
 
     Returns
     -------
@@ -144,7 +146,7 @@ def detect_dialect(sample, options, *, name, kind=None):
     is_header = options.header
     try:
         if is_header == "auto":
-            is_header = not named_above and has_header(fields, options.columns)
+            is_header = not named_above and has_header(fields, options.columns or names_before)
     except InputError as error:
         raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
     names = None

@@ -87,7 +87,7 @@ def read_edges(
         kinds (user, item) are an error.
     duplicates : {"sum", "once"}
         What an edge is that is listed more than once, in either direction: the sum, or the first
-        of them alone. "once" takes temporary files of 24 bytes an edge, and gives the edges in
+        of them alone. "once" takes a temporary file of 24 bytes an edge, and gives the edges in
         another order.
 
     Returns
@@ -153,6 +153,7 @@ class FileSource(EdgeSource):
         self.parts, self.options, self.batch_size = parts, options, batch_size
         self._settled, self._is_spent, self._signatures = settled, False, None
         self._found, self._repeats, self._passed_over = settled, None, tuple(passed_over)
+        self._once = None  # the distinct edges, and what was counted on the way to them
 
     def __repr__(self):
         more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
@@ -187,7 +188,7 @@ class FileSource(EdgeSource):
         """What the first file with data says of all; looks at it, if nobody has yet."""
         for part in [] if self._found is not None else self.parts:
             with part.open() as stream:
-                opened = open_part(stream, part, self.options, kind=None)
+                opened = open_part(stream, part, self.options)
             if opened.kind is not None:
                 self._found = opened._replace(chunks=None, name=part.name)
                 break
@@ -196,18 +197,30 @@ class FileSource(EdgeSource):
         return self._found
 
     def _batches(self):
+        if self.options.duplicates == "once":
+            yield from self._distinct()
+            return
         repeats = RepeatSample() if self._repeats is None else None
-        once = DistinctEdges() if self.options.duplicates == "once" else None
         for batch in self._listed():
             if repeats is not None:
                 repeats.add(batch.tail, batch.head)
-            if once is None:
-                yield batch
-            else:
-                once.write(batch)
+            yield batch
         self._repeats = repeats or self._repeats
-        if once is not None:
-            yield from once.batches(self.batch_size, batch.n_nodes, batch.own_ids)
+
+    def _distinct(self):
+        """Batches of different edges, of which a temporary file is made in the first pass."""
+        if self._once is None:
+            edges, repeats = DistinctEdges(), RepeatSample()
+            for batch in self._listed():
+                repeats.add(batch.tail, batch.head)
+                edges.write(batch)
+            counts = (self.n_self_loops, self.n_zero_weights, self.n_bad_lines)
+            self._once, self._repeats = (edges, counts, batch.n_nodes, batch.own_ids), repeats
+        else:
+            self._check_unchanged()
+        edges, counts, n_nodes, ids = self._once
+        self.n_self_loops, self.n_zero_weights, self.n_bad_lines = counts
+        yield from edges.batches(self.batch_size, n_nodes, ids)
 
     def _listed(self):
         """Batches of the edges as they are listed."""
@@ -221,8 +234,7 @@ class FileSource(EdgeSource):
         settled, batcher = self._settled, None
         for n_done, part in enumerate(self.parts):
             with part.open() as stream:
-                kind = settled and settled.kind
-                opened = open_part(stream, part, self.options, kind=kind)
+                opened = open_part(stream, part, self.options, settled=settled)
                 if opened.kind is None:
                     continue
                 self._found = settled = settled or opened._replace(chunks=None, name=part.name)
@@ -287,8 +299,9 @@ class FileSource(EdgeSource):
         self._count(batcher)
 
 
-def open_part(stream, part, options, *, kind):
-    """Open one file of a stream; see `read_text` for what is returned."""
+def open_part(stream, part, options, *, settled=None):
+    """Open one file of a stream, after others have settled what it is; returns an `Opened`."""
+    kind = settled and settled.kind
     if part.dialect is not None:
         return read_text(stream, options, dialect=part.dialect)
     form = detect_format(stream, part, options)
@@ -302,7 +315,9 @@ def open_part(stream, part, options, *, kind):
             return read_arrow(part.path, part.name, options, kind=kind)
         return read_parquet(part.path, part.name, options, kind=kind, groups=part.span)
     if form == "text":
-        return read_text(stream, options, kind=kind)
+        return read_text(
+            stream, options, kind=kind, names_before=settled.columns if settled else ()
+        )
     if "text" in (kind, options.ids):
         raise InputError(
             f"{part.name} numbers its nodes 1, ..., n: it cannot be read with text ids; "

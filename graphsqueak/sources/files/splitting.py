@@ -87,7 +87,7 @@ def _cut(part, n_pieces, options, settled):
     with part.open() as stream:
         form = detect_format(stream, part, options)
         if form == "text" and not stream.is_compressed:
-            dialect = first_look(stream, options, settled.kind)
+            dialect = first_look(stream, options, settled.kind, settled.columns)
             return [part] if dialect is None else _cut_text(part, n_pieces, options, dialect)
     return _cut_parquet(part, n_pieces) if form == "parquet" else [part]
 

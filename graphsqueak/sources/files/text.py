@@ -42,7 +42,7 @@ class ScannedBlock(NamedTuple):
     fraction_read: float
 
 
-def read_text(stream, options, *, kind=None, dialect=None):
+def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
     """Read the lines of `stream`.
 
     Parameters
@@ -55,6 +55,8 @@ def read_text(stream, options, *, kind=None, dialect=None):
         Kind of the ids, if earlier files of the same stream have settled it.
     dialect : Dialect, optional
         Of a piece of a file, whose beginning says what it is.
+    names_before : tuple of str
+        Of the columns of an earlier file of the same stream, if it had a header.
 
     Returns
     -------
@@ -65,7 +67,7 @@ def read_text(stream, options, *, kind=None, dialect=None):
         _refuse_foreign(stream)
     doubts = dialect is None and options.header == "auto"
     if dialect is None:
-        dialect = first_look(stream, options, kind)
+        dialect = first_look(stream, options, kind, names_before)
     if dialect is None:
         return Opened(None, False, iter(()))
     doubts &= dialect.kind != "text" and len(dialect.roles) == 2 and not dialect.is_named
@@ -113,14 +115,16 @@ def check_comments(comments):
     return comments
 
 
-def first_look(stream, options, kind=None):
+def first_look(stream, options, kind=None, names_before=()):
     """The `Dialect` of a stream at its beginning; None if it holds no line of data."""
     size = _SAMPLE
     while True:
         sample = stream.peek(size)
         is_whole = len(sample) < size
         whole_lines = sample if is_whole else sample[: sample.rfind(b"\n") + 1] or sample
-        dialect = detect_dialect(whole_lines, options, name=stream.name, kind=kind)
+        dialect = detect_dialect(
+            whole_lines, options, name=stream.name, kind=kind, names_before=names_before
+        )
         if dialect is not None or is_whole or size >= _LONGEST_PREAMBLE:
             return dialect
         size *= 4
