@@ -92,10 +92,6 @@ def neighbors(
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
     words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks}
     rows, ids, counts = _opened(points, layout, deduplicate, labels, words)
-    if not quiet:
-        named = "named by the input" if ids is not None else "numbered from 0"
-        said = f"{points}: {rows.shape[0]:,} points of {rows.shape[1]:,} coordinates, {named}"
-        options.print_line(said, on_stderr=True)
     source = neighbor_edges(
         rows,
         n_neighbors,
@@ -109,6 +105,10 @@ def neighbors(
         random_state=seed,
     )
     write_edges(source, out, weights=weight != "unit", header=not no_header_out)
+    if not quiet:
+        named = "named by the input" if ids is not None else "numbered from 0"
+        said = f"{points}: {rows.shape[0]:,} points of {rows.shape[1]:,} coordinates, {named}"
+        options.print_line(said, on_stderr=True)
     record = {
         "nodes": source.n_nodes,
         "edges": source.n_edges_read,

@@ -158,7 +158,7 @@ def detect_dialect(sample, options, *, name, kind=None, names_before=()):
         roles = choose_columns(
             len(fields[0]), names, columns=options.columns, weighted=options.weighted
         )
-        if kind is None and names is None and "weight" in roles and options.columns is None:
+        if kind is None and names is None and len(roles) == 3 and options.columns is None:
             refuse_doubtful_columns(fields, roles, weighted=options.weighted)
     except InputError as error:
         raise InputError(f"{name}, line {rows[0][1]}: {error}") from None

@@ -146,9 +146,10 @@ def whole_decimal(rows, roles):
 def refuse_doubtful_columns(rows, roles, *, weighted):
     """Ask about three columns without names of which the first or the last is not what it seems."""
     rows = [row for row in rows if len(row) == len(roles)]
-    _refuse_index(rows)
+    if weighted is not True:
+        _refuse_index(rows)
     if weighted == "auto":
-        _refuse_dates([row[roles.index("weight")] for row in rows])
+        _refuse_dates([row[2] for row in rows])
 
 
 def refuse_strange_header(line, text, spans):

@@ -126,7 +126,10 @@ def test_an_index_is_no_edge():
     rows = "".join(f"{i},{i % 7 + 3},{i % 5 + 20}\n" for i in range(30))
     with pytest.raises(InputError, match=r"columns=\(1, 2\)"):
         read(rows)
+    with pytest.raises(InputError, match=r"columns=\(0, 1, 2\)"):
+        read(rows, weighted=False)
     assert read(rows, columns=(1, 2)).n_nodes == 12
+    assert read(rows, weighted=True).n_edges == 30
     assert read(",user,friend\n" + rows).n_nodes == 12
     path = "".join(f"{i} {i + 1} {0.5 + i}\n" for i in range(30))
     assert read(path).n_edges == 30  # a path with weights
