@@ -27,7 +27,7 @@ ALONE = {
     "graphsqueak.solvers.elimination": "kernels of the approximate Cholesky factor",
     "graphsqueak.solvers.multigrid": "a backend, as formats are",
     "graphsqueak.sources.files.scan": "kernels that read lines",
-    "graphsqueak.sources.repeats": "kernels that count repeated edges",
+    "graphsqueak.sources.distinct": "kernel and file of distinct edges",
     "graphsqueak.sources.neighbors.search": "kernels of the neighbor search",
     "graphsqueak.sparsifiers.stream.thinning": "kernels of thinning, rounding and calibration",
     "graphsqueak.ssl.label_file": "a format",

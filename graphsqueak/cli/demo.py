@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options, outputs
+from graphsqueak.cli import options
 
 __all__ = ["demo"]
 
@@ -17,7 +17,7 @@ def demo(
         str, typer.Option("-o", "--out", help="Folder for the table, the figure and the page.")
     ] = "graphsqueak-demo",
     quick: Annotated[bool, typer.Option("--quick", help="A few mails, in seconds.")] = False,
-    force: outputs.Force = False,
+    force: options.Force = False,
     seed: options.Seed = 7,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -35,10 +35,10 @@ def demo(
     from graphsqueak.sparsifiers import certify
     from graphsqueak.system.memory import peak_rss
 
-    outputs.check_drawing("demo")
+    options.check_drawing("demo")
     folder = page.open_folder(out)
     there = next((path for name in page.FILES if (path := folder / name).exists()), None)
-    outputs.check_outputs({"--out": there}, [], force=force, quiet=quiet)
+    options.check_outputs({"--out": there}, [], force=force, quiet=quiet)
     began = time.perf_counter()
     progress = options.shows_progress(quiet=quiet, as_json=as_json)
 

@@ -20,7 +20,7 @@ _LINES_LOOKED_AT = 1000
 
 
 def tell_dry_run(reads, writes, *, force, as_json):
-    """Say what would happen: lists of texts about inputs, and of paths of outputs."""
+    """Say what would happen: lists of texts about inputs, and of paths of options."""
     if as_json:
         options.print_json(
             {"dry_run": True, "reads": reads, "writes": [str(path) for path in writes]}

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options, outputs
+from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 
 __all__ = ["label"]
@@ -39,7 +39,7 @@ def label(
         int | None, typer.Option("--edges", help="Of sparse-hfs: edges to hold.")
     ] = None,
     keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share to hold.")] = None,
-    force: outputs.Force = False,
+    force: options.Force = False,
     dry_run: DryRun = False,
     ids: options.Ids = "auto",
     header: options.Header = None,
@@ -71,7 +71,7 @@ def label(
     from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
-    outputs.check_table(out)
+    options.check_table(out)
     model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
@@ -86,7 +86,7 @@ def label(
         bipartite=bipartite,
         duplicates=duplicates,
     )
-    outputs.check_outputs(
+    options.check_outputs(
         {"--out": out},
         [*options.paths_read(edges, source), labels],
         force=force or dry_run,
@@ -122,7 +122,7 @@ def label(
         options.print_json(record)
     elif not quiet:
         said = f", accuracy {record['accuracy']:.3f}" if truth else ""
-        outputs.print_summary(
+        options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
             f"{record['classes']} classes, {record['reached']:,} reached, in "
             f"{record['seconds']:.1f} s{said}, in {out}",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options, outputs
+from graphsqueak.cli import options
 
 __all__ = ["merge"]
 
@@ -21,8 +21,8 @@ def merge(
         float | None, typer.Option(help="Accuracy from which the number of edges is predicted.")
     ] = None,
     keep: Annotated[float | None, typer.Option(help="Share of the edges to keep.")] = None,
-    force: outputs.Force = False,
-    no_header_out: outputs.NoHeaderOut = False,
+    force: options.Force = False,
+    no_header_out: options.NoHeaderOut = False,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -37,10 +37,10 @@ def merge(
     from graphsqueak.sparsifiers.merge_files import merge_edge_files
 
     began = time.perf_counter()
-    outputs.check_table(out)
-    outputs.check_outputs({"--out": out}, parts, force=force, quiet=quiet, as_json=as_json)
+    options.check_table(out)
+    options.check_outputs({"--out": out}, parts, force=force, quiet=quiet, as_json=as_json)
     made = merge_edge_files(parts, n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=seed)
-    outputs.write_result(made.sparsifier, out, header=not no_header_out)
+    options.write_result(made.sparsifier, out, header=not no_header_out)
     record = {
         "parts": len(parts),
         "nodes": made.sparsifier.n_nodes,
@@ -55,7 +55,7 @@ def merge(
     if as_json:
         options.print_json(record)
     elif not quiet:
-        outputs.print_summary(
+        options.print_summary(
             f"{record['edges_kept']:,} edges on {record['nodes']:,} nodes from {len(parts)} parts "
             f"of {record['edges_read']:,} edges, in {out}",
             out,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options, outputs
+from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_points, tell_dry_run
 
 __all__ = ["neighbors"]
@@ -55,8 +55,8 @@ def neighbors(
     labels: Annotated[
         str | None, typer.Option(metavar="FILE", help="Mail: write node and label (1 spam) there.")
     ] = None,
-    force: outputs.Force = False,
-    no_header_out: outputs.NoHeaderOut = False,
+    force: options.Force = False,
+    no_header_out: options.NoHeaderOut = False,
     dry_run: DryRun = False,
     seed: options.Seed = None,
     as_json: options.Json = False,
@@ -76,8 +76,8 @@ def neighbors(
     began = time.perf_counter()
     for table in (out, labels):
         if table is not None:
-            outputs.check_table(table)
-    outputs.check_outputs(
+            options.check_table(table)
+    options.check_outputs(
         {"--out": out, "--labels": labels},
         [points],
         force=force or dry_run,
@@ -123,7 +123,7 @@ def neighbors(
         options.print_json(record)
     elif not quiet:
         read = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-        outputs.print_summary(
+        options.print_summary(
             f"{record['edges']:,} edges between {record['nodes']:,} points in "
             f"{record['seconds']:.1f} s, in {out}" + (f" ({read})" if read else ""),
             out,

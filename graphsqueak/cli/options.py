@@ -2,13 +2,15 @@
 
 import json
 import sys
-from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from graphsqueak.errors import InputError
+from graphsqueak.system import atomic
+from graphsqueak.system.atomic import STANDARD_OUTPUT
 
 __all__ = [
     "BadLine",
@@ -17,22 +19,29 @@ __all__ = [
     "Delimiter",
     "Duplicates",
     "Edges",
+    "Force",
     "Header",
     "Ids",
     "Json",
+    "NoHeaderOut",
     "Quiet",
     "Scheduler",
     "Seed",
     "Weights",
     "Workers",
     "check_budget",
+    "check_drawing",
+    "check_outputs",
+    "check_table",
     "open_edges",
     "paths_read",
     "print_json",
     "print_line",
+    "print_summary",
     "print_table",
     "shows_progress",
     "tell_understood",
+    "write_result",
 ]
 
 Edges = Annotated[
@@ -97,6 +106,16 @@ Weights = Annotated[
 ]
 
 
+Force = Annotated[bool, typer.Option("--force", help="Replace outputs that are there already.")]
+NoHeaderOut = Annotated[
+    bool,
+    typer.Option(
+        "--no-header-out",
+        help="Write text without the line that names its columns, as igraph and networkx want it.",
+    ),
+]
+
+
 def open_edges(
     paths,
     *,
@@ -133,15 +152,42 @@ def tell_understood(source, *, quiet, dropped=None):
 
     `dropped` counts what was, where others than `source` have read it.
     """
-    understood = source.understood
-    if dropped is not None:
-        understood = replace(understood, **dropped)
+    understood = source.understood | (dropped or {})
     if not quiet:
-        said = str(understood).replace("ids='integer'", "--ids integer")
-        if understood.repeated and understood.duplicates == "sum":
-            said += " (--duplicates once counts them once)"
-        print_line(said, on_stderr=True)
-    return understood.record()
+        print_line("; ".join(_in_words(understood)), on_stderr=True)
+    return understood
+
+
+def _in_words(understood):
+    """What was read as what, in a few words each."""
+    weights = understood["weights"]
+    yield f"{understood['name']}: undirected"
+    yield "columns {}, {}".format(*understood["columns"])
+    yield from understood["remarks"]
+    if understood["decimal"] is None:
+        yield f"ids {understood['ids']}"
+    else:
+        whole = understood["decimal"].partition(".")[0]
+        yield f"ids text such as {understood['decimal']} (--ids integer reads it as {whole})"
+    yield f"weights {'none' if weights is None else weights}"
+    if understood["sides"]:
+        yield "{} and {} kept apart".format(*understood["sides"])
+    for name, what in (
+        ("self_loops", "self-loop{} dropped"),
+        ("zero_weights", "edge{} of weight zero dropped"),
+        ("bad_lines", "bad line{} skipped"),
+    ):
+        if count := understood[name]:
+            yield f"{count:,} {what.format('s' * (count > 1))}"
+    share, is_exact = understood["repeated"], understood["is_exact"]
+    if share == 0:
+        yield "no edge repeats" + ("" if is_exact else " as far as can be told")
+    elif share is not None:
+        said = f"{100 * share:.0f} %" if share >= 0.01 else "under 1 %"
+        how = "counted once"
+        if understood["duplicates"] == "sum":
+            how = "summed (--duplicates once counts them once)"
+        yield f"{'' if is_exact else 'about '}{said} of the edges repeat, {how}"
 
 
 def paths_read(paths, source):
@@ -163,6 +209,90 @@ def check_budget(epsilon, n_edges, keep):
             "one of --keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
             "--epsilon 0.5 (as many as an error of at most a half needs)"
         )
+
+
+def check_outputs(outputs, inputs, *, force=False, quiet=False, as_json=False, resumes=None):
+    """Refuse, before the work, outputs that cannot be, that are read, or that are there already.
+
+    Parameters
+    ----------
+    outputs : dict
+        Path, or None, by option.
+    inputs : list of path
+        What is read; of a folder, all that is in it. Not even `force` replaces an input.
+    force : bool
+        Replace what is there. Otherwise a person at a terminal is asked.
+    quiet, as_json : bool
+        Whether nobody is to be asked, and whether standard output is taken.
+    resumes : path, optional
+        The checkpoint that is resumed: what its run has written may be replaced.
+    """
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option in [option for option, path in given.items() if path == STANDARD_OUTPUT]:
+        if option != "--out":
+            raise InputError(f"{option} -: only --out can be standard output; give a file")
+        if as_json:
+            raise InputError("--json and --out - both print on standard output; give a file")
+        del given[option]
+    atomic.check_outputs(given, inputs)
+    for option, path in given.items():
+        is_free = atomic.is_replaceable(path, resumes)
+        if option == "--checkpoint":
+            has_leaves = (Path(path).expanduser() / "run.json").exists()
+            is_free = resumes is not None or (is_free and not has_leaves)
+        if not force and not is_free:
+            _ask_to_replace(option, path, quiet=quiet)
+
+
+def _ask_to_replace(option, path, *, quiet):
+    resume = "--resume to go on from it, " if option == "--checkpoint" else ""
+    if not quiet and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        if typer.confirm(f"{path} is there already. Replace it?", err=True):
+            return
+        raise InputError(f"{option} {path} is there already and was left alone; give another name")
+    raise InputError(
+        f"{option} {path} is there already; give {resume}--force to replace it, or another name"
+    )
+
+
+def check_table(path):
+    """Refuse the name of a table or edge file that does not say its format."""
+    from graphsqueak.sources.files.writing import format_of
+
+    format_of(path)
+
+
+def check_drawing(what):
+    """Refuse to begin what ends in a figure that cannot be drawn."""
+    if find_spec("matplotlib") is None:
+        raise InputError(
+            f"{what} draws with matplotlib; install it with pip install 'graphsqueak[plot]'"
+        )
+
+
+def write_result(edges, out, *, header=True):
+    """Write a sparsifier to `out`; as Parquet beside it if that format cannot hold its ids.
+
+    Whether nodes are numbered as Matrix Market and METIS need it is known only at the end.
+    """
+    from graphsqueak.sources.files.writing import format_of, write_edges
+
+    try:
+        write_edges(edges, out, weights=True, header=header)
+    except InputError as error:
+        if format_of(out)[0] not in ("mtx", "metis"):
+            raise
+        beside, number = Path(f"{out}.parquet"), 1
+        while beside.exists():
+            number += 1
+            beside = Path(f"{out}.{number}.parquet")
+        write_edges(edges, beside, weights=True)
+        raise InputError(f"{error}. The result is in {beside}") from None
+
+
+def print_summary(text, out):
+    """One line for a person: on standard error where the result itself is on standard output."""
+    print_line(text, on_stderr=out == STANDARD_OUTPUT)
 
 
 def shows_progress(*, quiet, as_json):

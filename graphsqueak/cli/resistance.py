@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options, outputs
+from graphsqueak.cli import options
 
 __all__ = ["resistance"]
 
@@ -20,7 +20,7 @@ def resistance(
     ] = None,
     method: Annotated[str, typer.Option(help="auto, exact or sketch.")] = "auto",
     rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
-    force: outputs.Force = False,
+    force: options.Force = False,
     ids: options.Ids = "auto",
     header: options.Header = None,
     columns: options.Columns = None,
@@ -48,7 +48,7 @@ def resistance(
     from graphsqueak.sparsifiers import effective_resistance
 
     began = time.perf_counter()
-    outputs.check_table(out)
+    options.check_table(out)
     source = options.open_edges(
         edges,
         ids=ids,
@@ -60,7 +60,7 @@ def resistance(
         bipartite=bipartite,
         duplicates=duplicates,
     )
-    outputs.check_outputs(
+    options.check_outputs(
         {"--out": out},
         [*options.paths_read(edges, source), *([] if pairs is None else [pairs])],
         force=force,
@@ -89,7 +89,7 @@ def resistance(
     if as_json:
         options.print_json(record)
     elif not quiet:
-        outputs.print_summary(
+        options.print_summary(
             f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}", out
         )
 

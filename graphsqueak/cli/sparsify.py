@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options, outputs
+from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 from graphsqueak.errors import InputError
+from graphsqueak.system.atomic import note_written
 
 __all__ = ["sparsify"]
 
@@ -70,8 +71,8 @@ def sparsify(
         str | None,
         typer.Option(metavar="FILE", help="Write a page (HTML) on what was read, kept, certified."),
     ] = None,
-    force: outputs.Force = False,
-    no_header_out: outputs.NoHeaderOut = False,
+    force: options.Force = False,
+    no_header_out: options.NoHeaderOut = False,
     dry_run: DryRun = False,
     plan: Annotated[
         bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
@@ -144,10 +145,10 @@ def sparsify(
     if out is None:
         raise InputError("--out FILE is missing: where to write the sparsifier")
     run.certifies(source)  # refuses a pipe before the work
-    outputs.check_table(out)
+    options.check_table(out)
     if report is not None:
-        outputs.check_drawing("--report")
-    outputs.check_outputs(
+        options.check_drawing("--report")
+    options.check_outputs(
         {"--checkpoint": checkpoint, "--out": out, "--report": report},
         options.paths_read(edges, source),
         force=force or dry_run,
@@ -159,24 +160,25 @@ def sparsify(
         _dry_run(source, run, [out, report], force=force, as_json=as_json)
         return
     result = run_plan(source, run)
-    outputs.write_result(result.sparsifier, out, header=not no_header_out)
+    options.write_result(result.sparsifier, out, header=not no_header_out)
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
         write_report(result, report, edges=shlex.join(edges), out=out)
-    outputs.note_written(checkpoint, [out, report])
+    if checkpoint is not None:
+        note_written(checkpoint, [out, report])
     understood = options.tell_understood(source, quiet=quiet, dropped=result.dropped)
     if as_json:
         options.print_json(result.record() | {"input": understood})
     elif not quiet:
         stream = result.stream
-        outputs.print_summary(
+        options.print_summary(
             f"{result.sparsifier.n_edges:,} of {stream.n_edges_seen_:,} edges on "
             f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {_accuracy(result)}, in {out}",
             out,
         )
         if result.certificate is not None:
-            outputs.print_summary(result.certificate.in_words(), out)
+            options.print_summary(result.certificate.in_words(), out)
 
 
 def _dry_run(source, plan, paths, *, force, as_json):

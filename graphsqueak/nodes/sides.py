@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-__all__ = ["prefix_ids"]
+__all__ = ["prefix_ids", "side_names"]
 
 
 def prefix_ids(ends, text, names, *, kind):
@@ -42,6 +42,18 @@ def prefix_ids(ends, text, names, *, kind):
     prefixed = np.empty(int(stops[-1, 1]) if len(stops) else 0, dtype=np.uint8)
     _copy(ends, text, starts, before[0], before[1], prefixed)
     return prefixed, np.column_stack([starts[:, 0], stops[:, 0], starts[:, 1], stops[:, 1]])
+
+
+def side_names(columns):
+    """What the ids of two sides begin with: the names of their columns, else source and target.
+
+    >>> side_names(("user", "item")), side_names((0, 1))
+    (('user', 'item'), ('source', 'target'))
+    """
+    source, target = columns[:2]
+    if isinstance(source, str) and isinstance(target, str) and source != target:
+        return source, target
+    return "source", "target"
 
 
 def _as_text(ends):

@@ -9,7 +9,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "StreamedLaplacian": "streamed_laplacian",
         "Summary": "summary",
         "SyntheticSource": "synthetic.closed_forms",
-        "Understood": "understood",
         "as_edge_list": "edge_source",
         "as_stream": "edge_source",
         "barbell": "synthetic.closed_forms",

@@ -25,14 +25,12 @@ from graphsqueak.sources.synthetic.random_graphs import chung_lu as chung_lu
 from graphsqueak.sources.synthetic.random_graphs import erdos_renyi as erdos_renyi
 from graphsqueak.sources.synthetic.random_graphs import gaussian_neighbors as gaussian_neighbors
 from graphsqueak.sources.synthetic.random_graphs import small_world as small_world
-from graphsqueak.sources.understood import Understood as Understood
 
 __all__ = [
     "EdgeSource",
     "StreamedLaplacian",
     "Summary",
     "SyntheticSource",
-    "Understood",
     "as_edge_list",
     "as_stream",
     "barbell",

@@ -242,7 +242,7 @@ def test_a_reader_that_leaves_early(edges, tmp_path):
     os.close(read)
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
-    assert done.stderr == b""
+    assert done.stderr.decode().splitlines()[1:] == []  # but how the input was understood
     assert read_edges(out).to_edge_list().n_edges <= 20_000
 
 

@@ -70,7 +70,7 @@ def test_a_pipe_is_reported_without_a_certificate(tmp_path, monkeypatch):
 
 
 def test_without_matplotlib_it_is_refused_before_the_work(tmp_path, monkeypatch, capsys):
-    import graphsqueak.cli.outputs as module
+    import graphsqueak.cli.options as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     (tmp_path / "edges.tsv").write_text("0 1\n1 2\n")

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError, read_edges
+from graphsqueak.graph.forest import RepeatSample
+from graphsqueak.sources.distinct import DistinctEdges
 from graphsqueak.sources.files.splitting import split
-from graphsqueak.sources.repeats import DistinctEdges, RepeatSample
 
 
 def listed(rng, n_pairs, n_lines):
@@ -64,7 +65,8 @@ def test_once_keeps_the_first_of_each_pair(tmp_path, batch_size):
         assert {frozenset((int(u), int(v))): w - 0.5 for u, v, w in ends} == first
         assert graph.n_edges == source.n_edges_read == len(first)
         assert source.n_self_loops == sum(u == v for u, v, _ in rows)
-    assert "counted once" in str(source.understood)
+    assert source.understood["duplicates"] == "once"
+    assert source.understood["repeated"] == 1 - len(first) / sum(u != v for u, v, _ in rows)
 
 
 def test_parts_of_a_file_cannot_know_of_each_other(tmp_path):

@@ -29,7 +29,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.files.doubts import (
-    has_header,
+    known_names,
     refuse_doubtful_columns,
     refuse_strange_header,
     refuse_times,
@@ -39,6 +39,7 @@ from graphsqueak.sources.files.doubts import (
 from graphsqueak.sources.files.fields import (
     choose_columns,
     find_fault,
+    find_separator,
     is_number,
     names_columns,
     split_fields,
@@ -49,6 +50,7 @@ __all__ = ["Dialect", "Scan", "detect_dialect", "scan_block"]
 
 _N_LINES = 200  # lines looked at one by one
 _ROLES = {"skip": 0, "source": 1, "target": 2, "weight": 3}
+_FEW_LINES = 3  # from which a habit of the ids can be told
 _SHORTEST_LINE = 4  # bytes: "1 2\n"
 _BOM = b"\xef\xbb\xbf"
 
@@ -131,30 +133,26 @@ def detect_dialect(sample, options, *, name, kind=None, names_before=()):
     Dialect or None
         None if the sample holds no line of data.
     """
-    _refuse_binary(sample, name)
     offset = len(_BOM) if sample.startswith(_BOM) else 0
     rows, remark = _first_rows(sample, offset, options.comments)
     if not rows:
         return None
     lines = [line for _, _, line in rows]
-    separator = _separator(lines) if options.delimiter == "auto" else options.delimiter
+    separator = find_separator(lines) if options.delimiter == "auto" else options.delimiter
     fields = [split_fields(line, separator) or [] for line in lines]
     commented = [
         field.decode("utf-8", "replace") for field in split_fields(remark, separator) or []
     ]
     named_above = len(commented) == len(fields[0]) and names_columns(commented)
     is_header = options.header
+    names = None
     try:
         if is_header == "auto":
-            is_header = not named_above and has_header(fields, options.columns or names_before)
-    except InputError as error:
-        raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
-    names = None
-    if is_header and (options.header == "auto" or not all(map(is_number, fields[0]))):
-        names = [field.decode("utf-8", "replace") for field in fields[0]]
-    elif named_above:
-        names = commented
-    try:
+            is_header = not named_above and _has_header(fields, options.columns or names_before)
+        if is_header and (options.header == "auto" or not all(map(is_number, fields[0]))):
+            names = [field.decode("utf-8", "replace") for field in fields[0]]
+        elif named_above:
+            names = commented
         roles = choose_columns(
             len(fields[0]), names, columns=options.columns, weighted=options.weighted
         )
@@ -264,16 +262,49 @@ def _first_rows(sample, offset, comments):
     return rows, remark
 
 
-def _separator(lines):
-    """The separator that splits most lines alike."""
-    best, best_share = "", 0.0
-    for separator in ("\t", ";", ",", ""):
-        fields = [split_fields(line, separator) or [] for line in lines]
-        n_columns = max(len(fields[0]), len(fields[-1]))
-        alike = sum(len(row) == n_columns and all(row) for row in fields)
-        if n_columns >= 2 and alike / len(lines) > best_share:
-            best, best_share = separator, alike / len(lines)
-    return best
+def _has_header(fields, columns):
+    """Whether the first of the sampled lines names the columns, some of which may be chosen."""
+    first, rest = fields[0], fields[1:]
+    names = [field.decode("utf-8", "replace") for field in first]
+    chosen = [column for column in columns or () if isinstance(column, str)]
+    if chosen and set(chosen) <= set(names):
+        return True
+    again = next((field for row in rest for field in row if field in first), None)
+    if names_columns(names):
+        is_ours = names[:2] == ["source", "target"]  # as `write_edges` begins a file
+        if again is not None and not is_number(again) and not is_ours:
+            raise InputError(
+                f"the first line, {', '.join(names)}, may name the columns or be an edge, since "
+                f"{again.decode('utf-8', 'replace')!r} occurs below; give header=True (--header) "
+                "or header=False (--no-header)"
+            )
+        return True
+    if not any(map(is_number, first)) and again is None and known_names(names):
+        return True
+    if not rest or len(first) < 2:
+        return False
+    if not first[0] and all(row and row[0] for row in rest):
+        return True  # an index, which nobody has named
+    if not any(map(is_number, first[:2])) and _all_ends(rest, is_number):
+        return True
+    if len(rest) >= _FEW_LINES and not any(map(_has_digit, first[:2])):
+        if _all_ends(rest, _has_digit):
+            return True
+    elif len(rest) >= _FEW_LINES and first == [b"%d" % k for k in range(len(first))]:
+        return _all_ends(rest, lambda field: not is_number(field))
+    return (
+        len(first) == 3
+        and not is_number(first[2])
+        and all(len(row) == 3 and is_number(row[2]) for row in rest)
+    )
+
+
+def _all_ends(rows, test):
+    return all(len(row) >= 2 and test(row[0]) and test(row[1]) for row in rows)
+
+
+def _has_digit(field):
+    return any(48 <= byte < 58 for byte in field)
 
 
 def _refuse_doubts(data, line, dialect, options):
@@ -316,17 +347,3 @@ def _refutes_ids(block, dialect):
             return True
         block = block[stop + 1 :]
     return False
-
-
-def _refuse_binary(sample, name):
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{name} is UTF-16 text; convert it to UTF-8 (iconv -f utf-16 -t utf-8)")
-    if b"\0" in sample:
-        raise InputError(
-            f"{name} is neither text nor a known format (Parquet, Arrow, gzip, zstd, bzip2); "
-            "convert it to one of these"
-        )
-    if b"\r" in sample and b"\n" not in sample:
-        raise InputError(
-            f"{name} ends its lines with carriage returns alone; convert them (tr '\\r' '\\n')"
-        )

@@ -19,10 +19,9 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.nodes.text_ids import TextIds
-from graphsqueak.sources.files.fields import fits_integer, is_number, names_columns
+from graphsqueak.sources.files.fields import fits_integer, is_number
 
 __all__ = [
-    "has_header",
     "known_names",
     "refuse_doubtful_columns",
     "refuse_strange_header",
@@ -42,7 +41,7 @@ _MOSTLY = 0.95  # share of the values that must agree
 _SORTED = 0.9  # share of the steps in one direction
 _DATE = re.compile(rb"\d{4}-\d\d?-\d\d?([T ]\d\d?:\d\d.*)?|\d\d?[./]\d\d?[./]\d{4}")
 _FEWEST_LINES = 8  # from which what is odd can be told
-_FEW_LINES = 3  # from which a habit of the ids can be told
+_FEW_LINES = 3  # the same, where it is odder still
 _RARE = 0.01  # share of lines that may be as odd as a header would be
 
 _ACTORS = """user customer client buyer member person people author actor artist reader reviewer
@@ -65,43 +64,6 @@ def _words(*lists):
 
 _KINDS = (_words(_ACTORS), _words(_THINGS))
 _KNOWN = _words(_ACTORS, _THINGS, _ENDS)
-
-
-def has_header(fields, columns):
-    """Whether the first of the sampled lines names the columns, some of which may be chosen."""
-    first, rest = fields[0], fields[1:]
-    names = [field.decode("utf-8", "replace") for field in first]
-    chosen = [column for column in columns or () if isinstance(column, str)]
-    if chosen and set(chosen) <= set(names):
-        return True
-    again = next((field for row in rest for field in row if field in first), None)
-    if names_columns(names):
-        is_ours = names[:2] == ["source", "target"]  # as `write_edges` begins a file
-        if again is not None and not is_number(again) and not is_ours:
-            raise InputError(
-                f"the first line, {', '.join(names)}, may name the columns or be an edge, since "
-                f"{again.decode('utf-8', 'replace')!r} occurs below; give header=True (--header) "
-                "or header=False (--no-header)"
-            )
-        return True
-    if known_names(names) and again is None:
-        return True
-    if not rest or len(first) < 2:
-        return False
-    if not first[0] and all(row and row[0] for row in rest):
-        return True  # an index, which nobody has named
-    if not any(map(is_number, first[:2])) and _all_ends(rest, is_number):
-        return True
-    if len(rest) >= _FEW_LINES and not any(map(_has_digit, first[:2])):
-        if _all_ends(rest, _has_digit):
-            return True
-    elif len(rest) >= _FEW_LINES and first == [b"%d" % k for k in range(len(first))]:
-        return _all_ends(rest, lambda field: not is_number(field))
-    return (
-        len(first) == 3
-        and not is_number(first[2])
-        and all(len(row) == 3 and is_number(row[2]) for row in rest)
-    )
 
 
 def known_names(names):
@@ -190,14 +152,6 @@ def _refuse_index(rows):
             "the first column counts the lines; give columns=(1, 2) if it is an index, "
             "columns=(0, 1, 2) if it is the source of an edge and the third its weight"
         )
-
-
-def _all_ends(rows, test):
-    return all(len(row) >= 2 and test(row[0]) and test(row[1]) for row in rows)
-
-
-def _has_digit(field):
-    return any(48 <= byte < 58 for byte in field)
 
 
 def _stem(name):

@@ -23,6 +23,7 @@ __all__ = [
     "choose_columns",
     "find_fault",
     "find_row",
+    "find_separator",
     "fits_integer",
     "is_index_name",
     "is_number",
@@ -152,6 +153,18 @@ def split_fields(line, separator):
         cursor = field.end()
         if field["end"] == b"":
             return fields
+
+
+def find_separator(lines):
+    """The separator that splits most lines alike."""
+    best, best_share = "", 0.0
+    for separator in ("\t", ";", ",", ""):
+        fields = [split_fields(line, separator) or [] for line in lines]
+        n_columns = max(len(fields[0]), len(fields[-1]))
+        alike = sum(len(row) == n_columns and all(row) for row in fields)
+        if n_columns >= 2 and alike / len(lines) > best_share:
+            best, best_share = separator, alike / len(lines)
+    return best
 
 
 def fits_integer(field, kind, *, canonical):

@@ -14,19 +14,20 @@ zero are dropped and counted.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.forest import RepeatSample
 from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.sides import prefix_ids
+from graphsqueak.nodes.sides import prefix_ids, side_names
 from graphsqueak.nodes.text_ids import TextIds
+from graphsqueak.sources.distinct import DistinctEdges
 from graphsqueak.sources.edge_source import Batcher, EdgeSource, Opened
 from graphsqueak.sources.files.columnar import read_arrow, read_parquet
 from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
 from graphsqueak.sources.files.metis import read_metis
 from graphsqueak.sources.files.parts import PathsLike, find_parts
 from graphsqueak.sources.files.text import check_comments, check_delimiter, read_text
-from graphsqueak.sources.repeats import DistinctEdges, RepeatSample
-from graphsqueak.sources.understood import Understood, side_names
 from graphsqueak.validation import check_choice, check_count
 
 __all__ = ["FileSource", "ReadOptions", "detect_format", "open_part", "read_edges"]
@@ -94,7 +95,7 @@ def read_edges(
     -------
     EdgeSource
         Nodes are numbered in order of first appearance, the source of a line before its target.
-        Once it is read, its `understood` says in a line what was read as what.
+        Once it is read, its `understood` says what was read as what.
 
     Examples
     --------
@@ -160,29 +161,31 @@ class FileSource(EdgeSource):
         return f"<edges of {self.parts[0].name}{more}>"
 
     @property
-    def understood(self) -> Understood:
-        """What was read as what; the counts are those of the last pass."""
-        found = self.settle()
-        remarks = found.remarks
-        if self._passed_over:
-            remarks += (f"passed over {', '.join(self._passed_over)}",)
-        counted = self._repeats is not None and self._repeats.n_edges > 0
-        return Understood(
-            self.parts[0].name
-            + (f" and {len(self.parts) - 1:,} more" if len(self.parts) > 1 else ""),
-            columns=found.columns[:2],
-            ids="text" if self.options.bipartite is True or found.kind == "text" else "integer",
-            weights=found.columns[2] if len(found.columns) > 2 else None,
-            decimal=found.decimal,
-            bipartite=self.options.bipartite is True,
-            duplicates=self.options.duplicates,
-            repeated=self._repeats.share if counted else None,
-            is_estimated=counted and not self._repeats.is_exact,
-            self_loops=self.n_self_loops,
-            zero_weights=self.n_zero_weights,
-            bad_lines=self.n_bad_lines,
-            remarks=remarks,
-        )
+    def understood(self) -> dict[str, Any]:
+        """What was read as what, by name; the counts are those of the last pass.
+
+        Columns are named or numbered from 0. `repeated` is the share of the edges that repeat
+        another one, None where nobody has counted, an estimate unless `is_exact`.
+        """
+        found, repeats, is_apart = self.settle(), self._repeats, self.options.bipartite is True
+        others = f" and {len(self.parts) - 1:,} more" if len(self.parts) > 1 else ""
+        passed = (f"passed over {', '.join(self._passed_over)}",) if self._passed_over else ()
+        weights = found.columns[2] if len(found.columns) > 2 else None
+        return {
+            "name": self.parts[0].name + others,
+            "columns": list(found.columns[:2]),
+            "ids": "text" if is_apart or found.kind == "text" else "integer",
+            "decimal": found.decimal,
+            "weights": f"column {weights}" if isinstance(weights, int) else weights,
+            "sides": list(side_names(found.columns)) if is_apart else None,
+            "self_loops": self.n_self_loops,
+            "zero_weights": self.n_zero_weights,
+            "bad_lines": self.n_bad_lines,
+            "duplicates": self.options.duplicates,
+            "repeated": None if repeats is None else repeats.share,
+            "is_exact": repeats is not None and repeats.is_exact,
+            "remarks": [*found.remarks, *passed],
+        }
 
     def settle(self) -> Opened:
         """What the first file with data says of all; looks at it, if nobody has yet."""

@@ -120,6 +120,7 @@ def first_look(stream, options, kind=None, names_before=()):
     size = _SAMPLE
     while True:
         sample = stream.peek(size)
+        _refuse_binary(sample, stream.name)
         is_whole = len(sample) < size
         whole_lines = sample if is_whole else sample[: sample.rfind(b"\n") + 1] or sample
         dialect = detect_dialect(
@@ -148,6 +149,20 @@ def _refuse_foreign(stream):
         raise InputError(
             f"{name} is JSON, which is not read; write a line 'source,target' per edge, e.g. with "
             "jq -r '.links[] | [.source, .target] | @csv'"
+        )
+
+
+def _refuse_binary(sample, name):
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{name} is UTF-16 text; convert it to UTF-8 (iconv -f utf-16 -t utf-8)")
+    if b"\0" in sample:
+        raise InputError(
+            f"{name} is neither text nor a known format (Parquet, Arrow, gzip, zstd, bzip2); "
+            "convert it to one of these"
+        )
+    if b"\r" in sample and b"\n" not in sample:
+        raise InputError(
+            f"{name} ends its lines with carriage returns alone; convert them (tr '\\r' '\\n')"
         )
 
 
