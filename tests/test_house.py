@@ -20,11 +20,13 @@ MOST_MODULES, MOST_LINES = 16, 350
 
 # Private modules that have a single importer and yet stand alone: kernels and formats.
 ALONE = {
+    "graphsqueak.nodes.sides": "kernel that puts names before ids",
     "graphsqueak.solvers.approximate_cholesky": "a backend: kernels of its sweeps",
     "graphsqueak.solvers.direct": "a backend, as formats are",
     "graphsqueak.solvers.elimination": "kernels of the approximate Cholesky factor",
     "graphsqueak.solvers.multigrid": "a backend, as formats are",
     "graphsqueak.sources.files.scan": "kernels that read lines",
+    "graphsqueak.sources.distinct": "kernel and file of distinct edges",
     "graphsqueak.sources.neighbors.search": "kernels of the neighbor search",
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",
     "graphsqueak.sparsifiers.stream.thinning": "kernels of thinning and rounding",

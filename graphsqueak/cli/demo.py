@@ -17,6 +17,7 @@ def demo(
         str, typer.Option("-o", "--out", help="Folder for the table, the figure and the page.")
     ] = "graphsqueak-demo",
     quick: Annotated[bool, typer.Option("--quick", help="A few mails, in seconds.")] = False,
+    force: options.Force = False,
     seed: options.Seed = 7,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -36,6 +37,8 @@ def demo(
 
     options.check_drawing("demo")
     folder = page.open_folder(out)
+    there = next((path for name in page.FILES if (path := folder / name).exists()), None)
+    options.check_outputs({"--out": there}, [], force=force, quiet=quiet)
     began = time.perf_counter()
     progress = options.shows_progress(quiet=quiet, as_json=as_json)
 

@@ -19,8 +19,8 @@ DryRun = Annotated[
 _LINES_LOOKED_AT = 1000
 
 
-def tell_dry_run(reads, writes, *, as_json):
-    """Say what would happen: lists of texts about inputs, and of paths of outputs."""
+def tell_dry_run(reads, writes, *, force, as_json):
+    """Say what would happen: lists of texts about inputs, and of paths of options."""
     if as_json:
         options.print_json(
             {"dry_run": True, "reads": reads, "writes": [str(path) for path in writes]}
@@ -29,7 +29,7 @@ def tell_dry_run(reads, writes, *, as_json):
     for said in reads:
         options.print_line(f"would read   {said}")
     for path in writes:
-        options.print_line(f"would write  {_describe_output(path)}")
+        options.print_line(f"would write  {_describe_output(path, force=force)}")
     options.print_line("Nothing was done. Leave --dry-run away to do it.")
 
 
@@ -90,6 +90,8 @@ def _dimension(path):
         return read_points(head)[0].shape[1]
 
 
-def _describe_output(path):
-    there = Path(path).expanduser()
-    return f"{path}, in place of the file that is there" if there.is_file() else str(path)
+def _describe_output(path, *, force):
+    if not Path(path).expanduser().is_file():
+        return str(path)
+    said = "in place of the file that is there" if force else "which is there already: add --force"
+    return f"{path}, {said}"

@@ -47,6 +47,7 @@ def label(
             "probability 1 - 2 SETS (0.1, say), if the labeled nodes were drawn at random."
         ),
     ] = None,
+    force: options.Force = False,
     dry_run: DryRun = False,
     ids: options.Ids = "auto",
     header: options.Header = None,
@@ -54,6 +55,8 @@ def label(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -77,7 +80,7 @@ def label(
     from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
-    options.check_table_path(out)
+    options.check_table(out)
     model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
@@ -89,13 +92,22 @@ def label(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
+    )
+    options.check_outputs(
+        {"--out": out},
+        [*options.paths_read(edges, source), labels],
+        force=force or dry_run,
+        quiet=quiet,
+        as_json=as_json,
     )
     given, truth = read_labels(labels)
     if sets is not None:
         _check_sets(sets, given)
     if dry_run:
         said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
-        tell_dry_run([beginning_of_edges(source), said], [out], as_json=as_json)
+        tell_dry_run([beginning_of_edges(source), said], [out], force=force, as_json=as_json)
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreachedWarning)
@@ -117,6 +129,7 @@ def label(
         "seed": seed,
         **sizes,
     }
+    record["input"] = options.tell_understood(source, quiet=quiet)
     if truth:
         record["accuracy"] = _accuracy(model, given, truth)
     if as_json:
@@ -124,10 +137,11 @@ def label(
     elif not quiet:
         said = f", accuracy {record['accuracy']:.3f}" if truth else ""
         said += f", {sizes['average_set_size']:.2f} classes in a set" if sizes else ""
-        options.print_line(
+        options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
             f"{record['classes']} classes, {record['reached']:,} reached, in "
-            f"{record['seconds']:.1f} s{said}, in {out}"
+            f"{record['seconds']:.1f} s{said}, in {out}",
+            out,
         )
 
 

@@ -55,6 +55,8 @@ def neighbors(
     labels: Annotated[
         str | None, typer.Option(metavar="FILE", help="Mail: write node and label (1 spam) there.")
     ] = None,
+    force: options.Force = False,
+    no_header_out: options.NoHeaderOut = False,
     dry_run: DryRun = False,
     seed: options.Seed = None,
     as_json: options.Json = False,
@@ -72,12 +74,20 @@ def neighbors(
     from graphsqueak.system.memory import peak_rss
 
     began = time.perf_counter()
-    options.check_table_path(out)
-    if labels is not None:
-        options.check_table_path(labels, option="--labels")
+    for table in (out, labels):
+        if table is not None:
+            options.check_table(table)
+    options.check_outputs(
+        {"--out": out, "--labels": labels},
+        [points],
+        force=force or dry_run,
+        quiet=quiet,
+        as_json=as_json,
+    )
     if dry_run:
-        outputs = [out] if labels is None else [out, labels]
-        tell_dry_run([beginning_of_points(points, layout)], outputs, as_json=as_json)
+        writes = [out] if labels is None else [out, labels]
+        reads = [beginning_of_points(points, layout)]
+        tell_dry_run(reads, writes, force=force, as_json=as_json)
         return
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
     words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks}
@@ -94,7 +104,11 @@ def neighbors(
         progress=options.shows_progress(quiet=quiet, as_json=as_json),
         random_state=seed,
     )
-    write_edges(source, out, weights=weight != "unit")
+    write_edges(source, out, weights=weight != "unit", header=not no_header_out)
+    if not quiet:
+        named = "named by the input" if ids is not None else "numbered from 0"
+        said = f"{points}: {rows.shape[0]:,} points of {rows.shape[1]:,} coordinates, {named}"
+        options.print_line(said, on_stderr=True)
     record = {
         "nodes": source.n_nodes,
         "edges": source.n_edges_read,
@@ -109,9 +123,10 @@ def neighbors(
         options.print_json(record)
     elif not quiet:
         read = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-        options.print_line(
+        options.print_summary(
             f"{record['edges']:,} edges between {record['nodes']:,} points in "
-            f"{record['seconds']:.1f} s, in {out}" + (f" ({read})" if read else "")
+            f"{record['seconds']:.1f} s, in {out}" + (f" ({read})" if read else ""),
+            out,
         )
 
 

@@ -1,5 +1,6 @@
 """graphsqueak sparsify: one pass over an edge file, a small reweighted graph out."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 from graphsqueak.errors import InputError
+from graphsqueak.system.atomic import note_written
 
 __all__ = ["sparsify"]
 
@@ -69,6 +71,8 @@ def sparsify(
         str | None,
         typer.Option(metavar="FILE", help="Write a page (HTML) on what was read, kept, certified."),
     ] = None,
+    force: options.Force = False,
+    no_header_out: options.NoHeaderOut = False,
     dry_run: DryRun = False,
     plan: Annotated[
         bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
@@ -79,6 +83,8 @@ def sparsify(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -108,6 +114,8 @@ def sparsify(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
     )
     options.check_budget(epsilon, n_edges, keep)
     if certify is None and report is not None and source.is_rereadable:
@@ -136,47 +144,52 @@ def sparsify(
         return
     if out is None:
         raise InputError("--out FILE is missing: where to write the sparsifier")
-    _check_outputs(out, report, None if run.is_tree else checkpoint)
     run.certifies(source)  # refuses a pipe before the work
+    options.check_table(out)
+    if report is not None:
+        options.check_drawing("--report")
+    options.check_outputs(
+        {"--checkpoint": checkpoint, "--out": out, "--report": report},
+        options.paths_read(edges, source),
+        force=force or dry_run,
+        quiet=quiet,
+        as_json=as_json,
+        resumes=checkpoint if resume else None,
+    )
     if dry_run:
-        _dry_run(source, run, [out, report], as_json=as_json)
+        _dry_run(source, run, [out, report], force=force, as_json=as_json)
         return
     result = run_plan(source, run)
-    options.write_result(result.sparsifier, out)
+    options.write_result(result.sparsifier, out, header=not no_header_out)
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
-        write_report(result, report, edges=edges, out=out)
+        write_report(result, report, edges=shlex.join(edges), out=out)
+    if checkpoint is not None:
+        note_written(checkpoint, [out, report])
+    understood = options.tell_understood(source, quiet=quiet, dropped=result.dropped)
     if as_json:
-        options.print_json(result.record())
+        options.print_json(result.record() | {"input": understood})
     elif not quiet:
         stream = result.stream
-        options.print_line(
+        options.print_summary(
             f"{result.sparsifier.n_edges:,} of {stream.n_edges_seen_:,} edges on "
-            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {_accuracy(result)}, in {out}"
+            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {_accuracy(result)}, in {out}",
+            out,
         )
         if result.certificate is not None:
-            options.print_line(result.certificate.in_words())
+            options.print_summary(result.certificate.in_words(), out)
 
 
-def _check_outputs(out, report, checkpoint):
-    """Refuse impossible paths before the work."""
-    options.check_table_path(out)
-    if report is not None:
-        options.check_drawing("--report")
-        options.check_output(report, option="--report")
-    if checkpoint is not None:
-        options.check_output(checkpoint, option="--checkpoint")
-
-
-def _dry_run(source, plan, outputs, *, as_json):
+def _dry_run(source, plan, paths, *, force, as_json):
     from graphsqueak.sparsifiers.run import open_stream
 
     reads = [beginning_of_edges(source)]
     n_seen = 0 if plan.is_tree else open_stream(plan).n_edges_seen_
     if n_seen:
         reads.append(f"{plan.checkpoint}, which has seen {n_seen:,} edges")
-    tell_dry_run(reads, [path for path in outputs if path is not None], as_json=as_json)
+    writes = [path for path in paths if path is not None]
+    tell_dry_run(reads, writes, force=force, as_json=as_json)
 
 
 def _print_plan(source, plan, *, as_json):

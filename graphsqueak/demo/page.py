@@ -9,8 +9,9 @@ from graphsqueak.demo.study import MailGraph
 from graphsqueak.errors import InputError
 from graphsqueak.sparsifiers import Certificate
 
-__all__ = ["OWN_FILES", "accuracy_table", "lesson", "open_folder", "write_files"]
+__all__ = ["FILES", "OWN_FILES", "accuracy_table", "lesson", "open_folder", "write_files"]
 
+FILES = ("rows.csv", "accuracy.png", "spectrum.png", "index.html")
 OWN_FILES = (
     "graphsqueak neighbors my-mails -k 10 -o edges.parquet --labels labels.csv "
     "--marks --drop-common 0 --sublinear",

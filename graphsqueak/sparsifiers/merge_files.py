@@ -12,6 +12,7 @@ from typing import NamedTuple
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.parts import find_parts
 from graphsqueak.sources.files.reading import read_edges
 from graphsqueak.sparsifiers.budget import Budget
@@ -23,14 +24,16 @@ __all__ = ["MergedFiles", "merge_edge_files"]
 
 
 class MergedFiles(NamedTuple):
-    """The sparsifier of the whole, how many edges its parts had read, and the ridge that holds.
+    """The sparsifier of the whole, and what is to be said of its parts.
 
-    Ridges of checkpoints add up, see `StreamSparsifier.merge`.
+    `n_edges_read` is how many edges they had read, `ridge` the one that holds (those of checkpoints
+    add up, see `StreamSparsifier.merge`), `source` tells how edge files were understood.
     """
 
     sparsifier: EdgeList
     n_edges_read: int
     ridge: float = 0.0
+    source: EdgeSource | None = None
 
 
 def merge_edge_files(
@@ -75,9 +78,9 @@ def merge_edge_files(
     source = read_edges(list(paths))
     if not given:
         whole = source.to_edge_list().simplified()
-        return MergedFiles(whole, source.n_edges_read)
+        return MergedFiles(whole, source.n_edges_read, source=source)
     stream = StreamSparsifier(
         n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=random_state
     )
     run_stream(stream, source)
-    return MergedFiles(stream.sparsifier(), source.n_edges_read)
+    return MergedFiles(stream.sparsifier(), source.n_edges_read, source=source)

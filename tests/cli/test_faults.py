@@ -69,7 +69,7 @@ def test_a_full_disk_keeps_the_output_of_the_last_run(edges, small_disk, capsys)
     assert run(["sparsify", str(edges), "--edges", "400", "-o", str(out), "--quiet"]) == 0
     before = out.read_bytes()
     (small_disk / "filler").write_bytes(bytes(1_000_000))
-    assert run(["sparsify", str(edges), *BUDGET, "-o", str(out)]) == 2
+    assert run(["sparsify", str(edges), *BUDGET, "-o", str(out), "--force"]) == 2
     assert "No space left on device" in capsys.readouterr().err
     assert out.read_bytes() == before
     assert sorted(path.name for path in small_disk.iterdir()) == ["filler", "out.tsv"]
@@ -242,7 +242,7 @@ def test_a_reader_that_leaves_early(edges, tmp_path):
     os.close(read)
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
-    assert done.stderr == b""
+    assert done.stderr.decode().splitlines()[1:] == []  # but how the input was understood
     assert read_edges(out).to_edge_list().n_edges <= 20_000
 
 

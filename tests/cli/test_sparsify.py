@@ -49,7 +49,7 @@ def test_the_file_is_a_sparsifier_of_the_file(edges, tmp_path, capsys):
 
 def test_keep_and_edges_are_promises(edges, tmp_path, capsys):
     for option, value, most in (("--keep", "0.1", 6000), ("--edges", "4000", 4000)):
-        out = tmp_path / "out.tsv"
+        out = tmp_path / f"out{option}.tsv"
         assert run(["sparsify", str(edges), "-o", str(out), option, value]) == 0
         assert 0.9 * most <= read_edges(out).to_edge_list().n_edges <= most
         assert "(predicted, not certified)" in capsys.readouterr().out
