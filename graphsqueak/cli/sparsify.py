@@ -31,7 +31,7 @@ def sparsify(
         bool | None,
         typer.Option(
             "--certify/--no-certify",
-            help="Measure the accuracy on the whole file; with --epsilon, correct it "
+            help="Measure the error on the whole file; with --epsilon, correct it "
             "(default: with --epsilon or --report, unless the input is a pipe).",
         ),
     ] = None,
@@ -90,7 +90,7 @@ def sparsify(
     clusters, distances by resistance and random walks; not single edges or triangles.
 
     --epsilon is measured, by reading the file again, and met: if the first run misses it, another
-    one with more edges follows. On a pipe the accuracy is predicted, for dense graphs.
+    one with more edges follows. On a pipe the error is predicted, for dense graphs.
 
     --workers or --scheduler read parts of the input apart and merge what they keep, on processes of
     this machine or on a Dask cluster.
@@ -98,6 +98,7 @@ def sparsify(
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
     from graphsqueak.sparsifiers.run import RunPlan, run_plan
+    from graphsqueak.sparsifiers.verdict import error_in_short, next_step, verdict
     from graphsqueak.system.memory import size_in_bytes
 
     source = options.open_edges(
@@ -153,10 +154,12 @@ def sparsify(
         stream = result.stream
         options.print_line(
             f"{result.sparsifier.n_edges:,} of {stream.n_edges_seen_:,} edges on "
-            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {_accuracy(result)}, in {out}"
+            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, "
+            f"{error_in_short(result)}, in {out}"
         )
-        if result.certificate is not None:
-            options.print_line(result.certificate.in_words())
+        for said in (verdict(result), next_step(result)):
+            if said:
+                options.print_line(said)
 
 
 def _check_outputs(out, report, checkpoint):
@@ -210,9 +213,3 @@ def _print_plan(source, plan, *, as_json):
             "result": readable_size(cost.result_bytes),
         }
     )
-
-
-def _accuracy(result):
-    if result.certificate is None:
-        return f"accuracy {result.stream.epsilon_predicted_:.2g} (predicted, not certified)"
-    return f"certified: {result.certificate}"

@@ -272,7 +272,8 @@ def certify_and_correct(
     """Certify what `stream` made of `source`; while `epsilon` is missed, run again with more edges.
 
     The certificate of run i may fail with probability delta / 2^i, so that what is returned meets
-    epsilon with probability 1 - delta. When the budget holds all edges, epsilon is 0: it ends.
+    epsilon with probability 1 - delta. When the budget holds all edges, the error is 0 and nothing
+    is read again: it ends.
 
     Without `epsilon` it is certified once. `rerun(n_edges)` gives a stream that has seen all of
     `source`, by default in another pass.
@@ -288,6 +289,9 @@ def certify_and_correct(
     n_runs = 1
     while True:
         sparsifier = stream.sparsifier()
+        if stream.is_whole_:
+            exact = Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
+            return _Certified(sparsifier, exact, stream, n_runs)
         certificate = certify(
             source,
             sparsifier,
