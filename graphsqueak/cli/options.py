@@ -30,6 +30,7 @@ __all__ = [
     "print_json",
     "print_line",
     "print_table",
+    "reading_words",
     "shows_progress",
     "write_result",
 ]
@@ -98,6 +99,20 @@ def open_edges(
         delimiter=delimiter,
         weighted="auto" if weights is None else weights,
     )
+
+
+def reading_words(ids, header, columns, delimiter, weights, on_bad_line):
+    """The words of a command line that read edges in the same way.
+
+    >>> reading_words("auto", False, "0,1", "auto", None, "error")
+    ['--no-header', '--columns', '0,1']
+    """
+    words = [] if ids == "auto" else ["--ids", ids]
+    words += [] if header is None else ["--header" if header else "--no-header"]
+    words += [] if columns is None else ["--columns", columns]
+    words += [] if delimiter == "auto" else ["--delimiter", delimiter]
+    words += [] if weights is None else ["--weights" if weights else "--no-weights"]
+    return words + ([] if on_bad_line == "error" else ["--on-bad-line", on_bad_line])
 
 
 def check_budget(epsilon, n_edges, keep):

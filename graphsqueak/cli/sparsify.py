@@ -147,7 +147,14 @@ def sparsify(
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
-        write_report(result, report, edges=edges, out=out)
+        write_report(
+            result,
+            report,
+            edges=edges,
+            out=out,
+            is_rereadable=source.is_rereadable,
+            reading=options.reading_words(ids, header, columns, delimiter, weights, on_bad_line),
+        )
     if as_json:
         options.print_json(result.record())
     elif not quiet:

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
@@ -15,9 +16,11 @@ _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:52em;margin:2em auto;padding:0 1em}"
     "table{border-collapse:collapse}td,th{padding:.2em .7em;text-align:right}"
     "td:first-child,th:first-child{text-align:left}tr:nth-child(even){background:#f3f3f3}"
-    "pre{background:#f3f3f3;padding:1em;overflow:auto}img{max-width:100%}"
+    "pre{background:#f3f3f3;padding:1em;white-space:pre-wrap;overflow-wrap:anywhere}img{max-width:100%}"
+    "code{background:#f3f3f3;white-space:nowrap}"
     "td:first-child,.words td{overflow-wrap:anywhere}.words td,caption{text-align:left}"
 )
+_OPTION = re.compile(r"--[a-z][a-z-]*(?: \d[\d.]*\d)?")  # not to be broken at its hyphens
 # Nothing is fetched and nothing is run, even if a text should slip through unescaped.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
@@ -31,7 +34,7 @@ def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
     """
     wrap = {
         "heading": lambda text: f"<h2>{escape(text)}</h2>",
-        "text": lambda text: f"<p>{escape(text)}</p>",
+        "text": lambda text: "<p>" + _OPTION.sub(r"<code>\g<0></code>", escape(text)) + "</p>",
         "code": lambda text: f"<pre>{escape(text)}</pre>",
         "html": lambda text: text,
     }
