@@ -12,7 +12,7 @@ from graphsqueak.sparsifiers.run import RunResult
 
 __all__ = ["error_in_short", "measured_error", "next_step", "verdict"]
 
-_CLOSE, _GOOD = 0.25, 0.5
+_CLOSE, _GOOD, _POOR = 0.25, 0.5, 0.8
 _LEAST_SHOWN = 0.001
 
 
@@ -66,7 +66,7 @@ def verdict(result: RunResult) -> str:
         return f"The output is the whole graph{parallel if n_parallel else ''}."
     if certificate is not None:
         return f"{_grade(certificate)}{certificate.in_words()}"
-    if (error := stream.epsilon_predicted_) < 1:
+    if (error := stream.epsilon_predicted_) < _POOR:
         return (
             f"Not measured. If the graph is dense, the weight between any group of nodes and all "
             f"others is within about {100 * error:.0f} % of the graph's."
@@ -92,7 +92,7 @@ def next_step(result: RunResult) -> str:
         )
     certificate = result.certificate
     error = stream.epsilon_predicted_ if certificate is None else certificate.epsilon_upper
-    if error < 1:
+    if error < _POOR:
         return ""
     enough = Budget(None, _GOOD, None)(n_nodes, n_seen)
     if enough < n_seen:
@@ -111,7 +111,7 @@ def _grade(certificate):
         return "A close copy. "
     if error <= _GOOD:
         return "A good sparsifier. "
-    return "A rough sparsifier. " if error < 1 else "Too small a sparsifier to trust its cuts. "
+    return "A rough sparsifier. " if error < _POOR else "Too small a sparsifier to trust its cuts. "
 
 
 def _larger_error(asked, n_nodes, n_seen):
