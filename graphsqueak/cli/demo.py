@@ -25,13 +25,14 @@ def demo(
 
     Everything is shipped with the package and measured here and now: accuracy, edges, memory and
     seconds of six methods from 20, 100 and 1,000 labels. OUT gets rows.csv, accuracy.png,
-    spectrum.png and index.html.
+    spectrum.png and index.html, and the mails as points (mails.npz) with labels.csv.
 
     Example: graphsqueak demo --quick
     """
     from graphsqueak.demo import page, study
     from graphsqueak.report.table import text_table
     from graphsqueak.sparsifiers import certify
+    from graphsqueak.sparsifiers.verdict import measured_error
     from graphsqueak.system.memory import peak_rss
 
     options.check_drawing("demo")
@@ -51,7 +52,7 @@ def demo(
     n_kept = graph.sparsifier.n_edges
     tell(f"{graph.n_edges:,} edges went by, {n_kept:,} were kept, in {graph.seconds:.1f} s.")
     certificate = certify(graph.stream, graph.sparsifier, random_state=seed, progress=progress)
-    tell(f"Certified by reading them again, {certificate.passes} times: {certificate}.")
+    tell(f"Read again, {certificate.passes} times: {measured_error(certificate)}.")
     n_draws = study.QUICK_DRAWS if quick else study.DRAWS
     tell(f"Labels from {', '.join(f'{count:,}' for count in n_draws)} mails, in several draws ...")
     rows = study.label_mails(graph, n_draws=n_draws, seed=seed, progress=progress)
@@ -62,9 +63,10 @@ def demo(
     page.write_files(folder, graph, certificate, rows, quick=quick)
     tell(f"\n{seconds:.0f} s, at most {peak_rss() / 2**20:,.0f} MiB.")
     tell(f"Table, figures and page: {folder}/index.html\n")
-    tell("The same with your own files:\n")
-    for line in page.OWN_FILES:
-        tell(f"  {line}")
+    tell("The same by hand, with the files that are there:\n")
+    for command in page.commands(folder, mails):
+        tell(f"  {command}")
+    tell(f"\n{page.OWN_MAILS}")
     if as_json:
         options.print_json(
             {

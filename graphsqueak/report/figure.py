@@ -235,6 +235,7 @@ def accuracy_against(
         if floor is not None:
             ax.axhline(floor, color="black", linewidth=0.8, linestyle=":")
         ax.set_xscale("log")
+        ax.xaxis.set_minor_formatter("")  # they would cover each other
         ax.set_title(f"{n_labels:,} labels")
         ax.set_xlabel(label or x)
     panels[0][0].set_ylabel("accuracy")

@@ -89,7 +89,7 @@ def _verdict(result, again, out):
         path = PurePath(out)
         closer = str(path.with_name(f"closer-{path.name}"))
         yield "text", "Ask for a smaller error, and get as many edges as it needs:"
-        yield "code", _command("sparsify", again, "-o", closer, "--epsilon", "0.5")
+        yield "command", _command("sparsify", again, "-o", closer, "--epsilon", "0.5")
     yield "text", "Use it in Python, as the graph itself:"
     read = f"import graphsqueak as gs\nH = gs.read_edges({out!r}).to_edge_list()"
     yield "code", f"{read}\nG = H.to_networkx()  # or H.to_scipy(), or gs.compare(graph, H)"
@@ -97,7 +97,7 @@ def _verdict(result, again, out):
         yield "text", _FROM_A_PIPE
     else:
         yield "text", "Check the error again, or that of any other sparsifier:"
-        yield "code", _command("certify", again[:1], out, *again[1:])
+        yield "command", _command("certify", again[:1], out, *again[1:])
 
 
 def _command(name, *words):
