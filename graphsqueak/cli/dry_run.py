@@ -56,12 +56,11 @@ def beginning_of_points(path, layout):
     """The beginning of a table of points, or the layout of a corpus of mail, in words."""
     from graphsqueak.errors import InputError
     from graphsqueak.sources.mail.layouts import find_layout
-    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
 
     found = Path(path).expanduser()
     if not found.exists():
         raise InputError(f"{path} does not exist; give a table of points or a corpus of mail")
-    if layout is None and found.is_file() and found.suffix.lower() in POINT_SUFFIXES:
+    if options.is_table_of_points(path, layout):
         said = f"{path}, {readable_size(found.stat().st_size)}"
         return f"{said}: points of {_dimension(found):,} coordinates"
     layout = find_layout(found) if layout in (None, "auto") else layout

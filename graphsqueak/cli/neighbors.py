@@ -1,5 +1,6 @@
 """graphsqueak neighbors: points or a corpus of mail to a similarity graph, streamed to a file."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -15,8 +16,8 @@ def neighbors(
         str,
         typer.Argument(
             metavar="POINTS",
-            help="Points (.csv, .tsv, .parquet, .npy, .npz), or a corpus of mail: TREC 2007, "
-            "SpamAssassin or Enron folders, SMS collection, mbox, Maildir.",
+            help="Points (.csv, .tsv, .parquet, .npy, .npz), or mails: a folder of .eml, mbox, "
+            "Maildir, a csv of texts, TREC 2007, SpamAssassin or Enron folders, SMS collection.",
         ),
     ],
     n_neighbors: Annotated[int, typer.Option("-k", "--neighbors", help="Neighbors of a point.")],
@@ -53,7 +54,12 @@ def neighbors(
         bool, typer.Option("--marks", help="Mail: count marks (!!, $) and stop words, too.")
     ] = False,
     labels: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Mail: write node and label (1 spam) there.")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Mail: write a table of all mails there: node, label (1 spam, 0 ham, empty to "
+            "be filled in), subject, sender.",
+        ),
     ] = None,
     dry_run: DryRun = False,
     seed: options.Seed = None,
@@ -62,7 +68,8 @@ def neighbors(
 ):
     """Join every point to its nearest neighbors and write the edges, batch by batch.
 
-    The graph is never held in memory; a temporary file takes 12 bytes a neighbor.
+    The graph is never held in memory; a temporary file takes 12 bytes a neighbor. Of mails,
+    --labels writes a table to fill in: a few labels are enough for graphsqueak label.
 
     Example: graphsqueak neighbors points.npy -k 10 -o edges.parquet
     """
@@ -113,24 +120,42 @@ def neighbors(
             f"{record['edges']:,} edges between {record['nodes']:,} points in "
             f"{record['seconds']:.1f} s, in {out}" + (f" ({read})" if read else "")
         )
+        if labels is not None:
+            options.print_line(_what_to_label(labels, out, counts))
 
 
 def _opened(path, layout, deduplicate, labels, words):
     """Rows, ids and what was counted on the way."""
-    from pathlib import Path
-
     from graphsqueak.datasets import load_mail
     from graphsqueak.errors import InputError
-    from graphsqueak.sources import write_columns
-    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES, read_points
+    from graphsqueak.sources.neighbors.point_files import read_points
 
-    is_table = Path(path).suffix.lower() in POINT_SUFFIXES and not Path(path).is_dir()
-    if layout is None and is_table:
+    if options.is_table_of_points(path, layout):
         if labels is not None:
             raise InputError("--labels is for mail; a table's labels are in the table")
         return *read_points(path), {}
     mails = load_mail(path, layout=layout or "auto", deduplicate=deduplicate, **words)
+    counts = dict(mails.counts)
     if labels is not None:
-        known = mails.labels >= 0
-        write_columns({"node": mails.ids[known], "label": mails.labels[known]}, labels)
-    return mails.points, mails.ids, mails.counts
+        counts["unlabeled"] = _write_labels(mails, labels)
+    return mails.points, mails.ids, counts
+
+
+def _write_labels(mails, path):
+    """Write all mails, those without a label with an empty one; return how many these are."""
+    import numpy as np
+
+    from graphsqueak.sources import write_columns
+
+    unknown = mails.labels < 0
+    label = np.where(unknown, None, mails.labels) if unknown.any() else mails.labels
+    notes = {name: np.where(note == "", None, note) for name, note in mails.notes.items()}
+    write_columns({"node": mails.ids, "label": label, **notes}, path)
+    return int(unknown.sum())
+
+
+def _what_to_label(labels, out, counts):
+    command = shlex.join(["graphsqueak", "label", out, labels, "-o", "labeled.csv"])
+    if not counts["unlabeled"]:
+        return f"All labels are in {labels}. Next: {command}"
+    return f"Fill in some of the {counts['unlabeled']:,} empty labels in {labels}. Then: {command}"

@@ -26,6 +26,7 @@ __all__ = [
     "check_drawing",
     "check_output",
     "check_table_path",
+    "is_table_of_points",
     "open_edges",
     "print_json",
     "print_line",
@@ -99,6 +100,18 @@ def open_edges(
         delimiter=delimiter,
         weighted="auto" if weights is None else weights,
     )
+
+
+def is_table_of_points(path, layout):
+    """Whether a file holds points and no mails: by its name and, of a csv, by its first rows."""
+    from pathlib import Path
+
+    from graphsqueak.sources.mail.layouts import holds_texts
+    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
+
+    path = Path(path).expanduser()
+    is_table = path.suffix.lower() in POINT_SUFFIXES and not path.is_dir()
+    return layout is None and is_table and not holds_texts(path)
 
 
 def reading_words(ids, header, columns, delimiter, weights, on_bad_line):

@@ -173,5 +173,5 @@ def _write_mails(mails, folder):
         )
     truth = np.where(mails.labels == 1, "spam", "ham")
     is_given = np.arange(truth.size) % (truth.size // _LABELS) == 0
-    label = np.where(is_given, truth, "")
+    label = np.where(is_given, truth, None)
     write_columns({"node": mails.ids, "label": label, "truth": truth}, folder / "labels.csv")

@@ -84,7 +84,9 @@ def test_a_corpus_of_mail_becomes_a_graph_with_labels(tmp_path, capsys):
     record = json.loads(capsys.readouterr().out)
     assert (record["nodes"], record["edges"], record["duplicates"]) == (4, 2, 1)
     assert read_edges(out).to_edge_list().n_edges == 2
-    assert pl.read_csv(labels).rows() == [(1, 1), (2, 1), (3, 0), (4, 0)]
+    table = pl.read_csv(labels)
+    assert table.select("node", "label").rows() == [(1, 1), (2, 1), (3, 0), (4, 0)]
+    assert table["subject"].to_list() == [line.partition("\t")[2] for line in lines]
     assert run(command) == 0
     assert "1 duplicates" in capsys.readouterr().out
 
