@@ -11,6 +11,12 @@ from graphsqueak.cli import options
 
 __all__ = ["demo"]
 
+_HOW_LONG = {
+    False: "About two minutes of work on two cores, more where others work, and once a minute to "
+    "compile; demo --quick takes seconds.",
+    True: "Some seconds of work, and once a minute to compile.",
+}
+
 
 def demo(
     out: Annotated[
@@ -34,6 +40,7 @@ def demo(
     from graphsqueak.sparsifiers import certify
     from graphsqueak.sparsifiers.verdict import measured_error
     from graphsqueak.system.memory import peak_rss
+    from graphsqueak.system.progress import reporter
 
     options.check_drawing("demo")
     folder = page.open_folder(out)
@@ -45,6 +52,7 @@ def demo(
             options.print_line(text)
             sys.stdout.flush()
 
+    tell(_HOW_LONG[quick])
     mails = study.load_mails(quick=quick)
     k = study.neighbor_count(mails)
     tell(f"{len(mails.labels):,} mails, each joined to its {k:,} nearest (k = n / 6) ...")
@@ -60,7 +68,8 @@ def demo(
     tell("\n" + text_table(cells, header=header) + "\n")
     tell(page.lesson(quick=quick))
     seconds = time.perf_counter() - began
-    page.write_files(folder, graph, certificate, rows, quick=quick)
+    with reporter(progress, "drawing the page"):
+        page.write_files(folder, graph, certificate, rows, quick=quick)
     tell(f"\n{seconds:.0f} s, at most {peak_rss() / 2**20:,.0f} MiB.")
     tell(f"Table, figures and page: {folder}/index.html\n")
     tell("The same by hand, with the files that are there:\n")

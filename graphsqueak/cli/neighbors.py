@@ -77,6 +77,7 @@ def neighbors(
 
     from graphsqueak.sources import neighbor_edges, write_edges
     from graphsqueak.system.memory import peak_rss
+    from graphsqueak.system.progress import reporter
 
     began = time.perf_counter()
     options.check_table_path(out)
@@ -88,7 +89,9 @@ def neighbors(
         return
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
     words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks}
-    rows, ids, counts = _opened(points, layout, deduplicate, labels, words)
+    progress = options.shows_progress(quiet=quiet, as_json=as_json)
+    with reporter(progress, f"reading {points}"):
+        rows, ids, counts = _opened(points, layout, deduplicate, labels, words)
     source = neighbor_edges(
         rows,
         n_neighbors,
@@ -98,7 +101,7 @@ def neighbors(
         sigma=sigma,
         approximate=approximate,
         ids=ids,
-        progress=options.shows_progress(quiet=quiet, as_json=as_json),
+        progress=progress,
         random_state=seed,
     )
     write_edges(source, out, weights=weight != "unit")

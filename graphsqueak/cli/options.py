@@ -1,7 +1,6 @@
 """What commands share: arguments and options, paths of outputs, and how they print."""
 
 import json
-import sys
 from importlib.util import find_spec
 from typing import Annotated
 
@@ -188,8 +187,8 @@ def write_result(edges, out):
 
 
 def shows_progress(*, quiet, as_json):
-    """Draw a bar only for a person who is looking."""
-    return not quiet and not as_json and sys.stderr.isatty()
+    """Tell of long work, in a bar on a terminal and in lines elsewhere, unless asked not to."""
+    return not quiet and not as_json
 
 
 def print_json(record):

@@ -100,6 +100,7 @@ def sparsify(
     from graphsqueak.sparsifiers.run import RunPlan, run_plan
     from graphsqueak.sparsifiers.verdict import error_in_short, next_step, verdict
     from graphsqueak.system.memory import size_in_bytes
+    from graphsqueak.system.progress import reporter
 
     source = options.open_edges(
         edges,
@@ -147,14 +148,10 @@ def sparsify(
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
-        write_report(
-            result,
-            report,
-            edges=edges,
-            out=out,
-            is_rereadable=source.is_rereadable,
-            reading=options.reading_words(ids, header, columns, delimiter, weights, on_bad_line),
-        )
+        reading = options.reading_words(ids, header, columns, delimiter, weights, on_bad_line)
+        again = {"is_rereadable": source.is_rereadable, "reading": reading}
+        with reporter(run.progress, "drawing the page"):
+            write_report(result, report, edges=edges, out=out, **again)
     if as_json:
         options.print_json(result.record())
     elif not quiet:
