@@ -158,7 +158,7 @@ def test_mails_of_which_no_word_is_left_are_explained(tmp_path, capsys):
 def test_a_folder_without_mails_says_what_was_looked_for(tmp_path, capsys):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "1").write_text("Legitimate: 1\n")
-    assert run(["neighbors", str(tmp_path / "notes"), "-k", "1", "-o", "e.tsv"]) == 2
+    assert run(["neighbors", str(tmp_path / "notes"), "-k", "1", "-o", "e.tsv", "--quiet"]) == 2
     complaint = capsys.readouterr().err
     assert "no .eml and no file that begins with the headers of a mail" in complaint
     assert complaint.count("\n") == 1
