@@ -71,8 +71,8 @@ def agreement(whole, graph, seed):
 def clusters(graph, seed):
     """A number for every node.
 
-    Weights are rounded to whole numbers, or to 1 where all are equal: networkx moves nodes forth and
-    back for ever between clusters that are equally good up to rounding.
+    Weights are rounded to whole numbers, or to 1 where all are equal: networkx moves nodes forth
+    and back for ever between clusters that are equally good up to rounding.
     """
     label = np.empty(graph.n_nodes, dtype=np.int64)
     fineness = 1 if np.ptp(graph.weight) < 1e-6 * graph.weight.max() else 64
