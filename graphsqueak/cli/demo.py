@@ -60,7 +60,7 @@ def demo(
     n_kept = graph.sparsifier.n_edges
     tell(f"{graph.n_edges:,} edges went by, {n_kept:,} were kept, in {graph.seconds:.1f} s.")
     certificate = certify(graph.stream, graph.sparsifier, random_state=seed, progress=progress)
-    tell(f"Read again, {certificate.passes} times: {measured_error(certificate)}.")
+    tell(f"Passes to measure it: {certificate.passes}; {measured_error(certificate)}.")
     n_draws = study.QUICK_DRAWS if quick else study.DRAWS
     tell(f"Labels from {', '.join(f'{count:,}' for count in n_draws)} mails, in several draws ...")
     rows = study.label_mails(graph, n_draws=n_draws, seed=seed, progress=progress)

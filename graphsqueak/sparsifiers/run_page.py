@@ -84,6 +84,10 @@ def _verdict(result, again, out):
     yield "heading", "Verdict"
     yield "text", f"{n_kept:,} of {n_read:,} edges were kept: {error_in_short(result)}."
     yield "text", f"{verdict(result)} {next_step(result)}"
+    error = result.stream.probe_error_
+    if math.isfinite(error) and not result.stream.is_whole_:
+        probed = f"of eight random groups of nodes none is off by more than {error:.2g}"
+        yield "text", f"That is the worst case: {probed}."
     yield "heading", "What to do next"
     if next_step(result) and not result.stream.is_whole_ and again is not None:
         path = PurePath(out)
@@ -157,7 +161,8 @@ def _how_good(result):
             ("too light", " and ".join(map(str, certificate.lightest)), "between these, most"),
             ("too heavy", " and ".join(map(str, certificate.heaviest)), "between these, most"),
         ]
-    rows.append(("edges read", f"{certificate.passes:,} times", "to measure all this"))
+    times = "once" if certificate.passes == 1 else f"{certificate.passes:,} times"
+    rows.append(("edges read", times, "to measure all this"))
     yield "heading", "How good it is"
     yield "text", "A cut is the total weight between a group of nodes and all others."
     yield "html", html_table(rows, words=True)

@@ -55,6 +55,8 @@ def test_it_begins_with_a_verdict_and_commands_that_work(page, monkeypatch, caps
     error = float(re.search(r"error ([\d.]+) \(measured, exact\)", text)[1])
     grade = "A close copy" if error <= 0.25 else "A good" if error <= 0.5 else "A rough"
     assert re.search(rf"<h2>Verdict</h2>\n<p>.*</p>\n<p>{grade}", text)
+    probed = re.search(r"of eight random groups of nodes none is off by more than ([\d.]+)", text)
+    assert 0 < float(probed[1].rstrip(".")) < error
     assert "called x&#x27;Lx" in text
     commands = re.findall(r"<pre>(graphsqueak .*?)</pre>", whole_lines(text), re.DOTALL)
     assert [shlex.split(command)[1] for command in commands] == ["certify"]
