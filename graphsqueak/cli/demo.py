@@ -12,9 +12,9 @@ from graphsqueak.cli import options
 __all__ = ["demo"]
 
 _HOW_LONG = {
-    False: "About two minutes of work on two cores, more where others work, and once a minute to "
-    "compile; demo --quick takes seconds.",
-    True: "Some seconds of work, and once a minute to compile.",
+    False: "A minute and a half of processor time, more of the clock where others work, and once "
+    "40 seconds to compile; demo --quick takes seconds.",
+    True: "Some seconds of work, and once 40 seconds to compile.",
 }
 
 

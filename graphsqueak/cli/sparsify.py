@@ -87,7 +87,8 @@ def sparsify(
 
     One pass in fixed memory. All nodes and components stay. Give exactly one of --epsilon, --edges
     and --keep. What stays alike are cuts (the weight between a group of nodes and all others),
-    clusters, distances by resistance and random walks; not single edges or triangles.
+    distances by resistance and random walks, and clusters while some five edges a node are kept;
+    not single edges or triangles. Edges have no direction.
 
     --epsilon is measured, by reading the file again, and met: if the first run misses it, another
     one with more edges follows. On a pipe the error is predicted, for dense graphs.
