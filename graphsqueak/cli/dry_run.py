@@ -8,7 +8,13 @@ import typer
 from graphsqueak.cli import options
 from graphsqueak.system.memory import readable_size
 
-__all__ = ["DryRun", "beginning_of_edges", "beginning_of_points", "tell_dry_run"]
+__all__ = [
+    "DryRun",
+    "beginning_of_edges",
+    "beginning_of_points",
+    "is_table_of_points",
+    "tell_dry_run",
+]
 
 DryRun = Annotated[
     bool,
@@ -56,12 +62,11 @@ def beginning_of_points(path, layout):
     """The beginning of a table of points, or the layout of a corpus of mail, in words."""
     from graphsqueak.errors import InputError
     from graphsqueak.sources.mail.layouts import find_layout
-    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
 
     found = Path(path).expanduser()
     if not found.exists():
         raise InputError(f"{path} does not exist; give a table of points or a corpus of mail")
-    if layout is None and found.is_file() and found.suffix.lower() in POINT_SUFFIXES:
+    if is_table_of_points(path, layout):
         said = f"{path}, {readable_size(found.stat().st_size)}"
         return f"{said}: points of {_dimension(found):,} coordinates"
     layout = find_layout(found) if layout in (None, "auto") else layout
@@ -95,3 +100,13 @@ def _describe_output(path, *, force):
         return str(path)
     said = "in place of the file that is there" if force else "which is there already: add --force"
     return f"{path}, {said}"
+
+
+def is_table_of_points(path, layout):
+    """Whether a file holds points and no mails: by its name and, of a csv, by its first rows."""
+    from graphsqueak.sources.mail.layouts import holds_texts
+    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
+
+    path = Path(path).expanduser()
+    is_table = path.suffix.lower() in POINT_SUFFIXES and not path.is_dir()
+    return layout is None and is_table and not holds_texts(path)

@@ -296,8 +296,8 @@ def print_summary(text, out):
 
 
 def shows_progress(*, quiet, as_json):
-    """Draw a bar only for a person who is looking."""
-    return not quiet and not as_json and sys.stderr.isatty()
+    """Tell of long work, in a bar on a terminal and in lines elsewhere, unless asked not to."""
+    return not quiet and not as_json
 
 
 def print_json(record):

@@ -1,6 +1,5 @@
 """graphsqueak sparsify: one pass over an edge file, a small reweighted graph out."""
 
-import shlex
 from typing import Annotated
 
 import typer
@@ -33,7 +32,7 @@ def sparsify(
         bool | None,
         typer.Option(
             "--certify/--no-certify",
-            help="Measure the accuracy on the whole file; with --epsilon, correct it "
+            help="Measure the error on the whole file; with --epsilon, correct it "
             "(default: with --epsilon or --report, unless the input is a pipe).",
         ),
     ] = None,
@@ -93,10 +92,11 @@ def sparsify(
 
     One pass in fixed memory. All nodes and components stay. Give exactly one of --epsilon, --edges
     and --keep. What stays alike are cuts (the weight between a group of nodes and all others),
-    clusters, distances by resistance and random walks; not single edges or triangles.
+    distances by resistance and random walks, and clusters while some five edges a node are kept;
+    not single edges or triangles. Edges have no direction.
 
     --epsilon is measured, by reading the file again, and met: if the first run misses it, another
-    one with more edges follows. On a pipe the accuracy is predicted, for dense graphs.
+    one with more edges follows. On a pipe the error is predicted, for dense graphs.
 
     --workers or --scheduler read parts of the input apart and merge what they keep, on processes of
     this machine or on a Dask cluster.
@@ -104,7 +104,9 @@ def sparsify(
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
     from graphsqueak.sparsifiers.run import RunPlan, run_plan
+    from graphsqueak.sparsifiers.verdict import error_in_short, next_step, verdict
     from graphsqueak.system.memory import size_in_bytes
+    from graphsqueak.system.progress import reporter
 
     source = options.open_edges(
         edges,
@@ -164,7 +166,12 @@ def sparsify(
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
-        write_report(result, report, edges=shlex.join(edges), out=out)
+        reading = _reading_words(
+            ids, header, columns, delimiter, weights, on_bad_line, bipartite, duplicates
+        )
+        again = {"is_rereadable": source.is_rereadable, "reading": reading}
+        with reporter(run.progress, "drawing the page"):
+            write_report(result, report, edges=edges, out=out, **again)
     if checkpoint is not None:
         note_written(checkpoint, [out, report])
     understood = options.tell_understood(source, quiet=quiet, dropped=result.dropped)
@@ -174,11 +181,31 @@ def sparsify(
         stream = result.stream
         options.print_summary(
             f"{result.sparsifier.n_edges:,} of {stream.n_edges_seen_:,} edges on "
-            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {_accuracy(result)}, in {out}",
+            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, "
+            f"{error_in_short(result)}, in {out}",
             out,
         )
-        if result.certificate is not None:
-            options.print_summary(result.certificate.in_words(), out)
+        for said in (verdict(result), next_step(result)):
+            if said:
+                options.print_summary(said, out)
+
+
+def _reading_words(
+    ids, header, columns, delimiter, weights, on_bad_line, bipartite=None, duplicates="sum"
+):
+    """The words of a command line that read edges in the same way.
+
+    >>> _reading_words("auto", False, "0,1", "auto", None, "error")
+    ['--no-header', '--columns', '0,1']
+    """
+    words = [] if ids == "auto" else ["--ids", ids]
+    words += [] if header is None else ["--header" if header else "--no-header"]
+    words += [] if columns is None else ["--columns", columns]
+    words += [] if delimiter == "auto" else ["--delimiter", delimiter]
+    words += [] if weights is None else ["--weights" if weights else "--no-weights"]
+    words += [] if bipartite is None else ["--bipartite" if bipartite else "--one-kind"]
+    words += [] if duplicates == "sum" else ["--duplicates", duplicates]
+    return words + ([] if on_bad_line == "error" else ["--on-bad-line", on_bad_line])
 
 
 def _dry_run(source, plan, paths, *, force, as_json):
@@ -223,9 +250,3 @@ def _print_plan(source, plan, *, as_json):
             "result": readable_size(cost.result_bytes),
         }
     )
-
-
-def _accuracy(result):
-    if result.certificate is None:
-        return f"accuracy {result.stream.epsilon_predicted_:.2g} (predicted, not certified)"
-    return f"certified: {result.certificate}"

@@ -30,7 +30,7 @@ from graphsqueak.sparsifiers.stream.feeding import run_stream
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.tree.parts import DROPPED, TreeResult, run_parts
 from graphsqueak.system.memory import peak_rss
-from graphsqueak.system.progress import Progress
+from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.signals import resumable_from
 from graphsqueak.validation import check_count, check_real
 
@@ -223,7 +223,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             rerun=rerun,
         )
     else:
-        made = _Certified(stream.sparsifier(), None, stream, 1)
+        made = _Certified(_thinned(stream, plan.progress), None, stream, 1)
     return RunResult(
         **made._asdict(),
         plan=plan,
@@ -271,7 +271,8 @@ def certify_and_correct(
     """Certify what `stream` made of `source`; while `epsilon` is missed, run again with more edges.
 
     The certificate of run i may fail with probability delta / 2^i, so that what is returned meets
-    epsilon with probability 1 - delta. When the budget holds all edges, epsilon is 0: it ends.
+    epsilon with probability 1 - delta. When the budget holds all edges, the error is 0 and nothing
+    is read again: it ends.
 
     Without `epsilon` it is certified once. `rerun(n_edges)` gives a stream that has seen all of
     `source`, by default in another pass.
@@ -286,7 +287,10 @@ def certify_and_correct(
     """
     n_runs = 1
     while True:
-        sparsifier = stream.sparsifier()
+        sparsifier = _thinned(stream, progress)
+        if stream.is_whole_:
+            exact = Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
+            return _Certified(sparsifier, exact, stream, n_runs)
         certificate = certify(
             source,
             sparsifier,
@@ -310,6 +314,12 @@ def certify_and_correct(
             )
             stream = run_stream(more, source, progress=progress)
         n_runs += 1
+
+
+def _thinned(stream, progress):
+    """The sparsifier of a stream; of a large one the last shrink takes a while."""
+    with reporter(progress, "thinning to the budget"):
+        return stream.sparsifier()
 
 
 class _Certified(NamedTuple):

@@ -1,6 +1,7 @@
 """Full disks, signals, files that vanish, closed pipes: one line, no half-written output."""
 
 import os
+import re
 import resource
 import shlex
 import signal
@@ -235,14 +236,14 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_reader_that_leaves_early(edges, tmp_path):
-    """`graphsqueak ... | head`: no word on standard error, and the output is there."""
+    """`graphsqueak ... | head`: no word about the pipe on standard error; the output is there."""
     out = tmp_path / "out.tsv"
     command = [*PROGRAM, "sparsify", str(edges), *BUDGET, "-o", str(out)]
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
-    assert done.stderr.decode().splitlines()[1:] == []  # but how the input was understood
+    assert not re.search(rb"Traceback|[Pp]ipe", done.stderr)
     assert read_edges(out).to_edge_list().n_edges <= 20_000
 
 

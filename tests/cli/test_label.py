@@ -90,7 +90,7 @@ def test_a_small_budget_is_kept(tmp_path, capsys):
 def test_unusable_labels_leave_nothing_behind(files, capsys, text, said):
     edges, labels, out = files
     labels.write_text(text)
-    assert run(["label", str(edges), str(labels), "-o", str(out)]) == 2
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--quiet"]) == 2
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.err.count("\n") == 1

@@ -303,6 +303,8 @@ def _concatenate(old, new):
 
 
 def _plain_values(column):
-    """Objects and fixed-width text as Python strings, numbers as they are."""
+    """Objects and fixed-width text as Python strings, None for an empty cell, numbers as given."""
     column = np.asarray(column)
-    return [str(value) for value in column.tolist()] if column.dtype.kind in "OUT" else column
+    if column.dtype.kind not in "OUT":
+        return column
+    return [None if value is None else str(value) for value in column.tolist()]

@@ -102,7 +102,7 @@ def certify(
     laplacian = StreamedLaplacian(source, sparsifier)
     is_small = sparsifier.n_nodes <= _DENSE_NODES
     # threads of the linear algebra library only get in the way: the matrices are small
-    with reporter(progress, "certifying") as report, threadpool_limits(1, user_api="blas"):
+    with reporter(progress, "measuring the error") as report, threadpool_limits(1, user_api="blas"):
         if method == "dense" or (method == "auto" and is_small):
             found = _exact(laplacian, sparsifier, ridge, report)
         else:
@@ -125,6 +125,18 @@ class _Stop(NamedTuple):
         if self.goal is not None and (outer <= self.goal or inner > 1.1 * self.goal):
             return True
         return len(history) >= self.steps or outer <= max((1 + self.rtol) * inner, inner + _SMALL)
+
+    def share_done(self, history, share_of_step):
+        """How much of all steps is behind us: the bounds close in at the rate they last had."""
+        gaps = [
+            np.log(outer / inner) for inner, outer in history[-4:] if 0 < inner < outer < np.inf
+        ]
+        if len(gaps) < 2 or gaps[-1] >= gaps[0]:
+            return np.nan
+        rate = np.log(gaps[0] / gaps[-1]) / (len(gaps) - 1)
+        more = np.log(max(gaps[-1] / np.log1p(self.rtol), 1.0)) / rate
+        expected = min(len(history) + max(more, 1.0), self.steps)
+        return min((len(history) + share_of_step) / expected, 1.0)
 
 
 def _exact(laplacian, sparsifier, ridge, report):
@@ -155,7 +167,11 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
     low, high, history, note = 0.0, np.inf, [], ""
     while True:
         block = run.newest.astype(_precision(run.newest, sparsifier))
-        product = laplacian.multiply(block, lambda *done: report(*done, note))  # noqa: B023
+        n_before = laplacian.n_passes * laplacian.n_edges
+        product = laplacian.multiply(
+            block,
+            lambda n, share: report(n_before + n, stop.share_done(history, share), note),  # noqa: B023
+        )
         if not history and (
             difference := component_problem(laplacian.component, sparsifier, ridge)
         ):
@@ -168,7 +184,7 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         inner = _interval(1 / run.ritz[-1], 1 / run.ritz[0])["epsilon_upper"] * (1 - _ROUNDING)
         outer = _interval(1 / high, 1 / low if low > 0 else np.inf)
         history.append((inner, outer["epsilon_upper"]))
-        note = "epsilon {:.3g} to {:.3g}".format(*history[-1])
+        note = "error {:.3g} to {:.3g}".format(*history[-1])
         if stop.reached(history) or run.newest.shape[1] == 0:
             break
     return outer | {

@@ -75,6 +75,8 @@ class StreamSparsifier:
     degrees_ : ndarray
         Exact weighted degrees of everything seen.
     epsilon_predicted_ : float
+    is_whole_ : bool
+        Whether no edge was dropped: the sparsifier is the graph itself.
     probe_error_ : float
         After `sparsifier()`: its largest error on eight random cuts that were weighed during the
         pass, a lower bound of epsilon (left out where streams were merged that number their nodes
@@ -160,7 +162,8 @@ class StreamSparsifier:
         columns = (edges.tail, edges.head, edges.weight)
         random_cuts = self._probes.error(*columns, self.n_components_)
         self.probe_error_ = float(np.fmax(random_cuts, self._engine.result_error))
-        if self.options.calibrate and self.probe_error_ > self.epsilon_predicted_:
+        is_doubtful = self.options.calibrate and not self.is_whole_
+        if is_doubtful and self.probe_error_ > self.epsilon_predicted_:
             wrong = f"a cut of it is off by {self.probe_error_:.2g}"
             if self.probe_error_ == np.inf:
                 wrong = "a component has fallen apart"
@@ -311,8 +314,14 @@ class StreamSparsifier:
 
     @property
     def epsilon_predicted_(self) -> float:
-        """Accuracy to expect on a dense graph; measured only by a certificate."""
-        return predicted_epsilon(self.n_nodes_, self.budget_)
+        """Error to expect on a dense graph, 0 of all edges; measured only by a certificate."""
+        return 0.0 if self.is_whole_ else predicted_epsilon(self.n_nodes_, self.budget_)
+
+    @property
+    def is_whole_(self) -> bool:
+        """Whether no edge was dropped, since the budget holds all: the error is 0."""
+        is_untouched = self.method == "fast" and self.n_shrinks_ == 0
+        return is_untouched and self.n_edges_seen_ <= self.budget_
 
 
 def _check_alike(streams):
