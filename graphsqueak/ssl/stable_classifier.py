@@ -195,7 +195,7 @@ class StableHFSClassifier(GraphClassifier):
         if self._evidence is None:
             return no_bound()
         graph, nodes, targets, fit = self._evidence
-        return bound_of_fit(graph, nodes, targets, fit, self.eta_)
+        return bound_of_fit(graph, nodes, targets, fit, self.eta_, random_state=self.random_state)
 
 
 def _fit_sigmoids(scores, code, n_classes):

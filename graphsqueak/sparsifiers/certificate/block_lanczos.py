@@ -43,10 +43,11 @@ import numpy as np
 import scipy.stats
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 
-__all__ = ["BlockLanczos", "gaussian_start", "outer_bounds", "smallest_component"]
+__all__ = ["BlockLanczos", "OuterBounds", "gaussian_start", "outer_bounds", "smallest_component"]
 
 _EXHAUSTED = 1e-7  # norm, relative to T's, below which a direction is rounding
 _HALF = 0.25  # squared norm of a unit direction that has lost half of itself
@@ -67,11 +68,13 @@ class BlockLanczos:
     ridge : float
         Added to both Laplacians.
     n_columns : int
-        Width of the first block.
-    rng : Generator
+        Width of the first block, at most `dimension`.
+    random_state : int, Generator or None
 
     Attributes
     ----------
+    dimension : int
+        Of the space: nodes, less one per component without a ridge.
     newest : ndarray of shape (n_nodes, columns)
         The block to be multiplied by L_G next; without columns when nothing is left to find.
     ritz : ndarray
@@ -82,13 +85,14 @@ class BlockLanczos:
     """
 
     def __init__(
-        self, sparsifier: EdgeList, *, ridge: float, n_columns: int, rng: np.random.Generator
+        self, sparsifier: EdgeList, *, ridge: float, n_columns: int, random_state: RandomState
     ) -> None:
+        rng = np.random.default_rng(random_state)
         self._ridge = ridge
         self._solver = LaplacianSolver(sparsifier, ridge=ridge, tol=1e-8, random_state=rng)
         n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
-        self._dimension = sparsifier.n_nodes - n_components
-        start = gaussian_start(sparsifier, ridge, min(n_columns, self._dimension), rng)
+        self.dimension = sparsifier.n_nodes - n_components
+        start = gaussian_start(sparsifier, ridge, min(n_columns, self.dimension), rng)
         self._basis: list[np.ndarray] = []
         self._small = np.zeros((0, 0))
         self.newest, _ = self._orthonormal(self._solver.solve(start))
@@ -132,7 +136,7 @@ class BlockLanczos:
         """
         coupling, image = np.eye(block.shape[1]), self._times_sparsifier(block)
         least = (_EXHAUSTED**2) * np.einsum("ik,ik->k", block, image).max(initial=0.0)
-        room = self._dimension - sum(known.shape[1] for known in self._basis)
+        room = self.dimension - sum(known.shape[1] for known in self._basis)
         for _ in range(_MOST_PASSES):
             overlap = 0.0
             for known in self._basis:
@@ -185,6 +189,37 @@ def smallest_component(delta, n_columns, dimension):
     if n_columns >= dimension:
         return 1.0
     return np.sqrt(scipy.stats.beta.ppf(delta, n_columns / 2, (dimension - n_columns) / 2))
+
+
+class OuterBounds:
+    """The best bounds from outside over all steps of a `BlockLanczos`.
+
+    Parameters
+    ----------
+    run : BlockLanczos
+        Before its first step.
+    delta : float
+        Half of it is the probability that `low` fails, half that `high` does.
+
+    Attributes
+    ----------
+    low, high : float
+        Between them lie all eigenvalues.
+    """
+
+    def __init__(self, run: BlockLanczos, *, delta: float) -> None:
+        self._t = smallest_component(delta / 2, run.n_columns, run.dimension)
+        self.low, self.high = 0.0, np.inf
+
+    def update(self, run: BlockLanczos) -> "OuterBounds":
+        """Take in a step.
+
+        An eigenvalue found outside shows that an earlier bound was one of those that fail.
+        """
+        low, high = outer_bounds(run.ritz, run.first, run.last, self._t)
+        self.low = max(self.low, low) if self.low <= run.ritz[0] else low
+        self.high = min(self.high, high) if run.ritz[-1] <= self.high else high
+        return self
 
 
 def outer_bounds(ritz, first, last, t):

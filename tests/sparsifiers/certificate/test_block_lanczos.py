@@ -6,8 +6,7 @@ import pytest
 from graphsqueak import EdgeList, certify, sources, sparsify
 from graphsqueak.sparsifiers.certificate.block_lanczos import (
     BlockLanczos,
-    outer_bounds,
-    smallest_component,
+    OuterBounds,
 )
 from graphsqueak.sparsifiers.certificate.certify import dense_ratios
 
@@ -66,13 +65,14 @@ def a_tree():
 def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, n_columns):
     graph, sparsifier = pair()
     laplacian, component = graph.laplacian(), smallest_of_components(graph)
-    mu = 1 / dense_ratios(
-        laplacian.toarray(), sparsifier.laplacian().toarray(), component, ridge=0.0
-    )[0][::-1]
-    run = BlockLanczos(
-        sparsifier, ridge=0.0, n_columns=n_columns, rng=np.random.default_rng(40_420)
+    mu = (
+        1
+        / dense_ratios(laplacian.toarray(), sparsifier.laplacian().toarray(), component, ridge=0.0)[
+            0
+        ][::-1]
     )
-    t = smallest_component(SURE, run.n_columns, mu.size)
+    run = BlockLanczos(sparsifier, ridge=0.0, n_columns=n_columns, random_state=40_420)
+    bounds = OuterBounds(run, delta=SURE)
     n_steps = 0
     while run.newest.shape[1] and n_steps < mu.size:
         gram = run.newest.T @ (sparsifier.laplacian() @ run.newest)
@@ -81,10 +81,10 @@ def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, n_columns):
         n_steps += 1
         assert mu[0] * (1 - 1e-6) <= run.ritz[0] <= run.ritz[-1] <= mu[-1] * (1 + 1e-6)
         if n_steps < 8 or n_steps % 16 == 0:
-            low, high = outer_bounds(run.ritz, run.first, run.last, t)
-            assert low <= mu[0] * (1 + 1e-6)
-            assert mu[-1] * (1 - 1e-6) <= high
-    assert run.ritz.size <= mu.size
+            bounds.update(run)
+            assert bounds.low <= mu[0] * (1 + 1e-6)
+            assert mu[-1] * (1 - 1e-6) <= bounds.high
+    assert run.dimension == mu.size >= run.ritz.size
     assert run.ritz[0] == pytest.approx(mu[0], rel=1e-6)
     assert run.ritz[-1] == pytest.approx(mu[-1], rel=1e-6)
 
@@ -93,9 +93,7 @@ def test_a_long_certificate_is_still_one():
     """Constants on components, which no norm sees, once grew with every step."""
     graph, sparsifier = many_components()
     truth = certify(graph, sparsifier).epsilon_upper
-    found = certify(
-        graph, sparsifier, method="lanczos", steps=200, rtol=1e-12, random_state=40_421
-    )
+    found = certify(graph, sparsifier, method="lanczos", steps=200, rtol=1e-12, random_state=40_421)
     for lower, upper in found.history:
         assert lower <= truth * (1 + 1e-9)
         assert upper >= truth * (1 - 1e-9)
