@@ -43,12 +43,16 @@ import numpy as np
 import scipy.stats
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 
-__all__ = ["BlockLanczos", "gaussian_start", "outer_bounds", "smallest_component"]
+__all__ = ["BlockLanczos", "OuterBounds", "gaussian_start", "outer_bounds", "smallest_component"]
 
 _EXHAUSTED = 1e-7  # norm, relative to T's, below which a direction is rounding
+_HALF = 0.25  # squared norm of a unit direction that has lost half of itself
+_OVERLAP = 1e-6  # what a pass may still find of the basis; it leaves less than a millionth of that
+_MOST_PASSES = 8
 _CHUNK = 2**16  # edges whose random numbers are drawn at a time
 _SLACK = 1e-7
 _STEPS = np.geomspace(1e-7, 1e6, 192)  # outwards, in widths of the Ritz interval
@@ -64,11 +68,13 @@ class BlockLanczos:
     ridge : float
         Added to both Laplacians.
     n_columns : int
-        Width of the first block.
-    rng : Generator
+        Width of the first block, at most `dimension`.
+    random_state : int, Generator or None
 
     Attributes
     ----------
+    dimension : int
+        Of the space: nodes, less one per component without a ridge.
     newest : ndarray of shape (n_nodes, columns)
         The block to be multiplied by L_G next; without columns when nothing is left to find.
     ritz : ndarray
@@ -79,11 +85,14 @@ class BlockLanczos:
     """
 
     def __init__(
-        self, sparsifier: EdgeList, *, ridge: float, n_columns: int, rng: np.random.Generator
+        self, sparsifier: EdgeList, *, ridge: float, n_columns: int, random_state: RandomState
     ) -> None:
+        rng = np.random.default_rng(random_state)
         self._ridge = ridge
         self._solver = LaplacianSolver(sparsifier, ridge=ridge, tol=1e-8, random_state=rng)
-        start = gaussian_start(sparsifier, ridge, n_columns, rng)
+        n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
+        self.dimension = sparsifier.n_nodes - n_components
+        start = gaussian_start(sparsifier, ridge, min(n_columns, self.dimension), rng)
         self._basis: list[np.ndarray] = []
         self._small = np.zeros((0, 0))
         self.newest, _ = self._orthonormal(self._solver.solve(start))
@@ -119,20 +128,32 @@ class BlockLanczos:
         self._small = grown
 
     def _orthonormal(self, block):
-        """Q and R with block = Q R, apart from what the basis holds; exhausted directions go."""
+        """Q and R with block = Q R, apart from what the basis holds; exhausted directions go.
+
+        The first pass finds the rank, on the block's own scale. Directions left then have norm 1,
+        and one that a later pass shrinks by more than half was rounding. It ends when a pass
+        finds next to nothing of the basis in the block.
+        """
         coupling, image = np.eye(block.shape[1]), self._times_sparsifier(block)
-        rounding = (_EXHAUSTED**2) * np.einsum("ik,ik->k", block, image).max(initial=0.0)
-        for _ in range(2):
+        least = (_EXHAUSTED**2) * np.einsum("ik,ik->k", block, image).max(initial=0.0)
+        room = self.dimension - sum(known.shape[1] for known in self._basis)
+        for _ in range(_MOST_PASSES):
+            overlap = 0.0
             for known in self._basis:
-                block = block - known @ (known.T @ image)
+                found = known.T @ image
+                overlap = max(overlap, np.abs(found).max(initial=0.0))
+                block = block - known @ found
             gram = block.T @ self._times_sparsifier(block)
             values, turn = np.linalg.eigh((gram + gram.T) / 2)
-            kept = values > rounding
+            kept = values > least
+            kept[: max(values.size - room, 0)] = False
             size = np.sqrt(values[kept])
-            block = block @ (turn[:, kept] / size)
+            block = self._solver.centered(block @ (turn[:, kept] / size))
             coupling = (size[:, None] * turn[:, kept].T) @ coupling
-            image = self._times_sparsifier(block)
-        return block, coupling
+            if least == _HALF and overlap < _OVERLAP and kept.all():
+                return block, coupling
+            least, image = _HALF, self._times_sparsifier(block)
+        return block[:, :0], coupling[:0]
 
     def _times_sparsifier(self, block):
         block = np.ascontiguousarray(block)
@@ -168,6 +189,37 @@ def smallest_component(delta, n_columns, dimension):
     if n_columns >= dimension:
         return 1.0
     return np.sqrt(scipy.stats.beta.ppf(delta, n_columns / 2, (dimension - n_columns) / 2))
+
+
+class OuterBounds:
+    """The best bounds from outside over all steps of a `BlockLanczos`.
+
+    Parameters
+    ----------
+    run : BlockLanczos
+        Before its first step.
+    delta : float
+        Half of it is the probability that `low` fails, half that `high` does.
+
+    Attributes
+    ----------
+    low, high : float
+        Between them lie all eigenvalues.
+    """
+
+    def __init__(self, run: BlockLanczos, *, delta: float) -> None:
+        self._t = smallest_component(delta / 2, run.n_columns, run.dimension)
+        self.low, self.high = 0.0, np.inf
+
+    def update(self, run: BlockLanczos) -> "OuterBounds":
+        """Take in a step.
+
+        An eigenvalue found outside shows that an earlier bound was one of those that fail.
+        """
+        low, high = outer_bounds(run.ritz, run.first, run.last, self._t)
+        self.low = max(self.low, low) if self.low <= run.ritz[0] else low
+        self.high = min(self.high, high) if run.ritz[-1] <= self.high else high
+        return self
 
 
 def outer_bounds(ritz, first, last, t):

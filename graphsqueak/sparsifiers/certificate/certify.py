@@ -18,11 +18,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
-from graphsqueak.sparsifiers.certificate.block_lanczos import (
-    BlockLanczos,
-    outer_bounds,
-    smallest_component,
-)
+from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, OuterBounds
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
@@ -33,7 +29,7 @@ _DENSE_NODES = 2000
 _MOST_STEPS = 100
 _COLUMNS = 16  # vectors multiplied in one pass: more need fewer passes, and longer ones
 _SMALL = 1e-6  # an accuracy that nobody asks to know better
-_ROUNDING = 1e-6  # of an epsilon found with float32 products
+_ROUNDING = 1e-6  # of a ratio found with float32 products
 _MOST_ENERGY = 10.0  # x' D x of vectors with x' L_H x = 1 that float32 is used for
 
 
@@ -158,13 +154,10 @@ def _exact(laplacian, sparsifier, ridge, report):
 
 
 def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
-    n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
-    dimension = sparsifier.n_nodes - n_components
-    if dimension == 0:
+    if not sparsifier.n_edges and ridge == 0:
         return _exact(laplacian, sparsifier, ridge, report)
-    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=min(_COLUMNS, dimension), rng=rng)
-    t = smallest_component(delta / 2, run.n_columns, dimension)
-    low, high, history, note = 0.0, np.inf, [], ""
+    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=_COLUMNS, random_state=rng)
+    bounds, history, note = OuterBounds(run, delta=delta), [], ""
     while True:
         block = run.newest.astype(_precision(run.newest, sparsifier))
         n_before = laplacian.n_passes * laplacian.n_edges
@@ -177,12 +170,10 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         ):
             return difference
         run.step(product)
-        least, most = outer_bounds(run.ritz, run.first, run.last, t)
-        # a ratio found outside shows that an earlier bound was one of those that fail
-        low = max(low, least) if low <= run.ritz[0] else least
-        high = min(high, most) if run.ritz[-1] <= high else most
-        inner = _interval(1 / run.ritz[-1], 1 / run.ritz[0])["epsilon_upper"] * (1 - _ROUNDING)
-        outer = _interval(1 / high, 1 / low if low > 0 else np.inf)
+        bounds.update(run)
+        inner = _interval(1 / run.ritz[-1], 1 / run.ritz[0])["epsilon_upper"]
+        inner = max(inner - _ROUNDING * (1 + inner), 0.0)
+        outer = _interval(1 / bounds.high, 1 / bounds.low if bounds.low > 0 else np.inf)
         history.append((inner, outer["epsilon_upper"]))
         note = "error {:.3g} to {:.3g}".format(*history[-1])
         if stop.reached(history) or run.newest.shape[1] == 0:

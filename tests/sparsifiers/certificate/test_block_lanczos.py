@@ -1,0 +1,108 @@
+"""Long runs of the Krylov space: whatever the width, it ends, and with the right eigenvalues."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, certify, sources, sparsify
+from graphsqueak.sparsifiers.certificate.block_lanczos import (
+    BlockLanczos,
+    OuterBounds,
+)
+from graphsqueak.sparsifiers.certificate.certify import dense_ratios
+
+WIDTHS = [1, 2, 4, 16]
+SURE = 1e-6  # the probability with which a bound from outside may fail
+
+
+def many_components():
+    """200 complete graphs of four nodes and a random graph of 500 nodes, half the edges kept."""
+    rng = np.random.default_rng(40_417)
+    tail, head = np.triu_indices(4, 1)
+    first = 4 * np.arange(200)[:, None]
+    ends = 800 + rng.integers(500, size=(2, 5000))
+    graph = EdgeList(
+        tail=np.append((first + tail).ravel(), ends[0]),
+        head=np.append((first + head).ravel(), ends[1]),
+        n_nodes=1300,
+    ).simplified()
+    return graph, sparsify(graph, keep=0.5, random_state=40_418)
+
+
+def one_eigenvalue():
+    """Everything twice as heavy."""
+    graph = sources.complete(60).to_edge_list()
+    return graph, EdgeList(tail=graph.tail, head=graph.head, weight=np.full(graph.n_edges, 2.0))
+
+
+def few_eigenvalues():
+    """A complete graph with the edges inside a group of 20 nodes three times as heavy."""
+    graph = sources.complete(60).to_edge_list()
+    inside = (graph.tail < 20) & (graph.head < 20)
+    return graph, EdgeList(tail=graph.tail, head=graph.head, weight=np.where(inside, 3.0, 1.0))
+
+
+def equal_parts():
+    """70 times the same random graph of nine nodes, with the same weights."""
+    rng = np.random.default_rng(40_419)
+    tail, head = np.triu_indices(9, 1)
+    first = 9 * np.arange(70)[:, None]
+    tail, head = (first + tail).ravel(), (first + head).ravel()
+    weight = np.tile(rng.lognormal(size=36), 70)
+    return EdgeList(tail=tail, head=head), EdgeList(tail=tail, head=head, weight=weight)
+
+
+def a_tree():
+    """A sparsifier that is a path: the ratios spread over five orders of magnitude."""
+    graph = sources.complete(150).to_edge_list()
+    return graph, sources.path(150).to_edge_list()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_columns", WIDTHS)
+@pytest.mark.parametrize(
+    "pair", [many_components, one_eigenvalue, few_eigenvalues, equal_parts, a_tree]
+)
+def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, n_columns):
+    graph, sparsifier = pair()
+    laplacian, component = graph.laplacian(), smallest_of_components(graph)
+    mu = (
+        1
+        / dense_ratios(laplacian.toarray(), sparsifier.laplacian().toarray(), component, ridge=0.0)[
+            0
+        ][::-1]
+    )
+    run = BlockLanczos(sparsifier, ridge=0.0, n_columns=n_columns, random_state=40_420)
+    bounds = OuterBounds(run, delta=SURE)
+    n_steps = 0
+    while run.newest.shape[1] and n_steps < mu.size:
+        gram = run.newest.T @ (sparsifier.laplacian() @ run.newest)
+        assert np.abs(gram - np.eye(len(gram))).max() < 1e-9
+        run.step(laplacian @ run.newest)
+        n_steps += 1
+        assert mu[0] * (1 - 1e-6) <= run.ritz[0] <= run.ritz[-1] <= mu[-1] * (1 + 1e-6)
+        if n_steps < 8 or n_steps % 16 == 0:
+            bounds.update(run)
+            assert bounds.low <= mu[0] * (1 + 1e-6)
+            assert mu[-1] * (1 - 1e-6) <= bounds.high
+    assert run.dimension == mu.size >= run.ritz.size
+    assert run.ritz[0] == pytest.approx(mu[0], rel=1e-6)
+    assert run.ritz[-1] == pytest.approx(mu[-1], rel=1e-6)
+
+
+def test_a_long_certificate_is_still_one():
+    """Constants on components, which no norm sees, once grew with every step."""
+    graph, sparsifier = many_components()
+    truth = certify(graph, sparsifier).epsilon_upper
+    found = certify(graph, sparsifier, method="lanczos", steps=200, rtol=1e-12, random_state=40_421)
+    for lower, upper in found.history:
+        assert lower <= truth * (1 + 1e-9)
+        assert upper >= truth * (1 - 1e-9)
+    assert found.epsilon_lower == pytest.approx(truth, rel=1e-5)
+    assert found.epsilon_upper == pytest.approx(truth, rel=1e-4)
+
+
+def smallest_of_components(graph):
+    own = graph.components()
+    first = np.full(own.max() + 1, graph.n_nodes)
+    np.minimum.at(first, own, np.arange(graph.n_nodes))
+    return first[own]
