@@ -191,6 +191,11 @@ class OnlineSampler:
     def __init__(
         self, *, ridge: float, n_copies: float, epsilon: float, form: Literal["thesis", "paper"]
     ) -> None:
+        if form == "thesis" and n_copies != int(n_copies):
+            raise InputError(
+                f"n_copies={n_copies} is no whole number, and form='thesis' draws whole copies; "
+                "round it, or take form='paper', whose coins take any factor"
+            )
         self.ridge, self.n_copies, self.epsilon, self.form = ridge, n_copies, epsilon, form
         self.factor = GrowingCholesky()
         self._weight: list[float] = []

@@ -7,7 +7,8 @@ every feature one coordinate. The thesis takes the eigenvectors of K_II instead 
 predictions do not know the difference, because coordinates of the same span differ by a rotation.
 
     PROS-N-KONS  starts again in the new space: w = 0, A = alpha I. Regret is bounded by J times
-                 that of KONS, J insertions, plus the cost of the projection [C17, Theorem 5.8].
+                 that of KONS, J insertions, plus the cost of the projection [C17, Theorem 5.8],
+                 if KORS has the copies of its proof: budget="theory". `bounds` has the number.
     CON-KONS     carries on: w <- (w, 0), A <- diag(A, alpha).
     B-KONS       is PROS-N-KONS with a ceiling on the atoms.
 
@@ -27,9 +28,12 @@ from typing import Literal
 
 import numpy as np
 
+from graphsqueak.errors import InputError
 from graphsqueak.kernel.cholesky import GrowingCholesky
+from graphsqueak.kernel.dictionary import HORIZON, kors_copies
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.kernel.kors import AtomStream
+from graphsqueak.kernel.leverage import rho
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.newton import NewtonStep, step_rule
 from graphsqueak.randomness import RandomState
@@ -58,8 +62,15 @@ class PROSNKONS(OnlineLearner):
         As in `KONS`; the thesis has "global" or half of it.
     ridge : float, optional
         gamma of KORS; default: alpha.
-    n_copies : int or float
-        Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
+    n_copies : int or float, optional
+        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
+        default 1, as in the thesis, or as many as the proof needs with budget="theory".
+    budget : {"practical", "theory"}
+        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
+    delta : float in (0, 1)
+        Chance, with budget="theory", that some round's is not.
+    horizon : int, optional
+        T, the rounds for which that is meant; default: a million.
     epsilon : float
         Accuracy that KORS assumes of its dictionary.
     form : {"thesis", "paper"}
@@ -88,7 +99,10 @@ class PROSNKONS(OnlineLearner):
     alpha: float = 0.01
     eta: float | Literal["auto", "global"] = "auto"
     ridge: float | None = None
-    n_copies: float = 1
+    n_copies: float | None = None
+    budget: Literal["practical", "theory"] = "practical"
+    delta: float = 0.1
+    horizon: int | None = None
     epsilon: float = 0.5
     form: Literal["thesis", "paper"] = "thesis"
     n_components: int | None = None
@@ -120,17 +134,31 @@ class PROSNKONS(OnlineLearner):
         alpha = check_real("alpha", self.alpha, above=0.0)
         ceiling = self.n_components
         self._kernel = as_kernel(self.kernel, self.kernel_params)
+        check_choice("form", self.form, ("thesis", "paper"))
+        check_real("epsilon", self.epsilon, above=0.0, below=1.0)
         self._stream = AtomStream(
             ridge=alpha if self.ridge is None else check_real("ridge", self.ridge, above=0.0),
-            n_copies=check_real("n_copies", self.n_copies, above=0.0),
-            epsilon=check_real("epsilon", self.epsilon, above=0.0, below=1.0),
-            form=check_choice("form", self.form, ("thesis", "paper")),
+            n_copies=self._copies(),
+            epsilon=self.epsilon,
+            form=self.form,
             seed=int(np.random.default_rng(self.random_state).integers(2**63)),
             ceiling=None if ceiling is None else check_count("n_components", ceiling),
         )
         self._step = NewtonStep(alpha=alpha, rule=step_rule(self.loss, self.eta, self._bound()))
         self._factor = GrowingCholesky()
         self._pivots = []  # the atoms that opened a coordinate
+
+    def _copies(self):
+        """The budget of KORS, as a number."""
+        check_choice("budget", self.budget, ("practical", "theory"))
+        if self.budget == "practical":
+            return 1 if self.n_copies is None else check_real("n_copies", self.n_copies, above=0.0)
+        if self.n_copies is not None:
+            raise InputError("give n_copies or budget='theory', not both")
+        delta = check_real("delta", self.delta, above=0.0, below=1.0)
+        n_rounds = HORIZON if self.horizon is None else check_count("horizon", self.horizon)
+        factor = rho(self.epsilon) if self.form == "thesis" else 1.0
+        return kors_copies(self.epsilon, delta=delta, n_points=n_rounds, rho=factor)
 
     def _scores(self, points):
         return self._step.scores(self._features_of(points).T)
@@ -190,8 +218,15 @@ class CONKONS(PROSNKONS):
         The curvature at the prediction, the worst case over all predictions, or a number.
     ridge : float, optional
         gamma of KORS; by default alpha, as in `PROSNKONS`.
-    n_copies : int or float
-        Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
+    n_copies : int or float, optional
+        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
+        default 1, as in the thesis, or as many as the proof needs with budget="theory".
+    budget : {"practical", "theory"}
+        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
+    delta : float in (0, 1)
+        Chance, with budget="theory", that some round's is not.
+    horizon : int, optional
+        T, the rounds for which that is meant; default: a million.
     epsilon : float
         Accuracy that KORS assumes of its dictionary.
     form : {"thesis", "paper"}
@@ -238,8 +273,15 @@ class BKONS(PROSNKONS):
         As in `KONS`; the thesis takes "global".
     ridge : float, optional
         gamma of KORS, which is alpha unless given.
-    n_copies : int or float
-        Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
+    n_copies : int or float, optional
+        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
+        default 1, as in the thesis, or as many as the proof needs with budget="theory".
+    budget : {"practical", "theory"}
+        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
+    delta : float in (0, 1)
+        Chance, with budget="theory", that some round's is not.
+    horizon : int, optional
+        T, the rounds for which that is meant; default: a million.
     epsilon : float
         Accuracy that KORS assumes of its dictionary.
     form : {"thesis", "paper"}

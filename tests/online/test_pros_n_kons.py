@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from graphsqueak.kernel import KORS, as_kernel
+from graphsqueak import InputError
+from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
 from graphsqueak.online import BKONS, CONKONS, PROSNKONS
 from graphsqueak.online.losses import LOSSES
 from tests import reference
@@ -132,3 +133,38 @@ def test_the_matrix_keeps_its_inverse():
     )
     A = np.linalg.inv(late._step.inverse) + 2 * z.T @ z
     np.testing.assert_allclose(learner._step.inverse @ A, np.eye(len(A)), atol=1e-6)
+
+
+@pytest.mark.parametrize("learner", [PROSNKONS, CONKONS, BKONS])
+def test_part_of_a_copy_is_refused_and_a_fraction_of_a_coin_is_not(learner):
+    """A binomial of half a copy is no number; all weights came out as NaN."""
+    X, y = problem(200)
+    for n_copies in (0.5, 2.5):
+        with pytest.raises(InputError, match=f"n_copies={n_copies} is no whole number"):
+            learner(n_copies=n_copies, random_state=1).fit(X, y)
+    kept = learner(n_copies=0.5, form="paper", random_state=1).fit(X, y)
+    assert np.all(np.isfinite(kept._stream.sampler.weights))
+    whole = learner(n_copies=2.0, random_state=1).fit(X, y)
+    assert np.all(np.isfinite(whole._stream.sampler.weights))
+    with pytest.raises(InputError, match="whole number"):
+        OnlineSampler(ridge=1.0, n_copies=0.5, epsilon=0.5, form="thesis")
+
+
+def test_the_theory_budget_is_that_of_kors():
+    X, y = problem(100)
+    theory = PROSNKONS(budget="theory", horizon=10_000, random_state=6).fit(X, y)
+    assert theory._stream.sampler.n_copies == 620
+    coins = PROSNKONS(budget="theory", horizon=10_000, form="paper", random_state=6).fit(X, y)
+    assert coins._stream.sampler.n_copies == 207
+    assert PROSNKONS(random_state=6).fit(X, y)._stream.sampler.n_copies == 1
+    same = KORS(budget="theory", horizon=10_000, ridge=0.01, random_state=6).fit(X)
+    np.testing.assert_array_equal(theory.indices_, same.indices_)
+    for settings, message in (
+        ({"n_copies": 3}, "not both"),
+        ({"horizon": 0}, "horizon"),
+        ({"delta": 1.0}, "delta"),
+    ):
+        with pytest.raises(InputError, match=message):
+            PROSNKONS(budget="theory", **settings).fit(X, y)
+    with pytest.raises(InputError, match="budget"):
+        PROSNKONS(budget="proof").fit(X, y)
