@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "BLESS": "bless",
+        "Bound": "bounds",
         "ExactRLS": "batch",
         "KORS": "kors",
         "ManyStepRLS": "batch",
@@ -23,5 +24,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "leverage_scores": "leverage",
         "online_effective_dimension": "leverage",
         "online_leverage_scores": "leverage",
+        "ridge_rate": "bounds",
+        "ridge_risk": "bounds",
     },
 )

@@ -4,6 +4,9 @@ from graphsqueak.kernel.batch import ManyStepRLS as ManyStepRLS
 from graphsqueak.kernel.batch import TwoStepRLS as TwoStepRLS
 from graphsqueak.kernel.batch import UniformDictionary as UniformDictionary
 from graphsqueak.kernel.bless import BLESS as BLESS
+from graphsqueak.kernel.bounds import Bound as Bound
+from graphsqueak.kernel.bounds import ridge_rate as ridge_rate
+from graphsqueak.kernel.bounds import ridge_risk as ridge_risk
 from graphsqueak.kernel.kernels import as_kernel as as_kernel
 from graphsqueak.kernel.kors import KORS as KORS
 from graphsqueak.kernel.kors import OnlineSampler as OnlineSampler
@@ -20,6 +23,7 @@ from graphsqueak.kernel.squeak import SQUEAK as SQUEAK
 
 __all__ = [
     "BLESS",
+    "Bound",
     "ExactRLS",
     "KORS",
     "ManyStepRLS",
@@ -37,4 +41,6 @@ __all__ = [
     "leverage_scores",
     "online_effective_dimension",
     "online_leverage_scores",
+    "ridge_rate",
+    "ridge_risk",
 ]
