@@ -93,9 +93,9 @@ def test_a_sum_of_sparsifiers_is_as_accurate_as_its_parts():
         each = [reference.epsilon(g, h) for g, h in zip(parts, sparse, strict=True)]
         both = reference.epsilon(union(parts), union(sparse))
         assert both <= max(each) + 1e-9
-    rho, n, shrinks = (1 + 0.5) / (1 - 0.5), 10**4, 100
-    needed = 13 * rho * math.log(3 * n * shrinks / 0.1) / 0.5**2  # half of the printed 26
-    assert needed > 2_500
+    printed = 26 * (1 + 3 * 0.5) / (1 - 0.5) * math.log(3 * 10**6 / 0.1) / 0.5**2
+    needed = 13 * (1 + 0.5) / (1 - 0.5) * math.log(3 * 10**4 * 100 / 0.1) / 0.5**2
+    assert (printed, needed) == pytest.approx((8_953, 2_686), abs=1)
 
 
 def union(graphs):
