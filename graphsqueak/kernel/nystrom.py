@@ -25,14 +25,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
-from graphsqueak.kernel.batch import ExactRLS, ManyStepRLS, TwoStepRLS, UniformDictionary
-from graphsqueak.kernel.bless import BLESS
-from graphsqueak.kernel.dictionary import Dictionary
 from graphsqueak.kernel.embedding import CarriedSums, Embedding
 from graphsqueak.kernel.kernels import KernelLike, KernelParams, as_kernel, bind
-from graphsqueak.kernel.kors import KORS
-from graphsqueak.kernel.recursive import RecursiveRLS
-from graphsqueak.kernel.squeak import SQUEAK
+from graphsqueak.kernel.samplers.batch import ExactRLS, ManyStepRLS, TwoStepRLS, UniformDictionary
+from graphsqueak.kernel.samplers.bless import BLESS
+from graphsqueak.kernel.samplers.dictionary import Dictionary
+from graphsqueak.kernel.samplers.kors import KORS
+from graphsqueak.kernel.samplers.recursive import RecursiveRLS
+from graphsqueak.kernel.samplers.squeak import SQUEAK
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice
 

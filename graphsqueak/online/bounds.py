@@ -37,9 +37,9 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.kernel.bounds import Bound
-from graphsqueak.kernel.dictionary import kors_copies
 from graphsqueak.kernel.kernels import KernelLike, KernelParams
 from graphsqueak.kernel.leverage import kernel_matrix, online_effective_dimension, rho
+from graphsqueak.kernel.samplers.dictionary import kors_copies
 from graphsqueak.online.losses import loss_of
 from graphsqueak.validation import check_count, check_real
 

@@ -30,10 +30,10 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.dictionary import HORIZON, kors_copies
 from graphsqueak.kernel.kernels import as_kernel
-from graphsqueak.kernel.kors import AtomStream
 from graphsqueak.kernel.leverage import rho
+from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies
+from graphsqueak.kernel.samplers.kors import AtomStream
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.newton import NewtonStep, step_rule
 from graphsqueak.randomness import RandomState

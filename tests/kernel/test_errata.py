@@ -18,9 +18,9 @@ from graphsqueak.kernel import (
     ridge_rate,
     ridge_risk,
 )
-from graphsqueak.kernel.dictionary import kors_copies
 from graphsqueak.kernel.kernels import bind
 from graphsqueak.kernel.leverage import rho
+from graphsqueak.kernel.samplers.dictionary import kors_copies
 from tests import reference
 from tests.kernel.problems import clusters, gaussian_matrix
 

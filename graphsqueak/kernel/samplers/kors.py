@@ -34,10 +34,10 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from graphsqueak.errors import InputError
-from graphsqueak.kernel.atoms import Atoms
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.dictionary import HORIZON, Dictionary, kors_copies
 from graphsqueak.kernel.leverage import rho
+from graphsqueak.kernel.samplers.atoms import Atoms
+from graphsqueak.kernel.samplers.dictionary import HORIZON, Dictionary, kors_copies
 from graphsqueak.randomness import uniforms
 from graphsqueak.validation import check_choice, check_count
 

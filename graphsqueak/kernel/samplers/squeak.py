@@ -25,7 +25,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from graphsqueak.errors import InputError
-from graphsqueak.kernel.atoms import (
+from graphsqueak.kernel.leverage import rho
+from graphsqueak.kernel.samplers.atoms import (
     MergeRule,
     leaf,
     merge_nodes,
@@ -33,8 +34,7 @@ from graphsqueak.kernel.atoms import (
     shrink_leaf,
     unpack_node,
 )
-from graphsqueak.kernel.dictionary import HORIZON, Dictionary, squeak_copies
-from graphsqueak.kernel.leverage import rho
+from graphsqueak.kernel.samplers.dictionary import HORIZON, Dictionary, squeak_copies
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import run_tree
