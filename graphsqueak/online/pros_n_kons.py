@@ -15,6 +15,12 @@ predictions do not know the difference, because coordinates of the same span dif
 An atom within the span opens no coordinate and, unlike in [C17, Algorithm 14], starts nothing anew:
 the space is the same. A round is O(j^2) and j kernel evaluations, whatever t.
 
+With a ceiling, n_components, a full dictionary lets a tenth of its atoms go (`atom_stream`), so
+that a stream that moves is followed. The coordinates are then those of the atoms that stay, z_new =
+T z for what lay in the old span, and CON-KONS goes on with A_new = alpha I + T (A - alpha I) T' and
+w <- A_new^-1 T A w, the least squares over all rounds so far in what is left of the span. With
+when_full="stop" later points are only projected on the span, as B-KONS of the thesis does.
+
 References
 ----------
 [C17]    Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -30,10 +36,11 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.kernel.cholesky import GrowingCholesky
+from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.kernel.leverage import rho
+from graphsqueak.kernel.samplers.atom_stream import AtomStream
 from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies
-from graphsqueak.kernel.samplers.kors import AtomStream
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.newton import NewtonStep, step_rule
 from graphsqueak.randomness import RandomState
@@ -76,7 +83,9 @@ class PROSNKONS(OnlineLearner):
     form : {"thesis", "paper"}
         Of KORS: binomial copies, or one coin per point.
     n_components : int, optional
-        The most atoms; later points are projected on the span of these.
+        The most atoms.
+    when_full : {"thin", "stop"}
+        Whether early atoms then make room, or later points are projected on the span of these.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -106,6 +115,7 @@ class PROSNKONS(OnlineLearner):
     epsilon: float = 0.5
     form: Literal["thesis", "paper"] = "thesis"
     n_components: int | None = None
+    when_full: Literal["thin", "stop"] = "thin"
     random_state: RandomState = None
 
     _carries = False
@@ -133,6 +143,8 @@ class PROSNKONS(OnlineLearner):
     def _begin(self, n_features):
         alpha = check_real("alpha", self.alpha, above=0.0)
         ceiling = self.n_components
+        ceiling = None if ceiling is None else check_count("n_components", ceiling)
+        thins = check_choice("when_full", self.when_full, ("thin", "stop")) == "thin"
         self._kernel = as_kernel(self.kernel, self.kernel_params)
         check_choice("form", self.form, ("thesis", "paper"))
         check_real("epsilon", self.epsilon, above=0.0, below=1.0)
@@ -142,7 +154,9 @@ class PROSNKONS(OnlineLearner):
             epsilon=self.epsilon,
             form=self.form,
             seed=int(np.random.default_rng(self.random_state).integers(2**63)),
-            ceiling=None if ceiling is None else check_count("n_components", ceiling),
+            ceiling=ceiling,
+            after=max(9 * ceiling // 10, 1) if ceiling and thins else None,
+            grows=True,
         )
         self._step = NewtonStep(alpha=alpha, rule=step_rule(self.loss, self.eta, self._bound()))
         self._factor = GrowingCholesky()
@@ -170,10 +184,10 @@ class PROSNKONS(OnlineLearner):
         return self._factor.solve(values).T
 
     def _learn(self, points, targets):
-        out = []
+        out, done = [], 0
         for block in self._stream.blocks(self._kernel, points):
-            n, known = len(block.points), sum(map(len, out))
-            y = targets[known : known + n]
+            n = len(block.points)
+            y = targets[done : done + n]
             features = np.empty((self._step.size + n, n), order="F")
             if self._pivots:
                 features[: self._step.size] = self._factor.solve(block.values[self._pivots])
@@ -182,7 +196,11 @@ class PROSNKONS(OnlineLearner):
                 out.append(self._step.run(features[:, start : i + 1], y[start : i + 1]))
                 start = i + 1
                 self._open(block, features, atom, i)
-            out.append(self._step.run(features[:, start:], y[start:]))
+            stop = block.n_used
+            out.append(self._step.run(features[:, start:stop], y[start:stop]))
+            done += stop
+            if block.thinning is not None:
+                self._move(block.thinning)
         return np.concatenate(out)
 
     def _open(self, block, features, atom, i):
@@ -197,6 +215,16 @@ class PROSNKONS(OnlineLearner):
         features[j, start:] = (block.values[atom, start:] - z @ features[:j, start:]) / pivot
         self._pivots.append(atom)
         self._step.open()
+        if not self._carries:
+            self._step.reset()
+
+    def _move(self, thinning):
+        """Go over to the coordinates of the atoms that stay."""
+        old = self._kernel(thinning.points[self._pivots], thinning.points[thinning.kept])
+        older = self._factor.solve(old)  # z of the atoms that stay, in the old coordinates
+        now = Embedding(self._kernel, self._stream.points)
+        self._factor, self._pivots = GrowingCholesky.of(now.factor), now.pivots.tolist()
+        self._step.move(self._factor.solve(older[:, now.pivots].T))
         if not self._carries:
             self._step.reset()
 
@@ -232,7 +260,9 @@ class CONKONS(PROSNKONS):
     form : {"thesis", "paper"}
         Of KORS: binomial copies, or one coin per point.
     n_components : int, optional
-        The most atoms, in whose span later points are projected.
+        The most atoms.
+    when_full : {"thin", "stop"}
+        Whether early atoms then make room, or later points are projected on the span of these.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -287,7 +317,9 @@ class BKONS(PROSNKONS):
     form : {"thesis", "paper"}
         Of KORS: binomial copies, or one coin per point.
     n_components : int or None
-        The ceiling. Later points are projected on the span of the atoms.
+        The ceiling.
+    when_full : {"stop", "thin"}
+        Whether later points are projected on the span of the atoms, or early atoms make room.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -307,3 +339,4 @@ class BKONS(PROSNKONS):
     """
 
     n_components: int | None = 100
+    when_full: Literal["thin", "stop"] = "stop"

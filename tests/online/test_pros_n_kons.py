@@ -9,6 +9,7 @@ from graphsqueak import InputError
 from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
 from graphsqueak.online import BKONS, CONKONS, PROSNKONS
 from graphsqueak.online.losses import LOSSES
+from graphsqueak.online.newton import NewtonStep, step_rule
 from tests import reference
 from tests.kernel.problems import clusters
 
@@ -90,6 +91,8 @@ def test_a_ceiling_that_is_not_reached_changes_nothing():
     np.testing.assert_array_equal(capped.predict_then_learn(X, y), expected)
     few = BKONS(n_components=5, **settings).fit(X, y)
     np.testing.assert_array_equal(few.indices_, free.indices_[:5])
+    thinned = BKONS(n_components=free.n_support_, when_full="thin", **settings)
+    np.testing.assert_array_equal(thinned.predict_then_learn(X, y), expected)
 
 
 def test_an_atom_in_the_span_starts_nothing_anew():
@@ -109,11 +112,49 @@ def test_an_atom_in_the_span_starts_nothing_anew():
     assert halves[1] - halves[0] < 0.2 * halves[0]  # logarithmic: a doubling adds a constant
 
 
+def test_a_full_dictionary_goes_on_by_least_squares_in_what_is_left():
+    X, y = problem(400)
+    settings = {"kernel_params": PARAMS, "alpha": 0.1, "clip": None, "random_state": 4}
+    learner = CONKONS(n_components=30, n_copies=3, **settings)
+    learner.predict_then_learn(X, y)
+    assert learner._stream.n_thinned > 0
+    assert learner.n_coordinates_ <= learner.n_support_ <= 30
+    step = NewtonStep(alpha=0.3, rule=step_rule("squared", "auto", np.inf))
+    for _ in range(4):
+        step.open()
+    rng = np.random.default_rng(55_190)
+    Z, targets = rng.normal(size=(4, 50)), rng.normal(size=50)
+    step.run(np.asfortranarray(Z), targets)
+    T = np.linalg.qr(rng.normal(size=(4, 2)))[0].T
+    step.move(T)
+    now = T @ Z
+    A = 0.3 * np.eye(2) + 2 * now @ now.T
+    np.testing.assert_allclose(step.inverse, np.linalg.inv(A), rtol=1e-9)
+    np.testing.assert_allclose(step.w, np.linalg.solve(A, 2 * now @ targets), rtol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [CONKONS, PROSNKONS])
+def test_a_stream_that_moves_is_followed_under_a_ceiling(learner):
+    """After 400 points all come from elsewhere; a dictionary that is closed has learnt nothing."""
+    rng = np.random.default_rng(20_077)
+    X = rng.normal(size=(1500, 2))
+    X[400:] += [6.0, 0.0]
+    y = 0.8 * np.sin(2 * X[:, 0]) * np.cos(X[:, 1])
+    late = {}
+    for when_full in ("thin", "stop"):
+        settings = {"kernel_params": {"gamma": 1.0}, "n_components": 40, "random_state": 3}
+        scores = learner(when_full=when_full, **settings).predict_then_learn(X, y)
+        late[when_full] = np.mean((scores - y)[-500:] ** 2)
+    assert late["stop"] > 0.12
+    assert late["thin"] < 0.05
+
+
 @pytest.mark.parametrize("learner", [PROSNKONS, CONKONS, BKONS])
 def test_rows_batches_and_copies_give_the_same_learner(learner):
     X, y = problem(400)
-    settings = {"kernel_params": PARAMS, "ridge": 0.5, "random_state": 12}
+    settings = {"kernel_params": PARAMS, "ridge": 0.5, "random_state": 12, "n_components": 18}
     whole = learner(**settings).fit(X, y)
+    assert learner is BKONS or whole._stream.n_thinned > 0
     rows = learner(**settings)
     for i in range(150):
         rows.learn_one(X[i], y[i])
