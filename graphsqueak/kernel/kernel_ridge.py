@@ -101,16 +101,16 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         alpha = check_real("alpha", self.alpha, above=0.0)
         tol = check_real("tol", self.tol, above=0.0, below=1.0)
         steps = check_count("max_iter", self.max_iter)
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=1
+        rows, targets = validate_data(
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
         )
-        kernel, points = bind(self.kernel, self.kernel_params, X)
-        self._kernel, self._points = (None, None) if self._precomputed() else (kernel, points)
+        kernel, points = bind(self.kernel, self.kernel_params, rows)
+        self._keep(kernel, points)
         times = _product(kernel, points)
         n = len(points)
         whole = LinearOperator((n, n), matvec=lambda v: times(v) + alpha * v)
         inverse = self._inverse(kernel, points, alpha)
-        columns, taken = y.reshape(n, -1).astype(np.float64), []
+        columns, taken = targets.reshape(n, -1).astype(np.float64), []
         weights = np.empty(columns.shape)
         for j, column in enumerate(columns.T):
             count = [0]
@@ -128,7 +128,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
                     ConvergenceWarning,
                     stacklevel=2,
                 )
-        self.dual_coef_ = weights[:, 0] if y.ndim == 1 else weights
+        self.dual_coef_ = weights[:, 0] if targets.ndim == 1 else weights
         self.n_iter_ = max(taken)
         return self
 
@@ -145,12 +145,18 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         ndarray of shape (n,) or (n, targets)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._values(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _keep(self, kernel, points):
+        """What predictions need; of a kernel matrix, nothing."""
+        self._kernel, self._points = (None, None) if self._precomputed() else (kernel, points)
+
+    def _values(self, rows):
         if self._precomputed():
-            return X @ self.dual_coef_
-        out = np.empty((len(X), *self.dual_coef_.shape[1:]))
-        for part in row_chunks(len(X), len(self._points)):
-            out[part] = self._kernel(X[part], self._points) @ self.dual_coef_
+            return rows @ self.dual_coef_
+        out = np.empty((len(rows), *self.dual_coef_.shape[1:]))
+        for part in row_chunks(len(rows), len(self._points)):
+            out[part] = self._kernel(rows[part], self._points) @ self.dual_coef_
         return out
 
     def _precomputed(self):

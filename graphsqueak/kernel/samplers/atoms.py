@@ -155,32 +155,31 @@ def cosines(gram: np.ndarray) -> np.ndarray:
 
 
 def show_atoms(
-    rule: MergeRule, nodes: Sequence[Node], *, rng: np.random.Generator
+    rule: MergeRule, nodes: Sequence[Node], size: int, *, rng: np.random.Generator
 ) -> tuple[Atoms, float]:
-    """The `rule.size` atoms that nodes show, with unbiased weights, and their ridge.
+    """The `size` atoms that nodes show, with unbiased weights, and their ridge.
 
     >>> from graphsqueak.kernel.kernels import as_kernel
     >>> rule = MergeRule(as_kernel("rbf"), 1.0, 0.5, n_copies=None, size=2)
     >>> X = np.array([[0.0], [0.0], [0.0], [9.0]])
-    >>> atoms, ridge = show_atoms(rule, [leaf(rule, X, 0)], rng=np.random.default_rng(7))
+    >>> atoms, ridge = show_atoms(rule, [leaf(rule, X, 0)], 2, rng=np.random.default_rng(7))
     >>> sorted(atoms.points.ravel().tolist()), ridge
     ([0.0, 9.0], 1.0)
     """
     union = _union(nodes)
     weight = rule.weight(union)
-    if union.rows.size <= rule.size:
+    if union.rows.size <= size:
         return Atoms(union.rows, union.points, weight), union.ridge
     gram = rule.kernel(union.points, union.points)
+    rule = rule._replace(size=size)
     score, ridge = _scores(rule, union, gram, sum(not node.exact for node in nodes))
-    keep = inclusion(score * weight, rule.size - rule.size // 2)
+    keep = inclusion(score * weight, size - size // 2)
     root = np.sqrt(weight)
     scaled = root[:, None] * gram * root
     chosen = choose_apart(keep, _likeness(scaled, ridge), rng=rng)
     kernel, numbers = bind("precomputed", None, scaled)
     share = max(rule.uniform_share, _FLOOR)
-    pivots = draw_pivots(
-        kernel, numbers, rule.size - chosen.size, rng=rng, first=chosen, floor=share
-    )
+    pivots = draw_pivots(kernel, numbers, size - chosen.size, rng=rng, first=chosen, floor=share)
     sure = (_SURE / keep[chosen] + 1 - _SURE) * weight[chosen]
     others = (1 - _SURE) * pivot_weights(pivots.chance) * weight[pivots.rows]
     i, shown = np.append(chosen, pivots.rows), np.append(sure, others)

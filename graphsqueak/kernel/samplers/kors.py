@@ -160,7 +160,8 @@ class KORS(Dictionary):
                 copies = np.ones(rows.size, np.int64)
                 held = Node(rows, stream.points, 1 / weight, copies, ridge, exact=False)
                 fixed = 0.0 if stream.grows else ridge
-                rule = MergeRule(self._kernel, fixed, self.epsilon, None, self.n_components)
+                size = self.n_components
+                rule = MergeRule(self._kernel, fixed, self.epsilon, None, size)
                 rng = np.random.default_rng(child_seed(stream.seed, Step.LAST))
-                self._shown = show_atoms(rule, [held], rng=rng)
+                self._shown = show_atoms(rule, [held], size, rng=rng)
         return self._shown

@@ -247,8 +247,8 @@ class SQUEAK(Dictionary):
         if self._finished is None:
             rng = np.random.default_rng(child_seed(self._seed, Step.LAST))
             if self.n_components is not None:
-                rule = self._rule._replace(size=self.n_components)
-                self._finished = show_atoms(rule, self._parts(), rng=rng)
+                size = self.n_components
+                self._finished = show_atoms(self._rule, self._parts(), size, rng=rng)
             else:
                 node = self._node
                 if len(self._pending):
