@@ -63,8 +63,7 @@ _DELTA = 0.05  # probability that the bound of a fit fails
 _HALF = 0.5  # M of labels 0 and 1, moved to -1/2 and 1/2
 _MISSED = 1e-6  # probability that lambda_2 is below its error bar
 _COLUMNS, _STEPS, _GAP, _DENSE_NODES = 4, 60, 0.02, 500
-_PROBES = 200
-_CANDIDATES = 32
+_PROBES, _CANDIDATES = 200, 32
 
 
 class Bound(NamedTuple):
@@ -231,8 +230,7 @@ def distance_to_exact(
     """
     off = max(abs(1 - 1 / lambda_min), abs(1 - 1 / lambda_max))
     value = float(off * np.sqrt(n_labels * eta * lambda_max / smallest * energy))
-    promise = f"no score differs from that on the whole graph by more than {value:.3g}"
-    return Bound(value, promise, False)
+    return Bound(value, f"no score differs from the whole graph's by more than {value:.3g}", False)
 
 
 def bound_of_fit(graph, labeled, targets, fit, eta, *, n_etas=1, delta=_DELTA, random_state=None):
@@ -243,8 +241,7 @@ def bound_of_fit(graph, labeled, targets, fit, eta, *, n_etas=1, delta=_DELTA, r
     """
     if graph.components().max(initial=0) > 0:
         return no_bound("the graph is not connected")
-    n_labels = labeled.size
-    n_others = graph.n_nodes - n_labels
+    n_labels, n_others = labeled.size, graph.n_nodes - labeled.size
     if n_others == 0:
         return Bound(0.0, "every node has a label: there is nothing to predict", False)
     rng = np.random.default_rng(random_state)
@@ -253,8 +250,7 @@ def bound_of_fit(graph, labeled, targets, fit, eta, *, n_etas=1, delta=_DELTA, r
     predicted = np.clip(fit.centered + fit.offset, 0.0, 1.0)[labeled]
     risk = float(((predicted - targets) ** 2).mean(axis=0).max())
     low, high = max(lambda_2.value - lambda_2.error, 0.0), widest.value + widest.error
-    spread = delta / n_etas
-    bound = measured_bound(risk, n_labels, n_others, eta, low, high, _HALF, delta=spread)
+    bound = measured_bound(risk, n_labels, n_others, eta, low, high, _HALF, delta=delta / n_etas)
     return bound._replace(promise=_promise(bound.value, delta, _HALF, " for any one class"))
 
 
