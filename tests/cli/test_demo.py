@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from html import unescape
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -58,8 +59,11 @@ def test_the_folder_holds_table_figures_and_a_page_of_its_own(story, folder):
     assert not re.search(r'(src|href)="(?!data:)', page)
 
 
-def test_the_commands_at_the_end_work_as_printed_on_the_files_left_behind(tmp_path, capsys):
-    folder = tmp_path / "a demo"  # a blank has to be quoted
+def test_the_commands_at_the_end_work_as_printed_on_the_files_left_behind(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    folder = Path("a demo")  # a blank has to be quoted
     assert run(["demo", "--quick", "--out", str(folder)]) == 0
     printed = capsys.readouterr().out
     commands = [line.strip() for line in printed.splitlines() if line.startswith("  graph")]
