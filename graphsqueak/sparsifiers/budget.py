@@ -120,6 +120,8 @@ class StreamOptions:
         take more, shrink earlier. Not below the forest: that much is needed.
     chunk : int
         Edges between two looks at the room that is left.
+    many_nodes : int
+        From as many nodes on resistances are told by degrees where that is enough.
     least_share : int
         Edges that a share (`keep`) is taken to be at least while the stream goes on, since nobody
         knows how long it is.
@@ -137,6 +139,7 @@ class StreamOptions:
     target: float = 1.5
     memory_limit: int | None = None
     chunk: int = 2**18
+    many_nodes: int = 2**12
     least_share: int = 2**19
 
     def __post_init__(self):
@@ -146,6 +149,7 @@ class StreamOptions:
         if self.memory_limit is not None:
             check_count("memory_limit", self.memory_limit)
         check_count("chunk", self.chunk)
+        check_count("many_nodes", self.many_nodes)
         check_count("least_share", self.least_share)
         check_count("n_copies", self.n_copies)
         check_count("n_probes", self.n_probes)

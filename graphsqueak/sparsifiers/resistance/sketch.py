@@ -64,6 +64,7 @@ __all__ = [
     "sketch_parts",
     "sketch_resistances",
     "solve_flows",
+    "squared_distance",
 ]
 
 _N_GUARDS = 4
@@ -141,7 +142,7 @@ def _embed(graph, n_probes, seed, ridge, error, dtype):
     rows = solver.rows
     work = rows.weight.size * n_probes
     run(_random_flows, work, rows.start, rows.neighbor, rows.weight, np.uint64(seed), rhs)
-    points, spread, resolved = solve_flows(solver, rhs, seed=seed, error=error)
+    points, _, spread, resolved = solve_flows(solver, rhs, seed=seed, error=error)
     scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
     points -= rhs * scale[:, None].astype(dtype)
     return Embedding(points, degree, spread), resolved
@@ -171,11 +172,13 @@ def sketch_resistances(sketch, tail, head, weight, *, clamp):
 class Potentials(NamedTuple):
     """Potentials of flows, and what they tell of the weakest cuts.
 
-    The mean of |x|^2 in the norm of D is sum_i 1 / l_i; `spread` is that per node. Rounding blurs a
+    The mean of |x|^2 in the norm of D is sum_i 1 / l_i, and so is that of b . x of the guards, b
+    their right-hand sides; `spread` is the larger one per node. Rounding blurs a
     flow sqrt(l_i) g_i by its unit u, so the cuts are `resolved` if the sum is below (e / 5 u)^2.
     """
 
     points: np.ndarray
+    guards: np.ndarray  # potentials of white noise
     spread: float
     resolved: bool
 
@@ -214,7 +217,8 @@ def solve_flows(
     diagonal = solver.rows.diagonal()
     rng = np.random.default_rng(seed)
     white = np.sqrt(diagonal)[:, None] * rng.standard_normal((n_nodes, _N_GUARDS))
-    block = np.concatenate([flows, solver.centered(white.astype(flows.dtype))], axis=1)
+    guards = solver.centered(white.astype(flows.dtype))
+    block = np.concatenate([flows, guards], axis=1)
     target = np.repeat([-1.0, error], [n_columns, _N_GUARDS])
     shape = solver.shape(block.shape[1], digits=np.log10(np.sqrt(max(n_nodes, 1)) / error))
     name, most = first_choice(shape), _MAX_ITER
@@ -223,10 +227,12 @@ def solve_flows(
     points, n_steps = _iterate(solver, name, block, target, most)
     if name == "jacobi" and n_steps == most:
         points, n_steps = _iterate(solver, cheapest(shape)[0], block, target, _MAX_ITER)
-    points = points[:, :n_columns]
-    length = np.einsum("uk,uk,u->k", points, points, diagonal).mean() if n_columns else 0.0
+    points, told = (np.ascontiguousarray(x) for x in np.split(points, [n_columns], axis=1))
+    length = np.einsum("uk,uk->k", guards, told).mean()
+    if n_columns:
+        length = max(length, np.einsum("uk,uk,u->k", points, points, diagonal).mean())
     spread = float(length) / max(n_nodes, 1)
-    return Potentials(points, spread, bool(length <= _RESOLVED[flows.dtype]))
+    return Potentials(points, told, spread, bool(length <= _RESOLVED[flows.dtype]))
 
 
 def _iterate(solver, name, block, target, max_iter):
@@ -234,15 +240,9 @@ def _iterate(solver, name, block, target, max_iter):
     rows, order, precondition = solver.backend(name)
     r = block.copy() if order is None else block[order]
     step = np.zeros_like(r)
-    n_steps = conjugate_gradient(
-        rows.astype(block.dtype),
-        r,
-        step,
-        target=target,
-        max_iter=max_iter,
-        precondition=precondition,
-        by_degree=True,
-    )
+    how_far = {"target": target, "max_iter": max_iter, "by_degree": True}
+    rows = rows.astype(block.dtype)
+    n_steps = conjugate_gradient(rows, r, step, precondition=precondition, **how_far)
     points = np.empty_like(step)
     points[slice(None) if order is None else order] = step
     return solver.centered(points), n_steps
@@ -324,7 +324,7 @@ def _known(d_u, d_v, w):
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
-def _left(points, u, v):
+def squared_distance(points, u, v):
     total = 0.0
     for k in range(points.shape[1]):
         step = points[u, k] - points[v, k]
@@ -336,14 +336,14 @@ def _left(points, u, v):
 def _parts(points, degree, tail, head, weight, known, left):
     for e in numba.prange(tail.size):
         known[e] = _known(degree[tail[e]], degree[head[e]], weight[e])
-        left[e] = _left(points, tail[e], head[e])
+        left[e] = squared_distance(points, tail[e], head[e])
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
 def _resistances(points, degree, tail, head, weight, clamp, out):
     for e in numba.prange(tail.size):
         d_u, d_v, w = degree[tail[e]], degree[head[e]], weight[e]
-        r = _known(d_u, d_v, w) + _left(points, tail[e], head[e])
+        r = _known(d_u, d_v, w) + squared_distance(points, tail[e], head[e])
         if clamp:
             lower, upper = degree_bound(d_u, d_v, w)
             r = min(max(r, lower), upper)

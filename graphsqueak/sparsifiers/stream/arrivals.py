@@ -37,12 +37,12 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import join, roots
+from graphsqueak.graph.forest import join, roots, weak_cuts
 from graphsqueak.randomness import ITEM_WORD, PROBE_SEED, random_bits, uniform
 from graphsqueak.sampling import scale_for
 from graphsqueak.system.threads import run
 
-__all__ = ["SHARE", "ArrivalFilter", "Favored", "Probes", "cut_weights"]
+__all__ = ["SHARE", "ArrivalFilter", "Favored", "Probes", "odd_change"]
 
 SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels' edges
 _WORK = 20  # elementary steps per edge
@@ -177,7 +177,7 @@ class Probes:
         n_components : int
             Of the graph.
         """
-        whole, sparse = _forms(self.table), cut_weights(self._signs, tail, head, weight)
+        whole, sparse = _forms(self.table), _cut_weights(self._signs, tail, head, weight)
         joins = join(roots(self._signs.size), tail, head)
         if self._signs.size - np.count_nonzero(joins) != n_components:
             return np.inf
@@ -192,11 +192,23 @@ class Probes:
             self._signs = np.concatenate([self._signs, more])
 
 
-def cut_weights(sides, tail, head, weight):
+def odd_change(before, after, n_nodes, sigmas):
+    """Largest relative change of the weakest cuts by a shrink; 0 if it may be chance.
+
+    Where resistances are right, a cut keeps at least as many edges as a node has on average.
+    """
+    sides = weak_cuts(*before[:3], n_nodes)
+    old, new = (_cut_weights(sides, *edges[:3]) for edges in (before, after))
+    change = np.abs(np.divide(new, old, out=np.ones_like(old), where=old > 0) - 1).max()
+    by_chance = sigmas * np.sqrt(n_nodes / max(after.tail.size, 1))
+    return float(change) if change > by_chance else 0.0
+
+
+def _cut_weights(sides, tail, head, weight):
     """Weights of eight cuts at once; bit k of a node's byte tells its side of cut k.
 
     >>> sides = np.array([0, 1, 3], dtype=np.uint8)
-    >>> cut_weights(sides, np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]))[:2]
+    >>> _cut_weights(sides, np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]))[:2]
     array([5., 2.])
     """
     table = np.zeros(2**_N_PROBES)

@@ -21,17 +21,20 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import add_degrees
+from graphsqueak.randomness import mix64
 from graphsqueak.system.threads import run
 
-__all__ = ["LARGEST_INDEX", "KeptBuffer", "KeptEdges", "calibrate", "coalesce"]
+__all__ = ["LARGEST_INDEX", "KeptBuffer", "KeptEdges", "calibrate", "coalesce", "repeated_share"]
 
 _N_PARTS = 8  # of the edges, dealt apart
 _N_GROUPS = 16  # of ranges, each with a table of all nodes
 _RANGE_BITS = 8
 _STEPS = 10  # elementary steps per edge
+_MANY = 2**18  # edges from which on the whole room is reserved
 _CALIBRATION_STEPS = 10
 _CALIBRATION_PARTS = 4  # of the edges, summed apart: no result depends on the number of threads
 _LARGEST_FACTOR = 2.0  # by which calibration scales a node
+_SETTLED = 3e-3  # share of all degrees that may be amiss at the end
 LARGEST_INDEX = np.iinfo(np.int32).max  # indices beyond take 64 bits
 
 
@@ -69,9 +72,9 @@ class KeptBuffer:
         self._columns = edges
         self.size = self._columns.tail.size
 
-    def append(self, edges):
-        """Add those of positive weight."""
-        self._reserve(self.size + edges.tail.size)
+    def append(self, edges, *, room=0):
+        """Add those of positive weight; `room` is how many there may be in the end."""
+        self._reserve(self.size + edges.tail.size, room)
         self.size = _append(edges, self._columns, self.size)
 
     def reweight(self, weight):
@@ -82,9 +85,10 @@ class KeptBuffer:
         """What is there, as views."""
         return self._columns.select(slice(0, self.size))
 
-    def _reserve(self, n_edges):
-        if n_edges > self._columns.tail.size:
-            room = max(n_edges, self._columns.tail.size * 3 // 2)
+    def _reserve(self, n_edges, room):
+        held = self._columns.tail.size
+        if n_edges > held:  # memory that is never written is never taken
+            room = max(n_edges, held * 3 // 2, room if held > _MANY else 0)
             grown = KeptEdges(*(np.empty(room, column.dtype) for column in self._columns))
             for new, old in zip(grown, self._columns, strict=True):
                 new[: self.size] = old[: self.size]
@@ -123,6 +127,18 @@ def coalesce(edges, n_nodes, *, n_copies=1, largest_index=LARGEST_INDEX):
     return dealt.select(slice(0, first[-1]))
 
 
+def repeated_share(tail, head):
+    """Share of the edges that are parallel to an earlier one, from one pair in sixty-four.
+
+    >>> tail, head = np.zeros(1000, np.int32), np.repeat(np.arange(1, 501, dtype=np.int32), 2)
+    >>> repeated_share(tail, head)
+    0.5
+    """
+    keys = np.empty(tail.size // 16 + 64, dtype=np.uint64)
+    n_keys = _sample_pairs(tail, head, keys)
+    return 1 - np.unique(keys[:n_keys]).size / n_keys if n_keys else 0.0
+
+
 def calibrate(edges, degree, fixed=None):
     """The same edges with weights whose degrees are close to `degree`; `fixed` ones as they are.
 
@@ -133,7 +149,8 @@ def calibrate(edges, degree, fixed=None):
     """
     weight = edges.weight
     if fixed is not None and fixed.any():
-        weight = np.where(fixed, 0.0, weight)
+        weight = weight.copy()
+        weight[fixed] = 0.0
         degree = degree.copy()
         add_degrees(degree, edges.tail[fixed], edges.head[fixed], -edges.weight[fixed])
     part = np.linspace(0, edges.tail.size, _CALIBRATION_PARTS + 1).astype(np.int64)
@@ -142,10 +159,26 @@ def calibrate(edges, degree, fixed=None):
     for _ in range(_CALIBRATION_STEPS):
         run(_degrees, _STEPS * edges.tail.size, part, *columns, scale, sums)
         own = sums.sum(axis=0)
+        if np.abs(scale * own - degree).sum() <= _SETTLED * degree.sum():
+            break
         ratio = np.divide(degree * scale, own, out=np.ones_like(own), where=own > 0)
         scale = np.clip(np.sqrt(np.maximum(ratio, 0.0)), 1 / _LARGEST_FACTOR, _LARGEST_FACTOR)
-    scaled = weight * scale[edges.tail] * scale[edges.head]
-    return edges._replace(weight=np.where(weight > 0, scaled, edges.weight))
+    scaled = np.empty_like(weight)
+    run(_scale, _STEPS * weight.size, *columns, edges.weight, scale, scaled)
+    return edges._replace(weight=scaled)
+
+
+@numba.njit(cache=True, nogil=True)
+def _sample_pairs(tail, head, keys):
+    """Keys of the pairs whose hash has six zeros, as many as there is room for."""
+    n_keys = 0
+    for e in range(tail.size):
+        low, high = np.uint64(min(tail[e], head[e])), np.uint64(max(tail[e], head[e]))
+        key = mix64((low << np.uint64(32)) | high)
+        if key & np.uint64(63) == 0 and n_keys < keys.size:
+            keys[n_keys] = key
+            n_keys += 1
+    return n_keys
 
 
 @numba.njit(cache=True, nogil=True)
@@ -242,3 +275,11 @@ def _degrees(part, tail, head, weight, scale, sums):
             u, v, w = tail[e], head[e], weight[e]
             own[u] += w * scale[v]
             own[v] += w * scale[u]
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _scale(tail, head, weight, fixed_weight, scale, out):
+    """w s_u s_v, or the fixed weight where w is zero."""
+    for e in numba.prange(tail.size):
+        scaled = weight[e] * scale[tail[e]] * scale[head[e]]
+        out[e] = scaled if weight[e] > 0 else fixed_weight[e]

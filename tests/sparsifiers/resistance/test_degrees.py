@@ -1,0 +1,91 @@
+"""Resistances by degrees: used where they are close, refused where a cut or the share says so."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sources
+from graphsqueak.graph.forest import join, roots
+from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
+from tests import reference
+from tests.sparsifiers.test_weak_links import lognormal
+
+
+def sketch_of(graph, seed=11):
+    forest = join(roots(graph.n_nodes), graph.tail, graph.head)
+    columns = (graph.tail, graph.head, graph.weight)
+    return degree_sketch(*columns, forest, graph.n_nodes, seed=seed)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        sources.erdos_renyi(300, 12_000, random_state=5).to_edge_list().simplified(),
+        sources.block_model(300, 9_000, random_state=5).to_edge_list().simplified(),
+        sources.gaussian_neighbors(300, 60, random_state=5).to_edge_list().simplified(),
+    ],
+    ids=["random", "blocks", "neighbors"],
+)
+def test_where_degrees_are_taken_they_are_close(graph):
+    resistance, sketch = sketch_of(graph)
+    exact = reference.resistances(graph, np.column_stack([graph.tail, graph.head]))
+    off = np.log(resistance / exact)
+    leverage = graph.weight * exact
+    assert np.sqrt((leverage * off**2).sum() / leverage.sum()) <= 0.12
+    assert not sketch.has_weak_cuts
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e-3, 1e-9])
+@pytest.mark.parametrize("n_small", [25, 100])
+def test_links_of_weak_cuts_are_never_left_to_degrees(weight, n_small):
+    """Two links to a part of any size, over many seeds of the sample and of the guards."""
+    large = sources.erdos_renyi(400, 12_000, random_state=2).to_edge_list()
+    small = sources.erdos_renyi(n_small, 20 * n_small, random_state=3).to_edge_list()
+    graph = EdgeList(
+        tail=np.r_[large.tail, small.tail + 400, 0, 1],
+        head=np.r_[large.head, small.head + 400, 400, 401],
+        weight=np.r_[large.weight, small.weight, weight, weight],
+    ).simplified()
+    links = np.flatnonzero((graph.tail < 400) != (graph.head < 400))
+    exact = 1 / (2 * weight)  # and a little more
+    for seed in range(60):
+        scored = sketch_of(graph, seed=seed)
+        assert scored is None or np.all(scored[0][links] >= exact)
+
+
+def test_sparse_and_uneven_graphs_are_not_left_to_degrees():
+    assert sketch_of(sources.grid(20, 20).to_edge_list()) is None
+    assert sketch_of(lognormal(3.0)) is None
+
+
+def test_streams_by_degrees_are_as_good_and_stop_and_go_on(tmp_path):
+    graph = sources.erdos_renyi(300, 30_000, random_state=9).to_edge_list()
+    simple = graph.simplified()
+    by_degree = StreamOptions(many_nodes=1, chunk=2**12)
+    errors = []
+    for options in (by_degree, StreamOptions(chunk=2**12)):
+        stream = StreamSparsifier(n_edges=3000, random_state=4, options=options)
+        stream.partial_fit(graph.part(0, 20_000))
+        stream.save(tmp_path / "run.ckpt")
+        resumed = StreamSparsifier.load(tmp_path / "run.ckpt").partial_fit(graph.part(20_000))
+        result = stream.partial_fit(graph.part(20_000)).sparsifier()
+        np.testing.assert_array_equal(resumed.sparsifier().weight, result.weight)
+        errors.append(reference.epsilon(simple, result))
+    assert stream.n_shrinks_ > 0
+    assert errors[0] <= 1.1 * errors[1]
+
+
+def test_few_parallel_edges_stay_apart_until_the_end():
+    """A shrink of more than a million edges by degrees: the result has none that are parallel."""
+    source = sources.erdos_renyi(5000, 2_500_000, random_state=3)
+    stream = StreamSparsifier(n_edges=400_000, random_state=6)
+    for batch in source:
+        stream.partial_fit(batch)
+    result = stream.sparsifier()
+    assert stream.n_shrinks_ > 0
+    assert result.n_edges == result.simplified().n_edges <= 400_000
+    np.testing.assert_allclose(result.degrees(), stream.degrees_, rtol=0.02)
+
+
+def test_an_edge_list_of_one_node_pair_is_told():
+    pair = EdgeList(tail=[0], head=[1], n_nodes=2)
+    assert sketch_of(pair) is None or sketch_of(pair)[0] == pytest.approx([1.0])
