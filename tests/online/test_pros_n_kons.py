@@ -133,6 +133,25 @@ def test_a_full_dictionary_goes_on_by_least_squares_in_what_is_left():
     np.testing.assert_allclose(step.w, np.linalg.solve(A, 2 * now @ targets), rtol=1e-9)
 
 
+def test_thinning_within_a_span_changes_no_prediction_of_one_that_carries_on():
+    """Points in R^3 with a linear kernel: the atoms that stay span what all of them did."""
+    rng = np.random.default_rng(70_429)
+    X = rng.normal(size=(400, 3))
+    y = X @ [0.5, -0.2, 0.1] + 0.1 * rng.normal(size=400)
+    settings = {"kernel": "linear", "alpha": 0.1, "n_copies": 4, "clip": None, "random_state": 8}
+    expected = CONKONS(**settings).predict_then_learn(X, y)
+    thinned = CONKONS(n_components=12, **settings)
+    np.testing.assert_allclose(thinned.predict_then_learn(X, y), expected, atol=1e-9)
+    assert thinned._stream.n_thinned >= 3
+    again, n_thinned = PROSNKONS(n_components=12, **settings), 0
+    for x, target in zip(X, y, strict=True):
+        again.learn_one(x, target)
+        if again._stream.n_thinned > n_thinned:  # it starts anew
+            n_thinned = again._stream.n_thinned
+            assert not again.predict(X).any()
+    assert n_thinned >= 3
+
+
 @pytest.mark.parametrize("learner", [CONKONS, PROSNKONS])
 def test_a_stream_that_moves_is_followed_under_a_ceiling(learner):
     """After 400 points all come from elsewhere; a dictionary that is closed has learnt nothing."""

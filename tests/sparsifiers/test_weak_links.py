@@ -10,6 +10,8 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds
 from graphsqueak.sparsifiers.resistance.sketch import solve_flows
 from graphsqueak.sparsifiers.stream import engine as stream_engine
+from graphsqueak.sparsifiers.stream.edges import KeptEdges
+from graphsqueak.sparsifiers.stream.thinning import thin_to_budget
 from tests import reference
 
 
@@ -179,6 +181,26 @@ def test_an_edge_that_comes_back_is_no_heavier_than_the_cut_it_restores(monkeypa
 
     monkeypatch.setattr(stream_engine, "sketch_resistances", loose)
     assert cut(sparsify(graph, keep=0.25, random_state=1), 150) <= 1.2 * 3e-3
+
+
+def test_an_edge_that_comes_back_is_as_heavy_as_the_lighter_of_its_cuts():
+    """Three blocks in a chain, linked weakly and strongly; all links fall, one of each returns.
+
+    Their resistances are said to be so small that both would return far too heavy. The weak one is
+    held to what the first block weighs outwards, which is less than for the block in the middle.
+    """
+    graph = blocks(3, 20, 190, links=3, weight=1e-3)
+    tail, head = graph.tail.astype(np.int32), graph.head.astype(np.int32)
+    link = tail // 20 != head // 20
+    weight = np.where(link & (head >= 40), 1.0, graph.weight)
+    pinned, copies = join(roots(60), tail, head), np.ones(tail.size, np.int32)
+    edges = KeptEdges(tail, head, weight, copies, pinned)
+    resistance = np.where(link, 1e-9, 0.1)  # inside, a block of 20 nodes is complete
+    budget = {"budget": 540, "n_bits": 4, "pin_forest": True, "bridge": np.zeros_like(pinned)}
+    for seed in range(5):
+        thin, _ = thin_to_budget(edges, resistance, n_nodes=60, seed=seed, **budget)
+        back = thin.weight[thin.tail // 20 != thin.head // 20]
+        np.testing.assert_allclose(back, [weight[link & (tail < 20)].sum(), 3.0], rtol=1e-12)
 
 
 def test_bridges_are_those_of_networkx():

@@ -1,9 +1,10 @@
-"""Parallel edges made one: the sums of a dictionary, in any order, on any number of threads."""
+"""Parallel edges made one, as by a dictionary, on any number of threads; degrees matched."""
 
 import numba
 import numpy as np
 
-from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce
+from graphsqueak import sources
+from graphsqueak.sparsifiers.stream.edges import KeptEdges, calibrate, coalesce
 
 
 def many_parallel_edges(n_nodes, n_edges):
@@ -41,3 +42,22 @@ def test_threads_do_not_matter():
     finally:
         numba.set_num_threads(allowed)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(*results, strict=True))
+
+
+def test_calibration_finds_the_weights_around_a_bridge_that_stays():
+    """Two cliques of ten and a heavy bridge; weights inside come scaled by s_u s_v.
+
+    Scales are unique, and a damped step leaves (1 + 1/9) / 2 of their logarithms' error at most.
+    """
+    clique = sources.complete(10).to_edge_list()
+    tail = np.concatenate([clique.tail, clique.tail + 10, [0]]).astype(np.int32)
+    head = np.concatenate([clique.head, clique.head + 10, [10]]).astype(np.int32)
+    true, bridge = np.ones(tail.size), np.arange(tail.size) == tail.size - 1
+    true[bridge] = 7.0
+    degree = np.bincount(np.r_[tail, head], np.r_[true, true])
+    log_scale = np.random.default_rng(60_601).uniform(-0.3, 0.3, size=20)
+    scaled = np.where(bridge, true, np.exp(log_scale[tail] + log_scale[head]))
+    edges = KeptEdges(tail, head, scaled, np.ones(tail.size, np.int32), bridge)
+    found = calibrate(edges, degree, bridge).weight
+    assert found[bridge] == 7.0
+    np.testing.assert_allclose(np.log(found[~bridge]), 0.0, atol=2 * 0.3 * (5 / 9) ** 10 * 2)

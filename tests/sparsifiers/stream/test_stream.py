@@ -235,6 +235,23 @@ def test_merging_streams_with_ids_and_forests():
         one.merge(StreamSparsifier(n_edges=100, options=PLAIN))
 
 
+@pytest.mark.parametrize("factor", [2.0**-12, 2.0**12])
+def test_streams_whose_weights_differ_by_decades_are_merged_in_one_unit(factor):
+    """Degrees to the last digits, and the sparsifier's close to them: one unit off is a factor."""
+    graph = small_graph(30, 1500)
+    parts = [
+        EdgeList(tail=graph.tail, head=graph.head, weight=w * graph.weight) for w in (1.0, factor)
+    ]
+    one, two = (
+        StreamSparsifier(n_edges=150, random_state=seed, options=SHORT).partial_fit(part)
+        for seed, part in enumerate(parts)
+    )
+    exact = (1 + factor) * graph.degrees()
+    for both in (one.merge(two), two.merge(one)):
+        np.testing.assert_allclose(both.degrees_, exact, rtol=1e-12)
+        assert both.sparsifier().weight.sum() == pytest.approx(exact.sum() / 2, rel=1e-3)
+
+
 @pytest.mark.parametrize("text_ids", [False, True])
 def test_a_loaded_checkpoint_goes_on_to_the_same_bytes(tmp_path, text_ids):
     graph = small_graph(40, 3000)
