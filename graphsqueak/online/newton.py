@@ -32,7 +32,7 @@ import numpy as np
 import scipy.linalg
 
 from graphsqueak.errors import InputError
-from graphsqueak.online.losses import loss_curvature, loss_of, loss_slope
+from graphsqueak.online.losses import Law, Loss, loss_curvature, loss_of, loss_slope
 from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["NewtonStep", "StepRule", "newton_weight", "step_rule"]
@@ -43,29 +43,31 @@ _CONSTANT, _LOCAL, _ROOT = range(3)
 class StepRule(NamedTuple):
     """How h_t is found: numbers for compiled functions."""
 
-    loss: int
+    loss: Law
     kind: int
     eta: float
     clip: float
 
 
-def step_rule(loss: str, eta: float | str, clip: float) -> StepRule:
+def step_rule(loss: str | Loss, eta: float | str, clip: float) -> StepRule:
     """The rule for `eta`, as users write it.
 
     >>> step_rule("squared", "global", 1.0).eta, step_rule("hinge", "auto", 2.0).eta
     (0.125, 0.5)
     """
-    law = loss_of(loss)
+    law = loss if isinstance(loss, Loss) else loss_of(loss)
+    if law.name == "squared" and law.width:
+        raise InputError("tolerance with loss='squared' is for first-order learners; take 'huber'")
     if not isinstance(eta, str):
-        return StepRule(law.code, _CONSTANT, check_real("eta", eta, least=0.0), clip)
+        return StepRule(law.law, _CONSTANT, check_real("eta", eta, least=0.0), clip)
     check_choice("eta", eta, ("auto", "global"))
     if law.sigma(1.0) == 0:
-        return StepRule(law.code, _ROOT, 1 / (law.lipschitz(clip) * clip), clip)
+        return StepRule(law.law, _ROOT, 1 / (law.lipschitz(clip) * clip), clip)
     if eta == "auto":
-        return StepRule(law.code, _LOCAL, 0.0, clip)
+        return StepRule(law.law, _LOCAL, 0.0, clip)
     if not np.isfinite(clip):
         raise InputError("eta='global' needs a clip: without one the curvature has no lower bound")
-    return StepRule(law.code, _CONSTANT, law.sigma(clip), clip)
+    return StepRule(law.law, _CONSTANT, law.sigma(clip), clip)
 
 
 class NewtonStep:

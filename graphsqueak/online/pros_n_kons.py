@@ -59,7 +59,10 @@ class PROSNKONS(OnlineLearner):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the second and third loss, see `loss_of`.
     clip : float or None
         C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
         loss only: no bound.
@@ -158,7 +161,7 @@ class PROSNKONS(OnlineLearner):
             after=max(9 * ceiling // 10, 1) if ceiling and thins else None,
             grows=True,
         )
-        self._step = NewtonStep(alpha=alpha, rule=step_rule(self.loss, self.eta, self._bound()))
+        self._step = NewtonStep(alpha=alpha, rule=step_rule(self._loss(), self.eta, self._bound()))
         self._factor = GrowingCholesky()
         self._pivots = []  # the atoms that opened a coordinate
 
@@ -236,7 +239,10 @@ class CONKONS(PROSNKONS):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the second and third loss, see `loss_of`.
     clip : float or None
         C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
         loss only: no bound.
@@ -293,7 +299,10 @@ class BKONS(PROSNKONS):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the second and third loss, see `loss_of`.
     clip : float or None
         C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
         loss only: no bound.
