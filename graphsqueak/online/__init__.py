@@ -16,6 +16,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "Run": "evaluation",
         "SkeGD": "skegd",
         "SketchedKONS": "kons",
+        "WidthMixture": "width_mixture",
         "flipped_blocks": "evaluation",
         "kons_regret": "bounds",
         "loss_of": "losses",

@@ -40,7 +40,7 @@ from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.kernel.leverage import rho
 from graphsqueak.kernel.samplers.atom_stream import AtomStream
-from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies
+from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies, warn_beyond
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.newton import NewtonStep, step_rule
 from graphsqueak.randomness import RandomState
@@ -89,6 +89,9 @@ class PROSNKONS(OnlineLearner):
         The most atoms.
     when_full : {"thin", "stop"}
         Whether early atoms then make room, or later points are projected on the span of these.
+    discount : float in (0, 1]
+        Weight of a round for each later one: 0.999 forgets in about a thousand rounds, and stale
+        atoms go first. 1: nothing is forgotten.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -119,6 +122,7 @@ class PROSNKONS(OnlineLearner):
     form: Literal["thesis", "paper"] = "thesis"
     n_components: int | None = None
     when_full: Literal["thin", "stop"] = "thin"
+    discount: float = 1.0
     random_state: RandomState = None
 
     _carries = False
@@ -160,8 +164,10 @@ class PROSNKONS(OnlineLearner):
             ceiling=ceiling,
             after=max(9 * ceiling // 10, 1) if ceiling and thins else None,
             grows=True,
+            discount=check_real("discount", self.discount, above=0.0, below=1.0 + 1e-12),
         )
-        self._step = NewtonStep(alpha=alpha, rule=step_rule(self._loss(), self.eta, self._bound()))
+        rule = step_rule(self._loss(), self.eta, self._bound())
+        self._step = NewtonStep(alpha=alpha, rule=rule, discount=self.discount)
         self._factor = GrowingCholesky()
         self._pivots = []  # the atoms that opened a coordinate
 
@@ -187,6 +193,9 @@ class PROSNKONS(OnlineLearner):
         return self._factor.solve(values).T
 
     def _learn(self, points, targets):
+        if self.budget == "theory":
+            limit = HORIZON if self.horizon is None else self.horizon
+            warn_beyond(limit, self._stream.n_seen, len(points))
         out, done = [], 0
         for block in self._stream.blocks(self._kernel, points):
             n = len(block.points)
@@ -252,23 +261,15 @@ class CONKONS(PROSNKONS):
         The curvature at the prediction, the worst case over all predictions, or a number.
     ridge : float, optional
         gamma of KORS; by default alpha, as in `PROSNKONS`.
-    n_copies : int or float, optional
-        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
-        default 1, as in the thesis, or as many as the proof needs with budget="theory".
-    budget : {"practical", "theory"}
-        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
-    delta : float in (0, 1)
-        Chance, with budget="theory", that some round's is not.
-    horizon : int, optional
-        T, the rounds for which that is meant; default: a million.
-    epsilon : float
-        Accuracy that KORS assumes of its dictionary.
-    form : {"thesis", "paper"}
-        Of KORS: binomial copies, or one coin per point.
+    n_copies, budget, delta, horizon, epsilon, form
+        Of KORS, as in `PROSNKONS`.
     n_components : int, optional
         The most atoms.
     when_full : {"thin", "stop"}
         Whether early atoms then make room, or later points are projected on the span of these.
+    discount : float in (0, 1]
+        Weight of a round for each later one: 0.999 forgets in about a thousand rounds, and stale
+        atoms go first. 1: nothing is forgotten.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -312,23 +313,14 @@ class BKONS(PROSNKONS):
         As in `KONS`; the thesis takes "global".
     ridge : float, optional
         gamma of KORS, which is alpha unless given.
-    n_copies : int or float, optional
-        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
-        default 1, as in the thesis, or as many as the proof needs with budget="theory".
-    budget : {"practical", "theory"}
-        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
-    delta : float in (0, 1)
-        Chance, with budget="theory", that some round's is not.
-    horizon : int, optional
-        T, the rounds for which that is meant; default: a million.
-    epsilon : float
-        Accuracy that KORS assumes of its dictionary.
-    form : {"thesis", "paper"}
-        Of KORS: binomial copies, or one coin per point.
+    n_copies, budget, delta, horizon, epsilon, form
+        Of KORS, as in `PROSNKONS`.
     n_components : int or None
         The ceiling.
     when_full : {"stop", "thin"}
         Whether later points are projected on the span of the atoms, or early atoms make room.
+    discount : float in (0, 1]
+        Weight of a round for each later one; 1 forgets nothing.
     random_state : int, numpy Generator or None
 
     Attributes

@@ -31,6 +31,7 @@ References
 """
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,6 +56,7 @@ __all__ = [
     "kors_copies",
     "practical_copies",
     "squeak_copies",
+    "warn_beyond",
 ]
 
 HORIZON = 10**6  # points that a guarantee is made for, when nobody says how many will come
@@ -195,6 +197,20 @@ class Dictionary(BaseEstimator):
         else:
             copies = practical_copies(self.epsilon, n_points=n_points, rho=rho)
         return int(np.ceil(scale * copies))
+
+
+def warn_beyond(horizon: int, n_seen: int, n_more: int) -> None:
+    """Warn once when a stream grows beyond the number of points that its guarantee is for.
+
+    >>> warn_beyond(100, 90, 10)
+    """
+    if n_seen <= horizon < n_seen + n_more:
+        warnings.warn(
+            f"point {horizon + 1} is beyond horizon={horizon}, for which epsilon and delta are "
+            "meant; nothing is promised from here on: give a larger horizon",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def accuracy_range(
