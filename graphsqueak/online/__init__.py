@@ -19,6 +19,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "WidthMixture": "width_mixture",
         "flipped_blocks": "evaluation",
         "kons_regret": "bounds",
+        "learn_table": "table",
         "loss_of": "losses",
         "progressive": "evaluation",
         "pros_n_kons_regret": "bounds",

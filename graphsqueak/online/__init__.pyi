@@ -17,6 +17,7 @@ from graphsqueak.online.pros_n_kons import BKONS as BKONS
 from graphsqueak.online.pros_n_kons import CONKONS as CONKONS
 from graphsqueak.online.pros_n_kons import PROSNKONS as PROSNKONS
 from graphsqueak.online.skegd import SkeGD as SkeGD
+from graphsqueak.online.table import learn_table as learn_table
 from graphsqueak.online.width_mixture import WidthMixture as WidthMixture
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "WidthMixture",
     "flipped_blocks",
     "kons_regret",
+    "learn_table",
     "loss_of",
     "progressive",
     "pros_n_kons_regret",

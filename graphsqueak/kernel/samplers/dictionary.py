@@ -43,6 +43,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.kernel.cholesky import cholesky_features
+from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import Kernel, KernelLike, KernelParams, bind
 from graphsqueak.kernel.samplers.atoms import Atoms
 from graphsqueak.randomness import RandomState
@@ -119,6 +120,27 @@ class Dictionary(BaseEstimator):
                 "give all points in the order in which they came"
             )
         return accuracy_range(kernel, points, self.indices_, self.weights_, ridge=self.ridge_)
+
+    def unexplained(self, X: ArrayLike) -> float:
+        """The share of points X that lies outside the span of the atoms: trace(K - K~) / trace(K).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Any points, best such as the dictionary has not seen; no kernel matrix.
+
+        Returns
+        -------
+        float
+            0 if all lie within, 1 if the atoms say nothing about them.
+        """
+        check_is_fitted(self)
+        if self._precomputed():
+            raise InputError("a kernel matrix has no values for other points; give points")
+        kernel, points = self._bind(X, reset=False)
+        whole = kernel.diag(points).sum()
+        z = Embedding(kernel, self.components_)(points)
+        return float(max(1 - np.sum(z**2) / whole, 0.0)) if whole > 0 else 0.0
 
     @property
     def indices_(self) -> np.ndarray:
