@@ -123,6 +123,11 @@ class NewtonStep:
         self._inverse[:] = 0.0
         self._inverse[np.arange(self.size), np.arange(self.size)] = 1 / self.alpha
 
+    def clear(self) -> None:
+        """Close all coordinates."""
+        self.size = 0
+        self.reset()
+
     def move(self, T: np.ndarray) -> None:
         """Go over to the coordinates T z: A <- alpha I + T (A - alpha I) T', w <- A_new^-1 T A w.
 

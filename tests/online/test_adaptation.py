@@ -7,6 +7,7 @@ import pytest
 
 from graphsqueak import InputError
 from graphsqueak.kernel import KORS, SQUEAK
+from graphsqueak.kernel.samplers.dictionary import kors_copies
 from graphsqueak.online import CONKONS, KONS, PROSNKONS, WidthMixture, flipped_blocks, progressive
 from graphsqueak.online.losses import LOSSES
 from graphsqueak.online.newton import NewtonStep, step_rule
@@ -123,3 +124,24 @@ def test_a_horizon_that_is_passed_is_told_once():
     learner = PROSNKONS(budget="theory", horizon=10, random_state=1)
     with pytest.warns(UserWarning, match="beyond horizon=10"):
         learner.fit(X, y)
+
+
+def test_a_stream_of_unknown_length_has_epochs_of_its_own_budget():
+    X, y = np.random.default_rng(9).uniform(-1, 1, size=(3000, 1)), np.zeros(3000)
+    settings = {"kernel": "linear", "alpha": 1.0, "budget": "theory", "random_state": 1}
+    learner, seen = PROSNKONS(**settings), []
+    for start, stop in ((0, 1000), (1000, 2000), (2000, 2100), (2100, 3000)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            learner.partial_fit(X[start:stop], y[start:stop])
+        seen.append(learner._stream.sampler.n_copies)
+    needed = [
+        kors_copies(0.5, delta=0.1 / 2 ** (j + 1), n_points=1024 << j, rho=3.0) for j in (0, 1, 2)
+    ]
+    assert seen == [needed[0], needed[1], needed[2], needed[2]]
+    assert learner.indices_.min() >= 2048
+    assert learner.n_rounds_ == 3000
+    whole = PROSNKONS(**settings).fit(X, y)
+    np.testing.assert_array_equal(whole.indices_, learner.indices_)
+    fixed = PROSNKONS(horizon=3000, **settings).fit(X, y)
+    assert fixed.indices_.min() < 1024
