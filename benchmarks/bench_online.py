@@ -9,6 +9,10 @@ prediction is shown.
 *rounds*: microseconds a round of B-KONS after so many rounds, the dictionary being full.
 *sizes*: microseconds a round against the number of atoms, and the exponent.
 *one row*: learn_one against rounds in blocks.
+*peers*: progressive validation of `CONKONS` with 100 atoms and of `SkeGD` beside scikit-learn's SGD
+on 100 Nystroem features of the first thousand rows, row by row, and river's adaptive random forest
+and Hoeffding tree, where river is installed. Error: mean squared over the variance, or share of
+wrong labels, after the first thousand rows.
 """
 
 import argparse
@@ -20,10 +24,11 @@ from online_data import available, load_online
 from real_data import add_data_option
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.online import BKONS, PROSNKONS
+from graphsqueak.online import BKONS, CONKONS, PROSNKONS, SkeGD
 from graphsqueak.randomness import uniforms
 
 SEED = 602_214
+_FIRST = 1000
 GAMMA, ALPHA, EPSILON, CLIP = 1 / 128, 1.0, 0.5, 1.0
 
 
@@ -157,6 +162,77 @@ def one_row(quick):
     return [{"learn_one_us": 1e6 * single / n, "block_us": 1e6 * block / n}]
 
 
+def peers(quick):
+    """One row per data set and model."""
+    n_rows, rows = (3000 if quick else 20_000), []
+    for name in available(["cadata", "casp", "cpusmall", "parkinsons", "ijcnn1", "cod-rna subset"]):
+        X, y = load_online(name)
+        order = np.random.default_rng(SEED).permutation(len(X))[:n_rows]
+        X, y = X[order], y[order]
+        labels = name in ("ijcnn1", "cod-rna subset")
+        X = (X - X[:_FIRST].mean(axis=0)) / np.maximum(X[:_FIRST].std(axis=0), 1e-9)
+        if not labels:
+            y = (y - y[:_FIRST].mean()) / y[:_FIRST].std()
+        for model, run in _models(labels, X.shape[1]).items():
+            began = time.perf_counter()
+            predicted = run(X, y)[_FIRST:]
+            spent = time.perf_counter() - began
+            truth = y[_FIRST:]
+            wrong = np.mean(np.sign(predicted) != truth) if labels else None
+            error = wrong if labels else np.mean((predicted - truth) ** 2) / truth.var()
+            row = {"data": name, "model": model, "error": float(error)}
+            rows.append(row | {"us_per_round": 1e6 * spent / len(X)})
+    return rows
+
+
+def _models(labels, n_features):
+    settings = {"random_state": SEED, "kernel_params": {"gamma": 1 / n_features}}
+    newton = {"loss": "squared_hinge", "clip": 3.0} if labels else {"clip": None}
+    hinge = {"loss": "hinge"} if labels else {"learning_rate": 0.1}
+    models = {
+        "CON-KONS, 100 atoms": CONKONS(n_components=100, **newton, **settings).predict_then_learn,
+        "SkeGD": SkeGD(**hinge, **settings).predict_then_learn,
+        "scikit-learn SGD, Nystroem": lambda X, y: _sgd(X, y, labels, n_features),
+    }
+    try:
+        from river import forest, tree
+    except ImportError:
+        return models
+    kinds = (
+        (forest.ARFClassifier, tree.HoeffdingAdaptiveTreeClassifier)
+        if labels
+        else (forest.ARFRegressor, tree.HoeffdingAdaptiveTreeRegressor)
+    )
+    for kind in kinds:
+        models[f"river {kind.__name__}"] = lambda X, y, kind=kind: _river(kind(seed=SEED), X, y)
+    return models
+
+
+def _sgd(X, y, labels, n_features):
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import SGDClassifier, SGDRegressor
+
+    nystroem = Nystroem(gamma=1 / n_features, n_components=100, random_state=SEED).fit(X[:_FIRST])
+    z = nystroem.transform(X)
+    model = SGDClassifier(random_state=SEED) if labels else SGDRegressor(random_state=SEED)
+    out = np.zeros(len(X))
+    for t in range(len(X)):
+        row = z[t : t + 1]
+        if t:
+            out[t] = model.predict(row)[0]
+        model.partial_fit(row, y[t : t + 1], **({"classes": [-1.0, 1.0]} if labels else {}))
+    return out
+
+
+def _river(model, X, y):
+    out = np.zeros(len(X))
+    for t, row in enumerate(X):
+        features = dict(enumerate(row))
+        out[t] = model.predict_one(features) or 0.0
+        model.learn_one(features, y[t])
+    return out
+
+
 def _best(work, repeats):
     """Least seconds, and what the work returned."""
     best = np.inf
@@ -167,7 +243,7 @@ def _best(work, repeats):
     return best, result
 
 
-STUDIES = {"listing": listing, "rounds": rounds, "sizes": sizes, "one row": one_row}
+STUDIES = {"listing": listing, "rounds": rounds, "sizes": sizes, "one row": one_row, "peers": peers}
 
 
 if __name__ == "__main__":

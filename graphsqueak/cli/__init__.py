@@ -15,8 +15,10 @@ from typer.exceptions import Abort, Exit, TyperException
 from graphsqueak import __version__
 from graphsqueak.cli.certify import certify
 from graphsqueak.cli.demo import demo
+from graphsqueak.cli.dictionary import dictionary
 from graphsqueak.cli.info import info
 from graphsqueak.cli.label import label
+from graphsqueak.cli.learn import learn
 from graphsqueak.cli.merge import merge
 from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
@@ -34,12 +36,13 @@ _EXACT = {
     "memory_limit": "--memory",
     "weighted=True": "--weights",
     "n_edges=": "--edges ",
+    "n_components=": "--atoms ",
     "n_neighbors=": "--neighbors ",
 }
 _SAME_NAME = (
     "columns|delimiter|layout|epsilon|keep|method|ids|delta|steps|rtol|ridge|eta|metric|weight"
 )
-_SAME_NAME += "|checkpoint|symmetrize|sigma|tree|workers|scheduler"
+_SAME_NAME += "|checkpoint|symmetrize|sigma|tree|workers|scheduler|classes|task|discount"
 
 app = typer.Typer(
     name="graphsqueak",
@@ -48,7 +51,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (certify, demo, info, label, merge, neighbors, resistance, sparsify):
+for command in (
+    certify,
+    demo,
+    dictionary,
+    info,
+    label,
+    learn,
+    merge,
+    neighbors,
+    resistance,
+    sparsify,
+):
     app.command()(command)
 
 

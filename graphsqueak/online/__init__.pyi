@@ -17,6 +17,8 @@ from graphsqueak.online.pros_n_kons import BKONS as BKONS
 from graphsqueak.online.pros_n_kons import CONKONS as CONKONS
 from graphsqueak.online.pros_n_kons import PROSNKONS as PROSNKONS
 from graphsqueak.online.skegd import SkeGD as SkeGD
+from graphsqueak.online.table import learn_table as learn_table
+from graphsqueak.online.width_mixture import WidthMixture as WidthMixture
 
 __all__ = [
     "BKONS",
@@ -30,8 +32,10 @@ __all__ = [
     "Run",
     "SkeGD",
     "SketchedKONS",
+    "WidthMixture",
     "flipped_blocks",
     "kons_regret",
+    "learn_table",
     "loss_of",
     "progressive",
     "pros_n_kons_regret",

@@ -34,7 +34,7 @@ from sklearn.utils.validation import check_X_y
 
 from graphsqueak.errors import InputError
 from graphsqueak.online.learner import OnlineLearner
-from graphsqueak.online.losses import loss_of
+from graphsqueak.online.losses import Loss, loss_of
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.figure import over_rounds
 from graphsqueak.system.progress import Progress, reporter
@@ -151,7 +151,7 @@ def progressive(
     """
     if not isinstance(learner, OnlineLearner):
         raise InputError(f"progressive takes a learner of graphsqueak.online, not {learner!r}")
-    loss = loss_of(learner.loss)
+    loss = learner._loss()
     points, labels = check_X_y(X, y, dtype=np.float64, y_numeric=not loss.is_classification)
     classes = np.unique(labels) if loss.is_classification else None
     classes = getattr(learner, "classes_", classes)
@@ -169,11 +169,13 @@ def progressive(
     if regret:
         alpha = getattr(learner, "alpha", math.sqrt(np.finfo(np.float64).eps))
         features = learner._features_of(points)
-        best = loss.value(targets, best_scores(features, targets, loss=learner.loss, alpha=alpha))
+        columns = targets.reshape(len(targets), -1).T
+        whole = [best_scores(features, y, loss=loss, alpha=alpha) for y in columns]
+        best = _total(loss.value(targets, np.column_stack(whole).reshape(targets.shape)))
     rounds, support, elapsed = (np.array(column) for column in zip(*marks, strict=True))
-    wrong = np.mean((scores > 0) != (targets > 0)) if loss.is_classification else None
+    wrong = np.mean(learner._labels(scores) != labels) if loss.is_classification else None
     return Run(
-        losses=loss.value(targets, scores),
+        losses=_total(loss.value(targets, scores)),
         scores=scores,
         error_rate=None if wrong is None else float(wrong),
         n_support=learner.n_support_,
@@ -186,21 +188,21 @@ def progressive(
 
 
 def best_scores(
-    features: np.ndarray, targets: np.ndarray, *, loss: str, alpha: float
+    features: np.ndarray, targets: np.ndarray, *, loss: str | Loss, alpha: float
 ) -> np.ndarray:
     """z_t'w* for every row of `features`.
 
     >>> best_scores(np.ones((2, 1)), np.ones(2), loss="squared", alpha=2.0)   # 2 / (2 + 2)
     array([0.5, 0.5])
     """
-    law = loss_of(loss)
-    if not law.is_classification:
+    law = loss if isinstance(loss, Loss) else loss_of(loss)
+    if law.name == "squared":
         gram = features.T @ features + alpha * np.eye(features.shape[1])
         return features @ scipy.linalg.solve(gram, features.T @ targets, assume_a="pos")
-    smooth = _rounded_hinge if law.name == "hinge" else lambda y, z: _pair(law, y, z)
+    smooth = _ROUNDED.get(law.name, _pair)
 
     def objective(w):
-        value, slope = smooth(targets, features @ w)
+        value, slope = smooth(law, targets, features @ w)
         return value.sum() + alpha * w @ w, features.T @ slope + 2 * alpha * w
 
     start = np.zeros(features.shape[1])
@@ -255,12 +257,30 @@ def flipped_blocks(
     return np.repeat(points[chosen], repeats, axis=0), np.repeat(sign * label[chosen], repeats)
 
 
+def _total(losses):
+    """Of every round, over its classes."""
+    return losses.sum(axis=1) if losses.ndim == 2 else losses
+
+
 def _pair(loss, y, z):
     return loss.value(y, z), loss.derivative(y, z)
 
 
-def _rounded_hinge(y, z):
-    margin = 1 - y * z
+def _rounded_hinge(loss, y, z):
+    value, slope = _rounded(1 - y * z)
+    return value, -y * slope
+
+
+def _rounded_both_sides(loss, y, z):
+    (above, up), (below, down) = _rounded(z - y - loss.width), _rounded(y - z - loss.width)
+    return above + below, up - down
+
+
+def _rounded(margin):
+    """max(0, margin), smooth, and its slope."""
     inside = np.clip(margin + _SMOOTHED, 0, 2 * _SMOOTHED)
     value = inside**2 / (4 * _SMOOTHED) + np.maximum(margin - _SMOOTHED, 0)
-    return value, -y * inside / (2 * _SMOOTHED)
+    return value, inside / (2 * _SMOOTHED)
+
+
+_ROUNDED = {"hinge": _rounded_hinge, "epsilon_insensitive": _rounded_both_sides}

@@ -77,8 +77,10 @@ class FOGD(GradientLearner):
     ----------
     kernel, kernel_params
         "rbf" or "gaussian", with gamma or bandwidth.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
-        The first makes a regressor, the others a classifier.
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the loss, see `loss_of`; with "squared", errors up to it make no step.
     clip : float or None
         Bound of predictions, if any.
     learning_rate, regularization : float
@@ -137,8 +139,10 @@ class DualSGD(OnlineLearner):
     ----------
     kernel, kernel_params
         "rbf" or "gaussian", with gamma or bandwidth.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
-        The first makes a regressor, the others a classifier.
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the loss, see `loss_of`; with "squared", errors up to it make no step.
     clip : float or None
         Predictions are within [-clip, clip], if given.
     regularization : float
@@ -178,7 +182,7 @@ class DualSGD(OnlineLearner):
     def _begin(self, n_features):
         budget = check_count("n_components", self.n_components)
         step = 1 / check_real("regularization", self.regularization, above=0.0)
-        self._rule = GradientRule(self._loss().code, step, 1.0, self._bound())
+        self._rule = GradientRule(self._loss().law, step, 1.0, self._bound())
         self._kernel = as_kernel(self.kernel, self.kernel_params)
         self._features = FourierFeatures(
             self.kernel,

@@ -23,7 +23,7 @@ import numpy as np
 from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import Kernel, as_kernel
 from graphsqueak.online.learner import OnlineLearner
-from graphsqueak.online.losses import loss_of, loss_slope
+from graphsqueak.online.losses import Law, Loss, loss_of, loss_slope
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -44,14 +44,14 @@ _BLOCK = 128  # points whose kernel values are evaluated at once
 class GradientRule(NamedTuple):
     """Loss, step, regularizer and bound, for compiled functions."""
 
-    loss: int
+    loss: Law
     step: float
     shrink: float
     clip: float
 
 
 def gradient_rule(
-    loss: str, learning_rate: float, regularization: float, clip: float
+    loss: str | Loss, learning_rate: float, regularization: float, clip: float
 ) -> GradientRule:
     """The rule, from what a user writes.
 
@@ -60,7 +60,8 @@ def gradient_rule(
     """
     step = check_real("learning_rate", learning_rate, above=0.0)
     lam = check_real("regularization", regularization, least=0.0)
-    return GradientRule(loss_of(loss).code, step, max(1 - step * lam, 0.0), clip)
+    law = (loss if isinstance(loss, Loss) else loss_of(loss)).law
+    return GradientRule(law, step, max(1 - step * lam, 0.0), clip)
 
 
 def gradient_rounds(
@@ -153,7 +154,7 @@ class GradientLearner(OnlineLearner):
     _needs_clip = False
 
     def _gradient_rule(self):
-        return gradient_rule(self.loss, self.learning_rate, self.regularization, self._bound())
+        return gradient_rule(self._loss(), self.learning_rate, self.regularization, self._bound())
 
     def _new_expansion(self, n_features):
         kernel = as_kernel(self.kernel, self.kernel_params)
@@ -168,8 +169,10 @@ class KernelOGD(GradientLearner):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
-        The first makes a regressor, the others a classifier.
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the loss, see `loss_of`; with "squared", errors up to it make no step.
     clip : float or None
         Bound of predictions, if any.
     learning_rate, regularization : float

@@ -129,7 +129,10 @@ class KONS(OnlineLearner):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the second and third loss, see `loss_of`.
     clip : float or None
         C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
         loss only: no bound.
@@ -163,7 +166,7 @@ class KONS(OnlineLearner):
     def _begin(self, n_features):
         alpha = check_real("alpha", self.alpha, above=0.0)
         self._kernel = as_kernel(self.kernel, self.kernel_params)
-        self._state = DualNewton(alpha=alpha, rule=step_rule(self.loss, self.eta, self._bound()))
+        self._state = DualNewton(alpha=alpha, rule=step_rule(self._loss(), self.eta, self._bound()))
         self._points = np.empty((0, n_features))
 
     def _scores(self, points):
@@ -203,7 +206,10 @@ class SketchedKONS(KONS):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the second and third loss, see `loss_of`.
     clip : float or None
         C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
         loss only: no bound.

@@ -10,11 +10,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
@@ -39,8 +39,10 @@ def _classifies(learner):
 class OnlineLearner(BaseEstimator):
     """Base of the learners, with the parameters that all have.
 
-    With loss="squared" a learner is a regressor, with the others a classifier of two classes, whose
-    scores are positive for `classes_[1]`. A subclass offers `_begin(n_features)`,
+    With loss="squared", "epsilon_insensitive" or "huber" a learner is a regressor, else a
+    classifier. Of two classes, scores are positive for `classes_[1]`; of more there is a column of
+    scores for each, from a learner for each (one against the rest), of which this one is the first:
+    `n_support_` and the like are those of the first class. A subclass offers `_begin(n_features)`,
     `_scores(points)`, `_features_of(points)`, the coordinates in its space, and
     `_learn(points, targets)`, which returns the scores before each update; `n_support_` tells how
     many points it holds.
@@ -48,7 +50,10 @@ class OnlineLearner(BaseEstimator):
 
     kernel: KernelLike = "rbf"
     kernel_params: KernelParams = None
-    loss: Literal["squared", "logistic", "squared_hinge", "hinge"] = "squared"
+    loss: Literal[
+        "squared", "logistic", "squared_hinge", "hinge", "epsilon_insensitive", "huber"
+    ] = "squared"
+    tolerance: float | None = None
     clip: float | None = 1.0
 
     _needs_clip = True  # for the curvature of a loss other than the squared one
@@ -65,11 +70,12 @@ class OnlineLearner(BaseEstimator):
         float, or one of the labels
         """
         point = self._row(x)
-        score = self._scores(point)[0] if self.__sklearn_is_fitted__() else 0.0
+        known = self.__sklearn_is_fitted__()
         if not self._loss().is_classification:
-            return float(score)
-        classes = getattr(self, "classes_", np.array([-1, 1]))
-        return classes[int(score > 0)].item()
+            return float(self._scores(point)[0]) if known else 0.0
+        if known:
+            return self._labels(self._all_scores(point))[0].item()
+        return getattr(self, "classes_", np.array([-1, 1]))[0].item()
 
     def learn_one(self, x: ArrayLike, y: Any) -> Self:
         """One round with one point and its target.
@@ -97,7 +103,7 @@ class OnlineLearner(BaseEstimator):
         ----------
         X : array of shape (n, d)
         y : array of shape (n,)
-            Targets, or labels of two classes.
+            Targets, or labels.
         """
         points, y = self._check_pair(X, y, reset=True)
         if self._loss().is_classification:
@@ -114,7 +120,7 @@ class OnlineLearner(BaseEstimator):
         X : array of shape (n, d)
         y : array of shape (n,)
         classes : array, optional
-            Both labels, in the first call, if y need not have both.
+            All labels, in the first call, if y need not have all.
         """
         self.predict_then_learn(X, y, classes=classes)
         return self
@@ -129,11 +135,11 @@ class OnlineLearner(BaseEstimator):
         X : array of shape (n, d)
         y : array of shape (n,)
         classes : array, optional
-            Both labels, in the first call, if y need not have both.
+            All labels, in the first call, if y need not have all.
 
         Returns
         -------
-        ndarray of shape (n,)
+        ndarray of shape (n,), or (n, classes) for more than two
         """
         fresh = not self.__sklearn_is_fitted__()
         points, y = self._check_pair(X, y, reset=fresh)
@@ -156,14 +162,12 @@ class OnlineLearner(BaseEstimator):
             Numbers, or labels.
         """
         check_is_fitted(self)
-        scores = self._scores(validate_data(self, X, dtype=np.float64, reset=False))
-        if not self._loss().is_classification:
-            return scores
-        return self.classes_[(scores > 0).astype(np.int64)]
+        scores = self._all_scores(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._labels(scores) if self._loss().is_classification else scores
 
     @available_if(_classifies)
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Scores of the rows of X, positive for `classes_[1]`; of a classifier only.
+        """Scores of the rows of X, positive for `classes_[1]` of two; of a classifier only.
 
         Parameters
         ----------
@@ -171,10 +175,10 @@ class OnlineLearner(BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n,)
+        ndarray of shape (n,), or (n, classes) for more than two
         """
         check_is_fitted(self)
-        return self._scores(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._all_scores(validate_data(self, X, dtype=np.float64, reset=False))
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """R^2 of a regressor, accuracy of a classifier.
@@ -192,26 +196,48 @@ class OnlineLearner(BaseEstimator):
         return float(of(y, self.predict(X)))
 
     def _loss(self) -> Loss:
-        return loss_of(self.loss)
+        return loss_of(self.loss, self.tolerance)
 
     def _start(self, n_features):
         if self.clip is None:
-            if self._needs_clip and self._loss().is_classification:
+            if self._needs_clip and self._loss().name != "squared":
                 raise InputError(f"loss={self.loss!r} needs a clip; only 'squared' goes without")
         else:
             check_real("clip", self.clip, above=0.0)
         self.n_features_in_ = n_features
         self._begin(n_features)
-        self.n_rounds_ = 0
+        self.n_rounds_, self._others = 0, []
+        if self._loss().is_classification and len(self.classes_) > 2:
+            for _ in self.classes_[1:]:
+                other = clone(self)
+                other.classes_ = np.array([-1, 1])
+                other._start(n_features)
+                self._others.append(other)
 
     def _take(self, points, targets):
+        own = targets[:, 0] if self._others else targets
         if len(points) > _MANY:
             with threadpool_limits(1, user_api="blas"):  # its calls are too short to be shared
-                scores = self._learn(points, targets)
+                scores = self._learn(points, own)
         else:
-            scores = self._learn(points, targets)
+            scores = self._learn(points, own)
         self.n_rounds_ += len(points)
-        return scores
+        if not self._others:
+            return scores
+        rest = zip(self._others, targets.T[1:], strict=True)
+        return np.column_stack([scores, *(other._take(points, y) for other, y in rest)])
+
+    def _all_scores(self, points):
+        """Scores, a column for each of more than two classes."""
+        scores = self._scores(points)
+        if not self._others:
+            return scores
+        return np.column_stack([scores, *(other._scores(points) for other in self._others)])
+
+    def _labels(self, scores):
+        """The classes that scores stand for."""
+        best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.int64)
+        return self.classes_[best]
 
     def _bound(self):
         """C as a number."""
@@ -237,26 +263,22 @@ class OnlineLearner(BaseEstimator):
         return X, y.astype(np.float64)
 
     def _set_classes(self, classes):
-        if len(classes) > 2:
-            kind = type_of_target(classes)
-            raise InputError(
-                f"Only binary classification is supported. The type of the target is {kind}; "
-                "use sklearn.multiclass.OneVsRestClassifier"
-            )
         if len(classes) < 2:
             raise InputError(
-                f"y has one class, {classes[0]!r}; give both labels by partial_fit(..., classes=)"
+                f"y has one class, {classes[0]!r}; give all labels by partial_fit(..., classes=)"
             )
         self.classes_ = classes
 
     def _targets(self, y):
-        """Numbers, or -1 and 1 for the two classes."""
+        """Numbers, or -1 and 1 for the two classes, or so for each of more."""
         if not self._loss().is_classification:
             return np.asarray(y, dtype=np.float64)
         known = np.isin(y, self.classes_)
         if not known.all():
             odd = y[~known][0]
             raise InputError(f"label {odd!r} is none of the classes {self.classes_.tolist()}")
+        if len(self.classes_) > 2:
+            return np.where(np.asarray(y)[:, None] == self.classes_, 1.0, -1.0)
         return np.where(y == self.classes_[1], 1.0, -1.0)
 
     def __sklearn_is_fitted__(self):
@@ -268,7 +290,7 @@ class OnlineLearner(BaseEstimator):
         loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else None
         if loss is not None and loss.is_classification:
             tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=False)
+            tags.classifier_tags = ClassifierTags(multi_class=True)
         else:
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags(poor_score=True)  # targets may lie outside clip

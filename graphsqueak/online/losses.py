@@ -11,8 +11,10 @@ the curvature sigma if
     squared hinge  max(0, 1 - y z)^2    2 (1 + C)    (3 C - 1) / (8 C^2 (1 + C)), or for C < 1
                                                      1 / (2 (1 + C)^2)
     hinge          max(0, 1 - y z)      1            0
+    epsilon-insensitive  max(0, |y - z| - e)                 1            0
+    Huber          (y - z)^2 up to |y - z| = e, then e (2 |y - z| - e)    2 e (or 4 C)    0
 
-(|y| <= C for the first, y = -1 or 1 for the others; L for predictions within C). These sigma are
+(|y| <= C where y is a number, else -1 or 1; L for predictions within C). These sigma are
 the largest possible. They are worst cases over u: at the u that was predicted the same inequality
 holds with a larger sigma_t, for instance 1 / (2 (y - u)^2) for the squared loss. A Newton step only
 needs the product
@@ -35,15 +37,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
-from graphsqueak.validation import check_choice
+from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["LOSSES", "Loss", "loss_curvature", "loss_of", "loss_slope", "loss_value"]
 
-_SQUARED, _LOGISTIC, _SQUARED_HINGE, _HINGE = range(4)
+_SQUARED, _LOGISTIC, _SQUARED_HINGE, _HINGE, _INSENSITIVE, _HUBER = range(6)
+_WIDTH = 0.1  # of the losses that have one, if nobody says
+
+
+class Law(NamedTuple):
+    """What compiled functions know of a loss: its number, and e."""
+
+    code: int
+    width: float
 
 
 class Loss(NamedTuple):
-    """A loss by name; `code` is what compiled functions know it by.
+    """A loss by name, with its e if it has one.
+
+    With the squared loss, slopes are zero where |y - z| is at most e: first-order learners then
+    take no step. Values do not know of it.
 
     >>> hinge = loss_of("hinge")
     >>> float(hinge.value(1.0, 0.25)), float(hinge.derivative(1.0, 0.25)), hinge.sigma(1.0)
@@ -54,23 +67,30 @@ class Loss(NamedTuple):
 
     name: str
     code: int
+    width: float = 0.0
+
+    @property
+    def law(self) -> Law:
+        """For compiled functions."""
+        return Law(self.code, self.width)
 
     @property
     def is_classification(self) -> bool:
         """Whether targets are -1 and 1."""
-        return self.code != _SQUARED
+        return self.code in (_LOGISTIC, _SQUARED_HINGE, _HINGE)
 
     def value(self, y: ArrayLike, z: ArrayLike) -> np.ndarray:
         """l(z), element by element."""
-        return _each(_values, self.code, y, z)
+        return _each(_values, self.law, y, z)
 
     def derivative(self, y: ArrayLike, z: ArrayLike) -> np.ndarray:
         """l'(z), element by element."""
-        return _each(_slopes, self.code, y, z)
+        return _each(_slopes, self.law, y, z)
 
     def lipschitz(self, clip: float) -> float:
         """L for predictions within `clip`."""
         table = {_SQUARED: 4 * clip, _SQUARED_HINGE: 2 * (1 + clip)}
+        table[_HUBER] = min(2 * self.width, 4 * clip)
         return float(table.get(self.code, 1.0))
 
     def sigma(self, clip: float) -> float:
@@ -87,7 +107,7 @@ class Loss(NamedTuple):
 
     def curvature(self, y: ArrayLike, z: ArrayLike, clip: ArrayLike) -> np.ndarray:
         """h = sigma_t l'(z)^2 at the prediction z, for competitors within `clip`."""
-        return _each(_curvatures, self.code, y, z, clip)
+        return _each(_curvatures, self.law, y, z, clip)
 
 
 LOSSES = {
@@ -95,15 +115,20 @@ LOSSES = {
     "logistic": Loss("logistic", _LOGISTIC),
     "squared_hinge": Loss("squared_hinge", _SQUARED_HINGE),
     "hinge": Loss("hinge", _HINGE),
+    "epsilon_insensitive": Loss("epsilon_insensitive", _INSENSITIVE, _WIDTH),
+    "huber": Loss("huber", _HUBER, _WIDTH),
 }
 
 
-def loss_of(name: str) -> Loss:
+def loss_of(name: str, tolerance: float | None = None) -> Loss:
     """The loss of that name.
 
     Parameters
     ----------
-    name : {"squared", "logistic", "squared_hinge", "hinge"}
+    name : {"squared", "logistic", "squared_hinge", "hinge", "epsilon_insensitive", "huber"}
+    tolerance : float, optional
+        e: errors up to it cost nothing ("epsilon_insensitive", default .1), are squared ("huber",
+        default .1), or make no step ("squared", default 0).
 
     Returns
     -------
@@ -119,49 +144,63 @@ def loss_of(name: str) -> Loss:
     """
     if not isinstance(name, str):
         raise InputError(f"loss={name!r} must be a name: {', '.join(LOSSES)}")
-    return LOSSES[check_choice("loss", name, tuple(LOSSES))]
+    loss = LOSSES[check_choice("loss", name, tuple(LOSSES))]
+    if tolerance is None:
+        return loss
+    if loss.is_classification:
+        raise InputError(f"tolerance is for numbers, not for the labels of loss={name!r}")
+    return loss._replace(width=check_real("tolerance", tolerance, least=0.0))
 
 
-def _each(compiled, code, *arguments):
+def _each(compiled, law, *arguments):
     arrays = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in arguments))
     out = np.empty(arrays[0].size)
-    compiled(code, *(a.flatten() for a in arrays), out)
+    compiled(law, *(a.flatten() for a in arrays), out)
     return out.reshape(arrays[0].shape)
 
 
 @numba.njit(cache=True, nogil=True)
-def loss_value(code, y, z):
+def loss_value(law, y, z):
     """l(z)."""
-    if code == _SQUARED:
+    if law.code == _SQUARED:
         return (y - z) ** 2
-    if code == _LOGISTIC:
+    if law.code == _LOGISTIC:
         return max(-y * z, 0.0) + math.log1p(math.exp(-abs(z)))
+    if law.code == _INSENSITIVE:
+        return max(abs(y - z) - law.width, 0.0)
+    if law.code == _HUBER:
+        far = abs(y - z)
+        return far**2 if far <= law.width else law.width * (2.0 * far - law.width)
     margin = max(1.0 - y * z, 0.0)
-    return margin if code == _HINGE else margin**2
+    return margin if law.code == _HINGE else margin**2
 
 
 @numba.njit(cache=True, nogil=True)
-def loss_slope(code, y, z):
+def loss_slope(law, y, z):
     """l'(z)."""
-    if code == _SQUARED:
-        return 2.0 * (z - y)
-    if code == _LOGISTIC:
+    if law.code == _SQUARED:
+        return 2.0 * (z - y) if abs(z - y) > law.width or law.width == 0 else 0.0
+    if law.code == _LOGISTIC:
         return -y / (1.0 + math.exp(min(y * z, 700.0)))
+    if law.code == _INSENSITIVE:
+        return np.sign(z - y) if abs(z - y) > law.width else 0.0
+    if law.code == _HUBER:
+        return 2.0 * min(max(z - y, -law.width), law.width)
     margin = max(1.0 - y * z, 0.0)
-    if code == _HINGE:
+    if law.code == _HINGE:
         return -y if margin > 0 else 0.0
     return -2.0 * y * margin
 
 
 @numba.njit(cache=True, nogil=True)
-def loss_curvature(code, y, u, clip):
+def loss_curvature(law, y, u, clip):
     """The largest h with l(z) >= l(u) + l'(u) (z - u) + h / 2 (z - u)^2 for all |z| <= clip."""
-    if code == _SQUARED:
+    if law.code == _SQUARED:
         return 2.0
-    if code == _LOGISTIC:
-        return min(_gap(code, y, u, -clip), _gap(code, y, u, clip))
+    if law.code == _LOGISTIC or law.code == _HUBER:
+        return min(_gap(law, y, u, -clip), _gap(law, y, u, clip))
     margin = 1.0 - y * u
-    if code == _HINGE or margin < 0:
+    if law.code != _SQUARED_HINGE or margin < 0:
         return 0.0
     beyond = clip - y * u  # the quadratic ends at the margin; competitors may lie past it
     if beyond <= margin:  # they cannot: even a prediction at the margin has all the curvature
@@ -170,29 +209,31 @@ def loss_curvature(code, y, u, clip):
 
 
 @numba.njit(cache=True, nogil=True)
-def _gap(code, y, u, z):
-    """2 (l(z) - l(u) - l'(u) (z - u)) / (z - u)^2 of the logistic loss; l'' where they meet."""
+def _gap(law, y, u, z):
+    """2 (l(z) - l(u) - l'(u) (z - u)) / (z - u)^2, smallest at the ends; l'' where they meet."""
     far = z - u
     if abs(far) < 1e-3:
-        p = abs(loss_slope(code, y, u))
+        if law.code == _HUBER:
+            return 2.0 if abs(u - y) < law.width else 0.0
+        p = abs(loss_slope(law, y, u))
         return p * (1.0 - p)
-    bend = loss_value(code, y, z) - loss_value(code, y, u) - loss_slope(code, y, u) * far
+    bend = loss_value(law, y, z) - loss_value(law, y, u) - loss_slope(law, y, u) * far
     return max(2.0 * bend / far**2, 0.0)
 
 
 @numba.njit(cache=True, nogil=True)
-def _values(code, y, z, out):
+def _values(law, y, z, out):
     for i in range(out.size):
-        out[i] = loss_value(code, y[i], z[i])
+        out[i] = loss_value(law, y[i], z[i])
 
 
 @numba.njit(cache=True, nogil=True)
-def _slopes(code, y, z, out):
+def _slopes(law, y, z, out):
     for i in range(out.size):
-        out[i] = loss_slope(code, y[i], z[i])
+        out[i] = loss_slope(law, y[i], z[i])
 
 
 @numba.njit(cache=True, nogil=True)
-def _curvatures(code, y, z, clip, out):
+def _curvatures(law, y, z, clip, out):
     for i in range(out.size):
-        out[i] = loss_curvature(code, y[i], z[i], clip[i])
+        out[i] = loss_curvature(law, y[i], z[i], clip[i])

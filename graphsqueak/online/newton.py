@@ -15,6 +15,11 @@ at once, so that a prediction needs w only. `h_t`, by the rule for eta:
 
 All obey eta_t <= sigma_t, which the regret bound needs, as long as a number does.
 
+With a discount d < 1 rounds count less as they age: every 32 rounds, A <- alpha I +
+d^32 (A - alpha I) and w <- A_new^-1 d^32 A w, which for the squared loss is least squares with
+weights d^age. The regret is then one against hypotheses that move, of a memory of 1 / (1 - d)
+rounds.
+
 References
 ----------
 [C17]    Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -32,40 +37,43 @@ import numpy as np
 import scipy.linalg
 
 from graphsqueak.errors import InputError
-from graphsqueak.online.losses import loss_curvature, loss_of, loss_slope
+from graphsqueak.online.losses import Law, Loss, loss_curvature, loss_of, loss_slope
 from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["NewtonStep", "StepRule", "newton_weight", "step_rule"]
 
 _CONSTANT, _LOCAL, _ROOT = range(3)
+_FADE = 32  # rounds between two discounts
 
 
 class StepRule(NamedTuple):
     """How h_t is found: numbers for compiled functions."""
 
-    loss: int
+    loss: Law
     kind: int
     eta: float
     clip: float
 
 
-def step_rule(loss: str, eta: float | str, clip: float) -> StepRule:
+def step_rule(loss: str | Loss, eta: float | str, clip: float) -> StepRule:
     """The rule for `eta`, as users write it.
 
     >>> step_rule("squared", "global", 1.0).eta, step_rule("hinge", "auto", 2.0).eta
     (0.125, 0.5)
     """
-    law = loss_of(loss)
+    law = loss if isinstance(loss, Loss) else loss_of(loss)
+    if law.name == "squared" and law.width:
+        raise InputError("tolerance with loss='squared' is for first-order learners; take 'huber'")
     if not isinstance(eta, str):
-        return StepRule(law.code, _CONSTANT, check_real("eta", eta, least=0.0), clip)
+        return StepRule(law.law, _CONSTANT, check_real("eta", eta, least=0.0), clip)
     check_choice("eta", eta, ("auto", "global"))
     if law.sigma(1.0) == 0:
-        return StepRule(law.code, _ROOT, 1 / (law.lipschitz(clip) * clip), clip)
+        return StepRule(law.law, _ROOT, 1 / (law.lipschitz(clip) * clip), clip)
     if eta == "auto":
-        return StepRule(law.code, _LOCAL, 0.0, clip)
+        return StepRule(law.law, _LOCAL, 0.0, clip)
     if not np.isfinite(clip):
         raise InputError("eta='global' needs a clip: without one the curvature has no lower bound")
-    return StepRule(law.code, _CONSTANT, law.sigma(clip), clip)
+    return StepRule(law.law, _CONSTANT, law.sigma(clip), clip)
 
 
 class NewtonStep:
@@ -83,8 +91,8 @@ class NewtonStep:
     array([0.66666667])
     """
 
-    def __init__(self, *, alpha: float, rule: StepRule) -> None:
-        self.alpha, self.rule = alpha, rule
+    def __init__(self, *, alpha: float, rule: StepRule, discount: float = 1.0) -> None:
+        self.alpha, self.rule, self.discount = alpha, rule, discount
         self.size = self.n_rounds = 0
         self._w, self._inverse = np.zeros(8), np.zeros((8, 8))
 
@@ -115,19 +123,24 @@ class NewtonStep:
         self._inverse[:] = 0.0
         self._inverse[np.arange(self.size), np.arange(self.size)] = 1 / self.alpha
 
+    def clear(self) -> None:
+        """Close all coordinates."""
+        self.size = 0
+        self.reset()
+
     def move(self, T: np.ndarray) -> None:
         """Go over to the coordinates T z: A <- alpha I + T (A - alpha I) T', w <- A_new^-1 T A w.
 
         For the squared loss, where A w = sum h z y, that is least squares in the new coordinates.
         """
-        A = scipy.linalg.inv(self.inverse)
-        moment = T @ (A @ self.w)
-        A[np.diag_indices_from(A)] -= self.alpha
-        moved = T @ A @ T.T
+        a, V = self._spectrum()
+        TV = T @ V
+        moved = (TV * (a - self.alpha)) @ TV.T
         moved[np.diag_indices_from(moved)] += self.alpha
-        self.size = j = len(T)
+        moment = TV @ (a * (V.T @ self.w))
+        j = self.size = len(T)
         self._w[:], self._inverse[:] = 0.0, 0.0
-        self._inverse[:j, :j] = scipy.linalg.inv(moved)
+        self._inverse[:j, :j] = scipy.linalg.inv(moved, assume_a="pos")
         self._w[:j] = self.inverse @ moment
 
     def scores(self, features: np.ndarray) -> np.ndarray:
@@ -136,10 +149,32 @@ class NewtonStep:
 
     def run(self, features: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """A round for every column; the predictions before each update."""
-        out = np.empty(targets.size)
-        _rounds(features, targets, self._w, self._inverse, self.size, self.rule, self.n_rounds, out)
-        self.n_rounds += targets.size
+        out, start = np.empty(targets.size), 0
+        while start < targets.size:
+            stop = targets.size
+            if self.discount < 1:
+                stop = min(stop, start + _FADE - self.n_rounds % _FADE)
+            part = slice(start, stop)
+            state = self._w, self._inverse, self.size, self.rule, self.n_rounds
+            _rounds(features[:, part], targets[part], *state, out[part])
+            self.n_rounds += stop - start
+            start = stop
+            if self.discount < 1 and self.n_rounds % _FADE == 0 and self.size:
+                self._fade()
         return out
+
+    def _fade(self):
+        """Let the rounds so far count less."""
+        share = self.discount**_FADE
+        a, V = self._spectrum()
+        faded = self.alpha + share * (a - self.alpha)
+        self.w[:] = V @ (share * a / faded * (V.T @ self.w))
+        self.inverse[:] = (V / faded) @ V.T
+
+    def _spectrum(self):
+        """Eigenvalues of A, none below alpha, and its eigenvectors."""
+        values, V = np.linalg.eigh(self.inverse)
+        return 1 / np.clip(values, np.finfo(np.float64).tiny, 1 / self.alpha), V
 
 
 @numba.njit(cache=True, nogil=True)

@@ -31,8 +31,10 @@ class NOGD(GradientLearner):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
-        The first makes a regressor, the others a classifier.
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the loss, see `loss_of`; with "squared", errors up to it make no step.
     clip : float or None
         Bound of predictions, if any.
     learning_rate, regularization : float

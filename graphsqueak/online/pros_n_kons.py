@@ -40,7 +40,7 @@ from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.kernel.leverage import rho
 from graphsqueak.kernel.samplers.atom_stream import AtomStream
-from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies
+from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies, warn_beyond
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.newton import NewtonStep, step_rule
 from graphsqueak.randomness import RandomState
@@ -48,6 +48,7 @@ from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["BKONS", "CONKONS", "PROSNKONS"]
 
+_FIRST_EPOCH = 1024  # rounds, where nobody says how many will come
 _TOLERANCE = 1e-10  # of k_xx: an atom that is closer to the span of the others lies in it
 
 
@@ -59,7 +60,10 @@ class PROSNKONS(OnlineLearner):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
+    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
+        The first three make a regressor, the others a classifier.
+    tolerance : float, optional
+        e of the second and third loss, see `loss_of`.
     clip : float or None
         C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
         loss only: no bound.
@@ -77,7 +81,8 @@ class PROSNKONS(OnlineLearner):
     delta : float in (0, 1)
         Chance, with budget="theory", that some round's is not.
     horizon : int, optional
-        T, the rounds for which that is meant; default: a million.
+        T, the rounds for which that is meant. Default: nobody knows; epochs of twice as many rounds
+        each start with an empty dictionary, for delta / 2, delta / 4, ... (`CONKONS`: a million).
     epsilon : float
         Accuracy that KORS assumes of its dictionary.
     form : {"thesis", "paper"}
@@ -86,6 +91,9 @@ class PROSNKONS(OnlineLearner):
         The most atoms.
     when_full : {"thin", "stop"}
         Whether early atoms then make room, or later points are projected on the span of these.
+    discount : float in (0, 1]
+        Weight of a round for each later one: 0.999 forgets in about a thousand rounds, and stale
+        atoms go first. 1: nothing is forgotten.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -116,6 +124,7 @@ class PROSNKONS(OnlineLearner):
     form: Literal["thesis", "paper"] = "thesis"
     n_components: int | None = None
     when_full: Literal["thin", "stop"] = "thin"
+    discount: float = 1.0
     random_state: RandomState = None
 
     _carries = False
@@ -142,37 +151,53 @@ class PROSNKONS(OnlineLearner):
 
     def _begin(self, n_features):
         alpha = check_real("alpha", self.alpha, above=0.0)
-        ceiling = self.n_components
-        ceiling = None if ceiling is None else check_count("n_components", ceiling)
-        thins = check_choice("when_full", self.when_full, ("thin", "stop")) == "thin"
         self._kernel = as_kernel(self.kernel, self.kernel_params)
         check_choice("form", self.form, ("thesis", "paper"))
         check_real("epsilon", self.epsilon, above=0.0, below=1.0)
+        self._seed = int(np.random.default_rng(self.random_state).integers(2**63))
+        rule = step_rule(self._loss(), self.eta, self._bound())
+        self._step = NewtonStep(alpha=alpha, rule=rule, discount=self.discount)
+        theory = check_choice("budget", self.budget, ("practical", "theory")) == "theory"
+        self._doubles = theory and self.horizon is None and not self._carries
+        self._epoch = -1
+        self._start_epoch()
+
+    def _start_epoch(self):
+        """An empty dictionary; if the length is not known, for twice as many rounds."""
+        self._epoch += 1
+        self._limit = _FIRST_EPOCH << self._epoch if self._doubles else HORIZON
+        if self.horizon is not None:
+            self._limit = check_count("horizon", self.horizon)
+        ceiling = self.n_components
+        ceiling = None if ceiling is None else check_count("n_components", ceiling)
+        thins = check_choice("when_full", self.when_full, ("thin", "stop")) == "thin"
+        ridge = self.alpha if self.ridge is None else self.ridge
         self._stream = AtomStream(
-            ridge=alpha if self.ridge is None else check_real("ridge", self.ridge, above=0.0),
+            ridge=check_real("ridge", ridge, above=0.0),
             n_copies=self._copies(),
             epsilon=self.epsilon,
             form=self.form,
-            seed=int(np.random.default_rng(self.random_state).integers(2**63)),
+            seed=self._seed,
             ceiling=ceiling,
             after=max(9 * ceiling // 10, 1) if ceiling and thins else None,
             grows=True,
+            discount=check_real("discount", self.discount, above=0.0, below=1.0 + 1e-12),
         )
-        self._step = NewtonStep(alpha=alpha, rule=step_rule(self.loss, self.eta, self._bound()))
+        self._stream.n_seen = self._step.n_rounds
         self._factor = GrowingCholesky()
         self._pivots = []  # the atoms that opened a coordinate
+        self._step.clear()
 
     def _copies(self):
         """The budget of KORS, as a number."""
-        check_choice("budget", self.budget, ("practical", "theory"))
         if self.budget == "practical":
             return 1 if self.n_copies is None else check_real("n_copies", self.n_copies, above=0.0)
         if self.n_copies is not None:
             raise InputError("give n_copies or budget='theory', not both")
         delta = check_real("delta", self.delta, above=0.0, below=1.0)
-        n_rounds = HORIZON if self.horizon is None else check_count("horizon", self.horizon)
+        delta = delta / 2 ** (self._epoch + 1) if self._doubles else delta
         factor = rho(self.epsilon) if self.form == "thesis" else 1.0
-        return kors_copies(self.epsilon, delta=delta, n_points=n_rounds, rho=factor)
+        return kors_copies(self.epsilon, delta=delta, n_points=self._limit, rho=factor)
 
     def _scores(self, points):
         return self._step.scores(self._features_of(points).T)
@@ -184,6 +209,20 @@ class PROSNKONS(OnlineLearner):
         return self._factor.solve(values).T
 
     def _learn(self, points, targets):
+        if not self._doubles:
+            if self.budget == "theory":
+                warn_beyond(self._limit, self._stream.n_seen, len(points))
+            return self._learn_on(points, targets)
+        out, done = [], 0
+        while done < len(points):
+            some = slice(done, done + self._limit - self._step.n_rounds)
+            out.append(self._learn_on(points[some], targets[some]))
+            done += len(out[-1])
+            if self._step.n_rounds == self._limit:
+                self._start_epoch()
+        return np.concatenate(out)
+
+    def _learn_on(self, points, targets):
         out, done = [], 0
         for block in self._stream.blocks(self._kernel, points):
             n = len(block.points)
@@ -236,33 +275,21 @@ class CONKONS(PROSNKONS):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
-    clip : float or None
-        C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
-        loss only: no bound.
+    loss, tolerance, clip
+        As in `PROSNKONS`.
     alpha : float
         A_0 = alpha I, and alpha for every coordinate that is opened.
     eta : "auto", "global" or float
         The curvature at the prediction, the worst case over all predictions, or a number.
-    ridge : float, optional
-        gamma of KORS; by default alpha, as in `PROSNKONS`.
-    n_copies : int or float, optional
-        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
-        default 1, as in the thesis, or as many as the proof needs with budget="theory".
-    budget : {"practical", "theory"}
-        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
-    delta : float in (0, 1)
-        Chance, with budget="theory", that some round's is not.
-    horizon : int, optional
-        T, the rounds for which that is meant; default: a million.
-    epsilon : float
-        Accuracy that KORS assumes of its dictionary.
-    form : {"thesis", "paper"}
-        Of KORS: binomial copies, or one coin per point.
+    ridge, n_copies, budget, delta, horizon, epsilon, form
+        Of KORS, as in `PROSNKONS`.
     n_components : int, optional
         The most atoms.
     when_full : {"thin", "stop"}
         Whether early atoms then make room, or later points are projected on the span of these.
+    discount : float in (0, 1]
+        Weight of a round for each later one: 0.999 forgets in about a thousand rounds, and stale
+        atoms go first. 1: nothing is forgotten.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -293,43 +320,24 @@ class BKONS(PROSNKONS):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "logistic", "squared_hinge", "hinge"}
-    clip : float or None
-        C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
-        loss only: no bound.
-    alpha : float
-        A_0 = alpha I, again after every new atom.
-    eta : "auto", "global" or float
-        As in `KONS`; the thesis takes "global".
-    ridge : float, optional
-        gamma of KORS, which is alpha unless given.
-    n_copies : int or float, optional
-        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
-        default 1, as in the thesis, or as many as the proof needs with budget="theory".
-    budget : {"practical", "theory"}
-        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
-    delta : float in (0, 1)
-        Chance, with budget="theory", that some round's is not.
-    horizon : int, optional
-        T, the rounds for which that is meant; default: a million.
-    epsilon : float
-        Accuracy that KORS assumes of its dictionary.
-    form : {"thesis", "paper"}
-        Of KORS: binomial copies, or one coin per point.
+    loss, tolerance, clip
+        As in `PROSNKONS`.
+    alpha, eta
+        A_0 = alpha I, again after every new atom, and the step, as in `PROSNKONS`.
+    ridge, n_copies, budget, delta, horizon, epsilon, form
+        Of KORS, as in `PROSNKONS`.
     n_components : int or None
         The ceiling.
     when_full : {"stop", "thin"}
         Whether later points are projected on the span of the atoms, or early atoms make room.
+    discount : float in (0, 1]
+        Weight of a round for each later one; 1 forgets nothing.
     random_state : int, numpy Generator or None
 
     Attributes
     ----------
-    n_support_, n_rounds_ : int
-        Atoms, at most `n_components`, and rounds so far.
-    components_, indices_ : ndarray
-        The atoms, and the rounds in which they came.
-    n_coordinates_ : int
-        Dimension of their span.
+    n_support_, n_rounds_, components_, indices_, n_coordinates_
+        As in `PROSNKONS`.
 
     Examples
     --------

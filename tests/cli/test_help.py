@@ -28,6 +28,8 @@ def folder(tmp_path_factory):
     for name in ("edges.tsv.gz", "edges.tsv", "sparse.tsv"):
         write_edges(graph, folder / name)
     (folder / "labels.csv").write_text("node,label\n0,red\n1,blue\n2,green\n3,gray\n")
+    rows = "".join(f"{t % 9},{100 + 3.5 * (t % 9)}\n" for t in range(60))
+    (folder / "houses.csv").write_text("rooms,price\n" + rows)
     np.save(folder / "points.npy", np.random.default_rng(7).normal(size=(40, 3)))
     for name in ("monday.ckpt", "tuesday.ckpt"):
         StreamSparsifier(n_edges=500, random_state=7).partial_fit(graph).save(folder / name)
@@ -74,6 +76,8 @@ def test_the_shell_completes_commands_and_options(typed, offered):
         ["label", "edges.tsv", "labels.csv"],
         ["neighbors", "points.npy", "-k", "3"],
         ["resistance", "edges.tsv"],
+        ["learn", "houses.csv", "--target", "price"],
+        ["dictionary", "points.npy", "-m", "5"],
         ["merge", "monday.ckpt"],
     ],
 )

@@ -217,7 +217,8 @@ def test_the_exponent_for_polynomial_decay_is_the_other_one():
 def test_the_weight_of_a_carried_hypothesis_is_not_its_value():
     rng = np.random.default_rng(3_316)
     X = rng.normal(size=(200, 2))
-    learner = SkeGD(n_components=30, cycle=40, transfer="paper", random_state=5)
+    few = {"n_landmarks": 6, "rank": 3}  # so that features are short
+    learner = SkeGD(n_components=30, cycle=40, transfer="paper", random_state=5, **few)
     learner.fit(X[:30], np.sin(X[:30, 0]))
     learner.partial_fit(X[30:70], np.sin(X[30:70, 0]))  # the last of them was absorbed
     z, w = learner._features_of(X[69:70])[0], learner._w

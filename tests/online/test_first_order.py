@@ -112,7 +112,10 @@ def test_sketches_that_grew_are_those_of_the_whole_matrix():
         kernel, X[:30], landmarks, size=20, n_blocks=2, rng=np.random.default_rng(7_201)
     )
     for i in range(30, 60):
-        sketch.absorb(X[i : i + 1])
+        if i % 4 == 0:  # landmarks come, and some go
+            landmarks = np.append(landmarks[int(i % 8 == 0) :], i)
+        sketch.absorb(X[i : i + 1], landmarks=landmarks)
+    np.testing.assert_array_equal(sketch.landmarks, X[landmarks])
     S = np.zeros((60, 20))
     np.put_along_axis(S, sketch._column, sketch._value, axis=1)
     K = kernel(X, X)
@@ -136,7 +139,7 @@ def test_the_sketched_map_tends_to_the_best_one():
             gaps.append(np.linalg.norm(Z @ Z.T - K) / np.linalg.norm(P @ K @ P - K))
         excess.append(np.mean(gaps))
     assert excess[1] < 1.2
-    assert excess[0] > 1.5
+    assert excess[0] > 1.3
 
 
 @pytest.mark.parametrize("transfer", ["paper", "least-squares"])
@@ -155,13 +158,44 @@ def test_what_a_new_map_keeps_of_the_hypothesis(transfer):
     ).fit(X, y)
     point, probe = X[-1:], X[:100]
     before, at = learner._scores(probe), learner._scores(point)
-    learner._renew(point)
+    without_slope = 5 * np.sign(at[0]) / min(abs(at[0]), 1)
+    np.testing.assert_array_equal(learner._renew(point, without_slope), at)
     change = np.linalg.norm(learner._scores(probe) - before) / np.linalg.norm(before)
     if transfer == "paper":
         np.testing.assert_allclose(learner._scores(point), at, atol=1e-8)
         assert change > 0.5
     else:
         assert change < 0.3
+
+
+def test_the_step_of_a_renewal_is_taken_in_the_new_features():
+    """[ZL19, Eq. 8 and 9]: w = (1 - eta lam) w~ - eta l'(f(x)) z_new(x), w~ right at x."""
+    X, y = np.random.default_rng(9_430).normal(size=(80, 2)), np.full(80, 0.3)
+    settings = {"n_components": 30, "cycle": 10**6, "learning_rate": 0.2, "regularization": 0.5}
+    learner = SkeGD(kernel_params=PARAMS, transfer="paper", random_state=3, **settings).fit(X, y)
+    point = np.array([[0.4, -0.2]])
+    f = learner._scores(point)[0]
+    learner._renew(point, -0.7)
+    z = learner._embed(point)[0]
+    w = f * z / (z @ z)
+    np.testing.assert_allclose(learner._w, (1 - 0.1) * w - 0.2 * 2 * (f + 0.7) * z, rtol=1e-9)
+
+
+def test_landmarks_follow_a_stream_that_moves():
+    """After 400 points all come from elsewhere; landmarks of the first points knew nothing."""
+    rng = np.random.default_rng(60_208)
+    X = rng.normal(size=(3000, 2))
+    y = np.sign(X[:, 0] * X[:, 1])
+    X[400:] += [7.0, 0.0]
+    settings = {"loss": "hinge", "kernel_params": PARAMS, "learning_rate": 0.2}
+    late = {}
+    for cycle in (50, 10**6):
+        learner = SkeGD(cycle=cycle, random_state=8, **settings)
+        scores = learner.predict_then_learn(X, y)
+        late[cycle] = np.mean(np.sign(scores)[-1000:] != y[-1000:])
+    exact = KernelOGD(**settings).predict_then_learn(X, y)
+    assert late[10**6] > 0.4  # never absorbed
+    assert late[50] < 3 * np.mean(np.sign(exact)[-1000:] != y[-1000:]) < 0.2
 
 
 def test_cutting_the_stream_changes_nothing():

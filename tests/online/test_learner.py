@@ -51,6 +51,17 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
+LEARNERS_OF_CLASSES = [
+    CONKONS(loss="squared_hinge", clip=3.0, n_components=30, random_state=3),
+    KONS(loss="logistic", clip=3.0),
+    KernelOGD(loss="hinge"),
+    FOGD(loss="hinge", n_components=60, random_state=3),
+    NOGD(loss="hinge", n_components=20),
+    DualSGD(loss="hinge", n_components=20, random_state=3),
+    SkeGD(loss="hinge", n_components=20, cycle=10, random_state=3),
+]
+
+
 def problem(n_points=120):
     X = clusters(n_points)
     return X, np.clip(np.sin(X[:, 0]), -0.9, 0.9)
@@ -83,6 +94,50 @@ def test_the_loss_decides_what_a_learner_is():
     assert learner.predict_one(X[0]) in ("down", "up")
 
 
+@pytest.mark.parametrize("learner", LEARNERS_OF_CLASSES, ids=lambda m: type(m).__name__)
+def test_several_classes_are_one_against_the_rest(learner):
+    rng = np.random.default_rng(81_204)
+    X = rng.normal(size=(300, 2))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.4, 0.4])]
+    whole = type(learner)(**learner.get_params())
+    scores = whole.predict_then_learn(X, y)
+    assert scores.shape == whole.decision_function(X).shape == (300, 3)
+    for k, name in enumerate("abc"):
+        single = type(learner)(**learner.get_params())
+        one = single.predict_then_learn(X, np.where(y == name, 1, -1))
+        np.testing.assert_allclose(scores[:, k], one, atol=1e-9)
+    np.testing.assert_array_equal(whole.predict(X), whole.classes_[whole._all_scores(X).argmax(1)])
+    assert whole.predict_one(X[0]) in ("a", "b", "c")
+    run = progressive(type(learner)(**learner.get_params()), X, y, regret=True)
+    assert run.losses.shape == (300,)
+    assert run.error_rate == np.mean(whole.classes_[scores.argmax(axis=1)] != y) < 0.45
+    assert whole.learn_one(X[0], "c").n_rounds_ == 301
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "huber"])
+def test_losses_that_forgive_are_not_led_astray_by_wild_targets(loss):
+    rng = np.random.default_rng(15_611)
+    X = rng.uniform(-1, 1, size=(2000, 1))
+    clean = 0.5 * np.sin(3 * X[:, 0])
+    y = np.where(rng.random(2000) < 0.2, 1.0, clean)  # a fifth of them says 1
+    settings = {"kernel_params": {"gamma": 1.0}, "random_state": 5}
+    error = {}
+    for name in ("squared", loss):
+        learner = CONKONS(loss=name, **settings).fit(X, y)
+        error[name] = np.mean(np.abs(learner.predict(X) - clean))
+    assert error[loss] < 0.6 * error["squared"]
+    ogd = KernelOGD(loss=loss, tolerance=0.05, learning_rate=0.1).fit(X, y)
+    assert is_regressor(ogd)
+    assert np.mean(np.abs(ogd.predict(X) - clean)) < error["squared"]
+
+
+def test_errors_within_a_tolerance_make_no_step():
+    learner = KernelOGD(kernel="linear", learning_rate=0.25, tolerance=0.3)
+    learner.learn_one([1.0], 0.3)
+    assert learner.n_support_ == 0
+    assert learner.learn_one([1.0], 0.4).predict_one([1.0]) == pytest.approx(0.2)
+
+
 def test_labels_without_classes():
     learner = KONS(loss="hinge").learn_one([1.0, 0.0], True)
     assert learner.predict_one([1.0, 0.0]) is True
@@ -109,12 +164,16 @@ def test_labels_without_classes():
         (DualSGD(regularization=0.0), "regularization"),
         (SkeGD(transfer="none"), "transfer"),
         (KernelOGD(learning_rate=0.0), "learning_rate"),
+        (KernelOGD(tolerance=-1.0), "tolerance"),
+        (KONS(tolerance=0.1), "first-order"),
+        (KONS(loss="hinge", tolerance=0.1), "for numbers"),
+        (KONS(loss="huber", clip=None), "needs a clip"),
     ],
 )
 def test_bad_settings_are_named(learner, message):
     X, y = problem()
     with pytest.raises(InputError, match=message):
-        learner.fit(X, np.sign(y) if learner.loss != "squared" else y)
+        learner.fit(X, np.sign(y) if learner.loss in ("hinge", "logistic") else y)
 
 
 def test_bad_rows_are_named():

@@ -19,7 +19,8 @@ single steps, whatever the blocks. With a `ceiling`, one atom too many makes roo
 SQUEAK (`atoms`): `after` atoms stay, by chances like their leverage, and weigh more by the inverse,
 so that no weight changes its expectation and late points have their place. L is made anew, which is
 O(m^2) for each of the atoms that were inserted since. The ridge may grow with it, to a quarter as
-many effective dimensions as atoms; fewer points are then worth a place.
+many effective dimensions as atoms; fewer points are then worth a place. With a `discount` d, an
+atom of age t counts d^t when atoms are thinned, so that stale ones go first.
 
 References
 ----------
@@ -46,6 +47,7 @@ __all__ = ["AtomStream", "OnlineSampler", "Thinning"]
 
 _BLOCK = 1024
 _LEAST_BLOCK = 32
+_STALE = 1e-12  # the least weight of an atom
 _AHEAD = 32  # points whose kernel values are asked for together
 
 
@@ -185,10 +187,21 @@ class AtomStream:
     """
 
     def __init__(
-        self, *, ridge, n_copies, epsilon, form, seed, ceiling=None, after=None, grows=False
+        self,
+        *,
+        ridge,
+        n_copies,
+        epsilon,
+        form,
+        seed,
+        ceiling=None,
+        after=None,
+        grows=False,
+        discount=1.0,
     ):
         self.sampler = OnlineSampler(ridge=ridge, n_copies=n_copies, epsilon=epsilon, form=form)
         self.seed, self.ceiling, self.after, self.grows = seed, ceiling, after, grows
+        self.discount, self._faded = discount, 0
         self.rows, self.n_seen, self.n_thinned = [], 0, 0
         self._points, self._length = None, _BLOCK
 
@@ -236,7 +249,7 @@ class AtomStream:
 
     def thin(self, kernel):
         """Let `after` of the atoms stay."""
-        points, weight = self.points, self.sampler.weights
+        points, weight = self.points, self._faded_weights()
         gram, ridge = kernel(points, points), self.sampler.ridge
         if self.grows:
             root = np.sqrt(weight)
@@ -252,6 +265,13 @@ class AtomStream:
         self.rows = [self.rows[i] for i in kept]
         self.sampler.restart(gram[np.ix_(kept, kept)], weight[kept] / keep[kept], ridge=ridge)
         return Thinning(kept, before)
+
+    def _faded_weights(self):
+        """Weights, discounted by the rounds since the last thinning or, if later, the insertion."""
+        now = self.rows[-1]
+        age = now - np.maximum(self.rows, self._faded)
+        self._faded = now
+        return np.maximum(self.sampler.weights * self.discount**age, _STALE)
 
 
 class _Block:

@@ -31,6 +31,7 @@ References
 """
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,6 +43,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.kernel.cholesky import cholesky_features
+from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import Kernel, KernelLike, KernelParams, bind
 from graphsqueak.kernel.samplers.atoms import Atoms
 from graphsqueak.randomness import RandomState
@@ -55,6 +57,7 @@ __all__ = [
     "kors_copies",
     "practical_copies",
     "squeak_copies",
+    "warn_beyond",
 ]
 
 HORIZON = 10**6  # points that a guarantee is made for, when nobody says how many will come
@@ -117,6 +120,27 @@ class Dictionary(BaseEstimator):
                 "give all points in the order in which they came"
             )
         return accuracy_range(kernel, points, self.indices_, self.weights_, ridge=self.ridge_)
+
+    def unexplained(self, X: ArrayLike) -> float:
+        """The share of points X that lies outside the span of the atoms: trace(K - K~) / trace(K).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Any points, best such as the dictionary has not seen; no kernel matrix.
+
+        Returns
+        -------
+        float
+            0 if all lie within, 1 if the atoms say nothing about them.
+        """
+        check_is_fitted(self)
+        if self._precomputed():
+            raise InputError("a kernel matrix has no values for other points; give points")
+        kernel, points = self._bind(X, reset=False)
+        whole = kernel.diag(points).sum()
+        z = Embedding(kernel, self.components_)(points)
+        return float(max(1 - np.sum(z**2) / whole, 0.0)) if whole > 0 else 0.0
 
     @property
     def indices_(self) -> np.ndarray:
@@ -195,6 +219,20 @@ class Dictionary(BaseEstimator):
         else:
             copies = practical_copies(self.epsilon, n_points=n_points, rho=rho)
         return int(np.ceil(scale * copies))
+
+
+def warn_beyond(horizon: int, n_seen: int, n_more: int) -> None:
+    """Warn once when a stream grows beyond the number of points that its guarantee is for.
+
+    >>> warn_beyond(100, 90, 10)
+    """
+    if n_seen <= horizon < n_seen + n_more:
+        warnings.warn(
+            f"point {horizon + 1} is beyond horizon={horizon}, for which epsilon and delta are "
+            "meant; nothing is promised from here on: give a larger horizon",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def accuracy_range(

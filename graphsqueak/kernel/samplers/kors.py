@@ -23,7 +23,12 @@ from numpy.typing import ArrayLike
 from graphsqueak.kernel.leverage import rho
 from graphsqueak.kernel.samplers.atom_stream import AtomStream
 from graphsqueak.kernel.samplers.atoms import Atoms, MergeRule, Node, show_atoms
-from graphsqueak.kernel.samplers.dictionary import HORIZON, Dictionary, kors_copies
+from graphsqueak.kernel.samplers.dictionary import (
+    HORIZON,
+    Dictionary,
+    kors_copies,
+    warn_beyond,
+)
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.validation import check_choice, check_count
 
@@ -120,6 +125,7 @@ class KORS(Dictionary):
         check_choice("form", self.form, ("thesis", "paper"))
         if self.horizon is not None:
             n_points = check_count("horizon", self.horizon)
+        self._horizon = n_points
         factor = rho(self.epsilon) if self.form == "thesis" else 1.0
         self.n_copies_ = self._copies(n_points, rho=factor, theory=kors_copies)
         self.n_seen_, self._shown = 0, None
@@ -142,6 +148,8 @@ class KORS(Dictionary):
         return self._stream.points
 
     def _absorb(self, kernel, points):
+        if self.budget == "theory" or self.horizon is not None:
+            warn_beyond(self._horizon, self._stream.n_seen, len(points))
         for block in self._stream.blocks(kernel, points):
             for _ in block.insertions():
                 pass

@@ -35,7 +35,12 @@ from graphsqueak.kernel.samplers.atoms import (
     shrink_leaf,
     unpack_node,
 )
-from graphsqueak.kernel.samplers.dictionary import HORIZON, Dictionary, squeak_copies
+from graphsqueak.kernel.samplers.dictionary import (
+    HORIZON,
+    Dictionary,
+    squeak_copies,
+    warn_beyond,
+)
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import run_tree
@@ -164,6 +169,7 @@ class SQUEAK(Dictionary):
             raise InputError("dictionaries of two kernel matrices cannot be merged")
         merged = clone(self)
         merged._rule, merged.n_copies_ = self._rule, self.n_copies_
+        merged._horizon = self._horizon
         merged.n_features_in_ = self.n_features_in_
         merged._seed, merged._n_merges = child_seed(self._seed, other._seed % 2**32), 1
         nodes = [*self._parts(), *(node.renumber(self.n_seen_) for node in other._parts())]
@@ -191,6 +197,7 @@ class SQUEAK(Dictionary):
             check_count("batch_size", self.batch_size)
         if self.horizon is not None:
             n_points = check_count("horizon", self.horizon)
+        self._horizon = n_points
         n_inexact = 1 if self.tree == "sequential" else 2 if self.tree == "balanced" else self.tree
         factor = rho(self.epsilon, n_inexact=n_inexact)
         self.n_copies_ = self._copies(n_points, rho=factor, theory=squeak_copies)
@@ -214,6 +221,8 @@ class SQUEAK(Dictionary):
             )
 
     def _absorb(self, points):
+        if self.budget == "theory" or self.horizon is not None:
+            warn_beyond(self._horizon, self.n_seen_, len(points))
         self._finished = None
         while len(points):
             room = self._block() - len(self._pending)

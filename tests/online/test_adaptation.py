@@ -1,0 +1,147 @@
+"""Streams that change: discounts, stale atoms, widths, horizons."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from graphsqueak import InputError
+from graphsqueak.kernel import KORS, SQUEAK
+from graphsqueak.kernel.samplers.dictionary import kors_copies
+from graphsqueak.online import CONKONS, KONS, PROSNKONS, WidthMixture, flipped_blocks, progressive
+from graphsqueak.online.losses import LOSSES
+from graphsqueak.online.newton import NewtonStep, step_rule
+
+
+def test_a_discount_is_weighted_least_squares():
+    """w = argmin sum_t d^age (y - z'w)^2 2 / 2 + alpha |w|^2 / 2; ages in steps of 32 rounds."""
+    rng = np.random.default_rng(71_119)
+    Z, y, d, alpha = rng.normal(size=(3, 100)), rng.normal(size=100), 0.98, 0.7
+    step = NewtonStep(alpha=alpha, rule=step_rule("squared", "auto", np.inf), discount=d)
+    for _ in range(3):
+        step.open()
+    pieces = [slice(0, 10), slice(10, 64), slice(64, 100)]
+    for piece in pieces:
+        step.run(np.asfortranarray(Z[:, piece]), y[piece])
+    weight = d ** (32 * np.array([3, 2, 1, 0]).repeat([32, 32, 32, 4]))
+    A = alpha * np.eye(3) + 2 * (Z * weight) @ Z.T
+    np.testing.assert_allclose(step.inverse, np.linalg.inv(A), rtol=1e-8)
+    np.testing.assert_allclose(step.w, np.linalg.solve(A, 2 * (Z * weight) @ y), rtol=1e-8)
+
+
+def test_a_target_that_moves_is_followed_by_a_discount():
+    rng = np.random.default_rng(3_909)
+    X = rng.uniform(-1, 1, size=(3000, 2))
+    y = 0.8 * np.sin(3 * X[:, 0] + np.arange(3000) / 300)
+    late = {}
+    for discount in (1.0, 0.99):
+        learner = CONKONS(n_components=50, discount=discount, random_state=2)
+        late[discount] = np.mean((learner.predict_then_learn(X, y) - y)[-1000:] ** 2)
+    assert late[1.0] > 0.1
+    assert late[0.99] < 0.3 * late[1.0]
+
+
+def test_flipped_blocks_are_survived_with_a_discount():
+    rng = np.random.default_rng(28_004)
+    X = rng.uniform(size=(200, 5))
+    A, b = flipped_blocks(X, np.sign(X[:, 0] - 0.5), n_blocks=200, n_repeats=10, random_state=1)
+    settings = {"loss": "squared_hinge", "n_components": 50, "random_state": 4}
+    rate = {d: progressive(CONKONS(discount=d, **settings), A, b).error_rate for d in (1.0, 0.97)}
+    assert rate[1.0] > 0.25
+    assert rate[0.97] < 0.15
+
+
+def test_stale_atoms_go_first():
+    """Where nothing but age tells points apart."""
+    rng = np.random.default_rng(19_390)
+    X, y = rng.normal(size=(3000, 2)), np.zeros(3000)
+    settings = {"n_components": 40, "kernel_params": {"gamma": 4.0}, "ridge": 1e-4}
+    age = {
+        d: 3000 - np.median(CONKONS(discount=d, random_state=5, **settings).fit(X, y).indices_)
+        for d in (1.0, 0.995)
+    }
+    assert age[0.995] < 0.6 * age[1.0]
+
+
+@pytest.mark.parametrize(("speed", "loss"), [(1.0, "squared"), (9.0, "squared"), (9.0, "hinge")])
+def test_a_mixture_of_widths_is_nearly_as_good_as_the_best(speed, loss):
+    rng = np.random.default_rng(50_031)
+    X = rng.uniform(-1, 1, size=(1500, 1))
+    y = np.sin(speed * X[:, 0])
+    y = np.sign(y) if loss == "hinge" else y
+    base = CONKONS(n_components=40, random_state=3)
+    mixture = WidthMixture(learner=base, loss=loss)
+    run = progressive(mixture, X, y)
+    each = []
+    for gamma in mixture.gammas_:
+        one = CONKONS(n_components=40, random_state=3, kernel_params={"gamma": gamma}, loss=loss)
+        each.append(progressive(one, X, y).losses.sum())
+    slack = np.log(7) / LOSSES[loss].sigma(1.0) if loss == "squared" else 2 * np.sqrt(1500 * 2)
+    assert run.losses.sum() <= min(each) + slack
+    assert run.losses.sum() < 0.5 * max(each)
+    assert mixture.shares_.sum() == pytest.approx(1)
+
+
+def test_rows_and_batches_make_the_same_mixture():
+    rng = np.random.default_rng(6_180)
+    X = rng.uniform(-1, 1, size=(60, 2))
+    y = np.sin(4 * X[:, 0])
+    learner = CONKONS(n_components=10, random_state=3)
+    whole, rows = (
+        WidthMixture(learner=learner, n_widths=3),
+        WidthMixture(learner=learner, n_widths=3),
+    )
+    scores = whole.predict_then_learn(X, y)
+    for t in range(60):
+        assert rows.predict_one(X[t]) == pytest.approx(scores[t], abs=1e-9)
+        rows.learn_one(X[t], y[t])
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (WidthMixture(n_widths=1), "n_widths"),
+        (WidthMixture(clip=None), "needs a clip"),
+        (WidthMixture(learner=KONS(kernel="linear")), "Gaussian"),
+        (CONKONS(discount=0.0), "discount"),
+        (CONKONS(discount=1.5), "discount"),
+    ],
+)
+def test_bad_settings_are_named(learner, message):
+    with pytest.raises(InputError, match=message):
+        learner.fit(np.eye(4), np.zeros(4))
+
+
+def test_a_horizon_that_is_passed_is_told_once():
+    X, y = np.random.default_rng(4).normal(size=(30, 2)), np.zeros(30)
+    for maker in (KORS, SQUEAK):
+        d = maker(horizon=20, random_state=1).partial_fit(X[:20])
+        with pytest.warns(UserWarning, match="point 21 is beyond horizon=20"):
+            d.partial_fit(X[20:25])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            d.partial_fit(X[25:])
+    learner = PROSNKONS(budget="theory", horizon=10, random_state=1)
+    with pytest.warns(UserWarning, match="beyond horizon=10"):
+        learner.fit(X, y)
+
+
+def test_a_stream_of_unknown_length_has_epochs_of_its_own_budget():
+    X, y = np.random.default_rng(9).uniform(-1, 1, size=(3000, 1)), np.zeros(3000)
+    settings = {"kernel": "linear", "alpha": 1.0, "budget": "theory", "random_state": 1}
+    learner, seen = PROSNKONS(**settings), []
+    for start, stop in ((0, 1000), (1000, 2000), (2000, 2100), (2100, 3000)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            learner.partial_fit(X[start:stop], y[start:stop])
+        seen.append(learner._stream.sampler.n_copies)
+    needed = [
+        kors_copies(0.5, delta=0.1 / 2 ** (j + 1), n_points=1024 << j, rho=3.0) for j in (0, 1, 2)
+    ]
+    assert seen == [needed[0], needed[1], needed[2], needed[2]]
+    assert learner.indices_.min() >= 2048
+    assert learner.n_rounds_ == 3000
+    whole = PROSNKONS(**settings).fit(X, y)
+    np.testing.assert_array_equal(whole.indices_, learner.indices_)
+    fixed = PROSNKONS(horizon=3000, **settings).fit(X, y)
+    assert fixed.indices_.min() < 1024
