@@ -26,6 +26,7 @@ def dictionary(
         float | None,
         typer.Option(help="Of exp(-gamma |x - y|^2). [default: 1 / (features x variance)]"),
     ] = None,
+    force: options.Force = False,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -48,7 +49,8 @@ def dictionary(
     from graphsqueak.sources.neighbors.point_files import read_points
 
     began = time.perf_counter()
-    options.check_table_path(out)
+    options.check_table(out)
+    options.check_outputs({"--out": out}, [points], force=force, quiet=quiet, as_json=as_json)
     samplers = {"squeak": kernel.SQUEAK, "kors": kernel.KORS}
     samplers |= {"rp-cholesky": kernel.RPCholesky, "uniform": kernel.UniformDictionary}
     if method not in samplers:
@@ -83,7 +85,8 @@ def dictionary(
     if as_json:
         options.print_json(record)
     elif not quiet:
-        options.print_line(
+        options.print_summary(
             f"{len(index)} of {len(rows):,} points in {record['seconds']:.1f} s, in {out}: "
-            f"{100 * rest:.3g} % of {n_test:,} points set aside lies outside their span"
+            f"{100 * rest:.3g} % of {n_test:,} points set aside lies outside their span",
+            out,
         )

@@ -43,6 +43,7 @@ def learn(
     discount: Annotated[
         float, typer.Option(help="con-kons: weight of a round for each later one; 1 forgets none.")
     ] = 1.0,
+    force: options.Force = False,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -57,7 +58,8 @@ def learn(
     from graphsqueak.online.table import learn_table
 
     if out is not None:
-        options.check_table_path(out)
+        options.check_table(out)
+    options.check_outputs({"--out": out}, [table], force=force, quiet=quiet, as_json=as_json)
     made = _learner(learner, n_components, gamma, discount, seed)
     run = learn_table(
         made,
@@ -73,9 +75,10 @@ def learn(
         options.print_json({**run._asdict(), "learner": learner, "seed": seed})
     elif not quiet:
         what = "wrong labels" if run.task == "classification" else "mean squared error"
-        options.print_line(
+        options.print_summary(
             f"{what} {run.loss:.4g} over {run.n_rows:,} rows (the best constant: {run.guess:.4g}), "
-            f"{run.n_support} points kept, {run.seconds:.1f} s" + (f", in {out}" if out else "")
+            f"{run.n_support} points kept, {run.seconds:.1f} s" + (f", in {out}" if out else ""),
+            out,
         )
 
 

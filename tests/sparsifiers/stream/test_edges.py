@@ -47,7 +47,8 @@ def test_threads_do_not_matter():
 def test_calibration_finds_the_weights_around_a_bridge_that_stays():
     """Two cliques of ten and a heavy bridge; weights inside come scaled by s_u s_v.
 
-    Scales are unique, and a damped step leaves (1 + 1/9) / 2 of their logarithms' error at most.
+    Scales are unique. Steps end when degrees are amiss by less than 0.3 % of their sum: so may be
+    all of one node's, a twentieth of it.
     """
     clique = sources.complete(10).to_edge_list()
     tail = np.concatenate([clique.tail, clique.tail + 10, [0]]).astype(np.int32)
@@ -60,4 +61,4 @@ def test_calibration_finds_the_weights_around_a_bridge_that_stays():
     edges = KeptEdges(tail, head, scaled, np.ones(tail.size, np.int32), bridge)
     found = calibrate(edges, degree, bridge).weight
     assert found[bridge] == 7.0
-    np.testing.assert_allclose(np.log(found[~bridge]), 0.0, atol=2 * 0.3 * (5 / 9) ** 10 * 2)
+    np.testing.assert_allclose(np.log(found[~bridge]), 0.0, atol=20 * 0.003)
