@@ -30,11 +30,11 @@ References
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.kernels import compiled, subroutine
 from graphsqueak.validation import check_choice
 
 __all__ = ["LOSSES", "Loss", "loss_curvature", "loss_of", "loss_slope", "loss_value"]
@@ -129,7 +129,7 @@ def _each(compiled, code, *arguments):
     return out.reshape(arrays[0].shape)
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def loss_value(code, y, z):
     """l(z)."""
     if code == _SQUARED:
@@ -140,7 +140,7 @@ def loss_value(code, y, z):
     return margin if code == _HINGE else margin**2
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def loss_slope(code, y, z):
     """l'(z)."""
     if code == _SQUARED:
@@ -153,7 +153,7 @@ def loss_slope(code, y, z):
     return -2.0 * y * margin
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def loss_curvature(code, y, u, clip):
     """The largest h with l(z) >= l(u) + l'(u) (z - u) + h / 2 (z - u)^2 for all |z| <= clip."""
     if code == _SQUARED:
@@ -169,7 +169,7 @@ def loss_curvature(code, y, u, clip):
     return 2.0 * margin * (2.0 * beyond - margin) / beyond**2
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _gap(code, y, u, z):
     """2 (l(z) - l(u) - l'(u) (z - u)) / (z - u)^2 of the logistic loss; l'' where they meet."""
     far = z - u
@@ -180,19 +180,19 @@ def _gap(code, y, u, z):
     return max(2.0 * bend / far**2, 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _values(code, y, z, out):
     for i in range(out.size):
         out[i] = loss_value(code, y[i], z[i])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _slopes(code, y, z, out):
     for i in range(out.size):
         out[i] = loss_slope(code, y[i], z[i])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _curvatures(code, y, z, clip, out):
     for i in range(out.size):
         out[i] = loss_curvature(code, y[i], z[i], clip[i])

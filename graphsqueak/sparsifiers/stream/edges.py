@@ -21,7 +21,7 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import add_degrees
-from graphsqueak.system.threads import run
+from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
 __all__ = ["LARGEST_INDEX", "KeptBuffer", "KeptEdges", "calibrate", "coalesce"]
 
@@ -148,7 +148,7 @@ def calibrate(edges, degree, fixed=None):
     return edges._replace(weight=np.where(weight > 0, scaled, edges.weight))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _append(edges, columns, size):
     for e in range(edges.tail.size):
         if edges.weight[e] > 0:
@@ -161,14 +161,14 @@ def _append(edges, columns, size):
     return size
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _count(part, tail, head, shift, counts):
     for p in numba.prange(part.size - 1):
         for e in range(part[p], part[p + 1]):
             counts[p, min(tail[e], head[e]) >> shift] += 1
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _deal(part, tail, head, weight, copies, pinned, shift, following, *dealt):
     """Copy every edge, lower node first, to the next index of its part in its range."""
     low, high, new_weight, new_copies, new_pinned = dealt
@@ -182,7 +182,7 @@ def _deal(part, tail, head, weight, copies, pinned, shift, following, *dealt):
             new_weight[at], new_copies[at], new_pinned[at] = weight[e], copies[e], pinned[e]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _merge(group, start, shift, n_nodes, n_copies, index, low, high, weight, copies, *rest):
     """Sum what is parallel within every range; size[r + 1] edges are left in range r."""
     pinned, new_low, new_high, new_weight, new_copies, new_pinned, size = rest
@@ -209,7 +209,7 @@ def _merge(group, start, shift, n_nodes, n_copies, index, low, high, weight, cop
             size[r + 1] = end - start[r]
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _sorted(low, first, n_nodes, index):
     """Order of the edges by their node first, ..., first + n_nodes - 1, and where each begins."""
     bounds = np.zeros(n_nodes + 1, dtype=index.dtype)
@@ -225,14 +225,14 @@ def _sorted(low, first, n_nodes, index):
     return order, bounds
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _gather(start, first, old, new):
     for r in numba.prange(start.size - 1):
-        n_left = first[r + 1] - first[r]
-        new[first[r] : first[r + 1]] = old[start[r] : start[r] + n_left]
+        for i in range(first[r + 1] - first[r]):
+            new[first[r] + i] = old[start[r] + i]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _degrees(part, tail, head, weight, scale, sums):
     """Sums of w_uv s_v at u and of w_uv s_u at v, for each part of the edges."""
     for p in numba.prange(part.size - 1):

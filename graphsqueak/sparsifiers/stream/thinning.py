@@ -47,7 +47,7 @@ from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, uniform, uniforms
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
-from graphsqueak.system.threads import run
+from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
 __all__ = ["count_spread", "round_keeping_degrees", "thin_edges", "thin_to_budget"]
 
@@ -196,14 +196,14 @@ def count_spread(prob, *, n_bits):
     return np.sqrt((fraction * (1 - fraction)).sum()) / top
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _probabilities(weight, copies, pinned, resistance, scale, out):
     for e in numba.prange(weight.size):
         prob = weight[e] / copies[e] * resistance[e] * scale
         out[e] = 1.0 if pinned[e] or prob > 1.0 else prob
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _toss(copies, prob, seed, out):
     """How many of the copies of each edge survive a coin each."""
     for e in numba.prange(copies.size):
@@ -213,14 +213,14 @@ def _toss(copies, prob, seed, out):
         out[e] = n_left
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _count(copies, part, size):
     for p in numba.prange(part.size - 1):
         for e in range(part[p], part[p + 1]):
             size[p + 1] += copies[e] > 0
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _survive(tail, head, weight, parts, pinned, copies, prob, part, first, *survivors):
     """Copy the edges with copies left; each part now weighs its old weight / prob."""
     new_tail, new_head, new_weight, new_copies, new_pinned = survivors
@@ -234,7 +234,7 @@ def _survive(tail, head, weight, parts, pinned, copies, prob, part, first, *surv
                 at += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _alternate(tail, head, n_nodes, seed, index):
     """Directions (up or not) that alternate along closed tours of edges.
 
@@ -285,7 +285,7 @@ def _alternate(tail, head, n_nodes, seed, index):
     return turn > 0
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _turn_round(first, n_steps, slot, edge_at, turn):
     """Send every edge of a walk the other way."""
     turn[first] = -turn[first]
@@ -297,7 +297,7 @@ def _turn_round(first, n_steps, slot, edge_at, turn):
             cursor = slot[2 * edge] + slot[2 * edge + 1] - (cursor ^ 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _half_edges(tail, head, n_nodes, index):
     """Slots of the two ends of every edge; slots 2i and 2i + 1 are partners.
 
