@@ -7,9 +7,8 @@ A loop whose passes are independent may be shared among threads. A parallel loop
 thread does: on a busy machine that one may wait for a core far longer than a short loop takes, so
 only loops of at least `WORTH_SHARING` elementary steps (about two milliseconds) are shared. And the
 parallel form takes two to four times as long to compile as the serial one: it is compiled when a
-process has done enough such work (about a second of it) to make that worth while, and is there from
-the start in later ones. Both forms give the same bits: how a loop is cut into parts never depends
-on the threads.
+process has done a tenth of a second of such work, and is there from the start in later ones. Both
+forms give the same bits: how a loop is cut into parts never depends on the threads.
 """
 
 import functools
@@ -22,7 +21,7 @@ from numba.extending import register_jitable
 __all__ = ["WORTH_SHARING", "compiled", "run", "shared", "subroutine"]
 
 WORTH_SHARING = 2_000_000
-_CALLS_WORTH_COMPILING = 500  # as many that are just worth sharing
+_CALLS_WORTH_COMPILING = 50  # as many that are just worth sharing
 
 
 def compiled(function=None, **options):
@@ -76,7 +75,7 @@ class shared:  # noqa: N801 - a decorator
         """The form for many threads; numba keeps it under a name of its own."""
         old = self._function
         new = types.FunctionType(old.__code__, old.__globals__, f"{old.__name__}_shared")
-        new.__module__, new.__doc__ = old.__module__, old.__doc__
+        new.__qualname__, new.__module__, new.__doc__ = new.__name__, old.__module__, old.__doc__
         return compiled(new, parallel=True)
 
     def is_ready(self, work, enough):

@@ -28,7 +28,8 @@ from graphsqueak.system.kernels import run, shared, subroutine
 
 __all__ = ["Neighbors", "find_neighbors", "nearly_neighbors"]
 
-_WORK = 20  # elementary steps per pair of sparse points
+_AT_ONCE = 4  # coordinates of dense points that make an elementary step
+_WORK = 20  # such steps per pair of sparse points
 _CHUNK = 32  # rows that one thread works on at a time
 _TILE = 128  # columns of a dense block that stay in the fastest cache
 _BUCKETS = 256
@@ -82,7 +83,7 @@ def find_neighbors(points, start, stop, n_neighbors):
     )
     is_dense = isinstance(points, DensePoints)
     kernel = _search_dense if is_dense else _search_sparse
-    work = n_rows * (points.rows.size if is_dense else _WORK * points.n)
+    work = n_rows * (points.rows.size // _AT_ONCE if is_dense else _WORK * points.n)
     run(kernel, work, *points, start, *found)
     return found
 

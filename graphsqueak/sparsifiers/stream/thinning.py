@@ -177,8 +177,8 @@ def round_keeping_degrees(
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
             index = np.empty(0, np.int32 if 2 * odd.size <= largest_index else np.int64)
-            up = _alternate(tail[odd], head[odd], n_nodes, key, index)
-            level[odd] += np.where(up, 1 << bit, -(1 << bit)).astype(np.int32)
+            way = _alternate(tail[odd], head[odd], n_nodes, key, index)
+            level[odd] += np.where(way > 0, 1 << bit, -(1 << bit)).astype(np.int32)
     return level == top
 
 
@@ -236,7 +236,7 @@ def _survive(tail, head, weight, parts, pinned, copies, prob, part, first, *surv
 
 @compiled
 def _alternate(tail, head, n_nodes, seed, index):
-    """Directions (up or not) that alternate along closed tours of edges.
+    """Directions, 1 for up and -1 for down, that alternate along closed tours of edges.
 
     The edges at a node are paired, each with the next in the node's list; stepping from an edge to
     its partner at its far end walks along a tour. Several walks go on in turn, since each spends
@@ -263,7 +263,7 @@ def _alternate(tail, head, n_nodes, seed, index):
                 coin = random_bits(seed, np.uint64(fresh), WALK_WORD) & np.uint64(1)
                 turn[fresh] = way[walk] = 1 if coin else -1
                 first[walk], legs[walk] = fresh, 2
-                n_steps[walk] = 0
+                n_steps[walk, 1] = n_steps[walk, 2] = 0
                 cursor[walk] = slot[2 * fresh]
             n_active += 1
             edge = edge_at[cursor[walk] ^ 1]
@@ -276,13 +276,13 @@ def _alternate(tail, head, n_nodes, seed, index):
             legs[walk] -= 1
             cursor[walk] = slot[2 * first[walk] + 1]
             way[walk] = turn[first[walk]]
-            if legs[walk] == 0 and n_steps[walk].sum() % 2 == 0:
+            if legs[walk] == 0 and (n_steps[walk, 1] + n_steps[walk, 2]) % 2 == 0:
                 odd_one = way[walk] if n_steps[walk, 2] % 2 == 0 else -way[walk]
                 if odd_one * left_over > 0:
                     _turn_round(first[walk], n_steps[walk], slot, edge_at, turn)
                     odd_one = -odd_one
                 left_over += odd_one
-    return turn > 0
+    return turn
 
 
 @subroutine
