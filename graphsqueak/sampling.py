@@ -30,8 +30,9 @@ References
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from graphsqueak.system.kernels import compiled
 
 __all__ = [
     "Sample",
@@ -188,7 +189,7 @@ def thin(weight: np.ndarray, threshold: np.ndarray, *, rng: np.random.Generator)
     return np.where(survives, np.maximum(weight, threshold), 0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _compete(prob, similarity, coins):
     """Turn probabilities into zeros and ones, neighbor against neighbor, in place."""
     open_items = np.flatnonzero((prob > 1e-12) & (prob < 1 - 1e-12))
@@ -220,7 +221,7 @@ def _compete(prob, similarity, coins):
         prob[item] = 1.0 if coins[1, meeting] < prob[item] else 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sums(score, scale):
     """How many have c * score >= 1, and the sum of the others."""
     n_certain, total = 0, 0.0

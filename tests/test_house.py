@@ -70,6 +70,12 @@ def test_no_module_is_too_long():
     assert not {path.relative_to(ROOT).as_posix(): n for path, n in too_long.items()}
 
 
+def test_kernels_are_compiled_in_one_place():
+    """There it is decided where compiled code is kept, and when parallel code is worth its time."""
+    found = [path for path in (ROOT / "graphsqueak").rglob("*.py") if "njit" in path.read_text()]
+    assert found == [ROOT / "graphsqueak/system/kernels.py"]
+
+
 def test_no_private_module_has_a_single_importer():
     private = sorted(import_graph().modules - public_modules() - set(ALONE))
     lonely = [f"{m}, for {min(importers(m))}" for m in private if len(importers(m)) == 1]

@@ -14,10 +14,10 @@ with probability 2^-64.
 wrong most. Eight of them are one byte per node: bit k of a node tells its side of cut k.
 """
 
-import numba
 import numpy as np
 
 from graphsqueak.randomness import random_bits
+from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = ["add_degrees", "find_bridges", "join", "labels", "roots", "weak_cuts"]
 
@@ -105,7 +105,7 @@ def weak_cuts(tail, head, weight, n_nodes):
     return sides
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def add_degrees(degree, tail, head, weight):
     """Add the weights of edges to the degrees of their ends, in order."""
     for e in range(tail.size):
@@ -113,7 +113,7 @@ def add_degrees(degree, tail, head, weight):
         degree[head[e]] += weight[e]
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _root(parent, node):
     while parent[node] != node:
         parent[node] = parent[parent[node]]
@@ -121,7 +121,7 @@ def _root(parent, node):
     return node
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _join(parent, tail, head, joins):
     for e in range(tail.size):
         u, v = _root(parent, tail[e]), _root(parent, head[e])
@@ -132,13 +132,13 @@ def _join(parent, tail, head, joins):
             parent[u] = v
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _labels(parent, out):
     for node in range(parent.size):
         out[node] = _root(parent, node)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _root_forest(tail, head, n_nodes):
     """Nodes in an order in which parents come first, their parents, and the edges up to these."""
     start = np.zeros(n_nodes + 1, dtype=np.int64)
@@ -178,7 +178,7 @@ def _root_forest(tail, head, n_nodes):
     return order, parent, above
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_words(tail, head, pinned, seed, words):
     for e in range(tail.size):
         if not pinned[e]:
@@ -187,7 +187,7 @@ def _add_words(tail, head, pinned, seed, words):
             words[head[e]] ^= word
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _mark_bridges(order, parent, above, words, bridge):
     for i in range(order.size - 1, -1, -1):
         u = order[i]
@@ -196,7 +196,7 @@ def _mark_bridges(order, parent, above, words, bridge):
             words[parent[u]] ^= words[u]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _mark_sides(order, parent, above, bit, sides):
     for u in order:
         if parent[u] >= 0:

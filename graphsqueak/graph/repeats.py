@@ -10,10 +10,10 @@ References
 [Fla90] Flajolet. On adaptive sampling. Computing 43, 1990.
 """
 
-import numba
 import numpy as np
 
 from graphsqueak.randomness import mix64
+from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = ["RepeatSample", "hash_pair"]
 
@@ -79,14 +79,14 @@ class RepeatSample:
         return 1.2 / self._room**0.5 * self._n_held * 2.0**self._level / self.n_edges
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def hash_pair(u, v):
     """The same for both directions; never 0."""
     low, high = np.uint64(min(u, v)), np.uint64(max(u, v))
     return max(mix64(low * np.uint64(0x9E3779B97F4A7C15) + high), np.uint64(1))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _remember(tail, head, cursor, slots, n_held, room, level):
     """Take edges from `cursor` on until there is no room for a new pair; returns its index."""
     mask = np.uint64(slots.size - 1)
@@ -106,7 +106,7 @@ def _remember(tail, head, cursor, slots, n_held, room, level):
     return cursor, n_held
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _refill(held, slots):
     mask = np.uint64(slots.size - 1)
     for key in held:

@@ -24,11 +24,11 @@ References
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import scipy.linalg
 
 from graphsqueak.kernel.kernels import Kernel
+from graphsqueak.system.kernels import compiled
 
 __all__ = ["Pivots", "draw_pivots", "pivot_weights"]
 
@@ -179,7 +179,7 @@ class _State:
         return np.einsum("ij,ij->j", new, new)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _accept(values, some, slack, bound, coins, room):
     """Which proposals stay, the factor of their residual (0: in the span), what each had."""
     n = some.size

@@ -4,10 +4,10 @@ While the ids are small compared with how many there are, a table indexed by the
 they are not, a hash table with open addressing does. Memory is O(number of nodes) in both cases.
 """
 
-import numba
 import numpy as np
 
 from graphsqueak.randomness import mix64
+from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = ["IntegerIds"]
 
@@ -97,7 +97,7 @@ class IntegerIds:
         _fill_slots(self._slots, self._ids[: self.n_nodes])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _look_up(flat, cursor, nodes, table, ids, n_nodes):
     """Number ids by the dense table until one does not fit; returns its index."""
     while cursor < flat.size:
@@ -116,7 +116,7 @@ def _look_up(flat, cursor, nodes, table, ids, n_nodes):
     return cursor, n_nodes
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _probe(flat, cursor, nodes, slots, ids, n_nodes):
     """Number ids by the hash table until it is half full; returns the index reached.
 
@@ -151,7 +151,7 @@ def _probe(flat, cursor, nodes, slots, ids, n_nodes):
     return cursor, n_nodes
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _fill_slots(slots, ids):
     mask = np.uint64(slots.shape[0] - 1)
     for node in range(ids.size):
@@ -161,7 +161,7 @@ def _fill_slots(slots, ids):
         slots[slot, 0], slots[slot, 1] = ids[node], node
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _slot(key, mask):
     """First slot of a key."""
     return mix64(np.uint64(key)) & mask

@@ -1,7 +1,8 @@
 """Ids of two kinds of nodes, told apart by what is put before them: user:51 and item:51."""
 
-import numba
 import numpy as np
+
+from graphsqueak.system.kernels import compiled
 
 __all__ = ["prefix_ids", "side_names"]
 
@@ -66,7 +67,7 @@ def _as_text(ends):
     return text, np.column_stack([offsets[:-1], offsets[1:]]).reshape(-1, 4)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _copy(ends, text, starts, before, before_other, prefixed):
     for edge in range(ends.shape[0]):
         for side in range(2):

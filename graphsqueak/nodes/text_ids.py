@@ -5,10 +5,10 @@ in it. Two ids are the same only if all their bytes are: a collision of hashes c
 never a wrong node.
 """
 
-import numba
 import numpy as np
 
 from graphsqueak.randomness import mix64
+from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = ["TextIds"]
 
@@ -115,7 +115,7 @@ class TextIds:
             self._slots = slots
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _number(text, spans, cursor, nodes, slots, known, stops, n_nodes, hash_mask):
     """Number the spans from `cursor` on until there is no room for a new one.
 
@@ -149,7 +149,7 @@ def _number(text, spans, cursor, nodes, slots, known, stops, n_nodes, hash_mask)
     return cursor, n_nodes
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _find(text, start, stop, hashed, slots, known, stops, n_nodes):
     """(node of one span, number of nodes), a new node if need be; -1 if there is no room for it."""
     mask = np.uint64(slots.shape[0] - 1)
@@ -172,7 +172,7 @@ def _find(text, start, stop, hashed, slots, known, stops, n_nodes):
     return n_nodes, n_nodes + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _move(slots, larger):
     mask = np.uint64(larger.shape[0] - 1)
     for old in range(slots.shape[0]):
@@ -183,7 +183,7 @@ def _move(slots, larger):
             larger[slot, 0], larger[slot, 1] = slots[old, 0], slots[old, 1]
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _equal(text, start, stop, known, known_start, known_stop):
     if stop - start != known_stop - known_start:
         return False
@@ -193,7 +193,7 @@ def _equal(text, start, stop, known, known_start, known_stop):
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _hash(text, start, stop):
     """Eight bytes at a time, each mixed in by a multiplication, then the mixer of splitmix64."""
     mixed = np.uint64(stop - start)

@@ -24,7 +24,6 @@ References
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from graphsqueak.errors import InputError
@@ -34,6 +33,7 @@ from graphsqueak.online.gradient import GradientLearner, GradientRule, descend
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
 from graphsqueak.randomness import RandomState
+from graphsqueak.system.kernels import compiled
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["FOGD", "DualSGD", "FourierFeatures"]
@@ -233,7 +233,7 @@ class DualSGD(OnlineLearner):
         return out
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _dual_rounds(values, inside, z, targets, a, w, z_kept, size, before, rule, slots, out):
     for t in range(targets.size):
         value = 0.0

@@ -17,13 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import Kernel, as_kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import Law, Loss, loss_of, loss_slope
+from graphsqueak.system.kernels import compiled
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -208,7 +208,7 @@ class KernelOGD(GradientLearner):
         return self._expansion.run(points, targets)
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _linear_rounds(features, targets, w, rule, out):
     for t in range(targets.size):
         value = 0.0
@@ -222,7 +222,7 @@ def _linear_rounds(features, targets, w, rule, out):
             w[i] = rule.shrink * w[i] - step * features[t, i]
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _expansion_rounds(values, inside, targets, a, m, limit, rule, kept, out):
     """Rounds until there are `limit` coefficients; how many rounds, how many coefficients."""
     n, first = targets.size, m

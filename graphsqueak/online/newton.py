@@ -32,12 +32,12 @@ References
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import scipy.linalg
 
 from graphsqueak.errors import InputError
 from graphsqueak.online.losses import Law, Loss, loss_curvature, loss_of, loss_slope
+from graphsqueak.system.kernels import compiled
 from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["NewtonStep", "StepRule", "newton_weight", "step_rule"]
@@ -177,7 +177,7 @@ class NewtonStep:
         return 1 / np.clip(values, np.finfo(np.float64).tiny, 1 / self.alpha), V
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def newton_weight(rule, slope, target, prediction, t):
     """h_t = eta_t l'^2."""
     if rule.kind == _LOCAL:
@@ -188,7 +188,7 @@ def newton_weight(rule, slope, target, prediction, t):
     return eta * slope**2
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _rounds(features, targets, w, inverse, j, rule, t, out):
     u = np.empty(j)
     for column in range(targets.size):

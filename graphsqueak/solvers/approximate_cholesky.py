@@ -15,7 +15,7 @@ import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
 from graphsqueak.solvers.matrix import aligned_like, as_unsigned, relabel, reorder_rows
-from graphsqueak.system.threads import WORTH_SHARING, run
+from graphsqueak.system.kernels import WORTH_SHARING, compiled, run, shared, subroutine
 
 __all__ = ["ApproximateCholesky"]
 
@@ -78,7 +78,7 @@ class ApproximateCholesky:
         return self._z
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _depth_first(start, target):
     """Columns in an order where each follows, as closely as may be, all columns that lead to it."""
     n_nodes = start.size - 1
@@ -120,7 +120,7 @@ def _depth_first(start, target):
     return visit
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _sweep(start, target, fraction, inverse, bounds, z):
     """Both sweeps in place; each group of columns, bounds[g] : bounds[g + 1], is independent."""
     n_nodes = start.size - 1
@@ -153,7 +153,7 @@ def _sweep(start, target, fraction, inverse, bounds, z):
                         z[i, k] += share * z[j, k]
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _sweep_four(start, target, fraction, inverse, z, k):
     """Both sweeps of columns k, ..., k + 3, spelled out so that each is one vector operation."""
     n_nodes = start.size - 1

@@ -21,10 +21,10 @@ often failed.
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = [
     "TRIAL_STEPS",
@@ -218,7 +218,7 @@ def _direct_cost(shape):
     return 500_000 + 300 * n_nodes + (300 + 12 * shape.n_columns) * fill + 0.3 * flops
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def component_sums(label, n_components, block):
     """Sum of every column of `block` over each component, shape (n_components, n_columns)."""
     total = np.zeros((n_components, block.shape[1]))
@@ -228,7 +228,7 @@ def component_sums(label, n_components, block):
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _search(start, neighbor):
     """Breadth-first search that stops as soon as every node has been reached."""
     n_nodes = start.size - 1
@@ -267,7 +267,7 @@ def _search(start, neighbor):
     return label, separator, depth, cubes
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _middle_level(level, first, last):
     """Size of the smallest level that reaches into the middle third of the nodes."""
     smallest = last - first
@@ -277,7 +277,7 @@ def _middle_level(level, first, last):
     return smallest
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _subtract(block, label, mean):
     out = np.empty_like(block)
     for i in range(block.shape[0]):
@@ -286,7 +286,7 @@ def _subtract(block, label, mean):
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _mean_growth(start, neighbor, seeds):
     owner = np.full(start.size - 1, -1, dtype=np.int32)
     queue = np.empty(start.size - 1, dtype=neighbor.dtype)

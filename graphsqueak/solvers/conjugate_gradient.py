@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from graphsqueak.solvers.matrix import N_PARTS, aligned_like, even_parts, multiply
-from graphsqueak.system.threads import WORTH_SHARING, run
+from graphsqueak.system.kernels import WORTH_SHARING, run, shared
 
 __all__ = ["conjugate_gradient", "norms_of"]
 
@@ -144,7 +144,7 @@ def _advance(parts, x, r, p, q, scale, alpha, worth_sharing):
     return np.sqrt(rr), scaled
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _dots_kernel(parts, left, right, partial):
     for part in numba.prange(parts.size - 1):
         low, high = parts[part], parts[part + 1]
@@ -159,7 +159,7 @@ def _dots_kernel(parts, left, right, partial):
                     partial[part, k] += left[i, k] * right[i, k]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _turn(parts, p, z, scale, beta):
     """p = scale * z + beta * p"""
     for part in numba.prange(parts.size - 1):
@@ -173,7 +173,7 @@ def _turn(parts, p, z, scale, beta):
                     p[i, k] = scale[i] * z[i, k] + beta[k] * p[i, k]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _advance_kernel(parts, x, r, p, q, scale, alpha, partial):
     """x += alpha * p, r -= alpha * q; partial sums of r . r and r . (scale * r)."""
     for part in numba.prange(parts.size - 1):

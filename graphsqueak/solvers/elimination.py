@@ -19,10 +19,10 @@ References
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from graphsqueak.randomness import mix64
+from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = ["Elimination", "eliminate"]
 
@@ -56,7 +56,7 @@ def eliminate(rows, *, seed):
     return Elimination(*_eliminate(link, value, head, degree, rows.ridge.copy(), np.uint64(seed)))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _link_edges(start, neighbor, weight):
     """One linked list of edges per node.
 
@@ -83,7 +83,7 @@ def _link_edges(start, neighbor, weight):
     return link, value, head, degree
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _eliminate(link, value, head, degree, excess, counter):
     n_nodes = head.size
     first, before, after, key = _fill_buckets(degree)
@@ -147,7 +147,7 @@ def _eliminate(link, value, head, degree, excess, counter):
     return order, start, target[:total].copy(), fraction[:total].copy(), pivot
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _gather(link, value, x, slot, element, weight, degree):
     """Collect the living edges of the list that begins at x, parallel ones merged."""
     size = 0
@@ -169,7 +169,7 @@ def _gather(link, value, x, slot, element, weight, degree):
     return size
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _draw(later, low, high, uniform):
     """The last t in low, ..., high - 1 whose tail sum later[t] exceeds uniform * later[low]."""
     goal = uniform * later[low]
@@ -181,13 +181,13 @@ def _draw(later, low, high, uniform):
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _uniform(counter):
     """The splitmix64 hash of a counter, as a number in [0, 1)."""
     return np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _rank_sort(key, item, size, spare_key, spare_item):
     """Sort the first `size` keys, items alongside: each moves to the number of keys before it."""
     for s in range(size):
@@ -202,7 +202,7 @@ def _rank_sort(key, item, size, spare_key, spare_item):
         key[rank], item[rank] = own, spare_item[s]
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _shell_sort(key, item, size):
     """Shell sort of the first `size` keys, items alongside."""
     gap = 1
@@ -219,14 +219,14 @@ def _shell_sort(key, item, size):
         gap //= 3
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _longer(array, least):
     longer = np.empty(2 * least, dtype=array.dtype)
     longer[: array.size] = array
     return longer
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _fill_buckets(degree):
     """Doubly linked lists of the nodes of each degree; the last one holds all larger degrees."""
     first = np.full(min(degree.size, 1000) + 2, NONE, dtype=np.uint32)
@@ -238,7 +238,7 @@ def _fill_buckets(degree):
     return first, before, after, key
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _link(first, before, after, i, key):
     before[i], after[i] = NONE, first[key]
     if first[key] != NONE:
@@ -246,7 +246,7 @@ def _link(first, before, after, i, key):
     first[key] = i
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _unlink(first, before, after, i, key):
     if before[i] != NONE:
         after[before[i]] = after[i]

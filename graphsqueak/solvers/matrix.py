@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.threads import WORTH_SHARING, run
+from graphsqueak.system.kernels import WORTH_SHARING, compiled, run, shared
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -172,7 +172,7 @@ def _work_parts(start):
     return np.searchsorted(work, np.linspace(0, work[-1], N_PARTS + 1))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def reorder_rows(start, neighbor, weight, order, position):
     """Sparse rows in another order, neighbors renamed by `position`."""
     new_start = np.zeros_like(start)
@@ -187,7 +187,7 @@ def reorder_rows(start, neighbor, weight, order, position):
     return new_start, new_neighbor, new_weight
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sort_edges(tail, head, weight, n_nodes):
     start = np.zeros(n_nodes + 1, dtype=np.uint64)
     for e in range(tail.size):
@@ -209,7 +209,7 @@ def _sort_edges(tail, head, weight, n_nodes):
     return start, neighbor, value
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _row_sums(start, weight):
     total = np.zeros(start.size - 1)
     for i in range(total.size):
@@ -218,7 +218,7 @@ def _row_sums(start, weight):
     return total
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _multiply(start, neighbor, weight, ridge, parts, x, out, partial):
     n_columns = x.shape[1]
     for part in numba.prange(parts.size - 1):

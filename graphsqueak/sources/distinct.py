@@ -7,11 +7,11 @@ memory and all repeats of a pair are in one part.
 import tempfile
 import weakref
 
-import numba
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.repeats import hash_pair
+from graphsqueak.system.kernels import compiled
 
 __all__ = ["DistinctEdges"]
 
@@ -91,7 +91,7 @@ def _first_of_each(tail, head):
     return np.sort(order[is_new])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _part_of(tail, head, n_parts):
     part = np.empty(tail.size, dtype=np.int32)
     for edge in range(tail.size):

@@ -17,13 +17,13 @@ At the border, `as_stream` and `as_edge_list` take every form in which users hol
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
 
-import numba
 import numpy as np
 import scipy.sparse
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.matching import ids_between
+from graphsqueak.system.kernels import compiled
 
 if TYPE_CHECKING:
     import networkx
@@ -307,7 +307,7 @@ class Batcher:
         return batch
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _fill(nodes, weight, cursor, tail, head, filled_weight, n_filled, n_nodes):
     """Copy edges from `cursor` on until one is left that no longer fits."""
     weighted = weight.size > 0

@@ -13,7 +13,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.nodes.matching import NodeMatching
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.system.threads import run
+from graphsqueak.system.kernels import compiled, run, shared
 
 __all__ = ["StreamedLaplacian"]
 
@@ -95,7 +95,7 @@ class StreamedLaplacian:
             self.component = labels(self._parent)
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _add_products(bounds, tail, head, weight, X, partial):
     for part in numba.prange(bounds.size - 1):
         sums = partial[part]
@@ -107,7 +107,7 @@ def _add_products(bounds, tail, head, weight, X, partial):
                 sums[v, k] -= flow
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_edges(tail, head, weight, matrix):
     for e in range(tail.size):
         u, v, w = tail[e], head[e], weight[e]

@@ -13,13 +13,13 @@ node, and nothing is tied together at all. Only edges between other nodes are le
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.matching import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.choice import natural_unit
+from graphsqueak.system.kernels import compiled
 from graphsqueak.system.progress import reporter
 
 __all__ = ["FEW_LABELS", "SmallGraph", "Tally", "read_with_labels"]
@@ -227,7 +227,7 @@ def _shrink(graph, carriers, n_edges, seed):
     return stream.partial_fit(graph).sparsifier()
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _absorb(index, column, tail, head, weight, table, left_tail, left_head, left_weight):
     size = 0
     for e in range(tail.size):

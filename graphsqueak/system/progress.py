@@ -26,7 +26,7 @@ _REDRAW = 0.1
 _BEFORE_A_LINE = 4  # times the patience that a bar has
 _NEXT_LINE, _SLOWER, _LAST_LINE = 8.0, 1.5, 300.0  # seconds between lines
 _KIND = "numba:compile"
-_COMPILING = "compiling, once on this machine (up to a minute or two)"
+_COMPILING = "compiling, once on this machine (up to half a minute)"
 
 
 @contextmanager

@@ -1,36 +1,15 @@
-"""When to share a loop among threads.
-
-A parallel loop ends when its last thread does. On a busy machine that thread may wait for a core
-far longer than a short loop takes, so only loops of at least `WORTH_SHARING` elementary steps
-(about two milliseconds) are shared; how a loop is cut into parts never depends on it.
-
-Work on the next items of a stream while the last one is being used.
-"""
+"""Work on the next items of a stream while the last one is being used."""
 
 import os
 import threading
 
 import numba
 
-__all__ = ["WORTH_SHARING", "map_ahead", "run"]
+__all__ = ["map_ahead"]
 
-WORTH_SHARING = 2_000_000
 _END = object()
 _LONGEST_READ = 1.0  # seconds to wait for one when stopping early; a silent pipe may take forever
 _MANY = 1_000  # more than there are workers
-
-
-def run(kernel, work, *arguments, worth_sharing=WORTH_SHARING):
-    """Call a parallel kernel, on a single thread if its `work` is below `worth_sharing`."""
-    allowed = numba.get_num_threads()
-    if allowed == 1 or work >= worth_sharing:
-        kernel(*arguments)
-        return
-    numba.set_num_threads(1)
-    try:
-        kernel(*arguments)
-    finally:
-        numba.set_num_threads(allowed)
 
 
 def map_ahead(function, items, *, n_workers=None):

@@ -134,8 +134,17 @@ def test_more_atoms_explain_more(tmp_path, capsys):
     ).write_csv(tmp_path / "points.csv")
     rest = []
     for m in ("10", "80"):
-        words = ["dictionary", str(tmp_path / "points.csv"), "-m", m, "--seed", "5", "--force", "--json"]
-        assert run([*words, "-o", str(tmp_path / "atoms.csv")]) == 0
+        words = [
+            "dictionary",
+            str(tmp_path / "points.csv"),
+            "-m",
+            m,
+            "--seed",
+            "5",
+            "--force",
+            "--json",
+        ]
+        assert run([*words, "--force", "-o", str(tmp_path / "atoms.csv")]) == 0
         rest.append(json.loads(capsys.readouterr().out)["unexplained"])
     assert rest[1] < 0.3 * rest[0]
     assert pl.read_csv(tmp_path / "atoms.csv")["id"][0].startswith("p")

@@ -6,11 +6,11 @@ symmetric, and otherwise zero with probability zero over the choice of r: each a
 with its own random factor. Rounding is told apart by the size of the terms.
 """
 
-import numba
 import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import mix64
+from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = ["SymmetryCheck", "numbers_from_one"]
 
@@ -64,7 +64,7 @@ def numbers_from_one(edges):
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sums(entries, values):
     change = scale = 0.0
     for k in range(entries.shape[0]):
@@ -75,7 +75,7 @@ def _sums(entries, values):
     return change, scale
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _random(i, j):
     bits = mix64(np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(j))
     return np.int64(bits >> np.uint64(11)) * 2.0**-52 - 1.0

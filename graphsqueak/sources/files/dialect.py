@@ -160,10 +160,9 @@ def detect_dialect(sample, options, *, name, kind=None, names_before=()):
             refuse_doubtful_columns(fields, roles, weighted=options.weighted)
     except InputError as error:
         raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
-    start, first_line = offset, 1
+    start, first_line, _ = rows[0]
     if is_header:
-        begin, number, _ = rows[0]
-        start, first_line = sample.find(b"\n", begin) + 1 or len(sample), number + 1
+        start, first_line = sample.find(b"\n", start) + 1 or len(sample), first_line + 1
     dialect = Dialect(
         separator,
         roles,
@@ -323,7 +322,8 @@ def _id_kind(data, dialect, ids):
     """Integer kinds are tried first; a line that fails for another reason speaks for neither."""
     if ids == "text":
         return "text"
-    block = np.frombuffer(bytearray(data + b"\n"), dtype=np.uint8)
+    whole = data if data.endswith(b"\n") else data + b"\n"
+    block = np.frombuffer(bytearray(whole), dtype=np.uint8)
     for kind in ("int64", "uint64"):
         trial = replace(dialect, kind=kind)
         if not _refutes_ids(block, trial):

@@ -6,7 +6,6 @@ edge weight (001). Nodes are 1, ..., n; an empty line is an isolated node. Every
 both its ends and kept once.
 """
 
-import numba
 import numpy as np
 
 from graphsqueak.errors import InputError
@@ -14,6 +13,7 @@ from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
 from graphsqueak.sources.files.parts import line_blocks
+from graphsqueak.system.kernels import compiled
 from graphsqueak.system.memory import check_fits
 
 __all__ = ["read_metis", "write_metis"]
@@ -135,7 +135,7 @@ def _chunks(stream, header, start, line_number):
         )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
     """Fill `ends` and `weight`; returns their number, the last node, a bad line's start, lines."""
     i = n = n_lines = 0
@@ -173,7 +173,7 @@ def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
     return n, node, -1, n_lines
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _skip_blanks(block, i):
     while at(block, i) == 32 or at(block, i) == 9 or at(block, i) == 13:
         i += 1

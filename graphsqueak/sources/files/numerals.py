@@ -9,21 +9,22 @@ References
 [Cli90] Clinger. How to read floating point numbers accurately. PLDI 1990.
 """
 
-import numba
 import numpy as np
+
+from graphsqueak.system.kernels import subroutine
 
 __all__ = ["at", "read_decimal", "read_integer"]
 
 _POWERS = np.array([10.0**k for k in range(23)])
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def at(block, i):
     """block[i] for i >= 0, which need not be tested for counting from the end."""
     return block[np.uint64(i)]
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def read_integer(block, i, unsigned, canonical):
     """(bits of the integer at i, index after it, whether it is one that fits)."""
     negative = at(block, i) == 45
@@ -61,7 +62,7 @@ def read_integer(block, i, unsigned, canonical):
     return np.int64(number), i, number < bound
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _skip_zeros(block, i):
     """Where 1.0 ends whose point is at i; i itself if the fraction is not zero."""
     after = i + 1
@@ -70,7 +71,7 @@ def _skip_zeros(block, i):
     return i if np.uint8(at(block, after) - np.uint8(48)) < 10 else after
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def read_decimal(block, i):
     """(weight, start, index after it, whether it is one); -1 is a weight a library must convert."""
     negative = at(block, i) == 45

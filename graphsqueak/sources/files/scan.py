@@ -4,17 +4,32 @@ One pass over the bytes of a block: no Python object per line, no copy of the te
 out as numbers (7.0 too, where 007 may), text ids as (start, stop) within the block.
 """
 
-import numba
 import numpy as np
 
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
+from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = ["gather_tokens", "scan_bytes"]
 
 _NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
 
 
-@numba.njit(cache=True, nogil=True)
+def scan_bytes(block, separator, roles, is_comment, is_text, unsigned, *rest):
+    """Fill `ends`, `weight` and, for weights that need a library, `hard` (edge, start, stop).
+
+    Most files are plain pairs of integers; code for the others is compiled when there is one.
+    """
+    i = n = 0
+    pairs = roles.tolist() == [1, 2] and not is_text and not unsigned
+    if pairs:
+        ends = rest[2]
+        i, n = _plain_pairs(block, 0, _SPACE if separator == 0 else int(separator), ends, 0)
+        if i == block.size:
+            return n, n, 0, -1, -1, 0
+    return _scan(block, i, n, separator, pairs, roles, is_comment, is_text, unsigned, *rest)
+
+
+@compiled
 def gather_tokens(block, start, stop, text):
     n = 0
     for token in range(start.size):
@@ -23,15 +38,13 @@ def gather_tokens(block, start, stop, text):
             n += 1
 
 
-@numba.njit(cache=True, nogil=True)
-def scan_bytes(
-    block, separator, roles, is_comment, is_text, unsigned, canonical, skip_bad, ends, weight, hard
-):
-    """Fill `ends`, `weight` and, for weights that need a library, `hard` (edge, start, stop)."""
-    n = n_lines = n_bad = n_hard = i = 0
+@compiled
+def _scan(block, i, n, separator, pairs, roles, is_comment, is_text, *rest):
+    """Read on at byte i, with n lines read before."""
+    unsigned, canonical, skip_bad, ends, weight, hard = rest
+    n_lines, n_bad, n_hard = n, 0, 0
     bad_line = bad_start = -1
     last = roles.size - 1
-    pairs = last == 1 and roles[0] == 1 and roles[1] == 2 and not is_text and not unsigned
     while i < block.size:
         if pairs:
             before = n
@@ -103,7 +116,7 @@ def scan_bytes(
     return n, n_lines, n_bad, bad_line, bad_start, n_hard
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _plain_pairs(block, i, separator, ends, n):
     """Read lines of two plain integers with nothing else; returns where the first other begins."""
     while i < block.size:
@@ -134,21 +147,21 @@ def _plain_pairs(block, i, separator, ends, n):
     return i, n
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _skip_blanks(block, i, separator):
     while at(block, i) == _SPACE or (at(block, i) == _TAB and separator != _TAB):
         i += 1
     return i
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _next_line(block, i):
     while at(block, i) != _NEWLINE:
         i += 1
     return i + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _token(block, i, separator):
     """(start, stop, index after it, whether its quotes match, whether it holds doubled quotes)."""
     if at(block, i) == _QUOTE:
@@ -178,7 +191,7 @@ def _token(block, i, separator):
     return start, stop, i, True, False
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _undouble(block, start, stop):
     """Turn "" into one quote within a quoted block[start:stop], in place; returns its new stop."""
     if start == 0 or at(block, start - 1) != _QUOTE:

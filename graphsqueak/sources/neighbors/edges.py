@@ -25,7 +25,6 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -41,6 +40,7 @@ from graphsqueak.sources.neighbors.weights import (
     local_scale,
     weigh_pairs,
 )
+from graphsqueak.system.kernels import compiled
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.threads import map_ahead
 from graphsqueak.validation import check_choice, check_count
@@ -301,7 +301,7 @@ def _check_ids(ids, n):
     return ids
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _join(index, squared, start, radius, last, mutual, nodes, kept):
     n_kept = 0
     for row in range(index.shape[0]):

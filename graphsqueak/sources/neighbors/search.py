@@ -24,9 +24,12 @@ import scipy.sparse
 from graphsqueak.errors import InputError
 from graphsqueak.sources.neighbors.points import DensePoints
 from graphsqueak.sources.neighbors.weights import LOCAL_RANK
+from graphsqueak.system.kernels import run, shared, subroutine
 
 __all__ = ["Neighbors", "find_neighbors", "nearly_neighbors"]
 
+_AT_ONCE = 4  # coordinates of dense points that make an elementary step
+_WORK = 20  # such steps per pair of sparse points
 _CHUNK = 32  # rows that one thread works on at a time
 _TILE = 128  # columns of a dense block that stay in the fastest cache
 _BUCKETS = 256
@@ -78,8 +81,10 @@ def find_neighbors(points, start, stop, n_neighbors):
         np.empty(n_rows),
         np.empty(n_rows),
     )
-    kernel = _search_dense if isinstance(points, DensePoints) else _search_sparse
-    kernel(*points, start, *found)
+    is_dense = isinstance(points, DensePoints)
+    kernel = _search_dense if is_dense else _search_sparse
+    work = n_rows * (points.rows.size // _AT_ONCE if is_dense else _WORK * points.n)
+    run(kernel, work, *points, start, *found)
     return found
 
 
@@ -120,7 +125,7 @@ def _as_matrix(points):
     return scipy.sparse.csr_matrix(parts, shape=(points.n, points.column_indptr.size - 1))
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _search_dense(rows, columns, blank, start, index, squared, last, radius, near):
     n = rows.shape[0]
     for chunk in numba.prange(-(-index.shape[0] // _CHUNK)):
@@ -148,7 +153,7 @@ def _search_dense(rows, columns, blank, start, index, squared, last, radius, nea
             near[row] = _seventh(squared[row])
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _search_sparse(
     indptr,
     indices,
@@ -183,7 +188,7 @@ def _search_sparse(
             near[row] = _seventh(squared[row])
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _select(distance, i, candidate, key, index, squared):
     """Write the neighbors of i in ascending order; return the last in the order of (d^2, j).
 
@@ -211,7 +216,7 @@ def _select(distance, i, candidate, key, index, squared):
     return last
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _likely_bound(distance, k, key):
     """A distance that at least k of the others very likely do not exceed, but not many more."""
     step = min(16, max(distance.size // 256, 1))
@@ -224,7 +229,7 @@ def _likely_bound(distance, k, key):
     return np.inf if step == 1 or rank >= n_sample else _nth(key[:n_sample], rank)
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _below(distance, i, bound, candidate, key):
     """Gather the points other than i at most `bound` away, ascending, and their distances."""
     n_found = 0
@@ -235,7 +240,7 @@ def _below(distance, i, bound, candidate, key):
     return n_found
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _nth(key, rank):
     """The value with `rank` others before it in sorted order; overwrites `key`.
 
@@ -267,7 +272,7 @@ def _nth(key, rank):
     return np.sort(key[:n])[rank]
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _seventh(squared):
     """The LOCAL_RANK-th smallest value, or the largest if there are fewer."""
     rank = min(LOCAL_RANK, squared.size) - 1

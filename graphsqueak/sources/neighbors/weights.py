@@ -13,10 +13,10 @@ References
 [ZP04] Zelnik-Manor, Perona. Self-tuning spectral clustering. NIPS 2004.
 """
 
-import numba
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.kernels import compiled
 from graphsqueak.validation import check_real
 
 __all__ = ["FORMS", "LOCAL_RANK", "check_sigma", "local_scale", "weigh_pairs"]
@@ -64,7 +64,7 @@ def check_sigma(sigma, form):
     return check_real("sigma", sigma, above=0.0, below=np.inf)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _cosines(nodes, squared, norms):
     """At least 0; 0 for the origin. One array, since there are many pairs."""
     cosine = np.zeros(squared.size)

@@ -38,14 +38,14 @@ References
         2000.
 """
 
-import numba
 import numpy as np
-import scipy.stats
+from scipy.special import betaincinv
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
+from graphsqueak.system.kernels import compiled
 
 __all__ = ["BlockLanczos", "OuterBounds", "gaussian_start", "outer_bounds", "smallest_component"]
 
@@ -188,7 +188,7 @@ def smallest_component(delta, n_columns, dimension):
     """
     if n_columns >= dimension:
         return 1.0
-    return np.sqrt(scipy.stats.beta.ppf(delta, n_columns / 2, (dimension - n_columns) / 2))
+    return np.sqrt(betaincinv(n_columns / 2, (dimension - n_columns) / 2, delta))
 
 
 class OuterBounds:
@@ -266,7 +266,7 @@ def _outermost(is_possible, width):
     return steps[-1]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_flows(tail, head, flow, out):
     for e in range(tail.size):
         for k in range(out.shape[1]):

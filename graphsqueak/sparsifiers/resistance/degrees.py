@@ -31,7 +31,7 @@ from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import degree_bound
 from graphsqueak.sparsifiers.resistance.sketch import Embedding, solve_flows, squared_distance
-from graphsqueak.system.threads import run
+from graphsqueak.system.kernels import run, shared
 
 __all__ = ["degree_sketch"]
 
@@ -100,7 +100,7 @@ def degree_sketch(tail, head, weight, in_forest, n_nodes, *, seed, ridge=0.0):
     return resistance, sketch
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _rests(part, tail, head, weight, degree, partial):
     for p in numba.prange(part.size - 1):
         total = 0.0
@@ -109,7 +109,7 @@ def _rests(part, tail, head, weight, degree, partial):
         partial[p] = total
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _choose(tail, head, weight, degree, in_forest, scale, seed, chosen):
     for e in numba.prange(tail.size):
         prob = scale * weight[e] * (1 / degree[tail[e]] + 1 / degree[head[e]])
@@ -117,7 +117,7 @@ def _choose(tail, head, weight, degree, in_forest, scale, seed, chosen):
         chosen[e] = in_forest[e] or coin < prob
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _resistances(tail, head, weight, degree, points, out):
     for e in numba.prange(tail.size):
         u, v = tail[e], head[e]

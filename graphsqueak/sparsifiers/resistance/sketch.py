@@ -54,7 +54,7 @@ from graphsqueak.solvers.components import cheapest, first_choice, jacobi_limit
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds, degree_bound, resistance_bounds
-from graphsqueak.system.threads import run
+from graphsqueak.system.kernels import compiled, run, shared
 
 __all__ = [
     "Embedding",
@@ -295,7 +295,7 @@ def _is_blurred(sketch, tail, head, weight):
     return bool((open_to_doubt & ~(error <= _BLUR * (known + left))).any())
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _random_flows(start, neighbor, weight, seed, rhs):
     """Add Y = B^T W^(1/2) Q to `rhs`: each node gathers the flows of its edges.
 
@@ -318,12 +318,12 @@ def _random_flows(start, neighbor, weight, seed, rhs):
                         own[first + k] += flow * np.float32(2 * bit - 1)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _known(d_u, d_v, w):
     return 1 / d_u + 1 / d_v - 2 * (w / d_u) / d_v
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def squared_distance(points, u, v):
     total = 0.0
     for k in range(points.shape[1]):
@@ -332,14 +332,14 @@ def squared_distance(points, u, v):
     return total / points.shape[1]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _parts(points, degree, tail, head, weight, known, left):
     for e in numba.prange(tail.size):
         known[e] = _known(degree[tail[e]], degree[head[e]], weight[e])
         left[e] = squared_distance(points, tail[e], head[e])
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _resistances(points, degree, tail, head, weight, clamp, out):
     for e in numba.prange(tail.size):
         d_u, d_v, w = degree[tail[e]], degree[head[e]], weight[e]

@@ -40,7 +40,7 @@ import numpy as np
 from graphsqueak.graph.forest import join, roots, weak_cuts
 from graphsqueak.randomness import ITEM_WORD, PROBE_SEED, random_bits, uniform
 from graphsqueak.sampling import scale_for
-from graphsqueak.system.threads import run
+from graphsqueak.system.kernels import compiled, run, shared
 
 __all__ = ["SHARE", "ArrivalFilter", "Favored", "Probes", "odd_change"]
 
@@ -222,14 +222,14 @@ def _forms(table):
     return np.array([table[(bits >> k) & 1 == 1].sum() for k in range(_N_PROBES)])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _refresh(degree, reach, near):
     for u in range(degree.size):
         near[u, 0] = 1 / degree[u] if degree[u] > 0 else 0.0
         near[u, 1] = near[u, 0] + reach[u]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _sample_all(points, near, component, scale, tail, head, weight, seed, first, out):
     for e in numba.prange(tail.size):
         ends = (tail[e], head[e])
@@ -237,7 +237,7 @@ def _sample_all(points, near, component, scale, tail, head, weight, seed, first,
         out[e] = _sample(points, near, component, scale, ends, weight[e], key)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _sample(points, near, component, scale, ends, w, key):
     """The new weight of one edge: w if it is kept for sure, w / p or zero else."""
     u, v = ends
@@ -257,7 +257,7 @@ def _sample(points, near, component, scale, ends, w, key):
     return w / prob if coin < prob else 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sample_favored(points, near, component, scale, favored, tail, head, weight, seed, first, out):
     for e in range(tail.size):
         if favored[tail[e]] or favored[head[e]]:
@@ -265,14 +265,14 @@ def _sample_favored(points, near, component, scale, favored, tail, head, weight,
             out[e] = _sample(points, near, component, scale, ends, weight[e], key)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _draw_signs(key, start, out):
     for i in range(out.size):
         bits = random_bits(key, np.uint64(start + i), np.uint64(0))
         out[i] = np.uint8(bits & np.uint64(255))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _add_to_table(signs, tail, head, weight, table):
     for e in range(tail.size):
         table[signs[tail[e]] ^ signs[head[e]]] += weight[e]

@@ -22,7 +22,7 @@ import numpy as np
 
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.randomness import mix64
-from graphsqueak.system.threads import run
+from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
 __all__ = ["LARGEST_INDEX", "KeptBuffer", "KeptEdges", "calibrate", "coalesce", "repeated_share"]
 
@@ -168,7 +168,7 @@ def calibrate(edges, degree, fixed=None):
     return edges._replace(weight=scaled)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _sample_pairs(tail, head, keys):
     """Keys of the pairs whose hash has six zeros, as many as there is room for."""
     n_keys = 0
@@ -181,7 +181,7 @@ def _sample_pairs(tail, head, keys):
     return n_keys
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _append(edges, columns, size):
     for e in range(edges.tail.size):
         if edges.weight[e] > 0:
@@ -194,14 +194,14 @@ def _append(edges, columns, size):
     return size
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _count(part, tail, head, shift, counts):
     for p in numba.prange(part.size - 1):
         for e in range(part[p], part[p + 1]):
             counts[p, min(tail[e], head[e]) >> shift] += 1
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _deal(part, tail, head, weight, copies, pinned, shift, following, *dealt):
     """Copy every edge, lower node first, to the next index of its part in its range."""
     low, high, new_weight, new_copies, new_pinned = dealt
@@ -215,7 +215,7 @@ def _deal(part, tail, head, weight, copies, pinned, shift, following, *dealt):
             new_weight[at], new_copies[at], new_pinned[at] = weight[e], copies[e], pinned[e]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _merge(group, start, shift, n_nodes, n_copies, index, low, high, weight, copies, *rest):
     """Sum what is parallel within every range; size[r + 1] edges are left in range r."""
     pinned, new_low, new_high, new_weight, new_copies, new_pinned, size = rest
@@ -242,7 +242,7 @@ def _merge(group, start, shift, n_nodes, n_copies, index, low, high, weight, cop
             size[r + 1] = end - start[r]
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _sorted(low, first, n_nodes, index):
     """Order of the edges by their node first, ..., first + n_nodes - 1, and where each begins."""
     bounds = np.zeros(n_nodes + 1, dtype=index.dtype)
@@ -258,14 +258,14 @@ def _sorted(low, first, n_nodes, index):
     return order, bounds
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _gather(start, first, old, new):
     for r in numba.prange(start.size - 1):
-        n_left = first[r + 1] - first[r]
-        new[first[r] : first[r + 1]] = old[start[r] : start[r] + n_left]
+        for i in range(first[r + 1] - first[r]):
+            new[first[r] + i] = old[start[r] + i]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _degrees(part, tail, head, weight, scale, sums):
     """Sums of w_uv s_v at u and of w_uv s_u at v, for each part of the edges."""
     for p in numba.prange(part.size - 1):
@@ -277,7 +277,7 @@ def _degrees(part, tail, head, weight, scale, sums):
             own[v] += w * scale[u]
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _scale(tail, head, weight, fixed_weight, scale, out):
     """w s_u s_v, or the fixed weight where w is zero."""
     for e in numba.prange(tail.size):

@@ -47,7 +47,7 @@ from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, uniform, uniforms
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
-from graphsqueak.system.threads import run
+from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
 __all__ = ["count_spread", "round_keeping_degrees", "thin_edges", "thin_to_budget"]
 
@@ -179,8 +179,8 @@ def round_keeping_degrees(
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
             index = np.empty(0, np.int32 if 2 * odd.size <= largest_index else np.int64)
-            up = _alternate(tail[odd], head[odd], n_nodes, key, index)
-            level[odd] += np.where(up, 1 << bit, -(1 << bit)).astype(np.int32)
+            way = _alternate(tail[odd], head[odd], n_nodes, key, index)
+            level[odd] += np.where(way > 0, 1 << bit, -(1 << bit)).astype(np.int32)
     return level == top
 
 
@@ -198,14 +198,14 @@ def count_spread(prob, *, n_bits):
     return np.sqrt((fraction * (1 - fraction)).sum()) / top
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _probabilities(weight, copies, pinned, resistance, scale, out):
     for e in numba.prange(weight.size):
         prob = weight[e] / copies[e] * resistance[e] * scale
         out[e] = 1.0 if pinned[e] or prob > 1.0 else prob
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _toss(copies, prob, seed, out):
     """How many of the copies of each edge survive a coin each."""
     for e in numba.prange(copies.size):
@@ -215,14 +215,14 @@ def _toss(copies, prob, seed, out):
         out[e] = n_left
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _count(copies, part, size):
     for p in numba.prange(part.size - 1):
         for e in range(part[p], part[p + 1]):
             size[p + 1] += copies[e] > 0
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@shared
 def _survive(tail, head, weight, parts, pinned, copies, prob, part, first, *survivors):
     """Copy the edges with copies left; each part now weighs its old weight / prob."""
     new_tail, new_head, new_weight, new_copies, new_pinned = survivors
@@ -236,9 +236,9 @@ def _survive(tail, head, weight, parts, pinned, copies, prob, part, first, *surv
                 at += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _alternate(tail, head, n_nodes, seed, index):
-    """Directions (up or not) that alternate along closed tours of edges.
+    """Directions, 1 for up and -1 for down, that alternate along closed tours of edges.
 
     The edges at a node are paired, each with the next in the node's list; stepping from an edge to
     its partner at its far end walks along a tour. Several walks go on in turn, since each spends
@@ -265,7 +265,7 @@ def _alternate(tail, head, n_nodes, seed, index):
                 coin = random_bits(seed, np.uint64(fresh), WALK_WORD) & np.uint64(1)
                 turn[fresh] = way[walk] = 1 if coin else -1
                 first[walk], legs[walk] = fresh, 2
-                n_steps[walk] = 0
+                n_steps[walk, 1] = n_steps[walk, 2] = 0
                 cursor[walk] = slot[2 * fresh]
             n_active += 1
             edge = edge_at[cursor[walk] ^ 1]
@@ -278,16 +278,16 @@ def _alternate(tail, head, n_nodes, seed, index):
             legs[walk] -= 1
             cursor[walk] = slot[2 * first[walk] + 1]
             way[walk] = turn[first[walk]]
-            if legs[walk] == 0 and n_steps[walk].sum() % 2 == 0:
+            if legs[walk] == 0 and (n_steps[walk, 1] + n_steps[walk, 2]) % 2 == 0:
                 odd_one = way[walk] if n_steps[walk, 2] % 2 == 0 else -way[walk]
                 if odd_one * left_over > 0:
                     _turn_round(first[walk], n_steps[walk], slot, edge_at, turn)
                     odd_one = -odd_one
                 left_over += odd_one
-    return turn > 0
+    return turn
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _turn_round(first, n_steps, slot, edge_at, turn):
     """Send every edge of a walk the other way."""
     turn[first] = -turn[first]
@@ -299,7 +299,7 @@ def _turn_round(first, n_steps, slot, edge_at, turn):
             cursor = slot[2 * edge] + slot[2 * edge + 1] - (cursor ^ 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@subroutine
 def _half_edges(tail, head, n_nodes, index):
     """Slots of the two ends of every edge; slots 2i and 2i + 1 are partners.
 

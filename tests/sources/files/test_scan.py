@@ -5,6 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from graphsqueak import read_edges
+from graphsqueak.sources.files import scan as scan_module
 from graphsqueak.sources.files.dialect import Dialect, scan_block
 from graphsqueak.sources.files.fields import find_fault, split_fields
 
@@ -80,6 +82,7 @@ def test_scanner_agrees_with_the_rules(words, separator, roles, kind, canonical)
             assert result.weight[0] == float(expected["weight"])
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.floats(0, 1e307))
 def test_weights_survive_repr_exactly(value):
     _, result = scan(f"1 2 {value!r}".encode(), dialect("", TRIPLE))
@@ -106,3 +109,12 @@ def test_skips_bad_lines_and_counts_them():
 def test_quotes_that_do_not_match_are_a_fault_only_at_the_start_of_a_field(line):
     _, result = scan(line, dialect(kind="text"))
     assert result.n_bad == line.startswith(b'"')
+
+
+@pytest.mark.parametrize("start", ["", "source\ttarget\n", "# SNAP\n# FromNodeId\tToNodeId\n\n"])
+def test_a_file_of_plain_pairs_does_without_the_long_scanner(start, tmp_path, monkeypatch):
+    """It takes seconds to compile, which who has such a file does not wait for."""
+    monkeypatch.delattr(scan_module, "_scan")
+    path = tmp_path / "pairs.tsv"
+    path.write_text(start + "".join(f"{k}\t{k + 1}\n" for k in range(50)))
+    assert read_edges(path).to_edge_list().n_edges == 50

@@ -1,0 +1,109 @@
+"""Kernels: loops over arrays, compiled when they are first called and kept on disk.
+
+Compiled code is kept beside its module, or in the user's cache where the package cannot be written
+to, or not at all where neither can; `NUMBA_CACHE_DIR` names another place.
+
+A loop whose passes are independent may be shared among threads. A parallel loop ends when its last
+thread does: on a busy machine that one may wait for a core far longer than a short loop takes, so
+only loops of at least `WORTH_SHARING` elementary steps (about two milliseconds) are shared. And the
+parallel form takes two to four times as long to compile as the serial one: it is compiled when a
+process has done a tenth of a second of such work, and is there from the start in later ones. Both
+forms give the same bits: how a loop is cut into parts never depends on the threads.
+"""
+
+import functools
+import types
+from pathlib import Path
+
+import numba
+from numba.extending import register_jitable
+
+__all__ = ["WORTH_SHARING", "compiled", "run", "shared", "subroutine"]
+
+WORTH_SHARING = 2_000_000
+_CALLS_WORTH_COMPILING = 50  # as many that are just worth sharing
+
+
+def compiled(function=None, **options):
+    """A function that numba compiles when it is first called; other threads run meanwhile.
+
+    >>> @compiled
+    ... def _twice(x):
+    ...     return 2 * x
+    >>> _twice(21)
+    42
+    """
+    if function is None:
+        return functools.partial(compiled, **options)
+    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # numba found no directory to keep it in
+        return numba.njit(**options)(function)
+
+
+def subroutine(function):
+    """A function that kernels call: part of their code, and plain Python for all others.
+
+    It takes half as long to compile as a kernel, which Python may call.
+
+    >>> @subroutine
+    ... def _square(x):
+    ...     return x * x
+    >>> @compiled
+    ... def _cube(x):
+    ...     return _square(x) * x
+    >>> _cube(3)
+    27
+    """
+    return register_jitable(function)
+
+
+class shared:  # noqa: N801 - a decorator
+    """A kernel whose loop over `numba.prange` may be shared among threads; `run` calls it.
+
+    Divisions by zero are numpy's in both forms: numba has no others in parallel loops.
+    """
+
+    def __init__(self, function):
+        self._function = function
+        self._work = 0
+        self.serial = compiled(function, error_model="numpy")
+
+    @functools.cached_property
+    def parallel(self):
+        """The form for many threads; numba keeps it under a name of its own."""
+        old = self._function
+        new = types.FunctionType(old.__code__, old.__globals__, f"{old.__name__}_shared")
+        new.__qualname__, new.__module__, new.__doc__ = new.__name__, old.__module__, old.__doc__
+        return compiled(new, parallel=True)
+
+    def is_ready(self, work, enough):
+        """Whether the parallel form was compiled, or is worth it by now."""
+        self._work += work
+        return self._work >= enough or self._is_kept
+
+    @functools.cached_property
+    def _is_kept(self):
+        """Whether an earlier process left the parallel form on disk."""
+        folder = None if numba.config.DISABLE_JIT else self.parallel.stats.cache_path
+        return bool(folder) and any(Path(folder).glob(f"*.{self.parallel.__qualname__}-*.nbi"))
+
+
+def run(kernel, work, *arguments, worth_sharing=WORTH_SHARING):
+    """Call a `shared` kernel, on a single thread if its `work` is below `worth_sharing`.
+
+    >>> import numpy as np
+    >>> @shared
+    ... def _add_one(x):
+    ...     for i in numba.prange(x.size):
+    ...         x[i] += 1
+    >>> numbers = np.zeros(3)
+    >>> run(_add_one, numbers.size, numbers)
+    >>> numbers
+    array([1., 1., 1.])
+    """
+    enough = _CALLS_WORTH_COMPILING * worth_sharing
+    may_share = work >= worth_sharing and numba.get_num_threads() > 1
+    form = kernel.parallel if may_share and kernel.is_ready(work, enough) else kernel.serial
+    form(*arguments)
