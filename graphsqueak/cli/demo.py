@@ -13,8 +13,8 @@ __all__ = ["demo"]
 
 _HOW_LONG = {
     False: "A minute and a half of processor time, more of the clock where others work, and once "
-    "40 seconds to compile; demo --quick takes seconds.",
-    True: "Some seconds of work, and once 40 seconds to compile.",
+    "half a minute to compile; demo --quick takes seconds.",
+    True: "Some seconds of work, and once half a minute to compile.",
 }
 
 

@@ -92,7 +92,7 @@ def readable(summary):
             *(degrees[0], degrees[2], degrees[1])
         ),
         "weights": weights if summary.weighted else "all 1",
-        "total weight": summary.weight_total,
+        "total weight": f"{summary.weight_total:,.10g}",
         "node ids": summary.id_kind,
         "seconds": summary.seconds,
     }

@@ -93,7 +93,8 @@ def _depth_first(start, target):
         for e in range(start[c], start[c + 1]):
             source[cursor[target[e]]] = c
             cursor[target[e]] += 1
-    cursor[:] = first[:-1]
+    for c in range(n_nodes):
+        cursor[c] = first[c]
     seen = np.zeros(n_nodes, dtype=np.bool_)
     stack = np.empty(n_nodes, dtype=np.int32)
     visit = np.empty(n_nodes, dtype=np.int32)

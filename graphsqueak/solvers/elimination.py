@@ -222,7 +222,8 @@ def _shell_sort(key, item, size):
 @subroutine
 def _longer(array, least):
     longer = np.empty(2 * least, dtype=array.dtype)
-    longer[: array.size] = array
+    for i in range(array.size):
+        longer[i] = array[i]
     return longer
 
 

@@ -28,6 +28,13 @@ def test_info_describes_a_file(square, capsys):
     assert "all 1" in printed
 
 
+def test_info_writes_a_total_weight_out(tmp_path, capsys):
+    path = tmp_path / "heavy.tsv"
+    path.write_text("source\ttarget\tweight\n0\t1\t40000.5\n1\t2\t20000\n")
+    assert run(["info", str(path)]) == 0
+    assert "60,000.5" in capsys.readouterr().out
+
+
 def test_info_speaks_json(square, capsys):
     assert run(["info", str(square), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
