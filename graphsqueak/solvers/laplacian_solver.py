@@ -8,8 +8,7 @@ a graph looks like comes from a breadth-first search (`components`): a level in 
 its `depth` bounds the Jacobi steps from below, since each step carries information over one edge.
 How many Jacobi steps are really needed is extrapolated from the first ones.
 
-Multigrid is not a candidate: measured over the zoo of benchmarks/, it never beat the better of
-approximate Cholesky and direct by more than a fifth, and often failed.
+Multigrid is not a candidate: in the zoo of benchmarks/ it won by a fifth at most, and often failed.
 """
 
 import warnings
@@ -66,6 +65,8 @@ class LaplacianSolver:
         tol is at least 1e-5 and that suffices, else in float64, and rounded at the end.
     max_iter : int, optional
         Largest number of conjugate gradient steps of one `solve`. Default: 20,000.
+    n_solves : int
+        About how many blocks will be solved: the more, the sooner a factorization pays.
     random_state : int, Generator or None
         Seeds the sampling of the approximate Cholesky factor.
 
@@ -96,11 +97,13 @@ class LaplacianSolver:
         ridge: ArrayLike = 0.0,
         tol: float = 1e-8,
         max_iter: int | None = None,
+        n_solves: int = 1,
         random_state: RandomState = None,
     ) -> None:
         self.solver = check_choice("solver", solver, SOLVERS)
         self.tol = check_real("tol", tol, above=0.0, below=1.0)
         self.max_iter = MAX_ITER if max_iter is None else check_count("max_iter", max_iter)
+        self._n_solves = check_count("n_solves", n_solves)
         self._seed = np.random.default_rng(random_state).integers(2**63)
         self._rows = build_rows(graph, check_ridge(ridge, graph.n_nodes))
         self._components = Components(self._rows)
@@ -178,6 +181,7 @@ class LaplacianSolver:
             dimension=dimension(self._rows),
             n_columns=block.shape[1],
             digits=-np.log10(self.tol),
+            n_solves=self._n_solves,
         )
         name = _first_choice(shape)
         if name == "jacobi":
@@ -264,6 +268,7 @@ class _Shape(NamedTuple):
     dimension: float
     n_columns: int
     digits: float
+    n_solves: int = 1
 
 
 def _first_choice(shape):
@@ -325,9 +330,9 @@ def _cholesky_cost(shape):
     sweep = 2.2 * n_edges * (6.0 + 0.9 * shape.n_columns)
     sparse = min(1.0, 3 * n_nodes / max(n_edges, 1))
     if n_edges < n_nodes:  # nearly a forest: the factor is exact
-        return 600_000 + 200 * n_edges + _jacobi_step_cost(shape) + sweep
+        return (600_000 + 200 * n_edges) / shape.n_solves + _jacobi_step_cost(shape) + sweep
     steps = shape.digits * (1.8 + 2.7 * sparse)
-    return 600_000 + 400 * n_edges + steps * (_jacobi_step_cost(shape) + sweep)
+    return (600_000 + 400 * n_edges) / shape.n_solves + steps * (_jacobi_step_cost(shape) + sweep)
 
 
 def _direct_cost(shape):

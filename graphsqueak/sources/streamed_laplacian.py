@@ -31,6 +31,8 @@ class StreamedLaplacian:
     ----------
     n_passes, n_edges : int
         How often the source has been read, and how many edges a pass has.
+    is_held : bool
+        Whether the graph is in memory, so that a pass reads nothing.
     component : ndarray or None
         After the first pass: the smallest node of each node's component.
 
@@ -47,6 +49,7 @@ class StreamedLaplacian:
 
     def __init__(self, source: EdgeSource | EdgeList, sparsifier: EdgeList) -> None:
         self._source = source
+        self.is_held = isinstance(source, EdgeList)
         self._matching = NodeMatching(sparsifier)
         self._parent = roots(sparsifier.n_nodes)
         self.n_passes = self.n_edges = 0

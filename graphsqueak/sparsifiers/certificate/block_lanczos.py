@@ -1,65 +1,64 @@
-"""Block Lanczos on the pencil of two Laplacians, and where no eigenvalue can hide.
+"""Lanczos on the pencil of two Laplacians, in the memory of a few vectors.
 
 With A = L_G and M = L_H (both plus a ridge), T = M^+ A is self-adjoint for <x, y> = x' M y, and its
 eigenvalues are the ratios mu = x' A x / x' M x. From an orthonormal block Q_1 each step multiplies
 by A once and solves with M once:
 
-    T [Q_1 ... Q_k] = [Q_1 ... Q_k] T_k + Q_{k+1} B_k E_k',
+    T Q_j = Q_{j-1} B_{j-1}' + Q_j A_j + Q_{j+1} B_j + F_j,      A_j = Q_j' A Q_j,
 
-with T_k = Q' A Q taken from the products themselves, so that its eigenvalues, the Ritz values, are
-ratios mu of true vectors whatever the accuracy of the solves. Every block is made orthogonal to
-all before it, twice. A block narrows when directions are exhausted; without a residual left, the
-Ritz values are eigenvalues.
+where F_j is what inexact solves and rounding add. No block but the last two is needed to go on.
 
-*Outer bounds.* Let u be a unit eigenvector of T with eigenvalue mu outside the Ritz values,
-g = u' M Q_1 its component in the start, z = u' M Q_{k+1} that in the newest block and
-c = u' M [Q_1 ... Q_k]. Multiplying the recurrence by u' M gives
+*Windows.* To find the ratio at either end, and its vector, an orthonormal basis of a few vectors is
+kept for each end, and A projected on it: its eigenvalues, the Ritz values, are ratios of true
+vectors, whatever the accuracy of the solves. Every new block joins both windows. A full one is
+compressed to its outermost Ritz vectors of now and of one step before. A Ritz vector moves nearly
+along a line from step to step, as an iterate of conjugate gradients does, so that next to nothing
+is lost against a basis of all blocks [SO10]. The blocks themselves are never restarted. When one
+end does not matter any more, the other gets its room (`settle`).
 
-    c = z R,     g = z P,     R = B_k E_k' (mu - T_k)^-1,     P = R E_1.
-
-All blocks together are orthonormal, so |z|^2 + |z R|^2 <= 1, and
-
-    |g|^2  <=  max_z |z P|^2 / (|z|^2 + |z R|^2)  =  largest eigenvalue of P' (I + R R')^-1 P.
-
-The start was isotropic and s wide in a space of N dimensions, so |g|^2 follows the distribution
-Beta(s/2, (N - s)/2) whatever u is, and with probability 1 - delta/2 it is above its
-delta/2-quantile t^2. Then mu cannot lie where the right-hand side is below t^2. That event does
-not depend on k: the best bounds over all steps hold together.
-
-For one column, 1/P is the Lanczos polynomial, which grows outwards, and |g| <= |P| the bound of
-[DHV00]; R saves about a tenth of the steps. For a block the norm need not fall outwards, so the
-outermost crossing is looked for. Inexact products and solves and dropped directions add at most
-`_SLACK` / |mu - ritz| to |g|.
+*Orthogonality.* Blocks are made orthogonal to the two before them, no more: what has been found
+comes back in later blocks, after a while. A window takes from a vector only what is new to it, and
+nothing where that is so little that the projection of A would suffer: how much it may have suffered
+is counted, and the Ritz values are on the safe side of it. Constants on components, which no norm
+of M sees, are taken out. A direction not larger than rounding, on the scale of T Q_j, ends.
 
 References
 ----------
-[DHV00] van Dorsselaer, Hochstenbach, van der Vorst. Computing probabilistic bounds for extreme
-        eigenvalues of symmetric matrices with the Lanczos method. SIAM J. Matrix Analysis 22(3),
-        2000.
+[SO10] Stathopoulos, Orginos. Computing and deflating eigenvalues while solving multiple right-hand
+       side linear systems with an application to quantum chromodynamics. SIAM J. Scientific
+       Computing 32(1), 2010.
 """
+
+import warnings
 
 import numba
 import numpy as np
-import scipy.stats
 
+from graphsqueak.errors import ConvergenceWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 
-__all__ = ["BlockLanczos", "OuterBounds", "gaussian_start", "outer_bounds", "smallest_component"]
+__all__ = ["BlockLanczos", "gaussian_start"]
 
-_EXHAUSTED = 1e-7  # norm, relative to T's, below which a direction is rounding
+_ROOM = 20  # vectors of both windows together, for one or two columns; more for more
+_SMALL = 2**19  # numbers that may be kept anyway
+_DOUBT = 1e-5  # of a Ritz value, relative, that a window may have
+_UNIT = 1e-14  # rounding of a product
+_TOL = 3e-7  # of the solves, times what the start has of a direction, 1 / sqrt(dimension)
+_FINE = 1e-11  # of the solves where that costs nothing
+_EXHAUSTED = 1e-7  # norm, relative to that of T Q_j, below which a direction is rounding
 _HALF = 0.25  # squared norm of a unit direction that has lost half of itself
-_OVERLAP = 1e-6  # what a pass may still find of the basis; it leaves less than a millionth of that
-_MOST_PASSES = 8
-_CHUNK = 2**16  # edges whose random numbers are drawn at a time
-_SLACK = 1e-7
-_STEPS = np.geomspace(1e-7, 1e6, 192)  # outwards, in widths of the Ritz interval
+_OVERLAP = 1e-9  # what a block may have of the two before it
+_MOST_PASSES = 8  # of one orthogonalization
+_MANY_SOLVES = 50  # a factorization pays
+_SPREAD = 1e-8  # norm of a combination of unit vectors that is not rounding
+_CHUNK = 2**16  # edges, or nodes, that are worked on at a time
 
 
 class BlockLanczos:
-    """Krylov space of T, one block wider with every step.
+    """Block Lanczos for T, with a window of Ritz vectors for either end.
 
     Parameters
     ----------
@@ -75,91 +74,230 @@ class BlockLanczos:
     ----------
     dimension : int
         Of the space: nodes, less one per component without a ridge.
+    n_columns : int
+        Width of the first block.
     newest : ndarray of shape (n_nodes, columns)
         The block to be multiplied by L_G next; without columns when nothing is left to find.
     ritz : ndarray
-        Eigenvalues of T_k, ascending.
-    first, last : ndarray
-        E_1' U and B_k E_k' U for the eigenvectors U of T_k: what is known of the start and of the
-        residual.
+        The lowest ratio that was found, and the highest.
+    diagonal, coupling : list of ndarray
+        A_j and B_j.
+    error : float
+        The norm of all F_j together.
     """
 
     def __init__(
-        self, sparsifier: EdgeList, *, ridge: float, n_columns: int, random_state: RandomState
+        self,
+        sparsifier: EdgeList,
+        *,
+        ridge: float,
+        n_columns: int,
+        random_state: RandomState = None,
     ) -> None:
         rng = np.random.default_rng(random_state)
-        self._ridge = ridge
-        self._solver = LaplacianSolver(sparsifier, ridge=ridge, tol=1e-8, random_state=rng)
         n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
         self.dimension = sparsifier.n_nodes - n_components
-        start = gaussian_start(sparsifier, ridge, min(n_columns, self.dimension), rng)
-        self._basis: list[np.ndarray] = []
-        self._small = np.zeros((0, 0))
-        self.newest, _ = self._orthonormal(self._solver.solve(start))
+        self._ridge = ridge
+        tol = _FINE if self.dimension < _CHUNK // 8 else _TOL / np.sqrt(self.dimension)
+        self._solver = LaplacianSolver(
+            sparsifier, ridge=ridge, tol=tol, n_solves=_MANY_SOLVES, random_state=rng
+        )
+        n_columns = min(n_columns, self.dimension)
+        room = max(_ROOM, 10 * n_columns, min(2 * self.dimension, _SMALL // sparsifier.n_nodes))
+        self._rows = np.empty((2 * (room // 2), sparsifier.n_nodes))
+        self._windows = [
+            _Window(part, end, self._times_sparsifier, self.dimension, n_columns)
+            for end, part in enumerate(np.split(self._rows, 2))
+        ]
+        self._solve_error = tol
+        self.diagonal: list[np.ndarray] = []
+        self.coupling: list[np.ndarray] = []
+        self.error = 0.0
+        start = gaussian_start(sparsifier, ridge, n_columns, rng)
+        block, _ = self._solved(start)
+        self.newest, _, _ = self._orthonormal(block)
+        self.n_columns = self.newest.shape[1]
+        self._before = self.newest[:, :0]
+        self.ritz = np.array([np.inf, 0.0])
+
+    def narrow(self, n_columns: int) -> None:
+        """Before the first step: go on with the first columns of the block alone."""
+        self.newest = np.ascontiguousarray(self.newest[:, :n_columns])
         self.n_columns = self.newest.shape[1]
 
     def step(self, product: np.ndarray) -> None:
         """Take in the product L_G `newest`, solve with L_H, and make the next block."""
-        self._basis.append(self.newest)
         product = self._solver.centered(product) + self._ridge * self.newest
-        self._append(np.vstack([block.T @ product for block in self._basis]))
-        self.ritz, self._vectors = np.linalg.eigh(self._small)
-        self.first = self._vectors[: self.n_columns]
-        self.newest, coupling = self._orthonormal(self._solver.solve(product))
-        self.last = coupling @ self._vectors[-product.shape[1] :]
+        diagonal = self.newest.T @ product
+        self.diagonal.append((diagonal + diagonal.T) / 2)
+        for window in self._windows:
+            window.join(self.newest, product)
+            self.ritz[window.end] = window.value
+        block, scale = self._solved(product)
+        block -= self.newest @ self.diagonal[-1]
+        if self.coupling:
+            block -= self._before @ self.coupling[-1].T
+        known = [self.newest, self._before]
+        newest, coupling, rounding = self._orthonormal(block, scale, known)
+        if any(window.is_complete for window in self._windows):
+            newest, coupling = newest[:, :0], coupling[:0]
+        self._before, self.newest = self.newest, newest
+        self.coupling.append(coupling)
+        self.error = float(np.hypot(self.error, rounding + 2 * self._solve_error * scale))
 
-    def ritz_vector(self, index: int) -> np.ndarray:
-        """The vector on the nodes that belongs to ritz[index]."""
-        coefficients, end = self._vectors[:, index], 0
-        x = np.zeros(len(self.newest))
-        for block in self._basis:
-            x = x + block @ coefficients[end : end + block.shape[1]]
-            end += block.shape[1]
-        return x
+    def settle(self, end: int) -> None:
+        """Do not look further for the lowest ratio (0) or for the highest (1)."""
+        if len(self._windows) == 2:
+            self._windows = [self._windows[1 - end]]
+            self._windows[0].move(self._rows)
 
-    def _append(self, column):
-        """Grow T_k by a block of columns, and by the same rows."""
-        size, n_new = self._small.shape[0], column.shape[1]
-        grown = np.zeros((size + n_new, size + n_new))
-        grown[:size, :size] = self._small
-        grown[:, size:] = column
-        grown[size:, :size] = column[:size].T
-        grown[size:, size:] = (column[size:] + column[size:].T) / 2
-        self._small = grown
+    def ritz_vector(self, end: int) -> np.ndarray | None:
+        """The vector on the nodes that belongs to ritz[end], if that end was not settled."""
+        return next((window.vector() for window in self._windows if window.end == end), None)
 
-    def _orthonormal(self, block):
-        """Q and R with block = Q R, apart from what the basis holds; exhausted directions go.
+    def _solved(self, product):
+        """M^+ product, column by column, in its place, and the largest M-norm of a column.
 
-        The first pass finds the rank, on the block's own scale. Directions left then have norm 1,
-        and one that a later pass shrinks by more than half was rounding. It ends when a pass
-        finds next to nothing of the basis in the block.
+        After 1, 2, 4, 8, ... steps the residual is solved for, too: that shows the error.
         """
-        coupling, image = np.eye(block.shape[1]), self._times_sparsifier(block)
-        least = (_EXHAUSTED**2) * np.einsum("ik,ik->k", block, image).max(initial=0.0)
-        room = self.dimension - sum(known.shape[1] for known in self._basis)
+        n_steps = len(self.coupling)
+        norms = np.zeros(product.shape[1])
+        for k in range(product.shape[1]):
+            b = product[:, k].copy()
+            x = self._solve(b)
+            size = np.sqrt(max(x @ b, 0.0))
+            if n_steps & (n_steps - 1) == 0 and size > 0:
+                rest = self._solver.centered(b - self._times_sparsifier(x[:, None])[:, 0])
+                more = self._solve(rest)
+                x += more
+                self._solve_error = max(self._solve_error, np.sqrt(max(more @ rest, 0.0)) / size)
+            product[:, k], norms[k] = x, size
+        return product, norms.max(initial=0.0)
+
+    def _solve(self, b):
+        """M^+ b, as well as rounding lets it: the error is measured, not assumed."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self._solver.solve(b)
+
+    def _orthonormal(self, block, scale=0.0, known=()):
+        """Q and R with block = Q R apart from what is known, and the norm of what was taken out.
+
+        The first pass finds the rank, on the given scale or else the block's own. Directions left
+        then have norm 1, and one that a later pass shrinks by more than half was rounding. It ends
+        when a pass finds next to nothing of what is known in the block.
+        """
+        coupling, removed, least = np.eye(block.shape[1]), 0.0, None
         for _ in range(_MOST_PASSES):
-            overlap = 0.0
-            for known in self._basis:
-                found = known.T @ image
-                overlap = max(overlap, np.abs(found).max(initial=0.0))
-                block = block - known @ found
-            gram = block.T @ self._times_sparsifier(block)
+            block = self._solver.centered(block)
+            image = self._times_sparsifier(block)
+            overlaps = [part.T @ image for part in known]
+            overlap = np.vstack([np.zeros((1, block.shape[1])), *overlaps])
+            gram = block.T @ image - overlap.T @ overlap
             values, turn = np.linalg.eigh((gram + gram.T) / 2)
+            if least is None:
+                scale = max(scale, np.sqrt(max(values.max(initial=0.0), 0.0)))
+                least = (_EXHAUSTED * scale) ** 2
+                removed = np.linalg.norm(overlap)
             kept = values > least
-            kept[: max(values.size - room, 0)] = False
+            lost = (np.sqrt(values[~kept].clip(0))[:, None] * turn[:, ~kept].T) @ coupling
+            removed = np.hypot(removed, np.linalg.norm(lost))
+            for part, found in zip(known, overlaps, strict=True):
+                block -= part @ found
             size = np.sqrt(values[kept])
-            block = self._solver.centered(block @ (turn[:, kept] / size))
+            block = np.ascontiguousarray(block @ (turn[:, kept] / size))
             coupling = (size[:, None] * turn[:, kept].T) @ coupling
-            if least == _HALF and overlap < _OVERLAP and kept.all():
-                return block, coupling
-            least, image = _HALF, self._times_sparsifier(block)
-        return block[:, :0], coupling[:0]
+            if least == _HALF and np.abs(overlap).max(initial=0) < _OVERLAP and kept.all():
+                break
+            least = _HALF
+        else:
+            removed = np.hypot(removed, np.linalg.norm(coupling))
+            block, coupling = block[:, :0], coupling[:0]
+        return block, coupling, removed
 
     def _times_sparsifier(self, block):
-        block = np.ascontiguousarray(block)
         image = np.empty_like(block)
         multiply(self._solver.rows, block, image)
         return image
+
+
+class _Window:
+    """An orthonormal basis in the given rows, A projected on it, and its outermost eigenvalue."""
+
+    def __init__(self, rows, end, times_sparsifier, dimension, n_columns):
+        self.end = end
+        self.value = (np.inf, 0.0)[end]
+        self._rows, self._kept = rows, max(2, n_columns)
+        self._times_sparsifier, self._dimension = times_sparsifier, dimension
+        self._projected = np.zeros((0, 0))
+        self._before = 0  # vectors one step ago
+        self._doubt = 0.0  # error of `_projected`
+
+    def move(self, rows):
+        """Go on in a larger room."""
+        rows[: len(self._projected)] = self._rows[: len(self._projected)]
+        self._rows, self._kept = rows, 2 * self._kept
+
+    @property
+    def is_complete(self):
+        """Whether the basis is one of the whole space."""
+        return len(self._projected) == self._dimension
+
+    def join(self, block, product):
+        """Add what is new of a block, given its product with A."""
+        room = min(len(self._rows), self._dimension)
+        if room < min(len(self._projected) + block.shape[1], self._dimension):
+            self._compress()
+        self._before = len(self._projected)
+        for k in range(min(block.shape[1], room - self._before)):
+            self._join_vector(np.ascontiguousarray(block[:, k]), product[:, k])
+        value = np.linalg.eigvalsh(self._projected)[-self.end]
+        if self.end == 0:
+            self.value = min(self.value, value + self._doubt)
+        else:
+            self.value = max(self.value, value - self._doubt)
+
+    def vector(self):
+        _, vectors = np.linalg.eigh(self._projected)
+        return vectors[:, -self.end] @ self._rows[: len(vectors)]
+
+    def _join_vector(self, x, product):
+        size = len(self._projected)
+        basis, known = self._rows[:size], np.zeros(size)
+        for _ in range(3):
+            image = self._times_sparsifier(x[:, None])[:, 0]
+            norm = np.sqrt(max(x @ image, 0.0))
+            overlap = basis @ image
+            known, x = known + overlap, x - overlap @ basis
+            if np.abs(overlap).max(initial=0.0) <= 1e-12 * norm:
+                break
+        if norm**2 <= _UNIT:
+            return
+        x /= norm
+        column = basis @ product
+        rounding = _UNIT * np.hypot(np.linalg.norm(column), x @ product) / norm**2
+        doubt = (1 + known @ known / norm**2) * self._doubt + rounding
+        if size and doubt > _DOUBT * self.value:
+            return
+        column = (column - self._projected @ known) / norm
+        own = (x @ product - column @ known) / norm
+        self._rows[size], self._doubt = x, doubt
+        self._projected = np.pad(self._projected, (0, 1))
+        self._projected[size] = self._projected[:, size] = np.append(column, own)
+
+    def _compress(self):
+        """Keep what the outermost Ritz vectors span, of now and of one step before."""
+        size, chosen = len(self._projected), np.zeros((len(self._projected), 0))
+        for known in (size, self._before):
+            _, vectors = np.linalg.eigh(self._projected[:known, :known])
+            outermost = vectors[:, -self._kept :] if self.end else vectors[:, : self._kept]
+            chosen = np.hstack([chosen, np.pad(outermost, ((0, size - known), (0, 0)))])
+        basis, spread, _ = np.linalg.svd(chosen, full_matrices=False)
+        basis = basis[:, spread > _SPREAD]
+        self._projected = basis.T @ self._projected @ basis
+        for begin in range(0, self._rows.shape[1], _CHUNK):
+            part = self._rows[:size, begin : begin + _CHUNK]
+            part[: basis.shape[1]] = basis.T @ part
 
 
 def gaussian_start(graph, ridge, n_columns, rng):
@@ -176,94 +314,6 @@ def gaussian_start(graph, ridge, n_columns, rng):
     if ridge > 0:
         flow += np.sqrt(ridge) * rng.standard_normal(flow.shape)
     return flow
-
-
-def smallest_component(delta, n_columns, dimension):
-    """What an isotropic orthonormal block has of a given unit vector, with probability 1 - delta.
-
-    For one column of a plane, g = |cos(angle)| of a random angle:
-
-    >>> round(float(smallest_component(0.5, 1, 2)), 4)  # cos(45 degrees)
-    0.7071
-    """
-    if n_columns >= dimension:
-        return 1.0
-    return np.sqrt(scipy.stats.beta.ppf(delta, n_columns / 2, (dimension - n_columns) / 2))
-
-
-class OuterBounds:
-    """The best bounds from outside over all steps of a `BlockLanczos`.
-
-    Parameters
-    ----------
-    run : BlockLanczos
-        Before its first step.
-    delta : float
-        Half of it is the probability that `low` fails, half that `high` does.
-
-    Attributes
-    ----------
-    low, high : float
-        Between them lie all eigenvalues.
-    """
-
-    def __init__(self, run: BlockLanczos, *, delta: float) -> None:
-        self._t = smallest_component(delta / 2, run.n_columns, run.dimension)
-        self.low, self.high = 0.0, np.inf
-
-    def update(self, run: BlockLanczos) -> "OuterBounds":
-        """Take in a step.
-
-        An eigenvalue found outside shows that an earlier bound was one of those that fail.
-        """
-        low, high = outer_bounds(run.ritz, run.first, run.last, self._t)
-        self.low = max(self.low, low) if self.low <= run.ritz[0] else low
-        self.high = min(self.high, high) if run.ritz[-1] <= self.high else high
-        return self
-
-
-def outer_bounds(ritz, first, last, t):
-    """Interval outside which no eigenvalue has a component of t or more in the start.
-
-    Parameters
-    ----------
-    ritz, first, last : ndarray
-        The attributes of a `BlockLanczos`.
-    t : float
-
-    Returns
-    -------
-    low, high : float
-        `low` is at least 0, as all eigenvalues are.
-    """
-    width = max(ritz[-1] - ritz[0], 1e-3 * ritz[-1])
-    if last.size == 0:  # no residual: the Ritz values are eigenvalues
-        last = np.zeros((1, ritz.size))
-
-    def hides(mu):
-        gap = mu[:, None] - ritz
-        R = last / gap[:, None, :]
-        P = R @ first.T
-        size, turn = np.linalg.eigh(R @ R.transpose(0, 2, 1))
-        shrunk = (turn.transpose(0, 2, 1) @ P) / np.sqrt(1 + size.clip(0))[:, :, None]
-        largest = np.linalg.norm(shrunk, ord=2, axis=(1, 2))
-        return largest + _SLACK * ritz[-1] / np.abs(gap).min(axis=1) >= t
-
-    high = ritz[-1] + _outermost(lambda steps: hides(ritz[-1] + steps), width)
-    low = ritz[0] - _outermost(lambda steps: hides(ritz[0] - steps), width)
-    return max(low, 0.0), high
-
-
-def _outermost(is_possible, width):
-    """The largest step at which `is_possible`, found on a geometric grid and then on finer ones."""
-    steps = width * _STEPS
-    for _ in range(3):
-        possible = np.flatnonzero(is_possible(steps))
-        if possible.size == 0:
-            return steps[0]
-        last = min(possible[-1], steps.size - 2)
-        steps = np.geomspace(steps[last], steps[last + 1], 16)
-    return steps[-1]
 
 
 @numba.njit(cache=True, nogil=True)
