@@ -67,7 +67,8 @@ class StreamedLaplacian:
         for tail, head, weight in self._edges(report):
             bounds = np.linspace(0, tail.size, n_parts + 1).astype(np.int64)
             work = tail.size * X.shape[1]
-            run(_add_products, work, bounds, tail, head, weight.astype(X.dtype), X, partial)
+            weight = weight.astype(X.dtype, copy=False)
+            run(_add_products, work, bounds, tail, head, weight, X, partial)
             n_waiting += tail.size
             if n_waiting >= _MOST_TERMS * X.shape[0]:
                 total += partial.sum(axis=0, dtype=np.float64)

@@ -1,9 +1,12 @@
 """The certificate: never below a true error, never above it by more than it may."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError, certify, sources, sparsify
+from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, gaussian_start
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, smallest_component
 from tests import reference
@@ -179,3 +182,41 @@ def test_threads_do_not_change_the_certificate():
         found.append(certify(graph, sparsifier, steps=6, random_state=4).history)
     numba.set_num_threads(before)
     assert np.array_equal(*found)
+
+
+def test_memory_does_not_grow_with_the_steps():
+    """40 vectors beside the solver, whose own peak one solve shows; 16 a step would be 640."""
+    graph = sources.erdos_renyi(30_000, 60_000, random_state=44_001).to_edge_list()
+    tree = sparsify(graph, keep=0.6, random_state=44_002)
+    b = tree.laplacian() @ np.arange(30_000.0)
+
+    def solve():
+        solver = LaplacianSolver(tree, solver="cholesky", random_state=3)
+        return solver.solve(b), solver
+
+    alone = peak_of(solve)
+    whole = peak_of(lambda: certify(graph, tree, steps=40, rtol=1e-9, random_state=44_003))
+    assert whole - alone <= 36 * 8 * graph.n_nodes  # 40, of which the solve above has some
+
+
+def peak_of(call):
+    call()  # compiles, and builds what is built once
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_too_few_steps_say_which_end_is_open():
+    graph = sources.erdos_renyi(2500, 40_000, random_state=44_004).to_edge_list()
+    sparsifier = sparsify(graph, keep=0.3, random_state=44_005)
+    short = certify(graph, sparsifier, steps=25, random_state=44_006)
+    found = f"an error of {short.epsilon_lower:.4g} was found, {short.epsilon_upper:.4g} is proved"
+    assert short.epsilon_upper > 1.02 * short.epsilon_lower
+    assert f"after 25 steps it is open how much too heavy ({found})" in short.open
+    assert short.open in short.in_words()
+    assert ("open", short.open, "") in short.rows()
+    enough = certify(graph, sparsifier, random_state=44_006)
+    assert enough.epsilon_upper <= 1.02 * enough.epsilon_lower
+    assert not enough.open
