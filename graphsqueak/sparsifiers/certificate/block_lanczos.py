@@ -16,11 +16,12 @@ along a line from step to step, as an iterate of conjugate gradients does, so th
 is lost against a basis of all blocks [SO10]. The blocks themselves are never restarted. When one
 end does not matter any more, the other gets its room (`settle`).
 
-*Orthogonality.* Blocks are made orthogonal to the two before them, no more: what has been found
-comes back in later blocks, after a while. A window takes from a vector only what is new to it, and
-nothing where that is so little that the projection of A would suffer: how much it may have suffered
-is counted, and the Ritz values are on the safe side of it. Constants on components, which no norm
-of M sees, are taken out. A direction not larger than rounding, on the scale of T Q_j, ends.
+*Orthogonality.* Blocks are made orthogonal to all before them while a window holds these, then to
+the two before them, no more: what has been found comes back in later blocks. A window takes from a
+vector only what is new to it, and nothing where that is so little that the projection of A would
+suffer: how much it may have suffered is counted, and the Ritz values are on the safe side of it.
+Constants on components, which no norm of M sees, are taken out. A direction not larger than
+rounding, on the scale of T Q_j, ends.
 
 References
 ----------
@@ -132,14 +133,18 @@ class BlockLanczos:
         self.diagonal.append((diagonal + diagonal.T) / 2)
         for window in self._windows:
             window.join(self.newest, product)
+        complete = [window for window in self._windows if window.is_complete]
+        for window in self._windows:
+            window.look(*complete[:1])
             self.ritz[window.end] = window.value
         block, scale = self._solved(product)
         block -= self.newest @ self.diagonal[-1]
         if self.coupling:
             block -= self._before @ self.coupling[-1].T
-        known = [self.newest, self._before]
+        whole = [window.basis for window in self._windows if window.is_whole]
+        known = whole[:1] or [self.newest, self._before]
         newest, coupling, rounding = self._orthonormal(block, scale, known)
-        if any(window.is_complete for window in self._windows):
+        if complete:
             newest, coupling = newest[:, :0], coupling[:0]
         self._before, self.newest = self.newest, newest
         self.coupling.append(coupling)
@@ -232,6 +237,7 @@ class _Window:
         self._projected = np.zeros((0, 0))
         self._before = 0  # vectors one step ago
         self._doubt = 0.0  # error of `_projected`
+        self.is_whole = True  # nothing was left out yet
 
     def move(self, rows):
         """Go on in a larger room."""
@@ -243,6 +249,11 @@ class _Window:
         """Whether the basis is one of the whole space."""
         return len(self._projected) == self._dimension
 
+    @property
+    def basis(self):
+        """The vectors, as columns."""
+        return self._rows[: len(self._projected)].T
+
     def join(self, block, product):
         """Add what is new of a block, given its product with A."""
         room = min(len(self._rows), self._dimension)
@@ -251,6 +262,12 @@ class _Window:
         self._before = len(self._projected)
         for k in range(min(block.shape[1], room - self._before)):
             self._join_vector(np.ascontiguousarray(block[:, k]), product[:, k])
+
+    def look(self, complete=None):
+        """Find the outermost eigenvalue, in the basis of a complete window if there is one."""
+        if complete is not None:
+            self._rows, self._projected = complete._rows, complete._projected
+            self._doubt = complete._doubt
         value = np.linalg.eigvalsh(self._projected)[-self.end]
         if self.end == 0:
             self.value = min(self.value, value + self._doubt)
@@ -272,12 +289,14 @@ class _Window:
             if np.abs(overlap).max(initial=0.0) <= 1e-12 * norm:
                 break
         if norm**2 <= _UNIT:
+            self.is_whole = False
             return
         x /= norm
         column = basis @ product
         rounding = _UNIT * np.hypot(np.linalg.norm(column), x @ product) / norm**2
         doubt = (1 + known @ known / norm**2) * self._doubt + rounding
         if size and doubt > _DOUBT * self.value:
+            self.is_whole = False
             return
         column = (column - self._projected @ known) / norm
         own = (x @ product - column @ known) / norm
@@ -287,6 +306,7 @@ class _Window:
 
     def _compress(self):
         """Keep what the outermost Ritz vectors span, of now and of one step before."""
+        self.is_whole = False
         size, chosen = len(self._projected), np.zeros((len(self._projected), 0))
         for known in (size, self._before):
             _, vectors = np.linalg.eigh(self._projected[:known, :known])

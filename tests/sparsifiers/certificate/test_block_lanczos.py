@@ -64,7 +64,7 @@ def a_tree():
         (one_eigenvalue, 1e-8),
         (few_eigenvalues, 1e-8),
         (equal_parts, 1e-8),
-        (a_tree, 0.2),
+        (a_tree, 1e-4),
     ],
 )
 def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, rtol, n_columns):

@@ -42,6 +42,7 @@ def test_the_truth_lies_between_the_bounds(start):
             graph, sparsifier, ridge=ridge, delta=DELTA, method="lanczos", random_state=seed
         )
         assert found.epsilon_lower <= truth * (1 + 1e-9) + 1e-12
+        assert not found.open, seed
         n_failures += found.epsilon_upper < truth * (1 - 1e-9)
         gaps.append(found.epsilon_upper / max(truth, 1e-9) - 1)
     assert n_failures <= 25 * DELTA + 6 * np.sqrt(25 * DELTA * (1 - DELTA))
