@@ -6,7 +6,7 @@ READY := .venv/ready
 .PHONY: demo test check lint docs test-oldest audit fuzz bench clean
 
 demo: $(READY)
-	$(BIN)/graphsqueak demo
+	$(BIN)/graphsqueak demo --force
 
 test: lint
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2

@@ -3,9 +3,9 @@
     python benchmarks/bench_kernel.py [--quick] [--json]
 
 *kernel matrix*: |K - K~| / |K| (spectral norm) and trace(K - K~) / trace(K) of the unregularized
-Nystrom approximation, for every sampler and for scikit-learn's `Nystroem` (uniform) at equal m, the
-median over seeds. KORS has as many atoms as it drew; `Nystroem` is given the same number, seed by
-seed.
+Nystrom approximation, for every sampler at equal m, the median over seeds, and over that of
+randomly pivoted Cholesky from all points. `RPCholesky` itself is run with other seeds, which shows
+the noise; `UniformDictionary` has the atoms of scikit-learn's `Nystroem`.
 *regression*: mean squared test error (the variance of y is 1) of one pass of `NystromRidge`, beside
 `Nystroem` and ridge regression at equal m, and the noise: the standard error of the difference,
 over test points and over seeds.
@@ -32,6 +32,7 @@ from graphsqueak.kernel import (
     ManyStepRLS,
     NystromRidge,
     RecursiveRLS,
+    RPCholesky,
     TwoStepRLS,
     UniformDictionary,
     as_kernel,
@@ -47,8 +48,8 @@ SAMPLERS = (
     BLESS,
     SQUEAK,
     KORS,
+    RPCholesky,
 )
-KORS_COPIES = 4
 SEED = 299_792
 
 
@@ -77,7 +78,7 @@ def _text(value):
 
 
 def kernel_matrix(quick):
-    """One row per data set, size and sampler; ratios are to Nystroem at the same m."""
+    """One row per data set, size and sampler; ratios are to RPCholesky from all points."""
     n_points, sizes = (1000, (50,)) if quick else (2000, (50, 100, 200))
     seeds = range(3 if quick else 10)
     for name, X, _ in load():
@@ -86,36 +87,24 @@ def kernel_matrix(quick):
         K = as_kernel("rbf", params)(X, X)
         whole = np.array([_norm(K), np.trace(K)])
         for m in sizes:
-            peer = {}
-
-            def uniform(size, seed, X=X, K=K, params=params, peer=peer):
-                if (size, seed) not in peer:
-                    z = Nystroem(n_components=size, random_state=seed, **params).fit_transform(X)
-                    peer[size, seed] = _errors(K, z)
-                return peer[size, seed]
-
+            theirs = _median_errors(RPCholesky, m, X, K, params, seeds)
+            again = _median_errors(RPCholesky, m, X, K, params, range(100, 100 + len(seeds)))
             for sampler in SAMPLERS:
-                ours, theirs, used = [], [], []
-                for seed in seeds:
-                    d = _dictionary(sampler, m, X, params, seed)
-                    used.append(len(d.indices_))
-                    ours.append(_errors(K, _features(K, d.indices_)))
-                    theirs.append(uniform(used[-1], seed))
-                ours, theirs = np.median(ours, axis=0), np.median(theirs, axis=0)
+                known = sampler is RPCholesky
+                ours = again if known else _median_errors(sampler, m, X, K, params, seeds)
                 row = {"data": name, "m": m, "sampler": sampler.__name__}
-                row |= {"atoms": float(np.median(used)), "spectral": ours[0] / whole[0]}
-                row |= {"trace": ours[1] / whole[1]}
-                row |= {"spectral_over_nystroem": ours[0] / theirs[0]}
-                yield row | {"trace_over_nystroem": ours[1] / theirs[1]}
+                row |= {"spectral": ours[0] / whole[0], "trace": ours[1] / whole[1]}
+                row |= {"spectral_over_pivots": ours[0] / theirs[0]}
+                yield row | {"trace_over_pivots": ours[1] / theirs[1]}
 
 
-def _dictionary(sampler, m, X, params, seed):
-    settings = {"kernel_params": params, "random_state": SEED + seed}
-    if sampler is not KORS:
-        return sampler(n_components=m, ridge="auto", **settings).fit(X)
-    ridge = SQUEAK(n_components=m, ridge="auto", **settings).fit(X[:1000]).ridge_
-    ridge *= len(X) / min(len(X), 1000)
-    return KORS(ridge=ridge, n_copies=KORS_COPIES, **settings).fit(X)
+def _median_errors(sampler, m, X, K, params, seeds):
+    errors = []
+    for seed in seeds:
+        settings = {"kernel_params": params, "random_state": SEED + seed}
+        d = sampler(n_components=m, ridge="auto", **settings).fit(X)
+        errors.append(_errors(K, _features(K, d.indices_)))
+    return np.median(errors, axis=0)
 
 
 def _features(K, rows):
@@ -163,9 +152,6 @@ def regression(quick):
 
 def _one_pass(sampling, X, y, params, seed, m=100):
     settings = {"kernel_params": params, "random_state": SEED + seed}
-    if sampling == "kors":
-        few = SQUEAK(n_components=m, ridge="auto", **settings).fit(X[:1000])
-        sampling = KORS(ridge=few.ridge_ * len(X) / 1000, n_copies=KORS_COPIES, **settings)
     model = NystromRidge(alpha=0.1, n_components=m, sampling=sampling, **settings)
     for start in range(0, len(X), 200):
         model.partial_fit(X[start : start + 200], y[start : start + 200])

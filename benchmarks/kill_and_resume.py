@@ -45,7 +45,7 @@ def rounds(folder, n_kills, n_edges):
     path, checkpoint = folder / "edges.tsv", folder / "run.ckpt"
     write_edges(sources.erdos_renyi(20_000, n_edges, random_state=SEED), path)
     program = [sys.executable, "-m", "graphsqueak", "sparsify", str(path), "--edges", "160000"]
-    program += ["--seed", "8", "--quiet", "-o"]
+    program += ["--seed", "8", "--quiet", "--force", "-o"]
     straight, resumed = folder / "straight.tsv", folder / "resumed.tsv"
     saving = ["--checkpoint", str(checkpoint), "--every", "0", "--resume"]
     subprocess.run([*program, str(straight)], check=True)

@@ -55,7 +55,29 @@ def _coherent(n_points=8000, n_groups=60):
     return X, rng.normal(size=n_groups + 1)[label] + X[:, 0]
 
 
+def _ring(n_points=4000):
+    """A ring around a blob, two of three in the blob."""
+    rng = np.random.default_rng(SEED)
+    on_ring = rng.random(n_points) < 1 / 3
+    angle = rng.uniform(0, 2 * np.pi, size=n_points)
+    ring = 5 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.1 * rng.normal(
+        size=(n_points, 2)
+    )
+    X = np.where(on_ring[:, None], ring, 0.3 * rng.normal(size=(n_points, 2)))
+    return X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=n_points)
+
+
+def _cloud(n_points=4000):
+    """A cloud, and every twenty-fifth point far away and alone."""
+    rng = np.random.default_rng(SEED)
+    far = rng.random(n_points) < 1 / 25
+    X = np.where(far[:, None], 12.0, 0.5) * rng.normal(size=(n_points, 3))
+    return X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=n_points)
+
+
 POINTS = {
+    "ring": _ring,
+    "cloud": _cloud,
     "cadata": _cadata,
     "cpusmall": _cpusmall,
     "casp": _casp,

@@ -67,12 +67,12 @@ def main():
 def soak(folder, n_edges, every):
     straight, resumed, saved = (folder / name for name in ("straight.tsv", "out.tsv", "run.ckpt"))
     options = ["-", "--edges", str(max(n_edges // 150, 200_000)), "--seed", "8", "--quiet"]
-    with piped("random", BATCH, [*options, "-o", str(straight)]) as process:
+    with piped("random", BATCH, [*options, "--force", "-o", str(straight)]) as process:
         watched(process)  # compiled code is ready from here on
     peaks = []
     for length in (n_edges // 3, n_edges):
         began = time.perf_counter()
-        with piped("random", length, [*options, "-o", str(straight)]) as process:
+        with piped("random", length, [*options, "--force", "-o", str(straight)]) as process:
             peaks.append(watched(process))
     growth = peaks[1] / peaks[0]
     yield {
@@ -83,7 +83,16 @@ def soak(folder, n_edges, every):
         "peak over that of a third": round(growth, 3),
         "good": process.returncode == 0 and growth < FLAT,
     }
-    options += ["-o", str(resumed), "--checkpoint", str(saved), "--every", every, "--resume"]
+    options += [
+        "--force",
+        "-o",
+        str(resumed),
+        "--checkpoint",
+        str(saved),
+        "--every",
+        every,
+        "--resume",
+    ]
     moments, n_killed, n_resumed, peak, same = random.Random(SEED), 0, 0, 0, True
     while True:
         n_resumed += saved.exists()
@@ -119,7 +128,8 @@ def shapes(folder, quick):
         "parallel edges": ("-", "twins", 10**8 // share, 5, 1),
     }
     for name, (source, kind, size, budget, kept) in cases.items():
-        options = [source, "--edges", str(budget), "--json", "-o", str(folder / "shape.parquet")]
+        options = [source, "--edges", str(budget), "--json", "--force", "-o"]
+        options += [str(folder / "shape.parquet")]
         began = time.perf_counter()
         with piped(kind, size, options) as process:
             out = process.stdout.read()

@@ -41,6 +41,8 @@ class Points:
     columns : ndarray of str, shape (d,), or None
     counts : mapping of str to int
         What was read and what could not be, for corpora read from disk.
+    notes : mapping of str to ndarray of str
+        For people to know the points by: subject and sender of mails read from disk.
     """
 
     points: Any  # scipy's sparse arrays have no type that checkers know
@@ -49,6 +51,7 @@ class Points:
     description: str
     columns: np.ndarray | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         n, d = self.points.shape
@@ -116,8 +119,8 @@ def load_mail(
     Parameters
     ----------
     path : str or Path
-        A corpus: TREC 2007, SpamAssassin, Enron-Spam, the SMS Spam Collection, mbox, Maildir, or
-        one csv of texts.
+        Mails: a folder of .eml files, mbox, Maildir, one csv of texts; or a corpus: TREC 2007,
+        SpamAssassin, Enron-Spam, the SMS Spam Collection.
     layout : {"auto", "trec", "folders", "sms", "mbox", "maildir", "csv"}
         How the corpus lies on disk; "auto" looks.
     deduplicate : bool
@@ -153,13 +156,11 @@ def load_mail(
     from graphsqueak.sources import read_mail, text_points
 
     source = read_mail(path, layout=layout, deduplicate=deduplicate)
-    ids: list[str] = []
-    labels: list[int] = []
+    read: list[tuple] = []  # all but the texts
 
     def texts():
         for mail in source:
-            ids.append(mail.id)
-            labels.append(mail.label)
+            read.append((mail.id, mail.label, mail.subject, mail.sender))
             yield mail.text
 
     points, vocabulary = text_points(
@@ -171,8 +172,14 @@ def load_mail(
         stemming=stemming,
         marks=marks,
     )
-    if not ids:
+    if not read:
         raise InputError(f"{path} holds no readable mail; {source.n_unreadable} could not be read")
+    if not vocabulary.size:
+        raise InputError(
+            f"{path}: no word is left of {len(read):,} mails; drop fewer, with drop_common=0 "
+            "(--drop-common 0) and drop_rare=0 (--drop-rare 0)"
+        )
+    ids, labels, subjects, senders = zip(*read, strict=True)
     return Points(
         points,
         labels=np.array(labels, dtype=np.int64),
@@ -180,6 +187,7 @@ def load_mail(
         description=f"mail in {path}",
         columns=vocabulary,
         counts=source.counts,
+        notes={"subject": np.array(subjects), "sender": np.array(senders)},
     )
 
 

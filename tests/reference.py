@@ -43,6 +43,19 @@ def epsilon(graph, sparsifier, ridge=0.0):
     return max(1 - values[0], values[-1] - 1)
 
 
+def grounded_epsilon(graph, sparsifier):
+    """The same for a connected graph whose weights span many decades.
+
+    Without its first node L_G is an M-matrix, and its Cholesky factor is accurate entry by entry.
+    """
+    factor = np.linalg.cholesky(graph.laplacian().toarray()[1:, 1:])
+    half = scipy.linalg.solve_triangular(
+        factor, sparsifier.laplacian().toarray()[1:, 1:], lower=True
+    )
+    values = np.linalg.eigvalsh(scipy.linalg.solve_triangular(factor, half.T, lower=True))
+    return max(1 - values[0], values[-1] - 1)
+
+
 def stable_hfs(graph, labeled, targets, alpha):
     """Stable-HFS by dense algebra: (Pi A Pi)^+ y~, A = alpha L + I_S, centered per component."""
     component = graph.components()

@@ -106,7 +106,7 @@ def test_type_checkers_see_the_lazy_names(tmp_path):
     )
     edge_list = "graphsqueak.graph.edge_list.EdgeList"
     found = re.findall(r'Revealed type is "(.*)"', done.stdout)
-    assert found == [edge_list, edge_list, "graphsqueak.kernel.squeak.SQUEAK"]
+    assert found == [edge_list, edge_list, "graphsqueak.kernel.samplers.squeak.SQUEAK"]
     assert re.findall(r"error: ([^;]*?)(?:;.*?)?  ", done.stdout) == [
         'Module has no attribute "sparsifyy"'
     ]

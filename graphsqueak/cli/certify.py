@@ -28,6 +28,8 @@ def certify(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -42,19 +44,21 @@ def certify(
     """
     from graphsqueak.sparsifiers import certify as measure
 
+    source = options.open_edges(
+        edges,
+        ids=ids,
+        header=header,
+        on_bad_line=on_bad_line,
+        columns=columns,
+        delimiter=delimiter,
+        weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
+    )
+    small = options.open_edges([sparsifier], ids=ids, header=header, on_bad_line=on_bad_line)
     certificate = measure(
-        options.open_edges(
-            edges,
-            ids=ids,
-            header=header,
-            on_bad_line=on_bad_line,
-            columns=columns,
-            delimiter=delimiter,
-            weights=weights,
-        ),
-        options.open_edges(
-            sparsifier, ids=ids, header=header, on_bad_line=on_bad_line
-        ).to_edge_list(),
+        source,
+        small.to_edge_list(),
         delta=delta,
         steps=steps,
         rtol=rtol,
@@ -62,12 +66,15 @@ def certify(
         random_state=seed,
         progress=options.shows_progress(quiet=quiet, as_json=as_json),
     )
+    understood = options.tell_understood(source, quiet=quiet)
+    options.tell_understood(small, quiet=quiet)
     if as_json:
         names = (
             "epsilon_lower epsilon_upper lambda_min lambda_max delta steps passes seconds problem "
             "open"
         )
-        options.print_json({name: getattr(certificate, name) for name in names.split()})
+        record = {name: getattr(certificate, name) for name in names.split()}
+        options.print_json(record | {"input": understood})
     elif not quiet:
         for name, value, meaning in certificate.rows():
             shown = f"{value:.4g}" if isinstance(value, float) else value

@@ -8,7 +8,13 @@ import typer
 from graphsqueak.cli import options
 from graphsqueak.system.memory import readable_size
 
-__all__ = ["DryRun", "beginning_of_edges", "beginning_of_points", "tell_dry_run"]
+__all__ = [
+    "DryRun",
+    "beginning_of_edges",
+    "beginning_of_points",
+    "is_table_of_points",
+    "tell_dry_run",
+]
 
 DryRun = Annotated[
     bool,
@@ -19,8 +25,8 @@ DryRun = Annotated[
 _LINES_LOOKED_AT = 1000
 
 
-def tell_dry_run(reads, writes, *, as_json):
-    """Say what would happen: lists of texts about inputs, and of paths of outputs."""
+def tell_dry_run(reads, writes, *, force, as_json):
+    """Say what would happen: lists of texts about inputs, and of paths of options."""
     if as_json:
         options.print_json(
             {"dry_run": True, "reads": reads, "writes": [str(path) for path in writes]}
@@ -29,7 +35,7 @@ def tell_dry_run(reads, writes, *, as_json):
     for said in reads:
         options.print_line(f"would read   {said}")
     for path in writes:
-        options.print_line(f"would write  {_describe_output(path)}")
+        options.print_line(f"would write  {_describe_output(path, force=force)}")
     options.print_line("Nothing was done. Leave --dry-run away to do it.")
 
 
@@ -56,12 +62,11 @@ def beginning_of_points(path, layout):
     """The beginning of a table of points, or the layout of a corpus of mail, in words."""
     from graphsqueak.errors import InputError
     from graphsqueak.sources.mail.layouts import find_layout
-    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
 
     found = Path(path).expanduser()
     if not found.exists():
         raise InputError(f"{path} does not exist; give a table of points or a corpus of mail")
-    if layout is None and found.is_file() and found.suffix.lower() in POINT_SUFFIXES:
+    if is_table_of_points(path, layout):
         said = f"{path}, {readable_size(found.stat().st_size)}"
         return f"{said}: points of {_dimension(found):,} coordinates"
     layout = find_layout(found) if layout in (None, "auto") else layout
@@ -90,6 +95,18 @@ def _dimension(path):
         return read_points(head)[0].shape[1]
 
 
-def _describe_output(path):
-    there = Path(path).expanduser()
-    return f"{path}, in place of the file that is there" if there.is_file() else str(path)
+def _describe_output(path, *, force):
+    if not Path(path).expanduser().is_file():
+        return str(path)
+    said = "in place of the file that is there" if force else "which is there already: add --force"
+    return f"{path}, {said}"
+
+
+def is_table_of_points(path, layout):
+    """Whether a file holds points and no mails: by its name and, of a csv, by its first rows."""
+    from graphsqueak.sources.mail.layouts import holds_texts
+    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
+
+    path = Path(path).expanduser()
+    is_table = path.suffix.lower() in POINT_SUFFIXES and not path.is_dir()
+    return layout is None and is_table and not holds_texts(path)

@@ -15,6 +15,8 @@ def info(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ):
@@ -29,8 +31,8 @@ def info(
     from graphsqueak.sources import summarize
     from graphsqueak.sparsifiers.stream.state import is_checkpoint
 
-    if Path(edges).is_file() and is_checkpoint(edges):
-        _tell_progress(edges, as_json=as_json, quiet=quiet)
+    if len(edges) == 1 and Path(edges[0]).is_file() and is_checkpoint(edges[0]):
+        _tell_progress(edges[0], as_json=as_json, quiet=quiet)
         return
     source = options.open_edges(
         edges,
@@ -40,10 +42,13 @@ def info(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
     )
     summary = summarize(source, progress=options.shows_progress(quiet=quiet, as_json=as_json))
+    understood = options.tell_understood(source, quiet=quiet)
     if as_json:
-        options.print_json(asdict(summary))
+        options.print_json(asdict(summary) | {"input": understood})
     elif not quiet:
         options.print_table(readable(summary))
 

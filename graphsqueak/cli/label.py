@@ -1,5 +1,6 @@
 """graphsqueak label: labels for all nodes of an edge file from those of a few."""
 
+import itertools
 import time
 from typing import Annotated
 
@@ -39,6 +40,14 @@ def label(
         int | None, typer.Option("--edges", help="Of sparse-hfs: edges to hold.")
     ] = None,
     keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share to hold.")] = None,
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            help="Write the classes that a node may have, too: the right one is among them with "
+            "probability 1 - 2 SETS (0.1, say), if the labeled nodes were drawn at random."
+        ),
+    ] = None,
+    force: options.Force = False,
     dry_run: DryRun = False,
     ids: options.Ids = "auto",
     header: options.Header = None,
@@ -46,6 +55,8 @@ def label(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -56,7 +67,8 @@ def label(
     confidence. sparse-hfs reads the edges once and never holds them; the other methods hold the
     graph, and of those stable-hfs is the one to take. Nodes that no label reaches get the most
     frequent label and confidence 1 / classes. An empty label is none; with a column truth the
-    accuracy over the nodes without a label is measured.
+    accuracy over the nodes without a label is measured. With --sets there is a column set, its
+    classes separated by |; sparse-hfs then reads the edges up to twenty times again.
 
     Example: graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
     """
@@ -68,7 +80,7 @@ def label(
     from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
-    options.check_table_path(out)
+    options.check_table(out)
     model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
@@ -80,17 +92,30 @@ def label(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
+    )
+    options.check_outputs(
+        {"--out": out},
+        [*options.paths_read(edges, source), labels],
+        force=force or dry_run,
+        quiet=quiet,
+        as_json=as_json,
     )
     given, truth = read_labels(labels)
+    if sets is not None:
+        _check_sets(sets, given)
     if dry_run:
         said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
-        tell_dry_run([beginning_of_edges(source), said], [out], as_json=as_json)
+        tell_dry_run([beginning_of_edges(source), said], [out], force=force, as_json=as_json)
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreachedWarning)
         model.fit(source, given)
     confidence = model.label_distributions_.max(axis=1)
-    write_columns({"node": model.ids_, "label": model.transduction_, "confidence": confidence}, out)
+    table = {"node": model.ids_, "label": model.transduction_, "confidence": confidence}
+    sizes = {} if sets is None else _add_sets(table, model, sets, given)
+    write_columns(table, out)
     record = {
         "nodes": len(model.ids_),
         "labelled": len(given),
@@ -102,17 +127,21 @@ def label(
         "seconds": time.perf_counter() - began,
         "method": method,
         "seed": seed,
+        **sizes,
     }
+    record["input"] = options.tell_understood(source, quiet=quiet)
     if truth:
         record["accuracy"] = _accuracy(model, given, truth)
     if as_json:
         options.print_json(record)
     elif not quiet:
         said = f", accuracy {record['accuracy']:.3f}" if truth else ""
-        options.print_line(
+        said += f", {sizes['average_set_size']:.2f} classes in a set" if sizes else ""
+        options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
             f"{record['classes']} classes, {record['reached']:,} reached, in "
-            f"{record['seconds']:.1f} s{said}, in {out}"
+            f"{record['seconds']:.1f} s{said}, in {out}",
+            out,
         )
 
 
@@ -143,6 +172,26 @@ def _model(method, eta, budget, seed):
         "1nn": "NearestLabelClassifier",
     }
     return getattr(ssl, other[method])(random_state=seed)
+
+
+def _check_sets(alpha, given):
+    from graphsqueak.errors import InputError
+    from graphsqueak.validation import check_real
+
+    check_real("--sets", alpha, above=0.0, below=0.5)
+    for value in given.values():
+        if "|" in str(value):
+            raise InputError(f"class {value!r} holds a |, which separates classes; rename it")
+
+
+def _add_sets(table, model, alpha, given):
+    """Put the column set into the table; returns what is told about the sets."""
+    sets, names = model.prediction_sets(alpha), list(map(str, model.classes_.tolist()))
+    table["set"] = ["|".join(itertools.compress(names, row)) for row in sets]
+    labeled = set(map(str, given))
+    is_other = [str(node) not in labeled for node in model.ids_.tolist()]
+    size = float(sets[is_other].sum(axis=1).mean()) if any(is_other) else 1.0
+    return {"sets": alpha, "average_set_size": size}
 
 
 def _accuracy(model, given, truth):

@@ -21,6 +21,8 @@ def merge(
         float | None, typer.Option(help="Accuracy from which the number of edges is predicted.")
     ] = None,
     keep: Annotated[float | None, typer.Option(help="Share of the edges to keep.")] = None,
+    force: options.Force = False,
+    no_header_out: options.NoHeaderOut = False,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -35,22 +37,28 @@ def merge(
     from graphsqueak.sparsifiers.merge_files import merge_edge_files
 
     began = time.perf_counter()
-    options.check_table_path(out)
+    options.check_table(out)
+    options.check_outputs({"--out": out}, parts, force=force, quiet=quiet, as_json=as_json)
     made = merge_edge_files(parts, n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=seed)
-    options.write_result(made.sparsifier, out)
+    options.write_result(made.sparsifier, out, header=not no_header_out)
     record = {
         "parts": len(parts),
         "nodes": made.sparsifier.n_nodes,
         "edges_read": made.n_edges_read,
         "edges_kept": made.sparsifier.n_edges,
+        "ridge": made.ridge,
         "components": int(made.sparsifier.components().max(initial=-1)) + 1,
         "seconds": time.perf_counter() - began,
         "seed": seed,
     }
+    if made.source is not None:
+        record["input"] = options.tell_understood(made.source, quiet=quiet)
     if as_json:
         options.print_json(record)
     elif not quiet:
-        options.print_line(
+        options.print_summary(
             f"{record['edges_kept']:,} edges on {record['nodes']:,} nodes from {len(parts)} parts "
             f"of {record['edges_read']:,} edges, in {out}"
+            + (f"; accurate up to a ridge of {made.ridge:g}" if made.ridge else ""),
+            out,
         )

@@ -1,11 +1,17 @@
 """graphsqueak neighbors: points or a corpus of mail to a similarity graph, streamed to a file."""
 
+import shlex
 from typing import Annotated
 
 import typer
 
 from graphsqueak.cli import options
-from graphsqueak.cli.dry_run import DryRun, beginning_of_points, tell_dry_run
+from graphsqueak.cli.dry_run import (
+    DryRun,
+    beginning_of_points,
+    is_table_of_points,
+    tell_dry_run,
+)
 
 __all__ = ["neighbors"]
 
@@ -15,8 +21,8 @@ def neighbors(
         str,
         typer.Argument(
             metavar="POINTS",
-            help="Points (.csv, .tsv, .parquet, .npy, .npz), or a corpus of mail: TREC 2007, "
-            "SpamAssassin or Enron folders, SMS collection, mbox, Maildir.",
+            help="Points (.csv, .tsv, .parquet, .npy, .npz), or mails: a folder of .eml, mbox, "
+            "Maildir, a csv of texts, TREC 2007, SpamAssassin or Enron folders, SMS collection.",
         ),
     ],
     n_neighbors: Annotated[int, typer.Option("-k", "--neighbors", help="Neighbors of a point.")],
@@ -53,8 +59,15 @@ def neighbors(
         bool, typer.Option("--marks", help="Mail: count marks (!!, $) and stop words, too.")
     ] = False,
     labels: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Mail: write node and label (1 spam) there.")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Mail: write a table of all mails there: node, label (1 spam, 0 ham, empty to "
+            "be filled in), subject, sender.",
+        ),
     ] = None,
+    force: options.Force = False,
+    no_header_out: options.NoHeaderOut = False,
     dry_run: DryRun = False,
     seed: options.Seed = None,
     as_json: options.Json = False,
@@ -62,7 +75,8 @@ def neighbors(
 ):
     """Join every point to its nearest neighbors and write the edges, batch by batch.
 
-    The graph is never held in memory; a temporary file takes 12 bytes a neighbor.
+    The graph is never held in memory; a temporary file takes 12 bytes a neighbor. Of mails,
+    --labels writes a table to fill in: a few labels are enough for graphsqueak label.
 
     Example: graphsqueak neighbors points.npy -k 10 -o edges.parquet
     """
@@ -70,18 +84,29 @@ def neighbors(
 
     from graphsqueak.sources import neighbor_edges, write_edges
     from graphsqueak.system.memory import peak_rss
+    from graphsqueak.system.progress import reporter
 
     began = time.perf_counter()
-    options.check_table_path(out)
-    if labels is not None:
-        options.check_table_path(labels, option="--labels")
+    for table in (out, labels):
+        if table is not None:
+            options.check_table(table)
+    options.check_outputs(
+        {"--out": out, "--labels": labels},
+        [points],
+        force=force or dry_run,
+        quiet=quiet,
+        as_json=as_json,
+    )
     if dry_run:
-        outputs = [out] if labels is None else [out, labels]
-        tell_dry_run([beginning_of_points(points, layout)], outputs, as_json=as_json)
+        writes = [out] if labels is None else [out, labels]
+        reads = [beginning_of_points(points, layout)]
+        tell_dry_run(reads, writes, force=force, as_json=as_json)
         return
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
     words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks}
-    rows, ids, counts = _opened(points, layout, deduplicate, labels, words)
+    progress = options.shows_progress(quiet=quiet, as_json=as_json)
+    with reporter(progress, f"reading {points}"):
+        rows, ids, counts = _opened(points, layout, deduplicate, labels, words)
     source = neighbor_edges(
         rows,
         n_neighbors,
@@ -91,10 +116,14 @@ def neighbors(
         sigma=sigma,
         approximate=approximate,
         ids=ids,
-        progress=options.shows_progress(quiet=quiet, as_json=as_json),
+        progress=progress,
         random_state=seed,
     )
-    write_edges(source, out, weights=weight != "unit")
+    write_edges(source, out, weights=weight != "unit", header=not no_header_out)
+    if not quiet:
+        named = "named by the input" if ids is not None else "numbered from 0"
+        said = f"{points}: {rows.shape[0]:,} points of {rows.shape[1]:,} coordinates, {named}"
+        options.print_line(said, on_stderr=True)
     record = {
         "nodes": source.n_nodes,
         "edges": source.n_edges_read,
@@ -109,28 +138,47 @@ def neighbors(
         options.print_json(record)
     elif not quiet:
         read = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-        options.print_line(
+        options.print_summary(
             f"{record['edges']:,} edges between {record['nodes']:,} points in "
-            f"{record['seconds']:.1f} s, in {out}" + (f" ({read})" if read else "")
+            f"{record['seconds']:.1f} s, in {out}" + (f" ({read})" if read else ""),
+            out,
         )
+        if labels is not None:
+            options.print_line(_what_to_label(labels, out, counts))
 
 
 def _opened(path, layout, deduplicate, labels, words):
     """Rows, ids and what was counted on the way."""
-    from pathlib import Path
-
     from graphsqueak.datasets import load_mail
     from graphsqueak.errors import InputError
-    from graphsqueak.sources import write_columns
-    from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES, read_points
+    from graphsqueak.sources.neighbors.point_files import read_points
 
-    is_table = Path(path).suffix.lower() in POINT_SUFFIXES and not Path(path).is_dir()
-    if layout is None and is_table:
+    if is_table_of_points(path, layout):
         if labels is not None:
             raise InputError("--labels is for mail; a table's labels are in the table")
         return *read_points(path), {}
     mails = load_mail(path, layout=layout or "auto", deduplicate=deduplicate, **words)
+    counts = dict(mails.counts)
     if labels is not None:
-        known = mails.labels >= 0
-        write_columns({"node": mails.ids[known], "label": mails.labels[known]}, labels)
-    return mails.points, mails.ids, mails.counts
+        counts["unlabeled"] = _write_labels(mails, labels)
+    return mails.points, mails.ids, counts
+
+
+def _write_labels(mails, path):
+    """Write all mails, those without a label with an empty one; return how many these are."""
+    import numpy as np
+
+    from graphsqueak.sources import write_columns
+
+    unknown = mails.labels < 0
+    label = np.where(unknown, None, mails.labels) if unknown.any() else mails.labels
+    notes = {name: np.where(note == "", None, note) for name, note in mails.notes.items()}
+    write_columns({"node": mails.ids, "label": label, **notes}, path)
+    return int(unknown.sum())
+
+
+def _what_to_label(labels, out, counts):
+    command = shlex.join(["graphsqueak", "label", out, labels, "-o", "labeled.csv"])
+    if not counts["unlabeled"]:
+        return f"All labels are in {labels}. Next: {command}"
+    return f"Fill in some of the {counts['unlabeled']:,} empty labels in {labels}. Then: {command}"

@@ -3,20 +3,27 @@
 import json
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from graphsqueak.errors import InputError
+from graphsqueak.system import atomic
+from graphsqueak.system.atomic import STANDARD_OUTPUT
 
 __all__ = [
     "BadLine",
+    "Bipartite",
     "Columns",
     "Delimiter",
+    "Duplicates",
     "Edges",
+    "Force",
     "Header",
     "Ids",
     "Json",
+    "NoHeaderOut",
     "Quiet",
     "Scheduler",
     "Seed",
@@ -24,22 +31,25 @@ __all__ = [
     "Workers",
     "check_budget",
     "check_drawing",
-    "check_output",
-    "check_table_path",
+    "check_outputs",
+    "check_table",
     "open_edges",
+    "paths_read",
     "print_json",
     "print_line",
+    "print_summary",
     "print_table",
     "shows_progress",
+    "tell_understood",
     "write_result",
 ]
 
 Edges = Annotated[
-    str,
+    list[str],
     typer.Argument(
-        metavar="EDGES",
-        help="Edge file, folder or glob of parts, or - for standard input. Text (also .gz, .zst, "
-        ".bz2), Parquet, Arrow, Matrix Market or METIS.",
+        metavar="EDGES...",
+        help="Edge files, folders or globs of parts, or - for standard input. Text (also .gz, "
+        ".zst, .bz2), Parquet, Arrow, Matrix Market or METIS.",
     ),
 ]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same seed, same result.")]
@@ -74,14 +84,49 @@ Columns = Annotated[
 Delimiter = Annotated[
     str, typer.Option("--delimiter", help="Between columns: one character, tab, space, or auto.")
 ]
+Bipartite = Annotated[
+    bool | None,
+    typer.Option(
+        "--bipartite/--one-kind",
+        help="Sources and targets are two kinds of nodes, written user:51 and item:51; or one "
+        "kind (default: look at the names of the columns).",
+    ),
+]
+Duplicates = Annotated[
+    str,
+    typer.Option(
+        "--duplicates",
+        help="Edges listed more than once, in either direction: sum adds them up, once keeps the "
+        "first.",
+    ),
+]
 Weights = Annotated[
     bool | None,
     typer.Option("--weights/--no-weights", help="Demand weights, or ignore them (default: look)."),
 ]
 
 
+Force = Annotated[bool, typer.Option("--force", help="Replace outputs that are there already.")]
+NoHeaderOut = Annotated[
+    bool,
+    typer.Option(
+        "--no-header-out",
+        help="Write text without the line that names its columns, as igraph and networkx want it.",
+    ),
+]
+
+
 def open_edges(
-    path, *, ids, header, on_bad_line="error", columns=None, delimiter="auto", weights=None
+    paths,
+    *,
+    ids,
+    header,
+    on_bad_line="error",
+    columns=None,
+    delimiter="auto",
+    weights=None,
+    bipartite=None,
+    duplicates="sum",
 ):
     """The stream that the shared options describe."""
     from graphsqueak.sources.files.reading import read_edges
@@ -90,14 +135,65 @@ def open_edges(
         names = [name.strip() for name in columns.split(",")]
         columns = tuple(int(name) if name.isdecimal() else name for name in names)
     return read_edges(
-        path,
+        paths,
         ids=ids,
         header="auto" if header is None else header,
         on_bad_line=on_bad_line,
         columns=columns,
         delimiter=delimiter,
         weighted="auto" if weights is None else weights,
+        bipartite="auto" if bipartite is None else bipartite,
+        duplicates=duplicates,
     )
+
+
+def tell_understood(source, *, quiet, dropped=None):
+    """Say on standard error, in one line, how the input was understood; returns it by name.
+
+    `dropped` counts what was, where others than `source` have read it.
+    """
+    understood = source.understood | (dropped or {})
+    if not quiet:
+        print_line("; ".join(_in_words(understood)), on_stderr=True)
+    return understood
+
+
+def _in_words(understood):
+    """What was read as what, in a few words each."""
+    weights = understood["weights"]
+    yield f"{understood['name']}: undirected"
+    yield "columns {}, {}".format(*understood["columns"])
+    yield from understood["remarks"]
+    if understood["decimal"] is None:
+        yield f"ids {understood['ids']}"
+    else:
+        whole = understood["decimal"].partition(".")[0]
+        yield f"ids text such as {understood['decimal']} (--ids integer reads it as {whole})"
+    yield f"weights {'none' if weights is None else weights}"
+    if understood["sides"]:
+        yield "{} and {} kept apart".format(*understood["sides"])
+    for name, what in (
+        ("self_loops", "self-loop{} dropped"),
+        ("zero_weights", "edge{} of weight zero dropped"),
+        ("bad_lines", "bad line{} skipped"),
+    ):
+        if count := understood[name]:
+            yield f"{count:,} {what.format('s' * (count > 1))}"
+    share, is_exact = understood["repeated"], understood["is_exact"]
+    if share == 0:
+        yield "no edge repeats" + ("" if is_exact else " as far as can be told")
+    elif share is not None:
+        said = f"{100 * share:.0f} %" if share >= 0.01 else "under 1 %"
+        how = "counted once"
+        if understood["duplicates"] == "sum":
+            how = "summed (--duplicates once counts them once)"
+        yield f"{'' if is_exact else 'about '}{said} of the edges repeat, {how}"
+
+
+def paths_read(paths, source):
+    """What a source reads: its files, and the folders they lie in where those were given."""
+    folders = [path for path in paths if Path(path).expanduser().is_dir()]
+    return folders + [part.path for part in source.parts if part.path is not None]
 
 
 def check_budget(epsilon, n_edges, keep):
@@ -115,16 +211,55 @@ def check_budget(epsilon, n_edges, keep):
         )
 
 
-def check_output(path, *, option="--out"):
-    """Refuse a path where no file can be written.
+def check_outputs(outputs, inputs, *, force=False, quiet=False, as_json=False, resumes=None):
+    """Refuse, before the work, outputs that cannot be, that are read, or that are there already.
 
-    >>> check_output("missing/sparse.tsv")
-    Traceback (most recent call last):
-    graphsqueak.errors.InputError: --out missing/sparse.tsv: there is no folder missing; ...
+    Parameters
+    ----------
+    outputs : dict
+        Path, or None, by option.
+    inputs : list of path
+        What is read; of a folder, all that is in it. Not even `force` replaces an input.
+    force : bool
+        Replace what is there. Otherwise a person at a terminal is asked.
+    quiet, as_json : bool
+        Whether nobody is to be asked, and whether standard output is taken.
+    resumes : path, optional
+        The checkpoint that is resumed: what its run has written may be replaced.
     """
-    from graphsqueak.system.atomic import check_writable
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option in [option for option, path in given.items() if path == STANDARD_OUTPUT]:
+        if option != "--out":
+            raise InputError(f"{option} -: only --out can be standard output; give a file")
+        if as_json:
+            raise InputError("--json and --out - both print on standard output; give a file")
+        del given[option]
+    atomic.check_outputs(given, inputs)
+    for option, path in given.items():
+        is_free = atomic.is_replaceable(path, resumes)
+        if option == "--checkpoint":
+            has_leaves = (Path(path).expanduser() / "run.json").exists()
+            is_free = resumes is not None or (is_free and not has_leaves)
+        if not force and not is_free:
+            _ask_to_replace(option, path, quiet=quiet)
 
-    check_writable(path, name=f"{option} {path}")
+
+def _ask_to_replace(option, path, *, quiet):
+    resume = "--resume to go on from it, " if option == "--checkpoint" else ""
+    if not quiet and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        if typer.confirm(f"{path} is there already. Replace it?", err=True):
+            return
+        raise InputError(f"{option} {path} is there already and was left alone; give another name")
+    raise InputError(
+        f"{option} {path} is there already; give {resume}--force to replace it, or another name"
+    )
+
+
+def check_table(path):
+    """Refuse the name of a table or edge file that does not say its format."""
+    from graphsqueak.sources.files.writing import format_of
+
+    format_of(path)
 
 
 def check_drawing(what):
@@ -135,15 +270,7 @@ def check_drawing(what):
         )
 
 
-def check_table_path(path, *, option="--out"):
-    """The same for a table or edge file, whose name must also say its format."""
-    from graphsqueak.sources.files.writing import format_of
-
-    format_of(path)
-    check_output(path, option=option)
-
-
-def write_result(edges, out):
+def write_result(edges, out, *, header=True):
     """Write a sparsifier to `out`; as Parquet beside it if that format cannot hold its ids.
 
     Whether nodes are numbered as Matrix Market and METIS need it is known only at the end.
@@ -151,17 +278,26 @@ def write_result(edges, out):
     from graphsqueak.sources.files.writing import format_of, write_edges
 
     try:
-        write_edges(edges, out, weights=True)
+        write_edges(edges, out, weights=True, header=header)
     except InputError as error:
         if format_of(out)[0] not in ("mtx", "metis"):
             raise
-        write_edges(edges, f"{out}.parquet", weights=True)
-        raise InputError(f"{error}. The result is in {out}.parquet") from None
+        beside, number = Path(f"{out}.parquet"), 1
+        while beside.exists():
+            number += 1
+            beside = Path(f"{out}.{number}.parquet")
+        write_edges(edges, beside, weights=True)
+        raise InputError(f"{error}. The result is in {beside}") from None
+
+
+def print_summary(text, out):
+    """One line for a person: on standard error where the result itself is on standard output."""
+    print_line(text, on_stderr=out == STANDARD_OUTPUT)
 
 
 def shows_progress(*, quiet, as_json):
-    """Draw a bar only for a person who is looking."""
-    return not quiet and not as_json and sys.stderr.isatty()
+    """Tell of long work, in a bar on a terminal and in lines elsewhere, unless asked not to."""
+    return not quiet and not as_json
 
 
 def print_json(record):
@@ -169,9 +305,9 @@ def print_json(record):
     print(json.dumps({key: _plain(value) for key, value in record.items()}))  # noqa: T201
 
 
-def print_line(text=""):
-    """One line for a person, on standard output."""
-    print(text)  # noqa: T201
+def print_line(text="", *, on_stderr=False):
+    """One line for a person, on standard output or standard error."""
+    print(text, file=sys.stderr if on_stderr else sys.stdout)
 
 
 def print_table(rows):

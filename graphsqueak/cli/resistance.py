@@ -20,12 +20,15 @@ def resistance(
     ] = None,
     method: Annotated[str, typer.Option(help="auto, exact or sketch.")] = "auto",
     rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
+    force: options.Force = False,
     ids: options.Ids = "auto",
     header: options.Header = None,
     columns: options.Columns = None,
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -45,7 +48,7 @@ def resistance(
     from graphsqueak.sparsifiers import effective_resistance
 
     began = time.perf_counter()
-    options.check_table_path(out)
+    options.check_table(out)
     source = options.open_edges(
         edges,
         ids=ids,
@@ -54,6 +57,15 @@ def resistance(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
+    )
+    options.check_outputs(
+        {"--out": out},
+        [*options.paths_read(edges, source), *([] if pairs is None else [pairs])],
+        force=force,
+        quiet=quiet,
+        as_json=as_json,
     )
     graph = source.to_edge_list()
     ends = (graph.tail, graph.head) if pairs is None else _read_pairs(pairs, graph)
@@ -72,11 +84,14 @@ def resistance(
         "edges": graph.n_edges,
         "resistances": len(result),
         "seconds": time.perf_counter() - began,
+        "input": options.tell_understood(source, quiet=quiet),
     }
     if as_json:
         options.print_json(record)
     elif not quiet:
-        options.print_line(f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}")
+        options.print_summary(
+            f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}", out
+        )
 
 
 def _read_pairs(path, graph):

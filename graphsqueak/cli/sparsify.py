@@ -7,6 +7,7 @@ import typer
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 from graphsqueak.errors import InputError
+from graphsqueak.system.atomic import note_written
 
 __all__ = ["sparsify"]
 
@@ -31,7 +32,7 @@ def sparsify(
         bool | None,
         typer.Option(
             "--certify/--no-certify",
-            help="Measure the accuracy on the whole file; with --epsilon, correct it "
+            help="Measure the error on the whole file; with --epsilon, correct it "
             "(default: with --epsilon or --report, unless the input is a pipe).",
         ),
     ] = None,
@@ -69,6 +70,8 @@ def sparsify(
         str | None,
         typer.Option(metavar="FILE", help="Write a page (HTML) on what was read, kept, certified."),
     ] = None,
+    force: options.Force = False,
+    no_header_out: options.NoHeaderOut = False,
     dry_run: DryRun = False,
     plan: Annotated[
         bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
@@ -79,6 +82,8 @@ def sparsify(
     delimiter: options.Delimiter = "auto",
     weights: options.Weights = None,
     on_bad_line: options.BadLine = "error",
+    bipartite: options.Bipartite = None,
+    duplicates: options.Duplicates = "sum",
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -87,10 +92,11 @@ def sparsify(
 
     One pass in fixed memory. All nodes and components stay. Give exactly one of --epsilon, --edges
     and --keep. What stays alike are cuts (the weight between a group of nodes and all others),
-    clusters, distances by resistance and random walks; not single edges or triangles.
+    distances by resistance and random walks, and clusters while some five edges a node are kept;
+    not single edges or triangles. Edges have no direction.
 
     --epsilon is measured, by reading the file again, and met: if the first run misses it, another
-    one with more edges follows. On a pipe the accuracy is predicted, for dense graphs.
+    one with more edges follows. On a pipe the error is predicted, for dense graphs.
 
     --workers or --scheduler read parts of the input apart and merge what they keep, on processes of
     this machine or on a Dask cluster.
@@ -98,7 +104,9 @@ def sparsify(
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
     from graphsqueak.sparsifiers.run import RunPlan, run_plan
+    from graphsqueak.sparsifiers.verdict import error_in_short, next_step, verdict
     from graphsqueak.system.memory import size_in_bytes
+    from graphsqueak.system.progress import reporter
 
     source = options.open_edges(
         edges,
@@ -108,6 +116,8 @@ def sparsify(
         columns=columns,
         delimiter=delimiter,
         weights=weights,
+        bipartite=bipartite,
+        duplicates=duplicates,
     )
     options.check_budget(epsilon, n_edges, keep)
     if certify is None and report is not None and source.is_rereadable:
@@ -136,47 +146,77 @@ def sparsify(
         return
     if out is None:
         raise InputError("--out FILE is missing: where to write the sparsifier")
-    _check_outputs(out, report, None if run.is_tree else checkpoint)
     run.certifies(source)  # refuses a pipe before the work
+    options.check_table(out)
+    if report is not None:
+        options.check_drawing("--report")
+    options.check_outputs(
+        {"--checkpoint": checkpoint, "--out": out, "--report": report},
+        options.paths_read(edges, source),
+        force=force or dry_run,
+        quiet=quiet,
+        as_json=as_json,
+        resumes=checkpoint if resume else None,
+    )
     if dry_run:
-        _dry_run(source, run, [out, report], as_json=as_json)
+        _dry_run(source, run, [out, report], force=force, as_json=as_json)
         return
     result = run_plan(source, run)
-    options.write_result(result.sparsifier, out)
+    options.write_result(result.sparsifier, out, header=not no_header_out)
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
-        write_report(result, report, edges=edges, out=out)
+        reading = _reading_words(
+            ids, header, columns, delimiter, weights, on_bad_line, bipartite, duplicates
+        )
+        again = {"is_rereadable": source.is_rereadable, "reading": reading}
+        with reporter(run.progress, "drawing the page"):
+            write_report(result, report, edges=edges, out=out, **again)
+    if checkpoint is not None:
+        note_written(checkpoint, [out, report])
+    understood = options.tell_understood(source, quiet=quiet, dropped=result.dropped)
     if as_json:
-        options.print_json(result.record())
+        options.print_json(result.record() | {"input": understood})
     elif not quiet:
         stream = result.stream
-        options.print_line(
+        options.print_summary(
             f"{result.sparsifier.n_edges:,} of {stream.n_edges_seen_:,} edges on "
-            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {_accuracy(result)}, in {out}"
+            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, "
+            f"{error_in_short(result)}, in {out}",
+            out,
         )
-        if result.certificate is not None:
-            options.print_line(result.certificate.in_words())
+        for said in (verdict(result), next_step(result)):
+            if said:
+                options.print_summary(said, out)
 
 
-def _check_outputs(out, report, checkpoint):
-    """Refuse impossible paths before the work."""
-    options.check_table_path(out)
-    if report is not None:
-        options.check_drawing("--report")
-        options.check_output(report, option="--report")
-    if checkpoint is not None:
-        options.check_output(checkpoint, option="--checkpoint")
+def _reading_words(
+    ids, header, columns, delimiter, weights, on_bad_line, bipartite=None, duplicates="sum"
+):
+    """The words of a command line that read edges in the same way.
+
+    >>> _reading_words("auto", False, "0,1", "auto", None, "error")
+    ['--no-header', '--columns', '0,1']
+    """
+    words = [] if ids == "auto" else ["--ids", ids]
+    words += [] if header is None else ["--header" if header else "--no-header"]
+    words += [] if columns is None else ["--columns", columns]
+    words += [] if delimiter == "auto" else ["--delimiter", delimiter]
+    words += [] if weights is None else ["--weights" if weights else "--no-weights"]
+    words += [] if bipartite is None else ["--bipartite" if bipartite else "--one-kind"]
+    words += [] if duplicates == "sum" else ["--duplicates", duplicates]
+    return words + ([] if on_bad_line == "error" else ["--on-bad-line", on_bad_line])
 
 
-def _dry_run(source, plan, outputs, *, as_json):
+def _dry_run(source, plan, paths, *, force, as_json):
     from graphsqueak.sparsifiers.run import open_stream
 
     reads = [beginning_of_edges(source)]
     n_seen = 0 if plan.is_tree else open_stream(plan).n_edges_seen_
     if n_seen:
         reads.append(f"{plan.checkpoint}, which has seen {n_seen:,} edges")
-    tell_dry_run(reads, [path for path in outputs if path is not None], as_json=as_json)
+    writes = [path for path in paths if path is not None]
+    tell_dry_run(reads, writes, force=force, as_json=as_json)
 
 
 def _print_plan(source, plan, *, as_json):
@@ -210,9 +250,3 @@ def _print_plan(source, plan, *, as_json):
             "result": readable_size(cost.result_bytes),
         }
     )
-
-
-def _accuracy(result):
-    if result.certificate is None:
-        return f"accuracy {result.stream.epsilon_predicted_:.2g} (predicted, not certified)"
-    return f"certified: {result.certificate}"

@@ -150,8 +150,9 @@ def label_mails(
         One per method and number of labels.
     """
     truth = graph.mails.labels
-    dense = graph.stream.to_edge_list()
-    few = neighbor_edges(graph.mails.points, _FEW_NEIGHBORS).to_edge_list()
+    with reporter(progress, "building both graphs again"):
+        dense = graph.stream.to_edge_list()
+        few = neighbor_edges(graph.mails.points, _FEW_NEIGHBORS).to_edge_list()
     draws = {count: draws_of_labels(truth, count, n, seed) for count, n in n_draws.items()}
     rows, n_done = [], 0
     methods = _methods(graph, dense, few, seed)

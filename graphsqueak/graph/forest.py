@@ -2,12 +2,26 @@
 
 The edges that join two components form a forest with exactly the components of the whole graph.
 Memory is one integer per node. The exact degrees, one number per node, are added up alongside.
+
+Taking an edge out of the forest parts the nodes of its component in two, a cut of the graph.
+
+*Bridges.* Give every other edge a random word and let each node hold the exclusive or of the words
+at it. Summed (by exclusive or) over one side of a forest edge's cut, words of edges inside the side
+come twice and vanish; what is left are the edges that cross. It is zero for bridges, and for others
+with probability 2^-64.
+
+*Weak cuts.* The cuts of the lightest forest edges are where a sparsifier that went wrong went
+wrong most. Eight of them are one byte per node: bit k of a node tells its side of cut k.
 """
 
 import numba
 import numpy as np
 
-__all__ = ["add_degrees", "join", "labels", "roots"]
+from graphsqueak.randomness import random_bits
+
+__all__ = ["add_degrees", "find_bridges", "join", "labels", "roots", "weak_cuts"]
+
+_N_CUTS = 8
 
 
 def roots(n_nodes):
@@ -41,6 +55,56 @@ def labels(parent):
     return out
 
 
+def find_bridges(tail, head, in_forest, n_nodes, *, seed):
+    """Mask of the forest edges that no other edge goes round.
+
+    Parameters
+    ----------
+    tail, head : arrays of int
+        The edges, none of them parallel to another.
+    in_forest : array of bool
+        Which of them are a spanning forest.
+    n_nodes, seed : int
+
+    Examples
+    --------
+    A triangle with a tail:
+
+    >>> tail, head = np.array([0, 1, 0, 2]), np.array([1, 2, 2, 3])
+    >>> find_bridges(tail, head, np.array([True, True, False, True]), 4, seed=7)
+    array([False, False, False,  True])
+    """
+    forest = np.flatnonzero(in_forest)
+    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes)
+    words = np.zeros(n_nodes, dtype=np.uint64)
+    _add_words(tail, head, in_forest, np.uint64(seed), words)
+    bridge = np.zeros(forest.size, dtype=np.bool_)
+    _mark_bridges(order, parent, above, words, bridge)
+    mask = np.zeros(tail.size, dtype=np.bool_)
+    mask[forest] = bridge
+    return mask
+
+
+def weak_cuts(tail, head, weight, n_nodes):
+    """One byte per node: its sides of eight cuts, those of the lightest edges of a heavy forest.
+
+    The forest is of nearly maximal weight: edges are taken by the binary exponents of their
+    weights, heavy ones first. So two parts that only light edges join are joined by one of them.
+
+    >>> weak_cuts(np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]), 3)
+    array([0, 2, 3], dtype=uint8)
+    """
+    heavy_first = np.argsort(-np.frexp(weight)[1].astype(np.int16), kind="stable")
+    forest = heavy_first[join(roots(n_nodes), tail[heavy_first], head[heavy_first])]
+    lightest = forest[-_N_CUTS:][::-1]
+    bit = np.zeros(tail.size, dtype=np.uint8)
+    bit[lightest] = 1 << np.arange(lightest.size, dtype=np.uint8)
+    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes)
+    sides = np.zeros(n_nodes, dtype=np.uint8)
+    _mark_sides(order, parent, above, bit[forest], sides)
+    return sides
+
+
 @numba.njit(cache=True, nogil=True)
 def add_degrees(degree, tail, head, weight):
     """Add the weights of edges to the degrees of their ends, in order."""
@@ -72,3 +136,68 @@ def _join(parent, tail, head, joins):
 def _labels(parent, out):
     for node in range(parent.size):
         out[node] = _root(parent, node)
+
+
+@numba.njit(cache=True, nogil=True)
+def _root_forest(tail, head, n_nodes):
+    """Nodes in an order in which parents come first, their parents, and the edges up to these."""
+    start = np.zeros(n_nodes + 1, dtype=np.int64)
+    for e in range(tail.size):
+        start[tail[e] + 1] += 1
+        start[head[e] + 1] += 1
+    for u in range(n_nodes):
+        start[u + 1] += start[u]
+    following = start[:-1].copy()
+    at = np.empty(2 * tail.size, dtype=np.int64)
+    for e in range(tail.size):
+        for u in (tail[e], head[e]):
+            at[following[u]] = e
+            following[u] += 1
+    order = np.empty(n_nodes, dtype=np.int64)
+    parent = np.full(n_nodes, -1, dtype=np.int64)
+    above = np.full(n_nodes, -1, dtype=np.int64)
+    seen = np.zeros(n_nodes, dtype=np.bool_)
+    end = 0
+    for root in range(n_nodes):
+        if seen[root]:
+            continue
+        seen[root] = True
+        order[end] = root
+        cursor = end
+        end += 1
+        while cursor < end:
+            u = order[cursor]
+            cursor += 1
+            for i in range(start[u], start[u + 1]):
+                v = tail[at[i]] + head[at[i]] - u
+                if not seen[v]:
+                    seen[v] = True
+                    parent[v], above[v] = u, at[i]
+                    order[end] = v
+                    end += 1
+    return order, parent, above
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_words(tail, head, pinned, seed, words):
+    for e in range(tail.size):
+        if not pinned[e]:
+            word = random_bits(seed, np.uint64(tail[e]), np.uint64(head[e]))
+            words[tail[e]] ^= word
+            words[head[e]] ^= word
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark_bridges(order, parent, above, words, bridge):
+    for i in range(order.size - 1, -1, -1):
+        u = order[i]
+        if parent[u] >= 0:
+            bridge[above[u]] = words[u] == 0
+            words[parent[u]] ^= words[u]
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark_sides(order, parent, above, bit, sides):
+    for u in order:
+        if parent[u] >= 0:
+            sides[u] = sides[parent[u]] ^ bit[above[u]]

@@ -103,6 +103,16 @@ class GrowingCholesky:
         self.size = 0
         self._padded = np.eye(_ROOM).T
 
+    @classmethod
+    def of(cls, lower: np.ndarray) -> "GrowingCholesky":
+        """The factor that begins as `lower`."""
+        factor = cls()
+        factor.size = len(lower)
+        if factor.size > len(factor._padded):
+            factor._padded = np.asfortranarray(np.eye(factor.size + _ROOM))
+        factor._padded[: factor.size, : factor.size] = lower
+        return factor
+
     @property
     def lower(self) -> np.ndarray:
         """L, as a view."""

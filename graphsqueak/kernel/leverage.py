@@ -64,6 +64,7 @@ __all__ = [
     "atom_leverage",
     "effective_dimension",
     "estimate_leverage",
+    "kernel_matrix",
     "leverage_scores",
     "merged_ridge",
     "online_effective_dimension",
@@ -104,7 +105,7 @@ def leverage_scores(
     array([[0.25 , 0.25 ],
            [0.333, 0.333]])
     """
-    K = _matrix(X, kernel, kernel_params)
+    K = kernel_matrix(X, kernel, kernel_params)
     if np.ndim(ridge) == 0:
         g = check_real("ridge", ridge, above=0.0)
         return np.clip(1 - g * inverse_diagonal(cholesky(K, g)), 0.0, 1.0)
@@ -175,7 +176,7 @@ def online_leverage_scores(
     array([0.5  , 0.333])
     """
     g = check_real("ridge", ridge, above=0.0)
-    pivot = np.diagonal(cholesky(_matrix(X, kernel, kernel_params), g)) ** 2
+    pivot = np.diagonal(cholesky(kernel_matrix(X, kernel, kernel_params), g)) ** 2
     return np.clip(1 - g / pivot, 0.0, 1.0)
 
 
@@ -301,6 +302,20 @@ def merged_ridge(ridge: float, epsilon: float, *, n_inexact: int = 1) -> float:
     return ridge if n_inexact == 0 else (1 + (n_inexact - 1) * epsilon) * ridge
 
 
+def kernel_matrix(X: ArrayLike, kernel: KernelLike, kernel_params: KernelParams) -> np.ndarray:
+    """K of the rows of X; with kernel="precomputed", X itself.
+
+    >>> kernel_matrix([[1.0], [2.0]], "linear", None)
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or not X.size:
+        raise InputError(f"X has shape {X.shape}; give a matrix with a row for every point")
+    k, points = bind(kernel, kernel_params, X)
+    return k(points, points)
+
+
 def _explained(kernel, points, atoms, root, ridge, *, most_entries=CHUNK_ENTRIES):
     """k_I(x)' (K_II + g' W^-1)^-1 k_I(x) of every point; `root` is W^1/2."""
     out = np.empty(len(points))
@@ -310,11 +325,3 @@ def _explained(kernel, points, atoms, root, ridge, *, most_entries=CHUNK_ENTRIES
         v = blas.dtrsm(1.0, factor, v, lower=1, overwrite_b=1)
         out[part] = np.einsum("ij,ij->j", v, v)
     return out
-
-
-def _matrix(X, kernel, kernel_params):
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2 or not X.size:
-        raise InputError(f"X has shape {X.shape}; give a matrix with a row for every point")
-    k, points = bind(kernel, kernel_params, X)
-    return k(points, points)

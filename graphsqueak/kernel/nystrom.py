@@ -25,14 +25,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
-from graphsqueak.kernel.batch import ExactRLS, ManyStepRLS, TwoStepRLS, UniformDictionary
-from graphsqueak.kernel.bless import BLESS
-from graphsqueak.kernel.dictionary import Dictionary
 from graphsqueak.kernel.embedding import CarriedSums, Embedding
 from graphsqueak.kernel.kernels import KernelLike, KernelParams, as_kernel, bind
-from graphsqueak.kernel.kors import KORS
-from graphsqueak.kernel.recursive import RecursiveRLS
-from graphsqueak.kernel.squeak import SQUEAK
+from graphsqueak.kernel.samplers.batch import ExactRLS, ManyStepRLS, TwoStepRLS, UniformDictionary
+from graphsqueak.kernel.samplers.bless import BLESS
+from graphsqueak.kernel.samplers.dictionary import Dictionary
+from graphsqueak.kernel.samplers.kors import KORS
+from graphsqueak.kernel.samplers.recursive import RecursiveRLS
+from graphsqueak.kernel.samplers.rp_cholesky import RPCholesky
+from graphsqueak.kernel.samplers.squeak import SQUEAK
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice
 
@@ -45,6 +46,7 @@ _SAMPLERS = {
     "many-step": ManyStepRLS,
     "recursive": RecursiveRLS,
     "bless": BLESS,
+    "rp-cholesky": RPCholesky,
     "kors": KORS,
     "squeak": SQUEAK,
 }
@@ -168,8 +170,6 @@ class DictionaryEstimator(BaseEstimator):
             )
         name = check_choice("sampling", self.sampling, tuple(_SAMPLERS))
         ridge = self.ridge
-        if name == "kors" and isinstance(ridge, str):
-            raise InputError("sampling='kors' needs a number for ridge")
         sampler = _SAMPLERS[name](
             kernel=self.kernel,
             kernel_params=self.kernel_params,
@@ -215,8 +215,8 @@ class NystromTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dict
     n_components : int or None
         Number of atoms; None leaves it to the accuracy of the sampler.
     sampling : str or Dictionary
-        "squeak" (one pass), "kors" (one pass; `n_components` is a ceiling), "uniform", "exact",
-        "two-step", "many-step", "recursive", "bless", or a dictionary with settings of its own.
+        "squeak" (one pass), "kors" (one pass, at most `n_components`), "rp-cholesky", "uniform",
+        "exact", "two-step", "many-step", "recursive", "bless", or a dictionary of your own.
     landmarks : array, optional
         Points, or row numbers of X, to be used instead.
     ridge : float or "auto"

@@ -5,7 +5,7 @@ NodeMatching    the nodes of a stream -> those of a graph that is known
 Numbering       the nodes of batches that may be numbered differently -> one numbering that grows
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,15 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.nodes.object_ids import ObjectIds
 
-__all__ = ["NodeMatching", "Numbering", "ids_between", "node_finder"]
+__all__ = [
+    "NodeMatching",
+    "Numbering",
+    "as_names",
+    "as_objects",
+    "ids_between",
+    "is_integer",
+    "node_finder",
+]
 
 
 def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -50,6 +58,44 @@ def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
         return np.where(ordered[found] == ids, order[found], -1)
 
     return find
+
+
+def as_names(names: Sequence) -> np.ndarray:
+    """Ids as an array: of integers if all are, else of objects.
+
+    Parameters
+    ----------
+    names : list of ids
+
+    Examples
+    --------
+    >>> as_names([3, "3"])
+    array([3, '3'], dtype=object)
+    """
+    return np.array(names) if names and all(map(is_integer, names)) else as_objects(names)
+
+
+def is_integer(name: object) -> bool:
+    """Whether an id is a whole number that an array of integers can hold.
+
+    Parameters
+    ----------
+    name : object
+    """
+    return isinstance(name, int | np.integer) and abs(int(name)) < 2**63
+
+
+def as_objects(values: Sequence) -> np.ndarray:
+    """An array of the values themselves, whatever their types.
+
+    Parameters
+    ----------
+    values : list
+    """
+    array = np.empty(len(values), dtype=object)
+    for position, value in enumerate(values):
+        array[position] = value
+    return array
 
 
 def ids_between(known: Any, start: int, stop: int) -> np.ndarray:

@@ -17,7 +17,11 @@ __all__, __getattr__, __dir__ = lazy_names(
         "SkeGD": "skegd",
         "SketchedKONS": "kons",
         "flipped_blocks": "evaluation",
+        "kons_regret": "bounds",
         "loss_of": "losses",
         "progressive": "evaluation",
+        "pros_n_kons_regret": "bounds",
+        "sketched_kons_regret": "bounds",
+        "squared_loss_regret": "bounds",
     },
 )

@@ -1,4 +1,8 @@
 # written by docs/generate.py; do not edit
+from graphsqueak.online.bounds import kons_regret as kons_regret
+from graphsqueak.online.bounds import pros_n_kons_regret as pros_n_kons_regret
+from graphsqueak.online.bounds import sketched_kons_regret as sketched_kons_regret
+from graphsqueak.online.bounds import squared_loss_regret as squared_loss_regret
 from graphsqueak.online.evaluation import Run as Run
 from graphsqueak.online.evaluation import flipped_blocks as flipped_blocks
 from graphsqueak.online.evaluation import progressive as progressive
@@ -27,6 +31,10 @@ __all__ = [
     "SkeGD",
     "SketchedKONS",
     "flipped_blocks",
+    "kons_regret",
     "loss_of",
     "progressive",
+    "pros_n_kons_regret",
+    "sketched_kons_regret",
+    "squared_loss_regret",
 ]

@@ -41,7 +41,7 @@ import numpy as np
 from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import as_kernel
-from graphsqueak.kernel.kors import OnlineSampler
+from graphsqueak.kernel.samplers.atom_stream import OnlineSampler
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
 from graphsqueak.online.newton import StepRule, newton_weight, step_rule

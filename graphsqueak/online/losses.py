@@ -125,7 +125,7 @@ def loss_of(name: str) -> Loss:
 def _each(compiled, code, *arguments):
     arrays = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in arguments))
     out = np.empty(arrays[0].size)
-    compiled(code, *(a.ravel() for a in arrays), out)
+    compiled(code, *(a.flatten() for a in arrays), out)
     return out.reshape(arrays[0].shape)
 
 

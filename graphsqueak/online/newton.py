@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+import scipy.linalg
 
 from graphsqueak.errors import InputError
 from graphsqueak.online.losses import loss_curvature, loss_of, loss_slope
@@ -113,6 +114,21 @@ class NewtonStep:
         self._w[:] = 0.0
         self._inverse[:] = 0.0
         self._inverse[np.arange(self.size), np.arange(self.size)] = 1 / self.alpha
+
+    def move(self, T: np.ndarray) -> None:
+        """Go over to the coordinates T z: A <- alpha I + T (A - alpha I) T', w <- A_new^-1 T A w.
+
+        For the squared loss, where A w = sum h z y, that is least squares in the new coordinates.
+        """
+        A = scipy.linalg.inv(self.inverse)
+        moment = T @ (A @ self.w)
+        A[np.diag_indices_from(A)] -= self.alpha
+        moved = T @ A @ T.T
+        moved[np.diag_indices_from(moved)] += self.alpha
+        self.size = j = len(T)
+        self._w[:], self._inverse[:] = 0.0, 0.0
+        self._inverse[:j, :j] = scipy.linalg.inv(moved)
+        self._w[:j] = self.inverse @ moment
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         """Clipped predictions for the columns of `features`."""

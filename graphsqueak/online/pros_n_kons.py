@@ -7,12 +7,19 @@ every feature one coordinate. The thesis takes the eigenvectors of K_II instead 
 predictions do not know the difference, because coordinates of the same span differ by a rotation.
 
     PROS-N-KONS  starts again in the new space: w = 0, A = alpha I. Regret is bounded by J times
-                 that of KONS, J insertions, plus the cost of the projection [C17, Theorem 5.8].
+                 that of KONS, J insertions, plus the cost of the projection [C17, Theorem 5.8],
+                 if KORS has the copies of its proof: budget="theory". `bounds` has the number.
     CON-KONS     carries on: w <- (w, 0), A <- diag(A, alpha).
     B-KONS       is PROS-N-KONS with a ceiling on the atoms.
 
 An atom within the span opens no coordinate and, unlike in [C17, Algorithm 14], starts nothing anew:
 the space is the same. A round is O(j^2) and j kernel evaluations, whatever t.
+
+With a ceiling, n_components, a full dictionary lets a tenth of its atoms go (`atom_stream`), so
+that a stream that moves is followed. The coordinates are then those of the atoms that stay, z_new =
+T z for what lay in the old span, and CON-KONS goes on with A_new = alpha I + T (A - alpha I) T' and
+w <- A_new^-1 T A w, the least squares over all rounds so far in what is left of the span. With
+when_full="stop" later points are only projected on the span, as B-KONS of the thesis does.
 
 References
 ----------
@@ -27,9 +34,13 @@ from typing import Literal
 
 import numpy as np
 
+from graphsqueak.errors import InputError
 from graphsqueak.kernel.cholesky import GrowingCholesky
+from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import as_kernel
-from graphsqueak.kernel.kors import AtomStream
+from graphsqueak.kernel.leverage import rho
+from graphsqueak.kernel.samplers.atom_stream import AtomStream
+from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.newton import NewtonStep, step_rule
 from graphsqueak.randomness import RandomState
@@ -58,14 +69,23 @@ class PROSNKONS(OnlineLearner):
         As in `KONS`; the thesis has "global" or half of it.
     ridge : float, optional
         gamma of KORS; default: alpha.
-    n_copies : int or float
-        Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
+    n_copies : int or float, optional
+        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
+        default 1, as in the thesis, or as many as the proof needs with budget="theory".
+    budget : {"practical", "theory"}
+        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
+    delta : float in (0, 1)
+        Chance, with budget="theory", that some round's is not.
+    horizon : int, optional
+        T, the rounds for which that is meant; default: a million.
     epsilon : float
         Accuracy that KORS assumes of its dictionary.
     form : {"thesis", "paper"}
         Of KORS: binomial copies, or one coin per point.
     n_components : int, optional
-        The most atoms; later points are projected on the span of these.
+        The most atoms.
+    when_full : {"thin", "stop"}
+        Whether early atoms then make room, or later points are projected on the span of these.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -88,10 +108,14 @@ class PROSNKONS(OnlineLearner):
     alpha: float = 0.01
     eta: float | Literal["auto", "global"] = "auto"
     ridge: float | None = None
-    n_copies: float = 1
+    n_copies: float | None = None
+    budget: Literal["practical", "theory"] = "practical"
+    delta: float = 0.1
+    horizon: int | None = None
     epsilon: float = 0.5
     form: Literal["thesis", "paper"] = "thesis"
     n_components: int | None = None
+    when_full: Literal["thin", "stop"] = "thin"
     random_state: RandomState = None
 
     _carries = False
@@ -119,18 +143,36 @@ class PROSNKONS(OnlineLearner):
     def _begin(self, n_features):
         alpha = check_real("alpha", self.alpha, above=0.0)
         ceiling = self.n_components
+        ceiling = None if ceiling is None else check_count("n_components", ceiling)
+        thins = check_choice("when_full", self.when_full, ("thin", "stop")) == "thin"
         self._kernel = as_kernel(self.kernel, self.kernel_params)
+        check_choice("form", self.form, ("thesis", "paper"))
+        check_real("epsilon", self.epsilon, above=0.0, below=1.0)
         self._stream = AtomStream(
             ridge=alpha if self.ridge is None else check_real("ridge", self.ridge, above=0.0),
-            n_copies=check_real("n_copies", self.n_copies, above=0.0),
-            epsilon=check_real("epsilon", self.epsilon, above=0.0, below=1.0),
-            form=check_choice("form", self.form, ("thesis", "paper")),
+            n_copies=self._copies(),
+            epsilon=self.epsilon,
+            form=self.form,
             seed=int(np.random.default_rng(self.random_state).integers(2**63)),
-            ceiling=None if ceiling is None else check_count("n_components", ceiling),
+            ceiling=ceiling,
+            after=max(9 * ceiling // 10, 1) if ceiling and thins else None,
+            grows=True,
         )
         self._step = NewtonStep(alpha=alpha, rule=step_rule(self.loss, self.eta, self._bound()))
         self._factor = GrowingCholesky()
         self._pivots = []  # the atoms that opened a coordinate
+
+    def _copies(self):
+        """The budget of KORS, as a number."""
+        check_choice("budget", self.budget, ("practical", "theory"))
+        if self.budget == "practical":
+            return 1 if self.n_copies is None else check_real("n_copies", self.n_copies, above=0.0)
+        if self.n_copies is not None:
+            raise InputError("give n_copies or budget='theory', not both")
+        delta = check_real("delta", self.delta, above=0.0, below=1.0)
+        n_rounds = HORIZON if self.horizon is None else check_count("horizon", self.horizon)
+        factor = rho(self.epsilon) if self.form == "thesis" else 1.0
+        return kors_copies(self.epsilon, delta=delta, n_points=n_rounds, rho=factor)
 
     def _scores(self, points):
         return self._step.scores(self._features_of(points).T)
@@ -142,10 +184,10 @@ class PROSNKONS(OnlineLearner):
         return self._factor.solve(values).T
 
     def _learn(self, points, targets):
-        out = []
+        out, done = [], 0
         for block in self._stream.blocks(self._kernel, points):
-            n, known = len(block.points), sum(map(len, out))
-            y = targets[known : known + n]
+            n = len(block.points)
+            y = targets[done : done + n]
             features = np.empty((self._step.size + n, n), order="F")
             if self._pivots:
                 features[: self._step.size] = self._factor.solve(block.values[self._pivots])
@@ -154,7 +196,11 @@ class PROSNKONS(OnlineLearner):
                 out.append(self._step.run(features[:, start : i + 1], y[start : i + 1]))
                 start = i + 1
                 self._open(block, features, atom, i)
-            out.append(self._step.run(features[:, start:], y[start:]))
+            stop = block.n_used
+            out.append(self._step.run(features[:, start:stop], y[start:stop]))
+            done += stop
+            if block.thinning is not None:
+                self._move(block.thinning)
         return np.concatenate(out)
 
     def _open(self, block, features, atom, i):
@@ -169,6 +215,16 @@ class PROSNKONS(OnlineLearner):
         features[j, start:] = (block.values[atom, start:] - z @ features[:j, start:]) / pivot
         self._pivots.append(atom)
         self._step.open()
+        if not self._carries:
+            self._step.reset()
+
+    def _move(self, thinning):
+        """Go over to the coordinates of the atoms that stay."""
+        old = self._kernel(thinning.points[self._pivots], thinning.points[thinning.kept])
+        older = self._factor.solve(old)  # z of the atoms that stay, in the old coordinates
+        now = Embedding(self._kernel, self._stream.points)
+        self._factor, self._pivots = GrowingCholesky.of(now.factor), now.pivots.tolist()
+        self._step.move(self._factor.solve(older[:, now.pivots].T))
         if not self._carries:
             self._step.reset()
 
@@ -190,14 +246,23 @@ class CONKONS(PROSNKONS):
         The curvature at the prediction, the worst case over all predictions, or a number.
     ridge : float, optional
         gamma of KORS; by default alpha, as in `PROSNKONS`.
-    n_copies : int or float
-        Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
+    n_copies : int or float, optional
+        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
+        default 1, as in the thesis, or as many as the proof needs with budget="theory".
+    budget : {"practical", "theory"}
+        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
+    delta : float in (0, 1)
+        Chance, with budget="theory", that some round's is not.
+    horizon : int, optional
+        T, the rounds for which that is meant; default: a million.
     epsilon : float
         Accuracy that KORS assumes of its dictionary.
     form : {"thesis", "paper"}
         Of KORS: binomial copies, or one coin per point.
     n_components : int, optional
-        The most atoms, in whose span later points are projected.
+        The most atoms.
+    when_full : {"thin", "stop"}
+        Whether early atoms then make room, or later points are projected on the span of these.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -238,14 +303,23 @@ class BKONS(PROSNKONS):
         As in `KONS`; the thesis takes "global".
     ridge : float, optional
         gamma of KORS, which is alpha unless given.
-    n_copies : int or float
-        Budget of KORS: copies per point (form="thesis") or beta (form="paper"). The thesis has 1.
+    n_copies : int or float, optional
+        Budget of KORS: copies per point (form="thesis", whole ones) or beta (form="paper"). By
+        default 1, as in the thesis, or as many as the proof needs with budget="theory".
+    budget : {"practical", "theory"}
+        "theory": with probability 1 - `delta` the dictionary of every round is accurate.
+    delta : float in (0, 1)
+        Chance, with budget="theory", that some round's is not.
+    horizon : int, optional
+        T, the rounds for which that is meant; default: a million.
     epsilon : float
         Accuracy that KORS assumes of its dictionary.
     form : {"thesis", "paper"}
         Of KORS: binomial copies, or one coin per point.
     n_components : int or None
-        The ceiling. Later points are projected on the span of the atoms.
+        The ceiling.
+    when_full : {"stop", "thin"}
+        Whether later points are projected on the span of the atoms, or early atoms make room.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -265,3 +339,4 @@ class BKONS(PROSNKONS):
     """
 
     n_components: int | None = 100
+    when_full: Literal["thin", "stop"] = "stop"

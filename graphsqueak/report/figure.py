@@ -22,6 +22,7 @@ __all__ = [
 
 _COLORS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#777777")
 _MARKERS = "osD^vPX"
+_MOST_RATIO = 3.0  # of degrees: few nodes lie beyond, and all others would be one bar
 
 
 def spectrum(
@@ -52,7 +53,7 @@ def spectrum(
         if np.isfinite(end):
             ax.axvline(end, color="#cc6677", linestyle="--")
     ax.axvline(1.0, color="black", linewidth=0.8)
-    ax.set_xlabel("sparsifier / graph, x'Lx")
+    ax.set_xlabel("x'Lx in the sparsifier / in the graph")
     ax.set_ylabel("dimensions (%)")
     return ax
 
@@ -139,9 +140,12 @@ def degrees_of_both(whole: ArrayLike, sparse: ArrayLike) -> "Figure":
     left.set_ylabel("nodes")
     left.legend(frameon=False)
     ratio = pairs[1][0] / pairs[0][0]
-    reach = max(0.01, 1.05 * np.abs(ratio - 1).max(initial=0.0))
-    right.hist(ratio, bins=np.linspace(1 - reach, 1 + reach, 42), color=_COLORS[0])
-    right.set_xlabel("sparsifier / graph")
+    least = min(0.99, ratio.min(initial=1.0))
+    most = max(1.01, min(ratio.max(initial=1.0), _MOST_RATIO))
+    right.hist(np.minimum(ratio, most), bins=np.linspace(least, most, 42), color=_COLORS[0])
+    right.set_xlim(max(0.0, least - 0.03 * (most - least)), most + 0.03 * (most - least))
+    beyond = f" (above {most:g}: drawn there)" if ratio.max(initial=1.0) > most else ""
+    right.set_xlabel(f"sparsifier / graph{beyond}")
     right.set_ylabel("nodes")
     return figure
 
@@ -231,6 +235,7 @@ def accuracy_against(
         if floor is not None:
             ax.axhline(floor, color="black", linewidth=0.8, linestyle=":")
         ax.set_xscale("log")
+        ax.xaxis.set_minor_formatter("")  # they would cover each other
         ax.set_title(f"{n_labels:,} labels")
         ax.set_xlabel(label or x)
     panels[0][0].set_ylabel("accuracy")

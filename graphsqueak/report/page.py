@@ -2,6 +2,8 @@
 
 import base64
 import io
+import re
+import shlex
 from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
@@ -15,15 +17,21 @@ _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:52em;margin:2em auto;padding:0 1em}"
     "table{border-collapse:collapse}td,th{padding:.2em .7em;text-align:right}"
     "td:first-child,th:first-child{text-align:left}tr:nth-child(even){background:#f3f3f3}"
-    "pre{background:#f3f3f3;padding:1em;overflow:auto}img{max-width:100%}"
+    "pre{background:#f3f3f3;padding:1em;white-space:pre-wrap;overflow-wrap:anywhere}img{max-width:100%}"
+    "code{background:#f3f3f3;white-space:nowrap}"
     "td:first-child,.words td{overflow-wrap:anywhere}.words td,caption{text-align:left}"
 )
+_WIDTH = 84  # letters of a command on a line
+_OPTION = re.compile(r"--[a-z][a-z-]*(?: \d[\d.]*\d)?")  # not to be broken at its hyphens
 # Nothing is fetched and nothing is run, even if a text should slip through unescaped.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
-    """Return a page of `parts`: pairs of a kind ("heading", "text", "code", "html") and a text.
+    """Return a page of `parts`: pairs of a kind and a text.
+
+    Kinds are "heading", "text", "code", "command" (of a shell, folded so that it is seen whole) and
+    "html".
 
     >>> page = html_page("A < B", [("text", "1 < 2"), ("code", "ls")])
     >>> "<title>A &lt; B</title>" in page, "<p>1 &lt; 2</p>" in page, "<pre>ls</pre>" in page
@@ -31,8 +39,9 @@ def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
     """
     wrap = {
         "heading": lambda text: f"<h2>{escape(text)}</h2>",
-        "text": lambda text: f"<p>{escape(text)}</p>",
+        "text": lambda text: "<p>" + _OPTION.sub(r"<code>\g<0></code>", escape(text)) + "</p>",
         "code": lambda text: f"<pre>{escape(text)}</pre>",
+        "command": lambda text: f"<pre>{escape(_folded(text))}</pre>",
         "html": lambda text: text,
     }
     body = "\n".join(wrap[kind](text) for kind, text in parts)
@@ -43,6 +52,23 @@ def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
         f"<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
     )
+
+
+def _folded(command):
+    """A command over several lines that a shell reads as one.
+
+    >>> print(_folded("graphsqueak neighbors 'my mails' -o " + "folder/" * 9 + "edges.parquet"))
+    graphsqueak neighbors 'my mails' -o \\
+        folder/folder/folder/folder/folder/folder/folder/folder/folder/edges.parquet
+    """
+    first, *words = map(shlex.quote, shlex.split(command))
+    lines = [first]
+    for word in words:
+        if len(lines[-1]) + len(word) < _WIDTH:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"    {word}")
+    return " \\\n".join(lines)
 
 
 def picture(figure: "Figure", *, alt: str, dpi: int = 110) -> tuple[bytes, str]:

@@ -21,7 +21,16 @@ PATIENCE = 100  # steps without progress after which a good preconditioner has m
 
 
 def conjugate_gradient(
-    rows, r, x, *, target, max_iter, precondition=None, watch=None, worth_sharing=WORTH_SHARING
+    rows,
+    r,
+    x,
+    *,
+    target,
+    max_iter,
+    precondition=None,
+    watch=None,
+    by_degree=False,
+    worth_sharing=WORTH_SHARING,
 ):
     """Add to x an approximate solution d of A d = r, until |r_k - A d_k| <= target_k.
 
@@ -32,13 +41,15 @@ def conjugate_gradient(
     r, x : ndarray of shape (n, K), C order
         Residual at the start, and the iterate; both are overwritten.
     target : ndarray of shape (K,)
-        Absolute residual norm at which a column is done.
+        Absolute residual norm at which a column is done; -1 for one that goes on as long as others.
     max_iter : int
         Largest number of steps.
     precondition : callable, optional
         Maps a residual block to an approximate solution block. Default: Jacobi, 1 / diag(A).
     watch : callable, optional
         Called after each step with (step, norms, target); stops the iteration when true.
+    by_degree : bool
+        Measure residuals by sqrt(r . D^-1 r), D the diagonal of A, instead of by |r|.
     worth_sharing : int
         Elementary steps from which a loop is shared among threads.
 
@@ -62,17 +73,24 @@ def conjugate_gradient(
     """
     whole, columns = x, np.arange(x.shape[1])
     parts = even_parts(rows.n_nodes)
-    scale = np.ones_like(rows.ridge) if precondition else _inverse(rows.diagonal(), x.dtype)
+    inverse = _inverse(rows.diagonal(), x.dtype)
+    scale = np.ones_like(inverse) if precondition else inverse
     p, q = aligned_like(x), aligned_like(x)
     p.fill(0)
     still = np.zeros(columns.size, x.dtype)
-    norms, rz_next = _advance(parts, x, r, p, p, scale, still, worth_sharing)
+    norms, rz_next = _advance(parts, x, r, p, p, inverse, still, worth_sharing)
     rz = np.ones(columns.size)
     step = best_step = 0
     best = np.inf
-    while step < max_iter and (norms > target).any():
-        active = norms > target
-        worst = (norms / target).max()
+    while True:
+        if by_degree:
+            norms = np.sqrt(rz_next)
+        if watch and step and watch(step, norms, target):
+            break
+        leads, active = target > 0, norms > target
+        if step >= max_iter or not (leads & active).any():
+            break
+        worst = (norms / target)[leads].max()
         if worst < 0.9 * best:
             best, best_step = worst, step
         elif precondition and step > best_step + PATIENCE:
@@ -95,11 +113,9 @@ def conjugate_gradient(
         curvature = multiply(rows, p, q, worth_sharing=worth_sharing)  # p . A p
         alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=active & (curvature > 0))
         alpha = alpha.astype(x.dtype)
-        norms, rz_next = _advance(parts, x, r, p, q, scale, alpha, worth_sharing)  # 4-6
+        norms, rz_next = _advance(parts, x, r, p, q, inverse, alpha, worth_sharing)  # 4-6
         rz = np.where(rz > 0, rz, 1.0)
         step += 1
-        if watch and watch(step, norms, target):
-            break
     if x is not whole:
         whole[:, columns] = x
     return step

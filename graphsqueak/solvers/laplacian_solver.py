@@ -1,18 +1,11 @@
 """Solve (L + diag(ridge)) x = b on a graph, for one or many right-hand sides.
 
-Every backend is a preconditioner of the same conjugate gradients. Which one "auto" takes comes from
-a model of what each would cost. The model counts elementary steps, each worth its typical
-nanoseconds; only ratios matter, and no clock is read, so the choice is the same on every run. What
-a graph looks like comes from a breadth-first search (`components`): a level in its middle is a
-`separator`, which bounds the fill of a direct factorization, and so does the graph's `dimension`;
-its `depth` bounds the Jacobi steps from below, since each step carries information over one edge.
-How many Jacobi steps are really needed is extrapolated from the first ones.
-
-Multigrid is not a candidate: in the zoo of benchmarks/ it won by a fifth at most, and often failed.
+Every backend is a preconditioner of the same conjugate gradients; which one "auto" takes is told by
+`components`.
 """
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +14,15 @@ from graphsqueak.errors import ConvergenceWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
-from graphsqueak.solvers.components import Components, dimension
+from graphsqueak.solvers.components import (
+    TRIAL_STEPS,
+    Components,
+    JacobiTrial,
+    Shape,
+    cheapest,
+    dimension,
+    first_choice,
+)
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
 from graphsqueak.solvers.direct import Direct
 from graphsqueak.solvers.matrix import (
@@ -40,7 +41,6 @@ __all__ = ["LaplacianSolver"]
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 FLOAT32_TOL = 1e-5  # below this, float32 right-hand sides are solved in float64
 MAX_ITER = 20_000
-TRIAL_STEPS = 10  # of Jacobi, before its further steps are extrapolated
 MANY_COLUMNS = 4  # from here on a trial with one column costs little
 SAFETY = 0.95  # the recursion's residual aims this much below tol
 
@@ -172,25 +172,15 @@ class LaplacianSolver:
         """Let the settled backend solve `block`, or find one to settle on."""
         if self._settled:
             return self._refine(self._settled, block)
-        shape = _Shape(
-            n_nodes=self._rows.n_nodes,
-            n_edges=self._rows.weight.size // 2,
-            separator=self._components.separator,
-            depth=self._components.depth,
-            cubes=self._components.cubes,
-            dimension=dimension(self._rows),
-            n_columns=block.shape[1],
-            digits=-np.log10(self.tol),
-            n_solves=self._n_solves,
-        )
-        name = _first_choice(shape)
+        shape = self.shape(block.shape[1], digits=-np.log10(self.tol))
+        name = first_choice(shape)
         if name == "jacobi":
             if self._jacobi_has_won or not self._loses_at_once(block, shape):
-                x = self._refine("jacobi", block, watch=_JacobiTrial(shape))
+                x = self._refine("jacobi", block, watch=JacobiTrial(shape))
                 if not self._may_go_on():
                     self._jacobi_has_won = True
                     return x
-            name = _cheapest(shape)[0]
+            name = cheapest(shape)[0]
         self._settled = name
         return self._refine(name, block)
 
@@ -198,7 +188,7 @@ class LaplacianSolver:
         """Whether one of many columns shows within the trial that Jacobi will not do."""
         if block.shape[1] < MANY_COLUMNS:
             return False
-        trial = _JacobiTrial(shape)
+        trial = JacobiTrial(shape)
         r = np.ascontiguousarray(block[:, :1])
         conjugate_gradient(
             self._rows.astype(block.dtype),
@@ -212,7 +202,7 @@ class LaplacianSolver:
 
     def _refine(self, name, block, watch=None, iterate=conjugate_gradient):
         """Run `iterate`, and again from the true residual, until that is below tol."""
-        rows, order, precondition = self._backend(name)
+        rows, order, precondition = self.backend(name)
         rows, true_rows = rows.astype(block.dtype), self._rows.astype(block.dtype)
         size = norms_of(block)
         size[size == 0] = 1.0
@@ -239,11 +229,25 @@ class LaplacianSolver:
             self.residual_ = float((norms_of(r) / size).max())
         return x
 
+    def shape(self, n_columns: int, *, digits: float) -> Shape:
+        """What the cost of solving so many columns to so many digits depends on."""
+        return Shape(
+            n_nodes=self._rows.n_nodes,
+            n_edges=self._rows.weight.size // 2,
+            separator=self._components.separator,
+            depth=self._components.depth,
+            cubes=self._components.cubes,
+            dimension=dimension(self._rows),
+            n_columns=n_columns,
+            digits=digits,
+            n_solves=self._n_solves,
+        )
+
     def _may_go_on(self):
         return self.residual_ > self.tol and self.n_iter_ < self.max_iter
 
-    def _backend(self, name):
-        """Rows, their order and the preconditioner of this name, built when first asked for."""
+    def backend(self, name: str) -> tuple:
+        """Rows, their order and the preconditioner of a name, built when first asked for."""
         if name == "jacobi":
             return self._rows, None, None
         if name not in self._backends:
@@ -255,96 +259,3 @@ class LaplacianSolver:
             self._backends[name] = make()
         backend = self._backends[name]
         return backend.rows, backend.order, backend
-
-
-class _Shape(NamedTuple):
-    """Size of the problem; `cubes` is the sum of the cubed level sizes, `digits` is -log10(tol)."""
-
-    n_nodes: int
-    n_edges: int
-    separator: int
-    depth: int
-    cubes: float
-    dimension: float
-    n_columns: int
-    digits: float
-    n_solves: int = 1
-
-
-def _first_choice(shape):
-    """The backend to begin with: "jacobi" (on trial), "cholesky" or "direct".
-
-    A long path is at once a case for elimination; a graph of small diameter is not:
-
-    >>> _first_choice(_Shape(100_000, 99_999, 1, 100_000, 1e5, 1.0, 16, 8.0))
-    'cholesky'
-    >>> _first_choice(_Shape(100_000, 1_000_000, 60_000, 6, 1e15, 10.0, 16, 8.0))
-    'jacobi'
-    """
-    name, cost = _cheapest(shape)
-    least_steps = max(2.0, shape.depth * shape.digits / 4.5)  # 1.8 depth at 1e-8; measured: 1.9+
-    return name if cost < least_steps * _jacobi_step_cost(shape) else "jacobi"
-
-
-def _cheapest(shape):
-    """The cheaper of "cholesky" and "direct", and its modeled cost."""
-    costs = {"cholesky": _cholesky_cost(shape), "direct": _direct_cost(shape)}
-    name = min(costs, key=costs.get)
-    return name, costs[name]
-
-
-class _JacobiTrial:
-    """Watch the residuals of Jacobi; true once the steps still needed cost more than a factor.
-
-    The steps are extrapolated from how the best residual so far fell over the last half of them.
-    """
-
-    def __init__(self, shape):
-        self._limit = _cheapest(shape)[1] / _jacobi_step_cost(shape)
-        self._best = []
-        self.lost = False
-
-    def __call__(self, step, norms, target):
-        """Take note of one step; `norms` of the residuals, and their `target`."""
-        distance = np.log(max((norms / target).max(), 1.0))
-        self._best.append(min([distance, *self._best[-1:]]))
-        if step % (TRIAL_STEPS // 2) == 0 and step >= TRIAL_STEPS:
-            progress = self._best[step // 2 - 1] - self._best[-1]
-            needed = self._best[-1] * (step - step // 2)
-            self.lost = needed > self._limit * progress
-        return self.lost
-
-
-def _jacobi_step_cost(shape):
-    columns = shape.n_columns
-    return (
-        100_000
-        + 2 * shape.n_edges * (1.5 + 0.5 * columns)
-        + 3 * shape.n_nodes * (0.7 + 0.5 * columns)
-    )
-
-
-def _cholesky_cost(shape):
-    """Entries of the factor: 2.2 per edge; steps for 8 digits: 36 where sparse, 15 where dense."""
-    n_nodes, n_edges = shape.n_nodes, shape.n_edges
-    sweep = 2.2 * n_edges * (6.0 + 0.9 * shape.n_columns)
-    sparse = min(1.0, 3 * n_nodes / max(n_edges, 1))
-    if n_edges < n_nodes:  # nearly a forest: the factor is exact
-        return (600_000 + 200 * n_edges) / shape.n_solves + _jacobi_step_cost(shape) + sweep
-    steps = shape.digits * (1.8 + 2.7 * sparse)
-    return (600_000 + 400 * n_edges) / shape.n_solves + steps * (_jacobi_step_cost(shape) + sweep)
-
-
-def _direct_cost(shape):
-    """Nested dissection: fill of n log(separator), dense factors of the separator and of cliques.
-
-    Small balls underestimate the dimension by about 0.2; where nodes have many neighbors, fill
-    and separators grow as the area and the diameter of a neighborhood.
-    """
-    n_nodes, n_edges = shape.n_nodes, shape.n_edges
-    area = 1 + n_edges / (1.5 * max(n_nodes, 1))
-    by_dimension = area**0.5 * n_nodes ** (1 - 1 / max(shape.dimension + 0.2, 1.0))
-    separator = min(shape.separator, by_dimension)
-    flops = min(shape.cubes, 10.0 * separator**3 + n_edges**1.5)
-    fill = 0.4 * area * n_nodes * np.log2(separator + 1)
-    return 500_000 + 300 * n_nodes + (300 + 12 * shape.n_columns) * fill + 0.3 * flops

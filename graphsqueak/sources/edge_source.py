@@ -34,6 +34,7 @@ __all__ = [
     "Chunk",
     "EdgeSource",
     "GraphLike",
+    "Opened",
     "as_edge_list",
     "as_stream",
 ]
@@ -207,6 +208,23 @@ class Chunk(NamedTuple):
     nodes: np.ndarray | None = None
     n_bad_lines: int = 0
     fraction_read: float = 0.0
+
+
+class Opened(NamedTuple):
+    """A file at its beginning: how it is understood, and the chunks to come.
+
+    `columns` are the names, or numbers, of source, target and weight; `kind` is None for a file
+    without data. `decimal` is an id such as 1.0, where all are written so. Without its chunks, it
+    is what the first file, by `name`, settles for all.
+    """
+
+    kind: str | None
+    is_weighted: bool
+    chunks: Iterator[Chunk] | None
+    columns: tuple = ()
+    decimal: str | None = None
+    remarks: tuple = ()
+    name: str = ""
 
 
 class Batcher:

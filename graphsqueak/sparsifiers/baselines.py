@@ -49,7 +49,7 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
     c = n_edges / (n (1 + ln(m / n))).
     """
     scale = n_edges / (graph.n_nodes * (1 + math.log(max(graph.n_edges / graph.n_nodes, 1))))
-    kept = graph.part(0, min(n_edges, graph.n_edges) // 2)
+    kept = graph.part(0, max(min(n_edges, graph.n_edges) // 2, 1))
     start, number = kept.n_edges, 0
     while start < graph.n_edges:
         batch = graph.part(start, 2 * start)

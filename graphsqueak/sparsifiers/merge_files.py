@@ -12,6 +12,7 @@ from typing import NamedTuple
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.parts import find_parts
 from graphsqueak.sources.files.reading import read_edges
 from graphsqueak.sparsifiers.budget import Budget
@@ -23,10 +24,16 @@ __all__ = ["MergedFiles", "merge_edge_files"]
 
 
 class MergedFiles(NamedTuple):
-    """The sparsifier of the whole, and how many edges its parts had read."""
+    """The sparsifier of the whole, and what is to be said of its parts.
+
+    `n_edges_read` is how many edges they had read, `ridge` the one that holds (those of checkpoints
+    add up, see `StreamSparsifier.merge`), `source` tells how edge files were understood.
+    """
 
     sparsifier: EdgeList
     n_edges_read: int
+    ridge: float = 0.0
+    source: EdgeSource | None = None
 
 
 def merge_edge_files(
@@ -64,16 +71,16 @@ def merge_edge_files(
             )
         first, *others = map(StreamSparsifier.load, files)
         stream = first.merge(*others, random_state=random_state)
-        return MergedFiles(stream.sparsifier(), stream.n_edges_seen_)
+        return MergedFiles(stream.sparsifier(), stream.n_edges_seen_, stream.ridge)
     if any(kinds):
         odd = files[kinds.index(False)]
         raise InputError(f"{odd} is no checkpoint, others are; merge one kind at a time")
     source = read_edges(list(paths))
     if not given:
         whole = source.to_edge_list().simplified()
-        return MergedFiles(whole, source.n_edges_read)
+        return MergedFiles(whole, source.n_edges_read, source=source)
     stream = StreamSparsifier(
         n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=random_state
     )
     run_stream(stream, source)
-    return MergedFiles(stream.sparsifier(), source.n_edges_read)
+    return MergedFiles(stream.sparsifier(), source.n_edges_read, source=source)

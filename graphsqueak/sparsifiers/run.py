@@ -30,7 +30,7 @@ from graphsqueak.sparsifiers.stream.feeding import run_stream
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.tree.parts import DROPPED, TreeResult, run_parts
 from graphsqueak.system.memory import peak_rss
-from graphsqueak.system.progress import Progress
+from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.signals import resumable_from
 from graphsqueak.validation import check_count, check_real
 
@@ -71,7 +71,7 @@ class RunPlan:
         if self.memory_limit is not None:
             limit = check_room(check_count("memory_limit", self.memory_limit), self.n_edges)
             object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
-        self.new_stream()  # checks budget, method, ridge
+        self.new_stream(seed=0)  # checks budget, method, ridge, and draws nothing
         check_real("every", self.every, least=0.0)
         check_real("delta", self.delta, above=0.0, below=1.0)
         if self.n_parts is not None:
@@ -98,11 +98,10 @@ class RunPlan:
         names = ("n_edges", "epsilon", "keep", "method", "ridge")
         return {name: getattr(self, name) for name in names}
 
-    def new_stream(self) -> StreamSparsifier:
-        """A stream that has seen nothing yet."""
-        return StreamSparsifier(
-            **self.settings(), options=self.options, random_state=self.random_state
-        )
+    def new_stream(self, seed: int | None = None) -> StreamSparsifier:
+        """A stream that has seen nothing yet; with a `seed` of its own, the plan's is not used."""
+        random_state = self.random_state if seed is None else seed
+        return StreamSparsifier(**self.settings(), options=self.options, random_state=random_state)
 
     def certifies(self, source: GraphLike) -> bool:
         """Whether the result on `source` is certified."""
@@ -224,7 +223,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             rerun=rerun,
         )
     else:
-        made = _Certified(stream.sparsifier(), None, stream, 1)
+        made = _Certified(_thinned(stream, plan.progress), None, stream, 1)
     return RunResult(
         **made._asdict(),
         plan=plan,
@@ -272,7 +271,8 @@ def certify_and_correct(
     """Certify what `stream` made of `source`; while `epsilon` is missed, run again with more edges.
 
     The certificate of run i may fail with probability delta / 2^i, so that what is returned meets
-    epsilon with probability 1 - delta. When the budget holds all edges, epsilon is 0: it ends.
+    epsilon with probability 1 - delta. When the budget holds all edges, the error is 0 and nothing
+    is read again: it ends.
 
     Without `epsilon` it is certified once. `rerun(n_edges)` gives a stream that has seen all of
     `source`, by default in another pass.
@@ -287,7 +287,10 @@ def certify_and_correct(
     """
     n_runs = 1
     while True:
-        sparsifier = stream.sparsifier()
+        sparsifier = _thinned(stream, progress)
+        if stream.is_whole_:
+            exact = Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
+            return _Certified(sparsifier, exact, stream, n_runs)
         certificate = certify(
             source,
             sparsifier,
@@ -311,6 +314,12 @@ def certify_and_correct(
             )
             stream = run_stream(more, source, progress=progress)
         n_runs += 1
+
+
+def _thinned(stream, progress):
+    """The sparsifier of a stream; of a large one the last shrink takes a while."""
+    with reporter(progress, "thinning to the budget"):
+        return stream.sparsifier()
 
 
 class _Certified(NamedTuple):

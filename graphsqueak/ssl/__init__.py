@@ -5,10 +5,12 @@ from graphsqueak._lazy import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "AmbiguousLabelsWarning": "labels",
         "Bound": "bounds",
+        "CalibrationWarning": "stable_classifier",
         "EigenfunctionClassifier": "eigenfunctions",
         "HFSClassifier": "harmonic",
-        "LateLabelsWarning": "sparse_classifier",
+        "LateLabelsWarning": "online_edges",
         "NearestLabelClassifier": "nearest_label",
         "SimpleHFSClassifier": "eigenfunctions",
         "SparseHFSClassifier": "sparse_classifier",

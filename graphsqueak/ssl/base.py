@@ -10,6 +10,7 @@ as the furthest. Both directions are averaged, a missing one counts as zero.
 A new node is answered for by the harmonic extension: the weighted mean over its neighbors.
 """
 
+import copy
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Self
@@ -17,26 +18,32 @@ from typing import Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import node_finder
+from graphsqueak.nodes.matching import as_objects, node_finder
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
-from graphsqueak.ssl.labels import as_objects, class_labels, real_labels
-from graphsqueak.validation import check_choice, check_count
+from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
+from graphsqueak.ssl.labels import class_labels
+from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
     "GraphClassifier",
     "GraphEstimator",
-    "GraphRegressor",
     "UnreachedWarning",
     "neighbor_graph",
 ]
 
 _CONTRAST = 20.0  # of the nearest neighbor's weight to the furthest's
 _LEAST_SPREAD = 0.1
+_LINKS = (
+    "new nodes are described by a matrix of weights, a row per new and a column per known node, or "
+    "by triples (new node, known id, weight); for nodes of the graph itself, take them from "
+    "predict() without an argument, in the order of ids_"
+)
+_MOST_REFITS = 64  # without one label each; with more labels, folds are left out
 
 
 class UnreachedWarning(UserWarning):
@@ -75,13 +82,10 @@ class GraphEstimator(BaseEstimator):
             return _neighbor_weights(
                 distance, neighbor, self._index.n_samples_fit_, self._index.sharpness_
             )
-        if isinstance(X, EdgeList):
-            raise InputError(
-                "new nodes are described by a matrix of weights, a row per new node and a column "
-                "per known one, or by triples (new node, known id, weight)"
-            )
-        if not scipy.sparse.issparse(X) and not isinstance(X, np.ndarray):
+        if not scipy.sparse.issparse(X) and not isinstance(X, np.ndarray | EdgeList):
             X = self._links_of_triples(X)
+        if getattr(X, "ndim", 0) != 2:
+            raise InputError(_LINKS)
         links = scipy.sparse.csr_array(X).astype(np.float64)
         if links.shape[1] != len(self.ids_):
             raise InputError(f"links have {links.shape[1]} columns for {len(self.ids_)} nodes")
@@ -90,7 +94,10 @@ class GraphEstimator(BaseEstimator):
         return links
 
     def _links_of_triples(self, triples):
-        triples = [(new, known, *weight, 1.0)[:3] for new, known, *weight in triples]
+        rows = [triples] if isinstance(triples, str) else list(triples)
+        if not all(isinstance(row, tuple | list) and len(row) in (2, 3) for row in rows):
+            raise InputError(_LINKS)
+        triples = [(*row, 1.0)[:3] for row in rows]
         known = as_objects([name for _, name, _ in triples])
         columns = node_finder(self.ids_.astype(object), len(self.ids_))(known)
         if (columns < 0).any():
@@ -134,6 +141,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         return self._fit_graph(graph, class_labels(y, graph))
 
     def _fit_graph(self, graph, labels):
+        self._graph = graph
         self._remember(graph, labels)
         return self._answer(*self._scores(graph, labels))
 
@@ -141,6 +149,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self.classes_ = labels.classes
         self.ids_ = graph.ids
         self.n_nodes_ = graph.n_nodes
+        self._known = labels
         self._prior = int(np.bincount(labels.code, minlength=labels.classes.size).argmax())
 
     def _answer(self, scores, reached):
@@ -207,13 +216,68 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         """
         return self.predict(links)
 
+    def prediction_sets(self, alpha: float) -> np.ndarray:
+        """Classes that each node may have: the true one is among them 1 - 2 `alpha` of the time.
+
+        That holds for the nodes that a label reaches, if the labeled nodes were drawn at random and
+        every class has a label; in practice it is rather 1 - `alpha`. Labels are left out one by
+        one or, where there are many, in folds, and scored without themselves (jackknife+ and
+        cross-conformal prediction, see `graphsqueak.ssl.conformal`). Below 1 / `alpha` - 1 labels
+        every set holds all classes.
+
+        Parameters
+        ----------
+        alpha : float in (0, 0.5)
+
+        Returns
+        -------
+        ndarray of bool, shape (n_nodes, C)
+            A column per class, in order of `classes_`. The class predicted is always in the set, a
+            labeled node has its label alone, and a node that no label reaches has all classes.
+
+        Examples
+        --------
+        >>> from graphsqueak.datasets import load_karate
+        >>> from graphsqueak.ssl import HFSClassifier
+        >>> y = np.full(34, -1)
+        >>> y[[0, 1, 2, 4, 6, 8, 23, 28, 30, 33]] = 0, 0, 0, 0, 0, 1, 1, 1, 1, 1
+        >>> HFSClassifier().fit(load_karate(), y).prediction_sets(0.2)[[3, 32]]
+        array([[ True, False],
+               [False,  True]])
+        """
+        self._check_fitted()
+        alpha = check_real("alpha", alpha, above=0.0, below=0.5)
+        labels = self._known
+        if labels.classes.size == 1:
+            return np.ones((self.n_nodes_, 1), dtype=bool)
+        sets = conformal_sets(self._rounds(labels, alpha), alpha)
+        sets[np.arange(self.n_nodes_), self.label_distributions_.argmax(axis=1)] = True
+        sets[~self.reached_] = True
+        sets[labels.nodes] = labels.one_hot() > 0
+        return sets
+
+    def _rounds(self, labels, alpha):
+        """Fits without some labels, one after the other."""
+
+        def refit(some):
+            model = copy.copy(self)
+            model.classes_ = some.classes
+            return model._scores(self._graph, some)
+
+        return self._refits(refit, labels, alpha, _MOST_REFITS)
+
+    def _refits(self, refit, labels, alpha, most):
+        rng = np.random.default_rng(self.random_state)
+        folds = assign_folds(labels.nodes.size, alpha, most, rng)
+        return refit_without_folds(refit, labels, folds)
+
     def score(
         self,
         X: ArrayLike | None,
         y: ArrayLike | Mapping,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Accuracy; with a graph, over those of its nodes that `y` gives a label.
+        """Accuracy over the points, or the nodes of the graph, that `y` gives a label.
 
         Parameters
         ----------
@@ -223,76 +287,16 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         """
         self._check_fitted()
         if self.affinity == "knn":
-            return super().score(X, y, sample_weight)
-        known = class_labels(y, EdgeList.from_clean([], [], [], self.n_nodes_, self.ids_))
+            answers = self.predict(X)
+            nodes = EdgeList.from_clean([], [], [], len(answers))
+        else:
+            answers = self.transduction_
+            nodes = EdgeList.from_clean([], [], [], self.n_nodes_, self.ids_)
+        known = class_labels(y, nodes)
         truth = known.classes[known.code]
-        right = np.array(
-            [a == b for a, b in zip(self.transduction_[known.nodes], truth, strict=True)]
-        )
+        right = np.array([a == b for a, b in zip(answers[known.nodes], truth, strict=True)])
         weight = None if sample_weight is None else np.asarray(sample_weight)[known.nodes]
         return float(np.average(right, weights=weight))
-
-
-class GraphRegressor(RegressorMixin, GraphEstimator):
-    """Values of nodes; NaN in y means none."""
-
-    def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
-        """Learn the values of all nodes.
-
-        Parameters
-        ----------
-        X : EdgeList, EdgeSource, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), or mapping from node ids to values
-            In an array, NaN where there is no value.
-
-        Returns
-        -------
-        self
-        """
-        graph = self._read(X)
-        return self._fit_graph(graph, real_labels(y, graph))
-
-    def predict(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
-        """Values of the nodes of the graph (no argument), or of new points or nodes.
-
-        Parameters
-        ----------
-        X : points, or links as in `predict_new`, optional
-        """
-        self._check_fitted()
-        if X is None:
-            return self.transduction_
-        mean, reached = self._averages(self._links(X), self.transduction_[:, None])
-        return np.where(reached, mean.ravel(), self.mean_)
-
-    def predict_new(self, links: ArrayLike | Iterable) -> np.ndarray:
-        """Values of new nodes from their edges to known ones, without a new fit.
-
-        Parameters
-        ----------
-        links : array or sparse matrix (n_new, n_nodes), or triples (new node, known id, weight)
-        """
-        return self.predict(links)
-
-    def score(
-        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Coefficient of determination; with a graph, over nodes where `y` is not NaN.
-
-        Parameters
-        ----------
-        X : points, or None where the model was fitted to a graph
-        y : array of shape (n_nodes,)
-        sample_weight : array of shape (n_nodes,), optional
-        """
-        self._check_fitted()
-        if self.affinity == "knn":
-            return super().score(X, y, sample_weight)
-        from sklearn.metrics import r2_score
-
-        known = np.isfinite(np.asarray(y, dtype=np.float64))
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return r2_score(np.asarray(y)[known], self.transduction_[known], sample_weight=weight)
 
 
 def neighbor_graph(points, *, n_neighbors, metric):

@@ -46,6 +46,7 @@ from graphsqueak.validation import check_real
 
 __all__ = [
     "CHOICE_TOL",
+    "N_ETAS",
     "Choice",
     "LeftOut",
     "check_eta",
@@ -58,6 +59,7 @@ __all__ = [
 
 CHOICE_TOL = 1e-5  # of solves that only serve to choose
 _ALPHAS = (2.0, 0.2, 20.0)  # in natural units; the first is the one to take when in doubt
+N_ETAS = len(_ALPHAS)
 _VALUE_ALPHAS = (2.0, 0.1, 30.0, 300.0)
 _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of the scores
 _FEWEST_HELD_OUT = 8  # below which leave-one-out says nothing

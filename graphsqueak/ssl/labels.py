@@ -1,8 +1,9 @@
 """What users say about the nodes: which are labeled, and with what.
 
 `y` is an array with one entry per node, in the graph's own order, or a mapping from the user's ids
-to labels. In an array, -1 (or None, or NaN, or the text "-1") marks a node without a label, as in
-scikit-learn; for regression, where -1 is a value like any other, NaN does.
+to labels. -1 (or None, NaN, "", the text "-1", or a masked entry) marks a node without a label, as
+in scikit-learn; for regression, where -1 is a value like any other, NaN and masked entries do.
+Where -1 and 1 look like two classes, and 0 like no label, a warning says how they were read.
 
 Ids of a mapping are those of the graph. Where nodes are named by text, an integer stands for its
 digits: a table of labels whose ids all look like numbers is read as such, whatever the edges are.
@@ -15,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.matching import node_finder
+from graphsqueak.nodes.matching import as_names, as_objects, is_integer, node_finder
 
 __all__ = [
+    "AmbiguousLabelsWarning",
     "ClassLabels",
     "EncodedLabels",
     "GivenLabels",
     "RealLabels",
-    "as_objects",
     "class_labels",
     "encode_classes",
     "is_missing",
@@ -30,6 +31,10 @@ __all__ = [
     "labeled_components",
     "real_labels",
 ]
+
+
+class AmbiguousLabelsWarning(UserWarning):
+    """-1 marks a node without a label, where it may have been meant as a class."""
 
 
 class ClassLabels(NamedTuple):
@@ -86,10 +91,11 @@ class GivenLabels:
             )
         self._by_id = isinstance(y, Mapping)
         entries = as_objects(list(y.values())) if self._by_id else _as_column(y)
-        labeled = np.flatnonzero(~is_unlabeled(entries))
+        labeled = np.flatnonzero(~is_unlabeled(entries) & ~np.ma.getmaskarray(entries))
+        entries = np.asarray(entries)
         if labeled.size == 0:
             raise InputError("y labels no node at all; label at least one")
-        self.names = _as_names([*y])[labeled] if self._by_id else labeled
+        self.names = as_names([*y])[labeled] if self._by_id else labeled
         self.values = entries[labeled]
         self._n_entries = entries.size
         self._finders = {}
@@ -116,7 +122,7 @@ class GivenLabels:
         if kind not in self._finders:
             names = self.names
             if kind == "text":
-                names = [str(name) if _is_integer(name) else name for name in names.tolist()]
+                names = [str(name) if is_integer(name) else name for name in names.tolist()]
             names = names if kind == "number" else as_objects(list(names))
             self._finders[kind] = node_finder(names, len(names))
         return self._finders[kind]
@@ -177,6 +183,7 @@ def encode_classes(y):
     """
     given = GivenLabels(y, is_unlabeled)
     _refuse_infinite(given)
+    _warn_of_signs(y)
     values = given.values
     if values.dtype.kind == "f" and (values != np.round(values)).any():
         raise InputError(
@@ -234,23 +241,60 @@ def labeled_components(component, labeled):
 
 
 def is_missing(values):
-    """Entries that are None or NaN."""
+    """Entries that are None or NaN (or a data frame's NA, which equals nothing)."""
+    values = np.asarray(values)
     if values.dtype.kind == "f":
         return np.isnan(values)
     if values.dtype.kind == "O":
-        return np.array([v is None or v != v for v in values.tolist()], dtype=bool)
+        return np.array([not _equals_itself(v) for v in values.tolist()], dtype=bool)
     return np.zeros(values.shape, dtype=bool)
 
 
 def is_unlabeled(values):
-    """Entries that mean no label: -1, as number or text, None and NaN."""
+    """Entries that mean no label: -1, as number or text, "", None and NaN.
+
+    >>> is_unlabeled(np.array(["spam", "", "-1"]))
+    array([False,  True,  True])
+    """
+    values = np.asarray(values)
     if values.dtype.kind in "US":
-        return values == np.array("-1").astype(values.dtype)
-    if values.dtype.kind == "O":
-        texts = [isinstance(v, str) and v == "-1" for v in values.tolist()]
-        numbers = [not isinstance(v, str) and v == -1 for v in values.tolist()]
-        return is_missing(values) | np.array(texts, dtype=bool) | np.array(numbers, dtype=bool)
-    return is_missing(values) | (values == -1)
+        return np.isin(values, np.array(["", "-1"]).astype(values.dtype.kind))
+    none = is_missing(values)
+    if values.dtype.kind != "O":
+        return none | (values == -1)
+    rest = np.flatnonzero(~none)
+    none[rest] = [v in ("", "-1") if isinstance(v, str) else v == -1 for v in values[rest].tolist()]
+    return none
+
+
+def _equals_itself(value):
+    try:
+        return value is not None and bool(value == value)
+    except TypeError:
+        return False
+
+
+def _warn_of_signs(y):
+    """Say how -1 and 0 were read, where y looks like classes -1 and 1 and none at 0."""
+    if isinstance(y, Mapping):
+        return
+    values = np.ma.asarray(y).compressed()
+    if values.dtype.kind not in "if" or not np.isin(values, (-1, 0, 1)).all():
+        return
+    minus, zeros, ones = (int(np.count_nonzero(values == value)) for value in (-1, 0, 1))
+    if minus and ones and zeros == 0:
+        said = "so that 1 is the only class"
+    elif minus and ones and zeros > minus + ones:
+        said = f"and 0, which {zeros} of {values.size} nodes have, as a class"
+    else:
+        return
+    warnings.warn(
+        AmbiguousLabelsWarning(
+            f"-1 in y is read as no label, {said}; if -1 and 1 are the classes, give them other "
+            "names (0 and 1, or texts), and write -1 where there is no label"
+        ),
+        stacklevel=5,
+    )
 
 
 def _refuse_infinite(given):
@@ -263,7 +307,7 @@ def _refuse_infinite(given):
 
 def _as_column(y):
     """`y` as a one-dimensional array; a matrix of one column is unpacked with a warning."""
-    values = np.asarray(y)
+    values = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
     if values.ndim == 1:
         return values
     if values.ndim != 2 or values.shape[1] != 1:
@@ -280,20 +324,3 @@ def _as_column(y):
         stacklevel=5,
     )
     return values.ravel()
-
-
-def _as_names(names):
-    """Ids as an array: of integers if all are, else of objects."""
-    return np.array(names) if all(map(_is_integer, names)) else as_objects(names)
-
-
-def _is_integer(name):
-    return isinstance(name, int | np.integer) and abs(name) < 2**63
-
-
-def as_objects(values):
-    """An array of the values themselves, whatever their types."""
-    array = np.empty(len(values), dtype=object)
-    for position, value in enumerate(values):
-        array[position] = value
-    return array

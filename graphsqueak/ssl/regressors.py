@@ -1,18 +1,85 @@
 """Values of nodes, by Stable-HFS on a graph and on its sparsifier."""
 
 import warnings
+from collections.abc import Iterable, Mapping
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
 
 from graphsqueak.randomness import RandomState
-from graphsqueak.ssl.base import GraphRegressor, UnreachedWarning
+from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
 from graphsqueak.ssl.choice import check_eta, choose_for_values
 from graphsqueak.ssl.labels import is_missing, real_labels
-from graphsqueak.ssl.sparse_classifier import OnlineEdges
+from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.system.progress import Progress
 
-__all__ = ["SparseHFSRegressor", "StableHFSRegressor"]
+__all__ = ["GraphRegressor", "SparseHFSRegressor", "StableHFSRegressor"]
+
+
+class GraphRegressor(RegressorMixin, GraphEstimator):
+    """Values of nodes; NaN in y means none."""
+
+    def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
+        """Learn the values of all nodes.
+
+        Parameters
+        ----------
+        X : EdgeList, EdgeSource, scipy adjacency matrix, networkx graph, or points
+        y : array of shape (n_nodes,), or mapping from node ids to values
+            In an array, NaN where there is no value.
+
+        Returns
+        -------
+        self
+        """
+        graph = self._read(X)
+        return self._fit_graph(graph, real_labels(y, graph))
+
+    def predict(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
+        """Values of the nodes of the graph (no argument), or of new points or nodes.
+
+        Parameters
+        ----------
+        X : points, or links as in `predict_new`, optional
+        """
+        self._check_fitted()
+        if X is None:
+            return self.transduction_
+        mean, reached = self._averages(self._links(X), self.transduction_[:, None])
+        return np.where(reached, mean.ravel(), self.mean_)
+
+    def predict_new(self, links: ArrayLike | Iterable) -> np.ndarray:
+        """Values of new nodes from their edges to known ones, without a new fit.
+
+        Parameters
+        ----------
+        links : array or sparse matrix (n_new, n_nodes), or triples (new node, known id, weight)
+        """
+        return self.predict(links)
+
+    def score(
+        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Coefficient of determination over the points, or the nodes, where `y` is not NaN.
+
+        Parameters
+        ----------
+        X : points, or None where the model was fitted to a graph
+        y : array of shape (n_nodes,)
+        sample_weight : array of shape (n_nodes,), optional
+        """
+        self._check_fitted()
+        from sklearn.metrics import r2_score
+
+        answers = self.predict(X) if self.affinity == "knn" else self.transduction_
+        truth = np.ma.masked_invalid(np.ma.asarray(y, dtype=np.float64))
+        known = ~np.ma.getmaskarray(truth)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return r2_score(truth.data[known], answers[known], sample_weight=weight)
 
 
 class StableHFSRegressor(GraphRegressor):

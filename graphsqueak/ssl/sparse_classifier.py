@@ -1,184 +1,29 @@
 """Sparse-HFS: Stable-HFS on what one pass over a stream of edges leaves [C17, Section 4.4].
 
-`OnlineEdges` is what its classifier and its regressor share: the budget, the stream, and the online
-setting [C17, Section 4.4.4], in which edges keep coming and labels come late and change.
-`partial_fit` feeds a stream sparsifier that favors the nodes labeled by then; `relabel` sets other
-labels at any time; answers are computed when they are asked for.
-
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
       PhD thesis, 2017.
 """
 
-import math
+import copy
 import warnings
-from collections.abc import Mapping
-from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.metaestimators import available_if
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sources.edge_source import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.sparsifiers.stream.arrivals import SHARE
-from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.ssl.base import GraphEstimator
+from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.choice import CHOICE_TOL
 from graphsqueak.ssl.label_stream import FEW_LABELS, read_with_labels
-from graphsqueak.ssl.labels import GivenLabels, class_labels, encode_classes, is_unlabeled
+from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
+from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.stable import Fit, stable_scores
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
-from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_choice, check_real
+from graphsqueak.system.progress import Progress
 
-__all__ = ["LateLabelsWarning", "OnlineEdges", "SparseHFSClassifier"]
+__all__ = ["SparseHFSClassifier"]
 
-
-class LateLabelsWarning(UserWarning):
-    """Labels came after edges had been dropped; those edges were sampled as any other."""
-
-
-class OnlineEdges(GraphEstimator):
-    """What `SparseHFSClassifier` and `SparseHFSRegressor` share: budget, stream, late labels.
-
-    A subclass says which entries of an array y mean that there is no label (`_is_unlabeled`) and
-    how labels are read (`_read_labels`).
-    """
-
-    def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
-        """Read the stream of edges X once and answer for all its nodes; return self.
-
-        Parameters
-        ----------
-        X : EdgeSource, EdgeList, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), or mapping from node ids to labels
-            In an array, which is in the order of the nodes, -1 marks a node without a class, and
-            NaN one without a value.
-        """
-        source = self._source(X)
-        self.__dict__.pop("_stream", None)  # of an earlier partial_fit
-        self._stale = False
-        return self._fit_source(source, y)
-
-    def _budget(self, source=None):
-        """The budget asked for; where all edges are at hand, a share of them is a number."""
-        budget = Budget(self.n_edges, self.epsilon, self.keep)
-        if budget == (None, None, None):
-            budget = budget._replace(epsilon=0.5)
-        budget.checked()
-        if budget.keep is None or not isinstance(source, EdgeList):
-            return budget
-        return Budget(max(math.ceil(budget.keep * source.n_edges), 1), None, None)
-
-    def _source(self, X):
-        """X as a stream of edges."""
-        check_choice("affinity", self.affinity, ("precomputed", "knn"))
-        return as_stream(X) if self.affinity == "precomputed" else self._read_points(X)
-
-    def _labels_by_id(self, y, ids):
-        """Labels by id, or by number where the ids come only with the edges."""
-        return GivenLabels(y, self._is_unlabeled).by_id(ids)
-
-    def _favoring_stream(self, labels, source=None):
-        """A stream that gives `label_share` of its budget to edges at labeled nodes."""
-        share = self.label_share
-        share = SHARE if share == "auto" else check_real("label_share", share, least=0.0, below=1.0)
-        return StreamSparsifier(
-            **self._budget(source)._asdict(),
-            favored_nodes=list(labels) if share else None,
-            favored_share=share,
-            random_state=self.random_state,
-        )
-
-    def _fit_source(self, source, y):
-        """Fit to a stream of edges."""
-        return self._fit_sampled(source, y)
-
-    def _fit_sampled(self, source, y):
-        """Fit on a sparsifier that favors the labeled nodes."""
-        labels = self._labels_by_id(y, getattr(source, "own_ids", None))
-        stream = self._favoring_stream(labels, source)
-        is_by_number = not isinstance(y, Mapping) and not isinstance(source, EdgeList)
-        with reporter(self.progress, "labeling") as report:
-            for batch in source:
-                if stream.n_nodes_ == 0 and batch.own_ids is not None and is_by_number:
-                    raise InputError(
-                        "the nodes of this source have ids: give y as a mapping from ids to labels"
-                    )
-                stream.partial_fit(batch)
-                fraction = getattr(source, "fraction_read", 1.0)
-                report(stream.n_edges_seen_, fraction, f"kept {stream.n_kept_:,}")
-        graph = stream.sparsifier()
-        self._note(graph, stream.n_edges_seen_)
-        return self._fit_graph(graph, self._read_labels(y, graph))
-
-    def _note(self, graph, n_seen):
-        self.sparsifier_, self.n_edges_used_, self.n_edges_seen_ = graph, graph.n_edges, n_seen
-
-    @available_if(lambda self: self.affinity == "precomputed")
-    def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:
-        """Take in more edges; labels given with the first ones are favored from then on.
-
-        Parameters
-        ----------
-        X : EdgeList, EdgeSource or any graph
-            The next edges. (Points have no `partial_fit`: new ones change the neighbors of old.)
-        y : mapping from node ids to labels, or array, optional
-            All labels known by now. They replace those given before.
-
-        Returns
-        -------
-        self
-        """
-        if y is not None:
-            self._labels = self._labels_by_id(y, getattr(as_stream(X), "own_ids", None))
-        if not hasattr(self, "_stream"):
-            self._labels = self._labels if y is not None else {}
-            self._favored = frozenset(self._labels)
-            self._stream = self._favoring_stream(self._favored)
-        self._stream.partial_fit(X)
-        self._stale = True
-        return self
-
-    def relabel(self, y: ArrayLike | Mapping) -> Self:
-        """Replace the labels, without another look at the edges.
-
-        Parameters
-        ----------
-        y : mapping from node ids to labels, or array of shape (n_nodes,)
-
-        Returns
-        -------
-        self
-        """
-        if not hasattr(self, "_stream"):
-            raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
-        self._labels = self._labels_by_id(y, self._stream.ids_)
-        late = set(self._labels) - self._favored
-        if late and self._stream.n_shrinks_:
-            warnings.warn(
-                LateLabelsWarning(
-                    f"{len(late)} labels came after edges had been dropped: for them the graph is "
-                    "a plain sparsifier; give labels to the first partial_fit where you can"
-                ),
-                stacklevel=2,
-            )
-        self._stale = True
-        return self
-
-    def _check_fitted(self):
-        if getattr(self, "_stale", False):
-            if not self._labels:
-                raise InputError("no labels have been given yet; call relabel(y)")
-            graph = self._stream.sparsifier()
-            self._fit_graph(graph, self._read_labels(self._labels, graph))
-            self._note(graph, self._stream.n_edges_seen_)
-            self._stale = False
-        super()._check_fitted()
+_MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
 
 
 class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
@@ -299,11 +144,38 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self._note(small.graph, small.n_seen)
         labels = encoded.locate(small.label)
         if small.tied.size == 0:
+            self._graph = small.graph
             self._remember(small.graph, labels)
             return self._answer(*self._scores(small.graph, labels, small.unit))
         self._remember(small, labels)
         self._evidence = None
         return self._answer(*self._tied_scores(small, labels))
+
+    def _rounds(self, labels, alpha):
+        """As on any graph, if the labels had no say in it; else every fit reads the edges again."""
+        if self._is_blind:
+            return super()._rounds(labels, alpha)
+        source, names = self._source_read, self.ids_.tolist()
+        if source is None or not getattr(source, "is_rereadable", True):
+            raise InputError(
+                "the labels had a say in which edges were kept, so prediction sets need to read "
+                "them again, which is not possible here: give the edges as a file, or a larger "
+                "budget (in Python, label_share=0 will do, too)"
+            )
+
+        def refit(some):
+            values = some.classes[some.code].tolist()
+            y = {names[node]: value for node, value in zip(some.nodes, values, strict=True)}
+            model = copy.copy(self)
+            model.calibrated = False
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnreachedWarning)
+                model._fit_source(source, y)
+            column = {value: number for number, value in enumerate(model.classes_.tolist())}
+            order = [column[value] for value in some.classes.tolist()]
+            return model.scores_[:, order], model.reached_
+
+        return self._refits(refit, labels, alpha, _MOST_READS)
 
     def _tied_scores(self, small, labels):
         """Scores where most labeled nodes stand behind their class; the others choose eta."""

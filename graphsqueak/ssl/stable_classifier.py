@@ -5,6 +5,9 @@ get without their own labels: one-versus-rest logistic curves, scaled to sum to 
 regression would need more labels than there usually are.)
 """
 
+import copy
+import warnings
+
 import numpy as np
 
 from graphsqueak.errors import InputError
@@ -12,18 +15,26 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
 from graphsqueak.ssl.choice import (
+    N_ETAS,
     check_eta,
     choose_for_classes,
     cut_in_valley,
     leave_one_out,
     natural_unit,
 )
+from graphsqueak.ssl.conformal import fit_without_each
 from graphsqueak.ssl.stable import posterior_deviation, stable_scores
 from graphsqueak.validation import check_real
 
-__all__ = ["StableHFSClassifier"]
+__all__ = ["CalibrationWarning", "StableHFSClassifier"]
 
 _FEWEST_TO_CALIBRATE = 20
+_MOST_LEFT_OUT = 400  # labels that are left out one by one for prediction sets
+_FEWEST_TO_CHOOSE = 8  # labels of a split that eta is chosen by
+
+
+class CalibrationWarning(UserWarning):
+    """The left-out scores tell nothing about a class; probabilities are not calibrated."""
 
 
 class StableHFSClassifier(GraphClassifier):
@@ -44,7 +55,9 @@ class StableHFSClassifier(GraphClassifier):
         the cut between them then moves towards scores that few nodes have.
     calibrated : bool
         Make `label_distributions_` probabilities: a sigmoid per class, fitted to the scores of
-        labeled nodes that did not know their labels. Needs 20 of them; else nothing is done.
+        labeled nodes that did not know their labels; a node then gets its most probable class.
+        Needs 20 of them, and scores that tell something about every class (else there is a
+        warning); otherwise nothing is done.
     unknown : "prior" or a label
         Prediction where no label reaches: the most frequent class, or for example -1.
     affinity : {"precomputed", "knn"}
@@ -66,7 +79,7 @@ class StableHFSClassifier(GraphClassifier):
     uncertainty_ : ndarray (n_nodes,)
         Posterior standard deviation of the scores.
     bound_ : Bound
-        What is promised about the error, in numbers and in words.
+        What is promised about the squared error, if anything, in numbers and in words.
     transduction_, label_distributions_, scores_, reached_, classes_, ids_
         As of `HFSClassifier`.
 
@@ -78,6 +91,8 @@ class StableHFSClassifier(GraphClassifier):
     >>> clf.transduction_[[1, 2, 30, 32]]
     array([0, 0, 1, 1])
     """
+
+    _is_blind = True  # whether the graph would be the same whatever the labels are
 
     def __init__(
         self,
@@ -157,8 +172,13 @@ class StableHFSClassifier(GraphClassifier):
             scores[fit.reached & ~_is_pure(fit)] += shift
             held_out = held_out + shift
         if self.calibrated:
-            self._curves = _fit_sigmoids(held_out, choice.code, n_classes)
+            self._curves = _fit_sigmoids(held_out, choice.code, self.classes_)
         return scores
+
+    def _decide(self, scores, reached):
+        if self._curves is not None:
+            scores = _sigmoid_shares(scores, self._curves)
+        return super()._decide(scores, reached)
 
     def _distributions(self, scores, reached):
         if self._curves is None:
@@ -166,6 +186,45 @@ class StableHFSClassifier(GraphClassifier):
         shares = _sigmoid_shares(scores, self._curves)
         shares[~reached] = 1 / scores.shape[1]
         return shares
+
+    def _rounds(self, labels, alpha):
+        """Fits without each label; eta and threshold are chosen by a third that always stays.
+
+        Unless both are given, or so few others would be left that sets said little.
+        """
+        n_labels = labels.nodes.size
+        if n_labels > _MOST_LEFT_OUT:
+            plain = copy.copy(self)
+            plain.calibrated = False
+            return super(StableHFSClassifier, plain)._rounds(labels, alpha)
+        graph, n_choosing = self._graph, n_labels // 3
+        is_enough = (n_labels - n_choosing + 1) * alpha >= 2 and n_choosing >= _FEWEST_TO_CHOOSE
+        if not is_enough or "auto" not in (self.eta, self.threshold):
+            n_choosing = 0
+        shuffled = np.random.default_rng(self.random_state).permutation(n_labels)
+        choosing, left_out = shuffled[:n_choosing], shuffled[n_choosing:]
+        code, n_total = labels.code[choosing], n_choosing or n_labels
+        score_held_out, _ = self._leave_one_out(
+            graph, labels.nodes[choosing], labels.one_hot()[choosing]
+        )
+        counts = np.bincount(code if n_choosing else labels.code, minlength=labels.classes.size)
+        choice = choose_for_classes(
+            score_held_out,
+            code,
+            counts,
+            unit=natural_unit(graph),
+            eta="auto" if self.eta == "auto" else self.eta * n_labels / n_total,
+            threshold=self.threshold,
+        )
+        return fit_without_each(
+            graph,
+            labels,
+            choice.eta * n_total,
+            lambda fit: _add_prior(fit, choice.threshold),
+            left_out,
+            tol=self.tol,
+            random_state=self.random_state,
+        )
 
     @property
     def uncertainty_(self) -> np.ndarray:
@@ -186,40 +245,68 @@ class StableHFSClassifier(GraphClassifier):
 
     @property
     def bound_(self) -> Bound:
-        """A `Bound` on the squared error over the nodes without labels, for every class column.
+        """A `Bound` on the squared error over the nodes without labels, for any one class.
 
-        Computed when asked for, with lambda_2 and diag(L^+) of the graph that was labeled; for a
-        fixed eta on a connected graph (see `graphsqueak.ssl.bounds`).
+        It holds with probability 0.95 if the labeled nodes were drawn at random, and is about the
+        scores before threshold and cut, plus the class's share of the labels, clipped to [0, 1].
+        Where the graph is not connected, or was itself sampled by the labels, nothing is promised,
+        and `promise` says so. Computed when asked for, with lambda_2 and diag(L^+) of the graph
+        that was labeled (see `graphsqueak.ssl.bounds`); an eta that was chosen by the labels is
+        paid for.
         """
         self._check_fitted()
-        if self._evidence is None:
-            return no_bound()
+        if not self._is_blind:
+            return no_bound("the labels had a say in which edges were kept")
         graph, nodes, targets, fit = self._evidence
-        return bound_of_fit(graph, nodes, targets, fit, self.eta_, random_state=self.random_state)
+        n_etas = N_ETAS if self.eta == "auto" else 1
+        return bound_of_fit(
+            graph,
+            nodes,
+            targets,
+            fit,
+            self.eta_,
+            n_etas=n_etas,
+            random_state=self.random_state,
+        )
 
 
-def _fit_sigmoids(scores, code, n_classes):
-    """Slope and intercept per class, or None where fewer than 20 nodes were scored.
+def _fit_sigmoids(scores, code, classes):
+    """Slope and intercept per class, or None with fewer than 20 scored nodes or a falling curve.
+
+    A curve that does not rise says that the scores tell nothing about its class: all nodes would
+    get the same probability.
 
     >>> scores = np.concatenate([np.full((15, 2), [0.1, -0.1]), np.full((15, 2), [-0.1, 0.1])])
-    >>> curves = _fit_sigmoids(scores, np.repeat([0, 1], 15), 2)
+    >>> curves = _fit_sigmoids(scores, np.repeat([0, 1], 15), np.array([0, 1]))
     >>> _sigmoid_shares(np.array([[0.1, -0.1]]), curves)[0, 0] > 0.8
     np.True_
     """
     from sklearn.linear_model import LogisticRegression
 
     valid = np.isfinite(scores[:, 0])
-    if np.count_nonzero(valid) < _FEWEST_TO_CALIBRATE or np.unique(code[valid]).size < n_classes:
+    scores, code = scores[valid], code[valid]
+    if code.size < _FEWEST_TO_CALIBRATE or classes.size < 2:
         return None
-    unit = scores[valid].std()
-    if n_classes < 2 or unit == 0:
-        return None
-    curves = []
-    for number in range(n_classes):
-        model = LogisticRegression()
-        model.fit(scores[valid, number, None] / unit, code[valid] == number)
-        curves.append((max(model.coef_[0, 0], 0.0) / unit, model.intercept_[0]))
-    return np.array(curves)
+    counts, unit = np.bincount(code, minlength=classes.size), scores.std()
+    curves = np.zeros((classes.size, 2))
+    if counts.min() > 0 and unit > 0:
+        for number in range(classes.size):
+            model = LogisticRegression()
+            model.fit(scores[:, number, None] / unit, code == number)
+            curves[number] = model.coef_[0, 0] / unit, model.intercept_[0]
+    flat = curves[:, 0] <= 0
+    if not flat.any():
+        return curves
+    rarest = np.where(flat, counts, np.inf).argmin()
+    warnings.warn(
+        CalibrationWarning(
+            f"without their own labels, labeled nodes of class {classes[rarest]!s} do not score "
+            "higher than the others, so that label_distributions_ cannot be calibrated and are "
+            "plain shares; give more labels of that class"
+        ),
+        stacklevel=6,
+    )
+    return None
 
 
 def _sigmoid_shares(scores, curves):

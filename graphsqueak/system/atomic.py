@@ -1,15 +1,31 @@
-"""A file that appears whole or not at all."""
+"""Files that appear whole or not at all, and replace nothing by accident.
+
+An output is never an input of the same run. A run with a checkpoint notes the digests of what it
+has written (`run.ckpt.sha256`, as sha256sum writes them); resuming it may replace just that.
+"""
 
 import bz2
 import gzip
+import hashlib
 import os
 import secrets
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 from graphsqueak.errors import InputError
 
-__all__ = ["atomic_file", "check_writable"]
+__all__ = [
+    "STANDARD_OUTPUT",
+    "atomic_file",
+    "check_outputs",
+    "check_writable",
+    "is_replaceable",
+    "note_written",
+    "same_file",
+]
+
+STANDARD_OUTPUT = "-"
 
 
 @contextmanager
@@ -19,7 +35,7 @@ def atomic_file(path, compression=None):
     Parameters
     ----------
     path : str or Path
-        The final path. A device or named pipe is written to directly.
+        The final path. A device or named pipe is written to directly; "-" is standard output.
     compression : {"gzip", "zstd", "bzip2"}, optional
         Compress what is written; the bytes do not depend on the time or the name.
 
@@ -33,6 +49,12 @@ def atomic_file(path, compression=None):
     >>> there, path.read_bytes()
     (False, b'42')
     """
+    if str(path) == STANDARD_OUTPUT:
+        sys.stdout.flush()
+        with _compressed(sys.stdout.buffer, compression) as outer:
+            yield outer
+        sys.stdout.buffer.flush()
+        return
     target = Path(path).expanduser().resolve()
     check_writable(path)
     if target.exists() and not target.is_file():
@@ -66,6 +88,8 @@ def check_writable(path, *, name=None):
     Traceback (most recent call last):
     graphsqueak.errors.InputError: missing/answer: there is no folder missing; make it first
     """
+    if str(path) == STANDARD_OUTPUT:
+        return
     target, name = Path(path).expanduser(), name or path
     folder = target.parent
     if target.is_dir():
@@ -78,6 +102,94 @@ def check_writable(path, *, name=None):
         raise InputError(f"{name}: {folder} is a file, not a folder; check the path")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"{name}: the folder {folder} cannot be written to; try another")
+
+
+def same_file(one, other):
+    """Whether two paths lead to one file, through links or by another spelling.
+
+    >>> same_file("sparse.tsv", "./sparse.tsv"), same_file("sparse.tsv", "edges.tsv")
+    (True, False)
+    """
+    one, other = Path(one).expanduser(), Path(other).expanduser()
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them is not there yet
+        return one.resolve() == other.resolve()
+
+
+def check_outputs(outputs, inputs):
+    """Refuse outputs that cannot be written, that are one file, or that are read.
+
+    Parameters
+    ----------
+    outputs : dict
+        Path by what it is called. A folder, of checkpoints, may be there.
+    inputs : list of path
+        What is read; of a folder, all that is in it.
+
+    Examples
+    --------
+    >>> check_outputs({"out": "a.tsv", "report": "./a.tsv"}, [])
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: report ./a.tsv is the same file as out; give it another name
+    """
+    earlier: dict = {}
+    for what, path in outputs.items():
+        name = f"{what} {path}"
+        if not ("checkpoint" in what and Path(path).expanduser().is_dir()):
+            check_writable(path, name=name)
+        _refuse_inputs(path, name, inputs)
+        for other, taken in earlier.items():
+            if same_file(path, taken):
+                raise InputError(f"{name} is the same file as {other}; give it another name")
+        earlier[what] = path
+
+
+def is_replaceable(path, resumes=None):
+    """Whether nothing is lost where `path` is written: nothing is there, or what a run made itself.
+
+    `resumes` is the checkpoint of that run.
+    """
+    target = Path(path).expanduser()
+    if not target.is_file():
+        return True  # nothing is there, or a device
+    note = resumes and _note(resumes)
+    return bool(note and note.is_file() and f"{_digest(path)}  {path}\n" in note.read_text())
+
+
+def note_written(checkpoint, paths):
+    """Note beside a checkpoint what its run has written."""
+    paths = [path for path in paths if path is not None and Path(path).expanduser().is_file()]
+    with atomic_file(_note(checkpoint)) as file:
+        file.write("".join(f"{_digest(path)}  {path}\n" for path in paths).encode())
+
+
+def _note(checkpoint):
+    return Path(f"{str(checkpoint).rstrip('/')}.sha256").expanduser()
+
+
+def _digest(path):
+    with open(Path(path).expanduser(), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _refuse_inputs(path, name, inputs):
+    target = Path(path).expanduser()
+    if target.exists() and not target.is_file() and not target.is_dir():
+        return  # a device or a named pipe
+    for given in inputs:
+        found = Path(given).expanduser()
+        if same_file(target, found):
+            raise InputError(f"{name} is an input of this run ({given}); give it another name")
+        if not found.is_dir():
+            continue
+        if target.resolve().is_relative_to(found.resolve()):
+            raise InputError(
+                f"{name} lies in the folder {given} that is read, so that the next run would read "
+                "it, too; write it elsewhere"
+            )
+        if target.exists() and any(same_file(target, file) for file in found.rglob("*")):
+            raise InputError(f"{name} is an input of this run, in {given}; give it another name")
 
 
 def _opened(target, mode):

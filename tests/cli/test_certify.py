@@ -64,7 +64,7 @@ def test_a_pipe_is_predicted_only(edges, tmp_path, capsys, monkeypatch):
 
     pipe()
     assert run(["sparsify", "-", "-o", out, "--epsilon", "0.5"]) == 0
-    assert "(predicted, not certified)" in capsys.readouterr().out
+    assert "(predicted, not measured)" in capsys.readouterr().out
     pipe()
     assert run(["sparsify", "-", "-o", out, "--epsilon", "0.5", "--certify"]) == 2
     assert "a pipe can be read once" in capsys.readouterr().err

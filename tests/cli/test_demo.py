@@ -4,6 +4,9 @@ import contextlib
 import io
 import json
 import re
+import shlex
+from html import unescape
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -56,11 +59,26 @@ def test_the_folder_holds_table_figures_and_a_page_of_its_own(story, folder):
     assert not re.search(r'(src|href)="(?!data:)', page)
 
 
-def test_the_end_is_three_commands_for_own_files(tmp_path, capsys):
-    assert run(["demo", "--quick", "--out", str(tmp_path)]) == 0
+def test_the_commands_at_the_end_work_as_printed_on_the_files_left_behind(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    folder = Path("a demo")  # a blank has to be quoted
+    assert run(["demo", "--quick", "--out", str(folder)]) == 0
     printed = capsys.readouterr().out
-    commands = [line.split()[1] for line in printed.splitlines() if line.startswith("  graph")]
-    assert commands == ["neighbors", "sparsify", "label"]
+    commands = [line.strip() for line in printed.splitlines() if line.startswith("  graph")]
+    page = unescape((folder / "index.html").read_text())
+    on_page = re.findall(r"<pre>(graphsqueak .*?)</pre>", page, re.DOTALL)
+    words = [shlex.split(command)[1:] for command in commands]
+    assert [shlex.split(text.replace("\\\n", " "))[1:] for text in on_page] == words
+    assert all(len(line) < 100 or len(line.split()) < 3 for line in "\n".join(on_page).splitlines())
+    assert [name for name, *_ in words] == ["neighbors", "label", "neighbors", "sparsify"]
+    for arguments in words:
+        assert run(arguments) == 0, arguments
+    assert float(re.search(r"accuracy (0\.\d+)", capsys.readouterr().out)[1]) > 0.9
+    labeled = pl.read_csv(folder / "labeled.csv")
+    assert set(labeled["label"]) == {"ham", "spam"}
+    assert "<h2>Verdict</h2>" in (folder / "report.html").read_text()
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path, capsys):

@@ -75,8 +75,10 @@ def test_it_says_which_files_it_would_replace_and_where_it_would_go_on(folder, c
     arguments = ["sparsify", "edges.tsv", "-o", "out.tsv", "--keep", "0.5"]
     assert run([*arguments, "--checkpoint", "run.ckpt", "--resume", "--dry-run"]) == 0
     printed = capsys.readouterr().out
-    assert "in place of the file that is there" in printed
+    assert "out.tsv, which is there already: add --force" in printed
     assert "run.ckpt, which has seen 3 edges" in printed
+    assert run([*arguments, "--force", "--dry-run"]) == 0
+    assert "in place of the file that is there" in capsys.readouterr().out
     assert (folder / "out.tsv").read_text() == "mine"
 
 

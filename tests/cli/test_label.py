@@ -90,7 +90,7 @@ def test_a_small_budget_is_kept(tmp_path, capsys):
 def test_unusable_labels_leave_nothing_behind(files, capsys, text, said):
     edges, labels, out = files
     labels.write_text(text)
-    assert run(["label", str(edges), str(labels), "-o", str(out)]) == 2
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--quiet"]) == 2
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.err.count("\n") == 1
@@ -115,3 +115,46 @@ def test_missing_labels_are_named(files, capsys):
     edges, _, out = files
     assert run(["label", str(edges), "nowhere.csv", "-o", str(out)]) == 2
     assert "nowhere.csv does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sets_are_written_beside_the_labels(files, capsys, method):
+    edges, labels, out = files
+    known = (0, 1, 2, 4, 5, 8, 23, 27, 30, 32, 33)
+    rows = [f"n{v},{CLUB[v] if v in known else ''}\n" for v in KARATE]
+    labels.write_text("node,label\n" + "".join(rows))
+    command = ["label", str(edges), str(labels), "-o", str(out), "--method", method, "--json"]
+    assert run([*command, "--sets", "0.2", "--seed", "7"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    table = pl.read_csv(out)
+    assert table.columns == ["node", "label", "confidence", "set"]
+    others = [
+        (label, text.split("|"))
+        for node, label, text in table.select("node", "label", "set").iter_rows()
+        if int(node[1:]) not in known
+    ]
+    assert all(label in found for label, found in others)
+    mean = sum(len(found) for _, found in others) / len(others)
+    assert record["average_set_size"] == pytest.approx(mean)
+    assert record["sets"] == 0.2
+    assert set(table["set"]) <= {"Mr. Hi", "Officer", "Mr. Hi|Officer"}
+
+
+@pytest.mark.parametrize(
+    ("rate", "name", "said"),
+    [("0.7", "a", "--sets=0.7 must be above 0.0 and below 0.5"), ("0.1", "a|b", "holds a |")],
+)
+def test_sets_that_cannot_be_written_leave_nothing_behind(files, capsys, rate, name, said):
+    edges, labels, out = files
+    labels.write_text(f"node,label\nn0,{name}\nn33,c\n")
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--sets", rate]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_sets_are_told_in_words(files, capsys):
+    edges, labels, out = files
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--sets", "0.3"]) == 0
+    assert "2.00 classes in a set" in capsys.readouterr().out  # two labels say nothing

@@ -84,8 +84,10 @@ def test_a_corpus_of_mail_becomes_a_graph_with_labels(tmp_path, capsys):
     record = json.loads(capsys.readouterr().out)
     assert (record["nodes"], record["edges"], record["duplicates"]) == (4, 2, 1)
     assert read_edges(out).to_edge_list().n_edges == 2
-    assert pl.read_csv(labels).rows() == [(1, 1), (2, 1), (3, 0), (4, 0)]
-    assert run(command) == 0
+    table = pl.read_csv(labels)
+    assert table.select("node", "label").rows() == [(1, 1), (2, 1), (3, 0), (4, 0)]
+    assert table["subject"].to_list() == [line.partition("\t")[2] for line in lines]
+    assert run([*command, "--force"]) == 0
     assert "1 duplicates" in capsys.readouterr().out
 
 
@@ -104,7 +106,9 @@ def test_a_corpus_of_mail_becomes_a_graph_with_labels(tmp_path, capsys):
 def test_mistakes_are_one_line_and_nothing_is_written(tmp_path, capsys, content, options, message):
     (tmp_path / "points.csv").write_text(content)
     out = tmp_path / "edges.tsv"
-    assert run(["neighbors", str(tmp_path / "points.csv"), "-o", str(out), *options]) == 2
+    assert (
+        run(["neighbors", str(tmp_path / "points.csv"), "-o", str(out), *options, "--quiet"]) == 2
+    )
     complaint = capsys.readouterr().err
     assert message in complaint
     assert complaint.count("\n") == 1

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -49,10 +50,46 @@ def test_the_file_is_a_sparsifier_of_the_file(edges, tmp_path, capsys):
 
 def test_keep_and_edges_are_promises(edges, tmp_path, capsys):
     for option, value, most in (("--keep", "0.1", 6000), ("--edges", "4000", 4000)):
-        out = tmp_path / "out.tsv"
+        out = tmp_path / f"out{option}.tsv"
         assert run(["sparsify", str(edges), "-o", str(out), option, value]) == 0
         assert 0.9 * most <= read_edges(out).to_edge_list().n_edges <= most
-        assert "(predicted, not certified)" in capsys.readouterr().out
+        assert "(predicted, not measured)" in capsys.readouterr().out
+
+
+def test_keeping_every_edge_is_an_error_of_0(edges, tmp_path, capsys):
+    for extra in ([], ["--certify"], ["--tree", "balanced", "--parts", "3"]):
+        out = tmp_path / f"all{len(extra)}.parquet"
+        assert run(["sparsify", str(edges), "-o", str(out), "--keep", "1.0", *extra]) == 0
+        printed = capsys.readouterr().out
+        assert "error 0: nothing was dropped" in printed
+        kept = read_edges(out).to_edge_list()
+        assert f"{60_000 - kept.n_edges:,} edges that repeat others were added" in printed
+        assert reference.epsilon(*aligned(read_edges(edges).to_edge_list(), kept)) < 1e-9
+
+
+def test_a_small_error_on_a_sparse_graph_says_that_nothing_can_be_dropped(tmp_path, capsys):
+    path, out = tmp_path / "sparse.tsv", str(tmp_path / "out.tsv")
+    write_edges(sources.erdos_renyi(1000, 5000, random_state=78), path)
+    assert run(["sparsify", str(path), "-o", out, "--epsilon", "0.3"]) == 0
+    printed = capsys.readouterr().out
+    n_needed = round(2.2 * 1000 / 0.3**2, -2)  # 1.1 times 2 n / epsilon^2, to three digits
+    said = f"0.3 would need about {n_needed:,.0f} edges, there are 5,000"
+    assert f"Nothing can be dropped at this error; {said}" in printed
+
+
+@pytest.mark.filterwarnings("ignore::graphsqueak.errors.AccuracyWarning")
+def test_an_error_above_1_is_told_in_words(edges, tmp_path, capsys):
+    """A forest and a few edges: some cuts weigh many times as much as in the graph."""
+    arguments = ["--edges", "330", "--certify", "--seed", "3"]
+    assert run(["sparsify", str(edges), "-o", str(tmp_path / "out.tsv"), *arguments]) == 0
+    printed = capsys.readouterr().out
+    error = re.search(r"error ([\d.]+) \(measured, exact\)", printed)[1]
+    most = re.search(r"between [\d.e-]+ and ([\d.]+) times the graph's total weight", printed)[1]
+    assert float(error) > 1
+    assert abs(float(most) - 1 - float(error)) <= 0.05 * float(most)  # to two digits
+    assert "%" not in printed
+    assert "accuracy" not in printed
+    assert "Keep more edges: --epsilon 0.5 takes about 2,640" in printed
 
 
 def test_ids_come_back_as_they_were(tmp_path):

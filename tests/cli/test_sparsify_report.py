@@ -2,8 +2,10 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -34,11 +36,58 @@ def page(tmp_path_factory):
 
 def test_it_tells_what_was_read_kept_and_certified(page):
     text = page.read_text()
-    for heading in ("What was read", "What was kept", "How good it is", "Degrees"):
+    for heading in (
+        "Verdict",
+        "What to do next",
+        "What was read",
+        "What was kept",
+        "How good it is",
+        "Degrees",
+    ):
         assert f"<h2>{heading}</h2>" in text
     assert "<td>81</td>" in text
-    assert re.search(r"<td>epsilon_upper</td><td>0\.\d+</td>", text)
+    assert re.search(r"<td>error proved</td><td>0\.\d+</td>", text)
     assert text.count('src="data:image/png;base64,') == 2
+
+
+def test_it_begins_with_a_verdict_and_commands_that_work(page, monkeypatch, capsys):
+    text = page.read_text()
+    error = float(re.search(r"error ([\d.]+) \(measured, exact\)", text)[1])
+    grade = "A close copy" if error <= 0.25 else "A good" if error <= 0.5 else "A rough"
+    assert re.search(rf"<h2>Verdict</h2>\n<p>.*</p>\n<p>{grade}", text)
+    probed = re.search(r"of eight random groups of nodes none is off by more than ([\d.]+)", text)
+    assert 0 < float(probed[1].rstrip(".")) < error
+    assert "called x&#x27;Lx" in text
+    commands = re.findall(r"<pre>(graphsqueak .*?)</pre>", whole_lines(text), re.DOTALL)
+    assert [shlex.split(command)[1] for command in commands] == ["certify"]
+    for command in commands:
+        assert run(shlex.split(command)[1:]) == 0
+    measured = re.search(r"epsilon_upper +([\d.]+)", capsys.readouterr().out)[1]
+    assert error - 0.001 <= float(measured) <= error
+    code = unescape(re.search(r"<pre>(import graphsqueak.*?)</pre>", text, re.DOTALL)[1])
+    names: dict = {}
+    exec(code, names)  # noqa: S102
+    assert names["G"].number_of_nodes() == 81
+
+
+def test_numbers_are_written_as_people_do(tmp_path):
+    """A total of 1,342,300 is not 1.3423e+06; options of the reader are in the commands."""
+    rows = [f"{u},{v},1342.25\n" for u in range(46) for v in range(u)]
+    (tmp_path / "edges.csv").write_text("".join(rows))
+    where = tmp_path / "report.html"
+    arguments = [str(tmp_path / "edges.csv"), "-o", str(tmp_path / "out.tsv"), "--edges", "55"]
+    reading = ["--no-header", "--weights"]
+    assert run(["sparsify", *arguments, *reading, "--report", str(where), "--quiet"]) == 0
+    text = whole_lines(where.read_text())
+    assert f"<td>{len(rows) * 1342.25:,.0f}</td>" in text
+    assert not re.search(r"\de\+\d", re.sub('src="data:[^"]*"', "", text))
+    assert text.count("--no-header --weights") == 2
+    assert "closer-out.tsv --epsilon 0.5" in text  # an error above 1 asks for another run
+
+
+def whole_lines(page):
+    """The page with commands that are folded joined to one line again."""
+    return re.sub(r" \\\n +", " ", unescape(page))
 
 
 def test_ids_are_text_and_nothing_is_fetched(page):
@@ -66,7 +115,11 @@ def test_a_pipe_is_reported_without_a_certificate(tmp_path, monkeypatch):
     arguments = ["sparsify", str(pipe), "-o", str(tmp_path / "out.tsv"), "--edges", "9"]
     assert run([*arguments, "--report", str(where), "--quiet"]) == 0
     assert feeder.wait() == 0
-    assert "Not measured" in where.read_text()
+    text = where.read_text()
+    assert "error 0: nothing was dropped" in text
+    assert "came through a pipe and cannot be read again" in text
+    assert "graphsqueak certify" not in text
+    assert "to measure the error" not in text
 
 
 def test_without_matplotlib_it_is_refused_before_the_work(tmp_path, monkeypatch, capsys):

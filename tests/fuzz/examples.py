@@ -24,6 +24,9 @@ _NAMES = 'source,target,weight\nann,"b, ob",1\n"b, ob",c\u00fd,2.5\nc\u00fd,ann,
 _MATRIX = b"%%MatrixMarket matrix coordinate real symmetric\n% c\n5 5 3\n2 1 1\n3 2 0.5\n5 1 2\n"
 _GENERAL = b"%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n2 1\n3 2\n2 3\n"
 _METIS = b"% c\n4 3 001\n2 1 3 1\n1 1\n1 1 4 2\n3 2\n"
+_LIKES = b"user,item\n" + b"".join(b"u%d,i%d\n" % (u, u % 7) for u in range(20))
+_TIMES = b"".join(b"%d %d %d\n" % (u, u * u % 7, 1_600_000_000 + 60 * u) for u in range(20))
+_INDEX = b",source,target\n" + b"".join(b"%d,%d.0,%d.0\n" % (u, u % 9, u % 7) for u in range(20))
 _LABELS = b"node,label,truth\n1,spam,spam\n2,ham,\n3,,ham\n"
 _POINTS = b"id,x,y,label\na,0,1,ham\nb,2,3,spam\nc,1,1,ham\nd,4,0.5,spam\n"
 
@@ -74,6 +77,9 @@ _SPARSE = scipy.sparse.csr_matrix(np.eye(4, 6) + np.eye(4, 6, 1))
 FILES = {
     "edges.tsv": _EDGES,
     "names.csv": _NAMES,
+    "likes.csv": _LIKES,
+    "times.txt": _TIMES,
+    "index.csv": _INDEX,
     "plain.txt": b"1 2\n2 3\n3 1\n" * 5,
     "edges.tsv.gz": gzip.compress(_EDGES, mtime=0),
     "edges.tsv.bz2": bz2.compress(_EDGES),
@@ -83,6 +89,7 @@ FILES = {
     "edges.graph": _METIS,
     "edges.parquet": _parquet(_TABLE),
     "text.parquet": _parquet(_TEXT),
+    "floats.parquet": _parquet(pa.table({"source": [1.0, 2.0, 9.0], "target": [2.0, 3.0, 1.0]})),
     "edges.arrow": _arrow(_TABLE, pa.ipc.new_file),
     "stream.arrow": _arrow(_TABLE, pa.ipc.new_stream),
     "labels.csv": _LABELS,
@@ -106,8 +113,16 @@ def kind_of(name):
     return kinds.get(name.partition(".")[0], "edges")
 
 
+_OPTIONS = {
+    "likes.csv": {"bipartite": True},
+    "times.txt": {"weighted": True, "duplicates": "once"},
+    "index.csv": {"ids": "integer"},
+}
+
+
 def _read_edges(path):
-    graph = read_edges(path).to_edge_list()
+    options = _OPTIONS.get(path.name, {})
+    graph = read_edges(path, **options).to_edge_list()
     assert graph.n_edges == 0 or max(graph.tail.max(), graph.head.max()) < graph.n_nodes
     assert ((graph.weight > 0) & (graph.weight < np.inf)).all()
     assert len(graph.ids) == graph.n_nodes

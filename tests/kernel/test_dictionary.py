@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from graphsqueak.kernel.dictionary import accuracy_range
 from graphsqueak.kernel.kernels import as_kernel, bind
+from graphsqueak.kernel.samplers.dictionary import accuracy_range
 from tests import reference
 from tests.kernel.problems import clusters, draw, gaussian_matrix, random_psd
 

@@ -7,7 +7,7 @@ import pytest
 
 from graphsqueak import InputError
 from graphsqueak.kernel import SQUEAK, ExactRLS, as_kernel
-from graphsqueak.kernel.atoms import MergeRule, leaf, merge_nodes
+from graphsqueak.kernel.samplers.atoms import MergeRule, leaf, merge_nodes
 from tests.kernel.problems import clusters, gaussian_matrix
 
 PARAMS = {"gamma": 0.5}

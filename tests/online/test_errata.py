@@ -7,6 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphsqueak.online import (
+    PROSNKONS,
+    SkeGD,
+    kons_regret,
+    pros_n_kons_regret,
+    squared_loss_regret,
+)
 from graphsqueak.online.kons import DualNewton
 from graphsqueak.online.losses import LOSSES
 from graphsqueak.online.newton import step_rule
@@ -18,7 +25,7 @@ SIGMA = LOSSES["squared"].sigma(CLIP)
 
 
 def test_every_entry_of_the_section_has_its_test_and_every_test_its_entry():
-    section = PAGE.read_text().split("## Online learning")[1]
+    section = PAGE.read_text().split("## Online learning")[1].split("## Graphs")[0]
     here = {name for name in globals() if name.startswith("test_")}
     named = set(re.findall(r"`(test_\w+)`", section))
     assert named == here - {"test_every_entry_of_the_section_has_its_test_and_every_test_its_entry"}
@@ -132,28 +139,89 @@ def test_a_step_left_out_of_the_sketch_has_no_curvature_in_its_coefficient():
 
 
 def test_the_logarithm_of_the_regret_has_alpha_in_it():
-    """Logistic loss, C = 2, one round, w = 0: regret 0, printed bound negative."""
-    sigma, alpha = LOSSES["logistic"].sigma(2.0), 0.01
-    d_eff = 1 / (1 + alpha / sigma)
-    assert 2 * d_eff * math.log(2 * sigma * 1) / sigma < 0
-    assert 2 * d_eff * math.log(2 * sigma * 1 / alpha) / sigma > 0
+    """One round, w = 0: regret 0."""
+
+    def thesis(loss, clip, alpha, *, inside=1.0):
+        sigma, L = LOSSES[loss].sigma(clip), LOSSES[loss].lipschitz(clip)
+        g = alpha / (sigma * L**2)
+        return 2 / (1 + g) * math.log(2 * sigma * L**2 / inside) / sigma
+
+    assert thesis("logistic", 2.0, 0.01) < 0  # as printed
+    assert thesis("logistic", 2.0, 0.01, inside=0.01) > 0
+    assert thesis("squared", 1.0, 10.0, inside=10.0) == pytest.approx(-2.44, abs=5e-3)
+    ours = kons_regret(np.ones((1, 1)), kernel="linear", alpha=10.0, norm=0.0)
+    assert ours.value == pytest.approx(8 / 6 * (1 + math.log(1.2)))
 
 
 def test_the_bound_for_squared_losses_is_infinite_at_the_accuracy_of_the_experiments():
-    epsilon = 0.5
-    assert 1 - 2 * epsilon == 0  # eps' = eps / (1 - 2 eps)
+    X, y = np.ones((50, 1)), np.zeros(50)
+    settings = {"kernel": "linear", "alpha": 0.3, "norm": 0.0, "n_epochs": 2}
+    experiments = squared_loss_regret(X, y, epsilon=0.5, **settings)
+    assert experiments.value == math.inf
+    assert "not below alpha" in experiments.failed[0]
+    assert squared_loss_regret(X, y, epsilon=0.499, **settings).value < 1e4
+    smaller = squared_loss_regret(X, y, epsilon=0.5, ridge=0.2, **settings)
+    assert smaller.value < 1e4
+
+
+def test_the_bound_for_squared_losses_needs_the_norm_of_the_comparator():
+    n_rounds, alpha, epsilon = 1000, 10.0, 0.01
+    X, y = np.full((n_rounds, 1), 0.1), np.ones(n_rounds)  # w = 10 predicts them
+    settings = {"kernel": "linear", "alpha": alpha, "epsilon": epsilon, "n_copies": 2_000_000}
+    learner = PROSNKONS(random_state=7, **settings)
+    regret = np.sum((learner.predict_then_learn(X, y) - y) ** 2)
+    assert learner.n_coordinates_ == 1
+    assert learner.indices_[0] == 0
+    sigma, L, whole = 1 / 8, 4.0, n_rounds * 0.1**2
+    growth = 4 / sigma * whole / (whole + alpha / 2) * math.log(2 * sigma * L**2 * whole / alpha)
+    more = alpha / (alpha - alpha * epsilon / (1 - epsilon)) - 1
+    least = alpha * n_rounds / (whole + alpha)
+    printed = growth + more * least + 2 * (L * (1 + L / alpha) + more * alpha * 10.0**2)
+    assert printed < 70
+    without_norm = printed - 2 * more * alpha * 10.0**2
+    assert (regret, without_norm) == pytest.approx((335, 46), abs=0.5)
+    assert regret > printed
+    assert regret <= squared_loss_regret(X, y, n_epochs=2, norm=10.0, **settings).value
+
+
+def test_regret_of_pros_n_kons_is_proved_at_the_theory_budget_only():
+    rng = np.random.default_rng(60_122)
+    X = rng.uniform(-1, 1, size=(300, 1))
+    y = np.clip(0.5 * X[:, 0] + 0.2 * rng.normal(size=300), -1, 1)
+    settings = {"kernel": "linear", "alpha": 1.0, "epsilon": 0.4}
+    learner = PROSNKONS(budget="theory", horizon=300, eta="global", random_state=3, **settings)
+    losses = (learner.predict_then_learn(X, y) - y) ** 2
+    w = np.sum(X[:, 0] * y) / np.sum(X**2)
+    regret = np.sum(losses - (w * X[:, 0] - y) ** 2)
+    bound = pros_n_kons_regret(X, n_epochs=learner.n_coordinates_ + 1, norm=abs(w), **settings)
+    assert 0 < regret <= bound.value < 1200
+    ours = squared_loss_regret(X, y, n_epochs=learner.n_coordinates_ + 1, norm=abs(w), **settings)
+    assert regret <= ours.value < 1200
+    one = pros_n_kons_regret(X, n_copies=1, norm=abs(w), **settings)
+    assert one.value == math.inf
+    assert "what KORS needs" in one.failed[0]
 
 
 def test_the_exponent_for_polynomial_decay_is_the_other_one():
-    T = 1e6
-    for q in (1.5, 2.0, 4.0):
-        assert T ** (q / (1 + q)) > math.sqrt(T)
-        assert T ** (1 / (1 + q)) < math.sqrt(T)
+    """The least of epochs and cost of the projection, d_eff(gamma) + T gamma, over gamma."""
+    for q in (1.5, 3.0):
+        eigenvalues = np.arange(1.0, 300_000) ** -q
+        ridges = np.geomspace(1e-7, 1e-1, 200)
+        dimension = np.array([np.sum(eigenvalues / (eigenvalues + g)) for g in ridges])
+        few, many = (np.min(dimension + T * ridges) for T in (10**3, 10**6))
+        slope = math.log(many / few) / math.log(10**3)
+        assert slope == pytest.approx(1 / (1 + q), abs=0.03)
+        assert abs(slope - q / (1 + q)) > 0.15  # printed
 
 
 def test_the_weight_of_a_carried_hypothesis_is_not_its_value():
-    f, z = 0.8, np.array([0.3, 0.4])
-    w = f * z / (z @ z)
-    assert w @ z == pytest.approx(f)
-    assert w @ w > f**2  # [ZL19, Eq. 17] has f^2 for |w|^2
+    rng = np.random.default_rng(3_316)
+    X = rng.normal(size=(200, 2))
+    learner = SkeGD(n_components=30, cycle=40, transfer="paper", random_state=5)
+    learner.fit(X[:30], np.sin(X[:30, 0]))
+    learner.partial_fit(X[30:70], np.sin(X[30:70, 0]))  # the last of them was absorbed
+    z, w = learner._features_of(X[69:70])[0], learner._w
+    f = z @ w
+    assert f != 0
     assert w @ w == pytest.approx(f**2 / (z @ z))
+    assert w @ w > 1.2 * f**2  # [ZL19, Eq. 17] has f^2 for |w|^2

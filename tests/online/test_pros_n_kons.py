@@ -5,9 +5,11 @@ import pickle
 import numpy as np
 import pytest
 
-from graphsqueak.kernel import KORS, as_kernel
+from graphsqueak import InputError
+from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
 from graphsqueak.online import BKONS, CONKONS, PROSNKONS
 from graphsqueak.online.losses import LOSSES
+from graphsqueak.online.newton import NewtonStep, step_rule
 from tests import reference
 from tests.kernel.problems import clusters
 
@@ -89,6 +91,8 @@ def test_a_ceiling_that_is_not_reached_changes_nothing():
     np.testing.assert_array_equal(capped.predict_then_learn(X, y), expected)
     few = BKONS(n_components=5, **settings).fit(X, y)
     np.testing.assert_array_equal(few.indices_, free.indices_[:5])
+    thinned = BKONS(n_components=free.n_support_, when_full="thin", **settings)
+    np.testing.assert_array_equal(thinned.predict_then_learn(X, y), expected)
 
 
 def test_an_atom_in_the_span_starts_nothing_anew():
@@ -108,11 +112,49 @@ def test_an_atom_in_the_span_starts_nothing_anew():
     assert halves[1] - halves[0] < 0.2 * halves[0]  # logarithmic: a doubling adds a constant
 
 
+def test_a_full_dictionary_goes_on_by_least_squares_in_what_is_left():
+    X, y = problem(400)
+    settings = {"kernel_params": PARAMS, "alpha": 0.1, "clip": None, "random_state": 4}
+    learner = CONKONS(n_components=30, n_copies=3, **settings)
+    learner.predict_then_learn(X, y)
+    assert learner._stream.n_thinned > 0
+    assert learner.n_coordinates_ <= learner.n_support_ <= 30
+    step = NewtonStep(alpha=0.3, rule=step_rule("squared", "auto", np.inf))
+    for _ in range(4):
+        step.open()
+    rng = np.random.default_rng(55_190)
+    Z, targets = rng.normal(size=(4, 50)), rng.normal(size=50)
+    step.run(np.asfortranarray(Z), targets)
+    T = np.linalg.qr(rng.normal(size=(4, 2)))[0].T
+    step.move(T)
+    now = T @ Z
+    A = 0.3 * np.eye(2) + 2 * now @ now.T
+    np.testing.assert_allclose(step.inverse, np.linalg.inv(A), rtol=1e-9)
+    np.testing.assert_allclose(step.w, np.linalg.solve(A, 2 * now @ targets), rtol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [CONKONS, PROSNKONS])
+def test_a_stream_that_moves_is_followed_under_a_ceiling(learner):
+    """After 400 points all come from elsewhere; a dictionary that is closed has learnt nothing."""
+    rng = np.random.default_rng(20_077)
+    X = rng.normal(size=(1500, 2))
+    X[400:] += [6.0, 0.0]
+    y = 0.8 * np.sin(2 * X[:, 0]) * np.cos(X[:, 1])
+    late = {}
+    for when_full in ("thin", "stop"):
+        settings = {"kernel_params": {"gamma": 1.0}, "n_components": 40, "random_state": 3}
+        scores = learner(when_full=when_full, **settings).predict_then_learn(X, y)
+        late[when_full] = np.mean((scores - y)[-500:] ** 2)
+    assert late["stop"] > 0.12
+    assert late["thin"] < 0.05
+
+
 @pytest.mark.parametrize("learner", [PROSNKONS, CONKONS, BKONS])
 def test_rows_batches_and_copies_give_the_same_learner(learner):
     X, y = problem(400)
-    settings = {"kernel_params": PARAMS, "ridge": 0.5, "random_state": 12}
+    settings = {"kernel_params": PARAMS, "ridge": 0.5, "random_state": 12, "n_components": 18}
     whole = learner(**settings).fit(X, y)
+    assert learner is BKONS or whole._stream.n_thinned > 0
     rows = learner(**settings)
     for i in range(150):
         rows.learn_one(X[i], y[i])
@@ -132,3 +174,38 @@ def test_the_matrix_keeps_its_inverse():
     )
     A = np.linalg.inv(late._step.inverse) + 2 * z.T @ z
     np.testing.assert_allclose(learner._step.inverse @ A, np.eye(len(A)), atol=1e-6)
+
+
+@pytest.mark.parametrize("learner", [PROSNKONS, CONKONS, BKONS])
+def test_part_of_a_copy_is_refused_and_a_fraction_of_a_coin_is_not(learner):
+    """A binomial of half a copy is no number; all weights came out as NaN."""
+    X, y = problem(200)
+    for n_copies in (0.5, 2.5):
+        with pytest.raises(InputError, match=f"n_copies={n_copies} is no whole number"):
+            learner(n_copies=n_copies, random_state=1).fit(X, y)
+    kept = learner(n_copies=0.5, form="paper", random_state=1).fit(X, y)
+    assert np.all(np.isfinite(kept._stream.sampler.weights))
+    whole = learner(n_copies=2.0, random_state=1).fit(X, y)
+    assert np.all(np.isfinite(whole._stream.sampler.weights))
+    with pytest.raises(InputError, match="whole number"):
+        OnlineSampler(ridge=1.0, n_copies=0.5, epsilon=0.5, form="thesis")
+
+
+def test_the_theory_budget_is_that_of_kors():
+    X, y = problem(100)
+    theory = PROSNKONS(budget="theory", horizon=10_000, random_state=6).fit(X, y)
+    assert theory._stream.sampler.n_copies == 620
+    coins = PROSNKONS(budget="theory", horizon=10_000, form="paper", random_state=6).fit(X, y)
+    assert coins._stream.sampler.n_copies == 207
+    assert PROSNKONS(random_state=6).fit(X, y)._stream.sampler.n_copies == 1
+    same = KORS(budget="theory", horizon=10_000, ridge=0.01, random_state=6).fit(X)
+    np.testing.assert_array_equal(theory.indices_, same.indices_)
+    for settings, message in (
+        ({"n_copies": 3}, "not both"),
+        ({"horizon": 0}, "horizon"),
+        ({"delta": 1.0}, "delta"),
+    ):
+        with pytest.raises(InputError, match=message):
+            PROSNKONS(budget="theory", **settings).fit(X, y)
+    with pytest.raises(InputError, match="budget"):
+        PROSNKONS(budget="proof").fit(X, y)

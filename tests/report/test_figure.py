@@ -37,6 +37,18 @@ def test_bins_of_leverage_show_the_share_kept():
     np.testing.assert_allclose(ax.lines[0].get_xydata(), [[0.1, 0.2], [1.0, 1.0]])
 
 
+@pytest.mark.parametrize("most", [1.0, 1.4, 2.5, 60.0])
+def test_the_axis_of_ratios_begins_at_0_or_above_and_shows_every_node(most):
+    whole = np.full(50, 10.0)
+    sparse = whole * np.linspace(0.2, most, 50)
+    axis = figure.degrees_of_both(whole, sparse).axes[1]
+    left, right = axis.get_xlim()
+    assert 0.0 <= left < 0.2
+    assert right < 3.2
+    assert sum(bar.get_height() for bar in axis.patches) == 50
+    assert ("above 3" in axis.get_xlabel()) == (most > 3)
+
+
 def test_degree_histograms_count_every_node_that_has_edges():
     degrees = np.array([0.0, 1.0, 2.0, 4.0])
     ax = figure.degree_calibration(degrees, [0, 0.5, 2, 6], [0, 1, 2, 4.1])

@@ -56,3 +56,11 @@ def test_insertion_only_keeps_about_what_was_asked():
 def test_unknown_methods_are_refused():
     with pytest.raises(InputError, match="not one of"):
         sparsify(weighted(), n_edges=50, method="magic")
+
+
+@pytest.mark.parametrize("n_edges", [1, 2, 3])
+def test_kors_ends_however_few_edges_are_asked_for(n_edges):
+    one = EdgeList(tail=[0], head=[1])
+    assert sparsify(one, n_edges=n_edges, method="kors", random_state=1).n_edges == 1
+    graph = sources.complete(12).to_edge_list()
+    assert 1 <= sparsify(graph, n_edges=n_edges, method="kors", random_state=1).n_edges <= 66

@@ -83,6 +83,13 @@ def test_one_pass_is_certified_on_request(file_of_edges):
         sparsify(read_edges(pipe), n_edges=4000, certify=True)
 
 
+def test_one_seed_is_drawn_from_a_generator():
+    graph = sources.erdos_renyi(100, 20_000, random_state=12).to_edge_list()
+    result = sparsify(graph, n_edges=1000, random_state=np.random.default_rng(11))
+    stream = StreamSparsifier(n_edges=1000, random_state=np.random.default_rng(11))
+    assert np.array_equal(result.weight, stream.partial_fit(graph).sparsifier().weight)
+
+
 def test_it_is_a_function_like_any_other():
     assert pickle.loads(pickle.dumps(sparsify)) is sparsify  # noqa: S301
     parameters = inspect.signature(sparsify).parameters

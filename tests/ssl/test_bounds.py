@@ -5,11 +5,13 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+import graphsqueak as gs
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import chung_lu, complete
 from graphsqueak.ssl import StableHFSClassifier
 from graphsqueak.ssl.bounds import (
     approximation_error,
+    bound_of_fit,
     corrected_bound,
     distance_to_exact,
     measured_bound,
@@ -19,6 +21,7 @@ from graphsqueak.ssl.bounds import (
     spectral_stability,
     widest_node,
 )
+from graphsqueak.ssl.stable import Fit
 from tests import reference
 from tests.ssl.graphs import hide, random_graph, two_blocks
 
@@ -50,6 +53,89 @@ def test_stability_over_all_sets_and_swaps(seed, eta):
             assert np.linalg.norm(f - g) <= spectral + 1e-9
             assert np.abs(f - g).max() <= resistive + 1e-9
             assert abs(mean - other_mean) <= 2 / 3 + 1e-9
+
+
+@pytest.mark.parametrize(("seed", "eta"), CASES)
+def test_a_column_of_zeros_and_ones_is_as_stable_as_labels_of_one_half(seed, eta):
+    """No swap changes the loss of a node by more than 4 M (s + 2 M / l), M = 1/2."""
+    graph, y, lambda_2 = small(seed)
+    y, widest = (y + 1) / 2, widest_node(graph).value
+    moved = min(
+        spectral_stability(3, eta, lambda_2, 0.5), resistance_stability(3, eta, widest, 0.5)
+    )
+    loss = {}
+    for nodes in combinations(range(7), 3):
+        f, mean = scores(graph, nodes, y, 3 * eta)
+        loss[nodes] = (np.clip(f + mean, 0, 1) - y) ** 2
+    for one, other in product(loss, loss):
+        if len(set(one) & set(other)) == 2:
+            assert np.abs(loss[one] - loss[other]).max() <= 2 * (moved + 1 / 3) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("graph", "eta"),
+    [
+        (complete(60).to_edge_list(), 3.0),  # the loosest fit: f + ybar is nearly constant
+        (two_blocks(41_903)[0], 0.01),
+        (random_graph(6_618, n_nodes=50), 1e-4),  # the closest: labels are learned by heart
+    ],
+)
+def test_the_bound_covers_random_draws_of_the_labeled_nodes(graph, eta):
+    """Half of the nodes are labeled at random, 100 times; the truth is random."""
+    rng, delta, n_draws, missed = np.random.default_rng(77_041), 0.2, 100, 0
+    n_nodes = graph.n_nodes
+    truth = rng.integers(2, size=n_nodes).astype(float)
+    for _ in range(n_draws):
+        nodes = np.sort(rng.choice(n_nodes, n_nodes // 2, replace=False))
+        targets = truth[nodes][:, None]
+        fit = Fit(*reference.stable_hfs(graph, nodes, targets, nodes.size * eta))
+        wrong = np.clip(fit.centered + fit.offset, 0, 1).ravel() - truth
+        bound = bound_of_fit(graph, nodes, targets, fit, eta, delta=delta)
+        missed += np.mean(np.delete(wrong, nodes) ** 2) > bound.value
+    assert missed <= n_draws * delta + 6 * np.sqrt(n_draws * delta * (1 - delta))
+
+
+def test_the_bound_of_a_classifier_counts_its_columns_as_plus_and_minus_one_half():
+    """On K500 at l = 250 and a large eta f is 0, the risk 1/4, and beta 4 M 2 M / l = 1 / 125."""
+    y = np.where(np.arange(500) < 250, np.arange(500) % 2, -1)
+    bound = gs.StableHFSClassifier(eta=10.0).fit(complete(500), y).bound_
+    spread = 250 * 250 / 499.5 * 500 / 499
+    deviation = (2 / 125 + 500 / 250**2) * np.sqrt(spread * np.log(20) / 2)
+    assert bound.value == pytest.approx(0.25 + 1 / 125 + deviation, abs=1e-3)
+    assert not bound.vacuous
+    assert "probability 0.95" in bound.promise
+    assert "more than the 0.25 of a constant" in bound.promise
+
+
+def test_no_squared_error_is_above_one_so_a_larger_bound_says_nothing():
+    y = np.where(np.arange(100) < 50, np.arange(100) % 2, -1)
+    bound = gs.StableHFSClassifier(eta=10.0).fit(complete(100), y).bound_
+    assert 1 < bound.value < 4
+    assert bound.vacuous
+    assert "says nothing" in bound.promise
+
+
+def test_an_eta_chosen_by_the_labels_is_paid_for():
+    graph, truth = two_blocks(41_903)
+    y = hide(truth, np.arange(0, 80, 2))
+    auto = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+    fixed = gs.StableHFSClassifier(eta=auto.eta_, random_state=7).fit(graph, y)
+    assert auto.bound_.value > 1.05 * fixed.bound_.value
+    assert "probability 0.95" in auto.bound_.promise
+
+
+def test_nothing_is_promised_on_a_graph_that_the_labels_sampled():
+    dense = gs.sources.block_model(100, 3_000, random_state=5)
+    y = np.where(np.arange(100) < 50, np.arange(100) % 4, -1)
+    for share in ("auto", 0.5):
+        clf = gs.SparseHFSClassifier(n_edges=900, label_share=share, random_state=7)
+        assert "the labels had a say" in clf.fit(dense, y).bound_.promise
+        clf.partial_fit(dense, y)
+        assert np.isinf(clf.bound_.value)
+    plain = gs.SparseHFSClassifier(n_edges=900, label_share=0.0, random_state=7).fit(dense, y)
+    assert np.isfinite(plain.bound_.value)
+    whole = gs.SparseHFSClassifier(n_edges=3_000, random_state=7).fit(dense, y)
+    assert np.isfinite(whole.bound_.value)
 
 
 @pytest.mark.parametrize(("seed", "eta"), CASES)

@@ -175,7 +175,14 @@ def test_the_bound_of_a_fit_is_stated_in_words():
     assert "says nothing" in bound.promise
     dense = gs.sources.complete(400)
     y = np.where(np.arange(400) % 2, -1, np.arange(400) // 2 % 2)
-    assert gs.StableHFSClassifier(eta=10.0).fit(dense, y).bound_.value < 4.0
+    assert gs.StableHFSClassifier(eta=10.0).fit(dense, y).bound_.value < 0.7
+
+
+def test_the_bound_of_a_fit_is_seeded():
+    graph = gs.sources.block_model(1100, 20_000, random_state=9)  # too large for dense algebra
+    y = np.where(np.arange(1100) < 20, np.arange(1100) % 2, -1)
+    fits = [gs.StableHFSClassifier(eta=1.0, random_state=7).fit(graph, y) for _ in range(2)]
+    assert fits[0].bound_ == fits[1].bound_
 
 
 def test_no_bound_where_nothing_is_proved():

@@ -1,9 +1,13 @@
 """How sure the answers are: the posterior deviation, and calibrated probabilities."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import graphsqueak as gs
+from graphsqueak.graph import EdgeList
+from graphsqueak.ssl import CalibrationWarning
 from graphsqueak.ssl.labels import encode_classes
 from graphsqueak.ssl.stable import posterior_deviation
 from tests.ssl.graphs import hide, random_graph, three_parts, two_blocks
@@ -74,3 +78,42 @@ def test_uncertainty_of_a_fit():
     with pytest.raises(gs.InputError, match="fit with label_share"):
         tied.uncertainty_  # noqa: B018
     assert tied.bound_.vacuous
+
+
+def rare_class(seed):
+    """Six hundred nodes, one in fifty of the second class; draws of 200 labels."""
+    rng, truth = np.random.default_rng(seed), (np.arange(600) < 12).astype(int)
+    low, high = np.triu_indices(600, 1)
+    both = (truth[low] == 1) & (truth[high] == 1)
+    kept = rng.random(low.size) < np.where(both, 0.25, 0.02)
+    graph = EdgeList(tail=low[kept], head=high[kept], n_nodes=600)
+    draws = [hide(truth, rng.choice(600, 200, replace=False)) for _ in range(8)]
+    return graph, [y for y in draws if (y == 1).any()]
+
+
+def test_a_rare_class_does_not_make_all_probabilities_alike():
+    """Where left-out scores tell nothing, plain shares are kept, and there is a warning."""
+    graph, draws = rare_class(8_112)
+    n_warned = 0
+    for y in draws:
+        clf = gs.StableHFSClassifier(calibrated=True, random_state=7)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", CalibrationWarning)
+            clf.fit(graph, y)
+        shares = clf.label_distributions_
+        assert np.ptp(shares[y == -1, 1]) > 1e-3
+        np.testing.assert_array_equal(clf.transduction_, shares.argmax(axis=1))
+        if caught:
+            n_warned += 1
+            assert "nodes of class 1 do not score higher" in str(caught[0].message)
+            plain = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+            np.testing.assert_allclose(shares, plain.label_distributions_, atol=1e-6)
+    assert 0 < n_warned < len(draws)
+
+
+def test_labels_of_new_nodes_agree_with_their_probabilities():
+    graph, draws = rare_class(8_112)
+    y = max(draws, key=lambda y: (y == 1).sum())
+    clf = gs.StableHFSClassifier(calibrated=True, random_state=7).fit(graph, y)
+    links = np.eye(600)[::7]
+    np.testing.assert_array_equal(clf.predict(links), clf.predict_proba(links).argmax(axis=1))

@@ -4,7 +4,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import graphsqueak as gs
 from graphsqueak import EdgeList, InputError
+from graphsqueak.ssl import AmbiguousLabelsWarning
 from graphsqueak.ssl.labels import (
     GivenLabels,
     class_labels,
@@ -12,6 +14,7 @@ from graphsqueak.ssl.labels import (
     is_unlabeled,
     real_labels,
 )
+from tests.ssl.graphs import hide, two_blocks
 
 NAMED = EdgeList.from_pairs([("7", "ann"), ("ann", "12"), ("12", "bob")])
 
@@ -64,3 +67,76 @@ def test_classes_of_several_types_are_sorted_as_text():
 def test_values_are_those_of_their_nodes():
     labels = real_labels({"bob": 2.5, "7": None, 12: -1}, NAMED)
     assert (labels.nodes.tolist(), labels.value.tolist()) == ([2, 3], [-1.0, 2.5])
+
+
+def test_a_user_masks_the_labels_to_hide():
+    """What is under the mask must not be seen: neither in fits, nor in scores."""
+    graph, truth = two_blocks(12_870, inside=0.2, between=0.12)
+    hidden = np.arange(80) % 4 != 0
+    masked = np.ma.masked_array(truth, mask=hidden)
+    plain = gs.HFSClassifier().fit(graph, np.where(hidden, -1, truth))
+    clf = gs.HFSClassifier().fit(graph, masked)
+    np.testing.assert_array_equal(clf.label_distributions_, plain.label_distributions_)
+    assert clf.score(None, masked) == 1.0 > clf.score(None, truth)
+    values = np.where(hidden, 1e6, truth)
+    wanted = gs.StableHFSRegressor(random_state=7).fit(graph, np.where(hidden, np.nan, truth))
+    model = gs.StableHFSRegressor(random_state=7).fit(graph, np.ma.masked_array(values, hidden))
+    np.testing.assert_array_equal(model.transduction_, wanted.transduction_)
+    assert model.score(None, np.ma.masked_array(values, hidden)) > 0
+
+
+@pytest.mark.parametrize("y", [["a", "", "b", ""], {"7": "a", 12: "b", "ann": "", "bob": ""}])
+def test_a_user_leaves_labels_empty_as_in_a_file(y):
+    labels = class_labels(y, NAMED)
+    assert (labels.nodes.tolist(), labels.classes.tolist()) == ([0, 2], ["a", "b"])
+    mixed = class_labels([3, "", None, 4], NAMED)
+    assert mixed.nodes.tolist() == [0, 3]
+
+
+def test_a_user_has_missing_values_of_a_data_frame():
+    class NA:
+        def __eq__(self, other):
+            return self
+
+        def __bool__(self):
+            raise TypeError("boolean value of NA is ambiguous")
+
+        __hash__ = None
+
+    labels = class_labels(np.array([1, NA(), 0, None], dtype=object), NAMED)
+    assert labels.nodes.tolist() == [0, 2]
+
+
+def test_a_user_codes_classes_as_signs_and_none_as_zero():
+    y = np.zeros(80, dtype=int)
+    graph, truth = two_blocks(12_870)
+    y[[0, 1, 50, 60]] = -1, -1, 1, 1
+    with pytest.warns(AmbiguousLabelsWarning, match="0, which 76 of 80 nodes have, as a class"):
+        clf = gs.HFSClassifier().fit(graph, y)
+    assert clf.classes_.tolist() == [0, 1]
+    with pytest.warns(AmbiguousLabelsWarning, match="1 is the only class"):
+        gs.SparseHFSClassifier(random_state=7).fit(graph, 2 * truth - 1)
+    gs.HFSClassifier().fit(graph, hide(truth, [0, 50]))  # -1, 0 and 1 as they are meant: no warning
+
+
+def test_a_user_cross_validates_with_unlabeled_points():
+    """The share of right answers among the labeled points of each fold, not among all."""
+    from sklearn.model_selection import cross_val_score
+
+    rng = np.random.default_rng(66_203)
+    truth = np.arange(120) % 2
+    X = rng.normal(size=(120, 2)) + 8 * truth[:, None]
+    y = np.where(np.arange(120) % 3 == 0, truth, -1)
+    scores = cross_val_score(gs.HFSClassifier(affinity="knn"), X, y, cv=3)
+    np.testing.assert_array_equal(scores, 1.0)
+    value = np.where(y == -1, np.nan, truth)
+    model = gs.StableHFSRegressor(affinity="knn", random_state=7).fit(X, value)
+    assert model.score(X, value) > 0.9
+
+
+@pytest.mark.parametrize("asked", [[0, 1], np.array([0, 1]), "n1", [("x",)], [("x", 0, 1, 2)]])
+def test_a_user_asks_for_nodes_by_number(asked):
+    graph, truth = two_blocks(12_870)
+    clf = gs.HFSClassifier().fit(graph, hide(truth, [0, 50]))
+    with pytest.raises(InputError, match=r"take them from predict\(\) without an argument"):
+        clf.predict(asked)

@@ -49,10 +49,10 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("shape", ["balanced", 4])
 def test_a_cluster_gives_the_bytes_of_this_process(cluster, folder, shape):
     pieces = split(read_edges(folder), 8)
-    how = {"settings": SETTINGS, "seed": 5, "shape": shape}
+    arguments = {"settings": SETTINGS, "seed": 5, "shape": shape}
     with open_backend(scheduler=cluster.scheduler_address) as backend:
-        there = grow_tree(pieces, **how, backend=backend)
-    here = grow_tree(pieces, **how)
+        there = grow_tree(pieces, **arguments, backend=backend)
+    here = grow_tree(pieces, **arguments)
     assert there.run.result == here.run.result
     assert there.run.moved_bytes == here.run.moved_bytes
     assert there.run.worker_peak_bytes > 50 << 20
@@ -67,9 +67,9 @@ def test_pieces_of_one_file_are_read_by_workers(cluster, tmp_path, form):
     else:
         path = tmp_path / "edges.tsv"
         np.savetxt(path, ends.T, fmt="%d", delimiter="\t")
-    how = {"n_edges": 2_000, "n_parts": 6, "random_state": 3}
-    there = sparsify(read_edges(path), **how, scheduler=cluster.scheduler_address)
-    here = sparsify(read_edges(path), **how, tree="balanced")
+    arguments = {"n_edges": 2_000, "n_parts": 6, "random_state": 3}
+    there = sparsify(read_edges(path), **arguments, scheduler=cluster.scheduler_address)
+    here = sparsify(read_edges(path), **arguments, tree="balanced")
     for name in ("tail", "head", "weight", "ids"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
 
@@ -149,10 +149,10 @@ def test_a_scheduler_in_another_process_by_its_address(folder, tmp_path):
 
 
 def test_own_workers_end_with_the_run(folder):
-    how = {"n_edges": 3_000, "n_parts": 3, "random_state": 8}
+    arguments = {"n_edges": 3_000, "n_parts": 3, "random_state": 8}
     before = set(multiprocessing.active_children())
-    there = sparsify(read_edges(folder), **how, workers=1)
-    here = sparsify(read_edges(folder), **how, tree="balanced")
+    there = sparsify(read_edges(folder), **arguments, workers=1)
+    here = sparsify(read_edges(folder), **arguments, tree="balanced")
     np.testing.assert_array_equal(there.weight, here.weight)
     assert set(multiprocessing.active_children()) <= before
 

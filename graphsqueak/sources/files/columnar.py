@@ -3,7 +3,8 @@
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.edge_source import Chunk
+from graphsqueak.sources.edge_source import Chunk, Opened
+from graphsqueak.sources.files.doubts import refuse_two_kinds
 from graphsqueak.sources.files.fields import choose_columns
 from graphsqueak.system.threads import map_ahead
 
@@ -85,20 +86,42 @@ def _read(schema, n_rows, tables, name, options, kind):
         roles = choose_columns(
             len(schema.names), schema.names, columns=options.columns, weighted=options.weighted
         )
+        if n_rows and kind is None and options.bipartite == "auto":
+            _refuse_two_kinds(schema, roles, options.ids)
     except (InputError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: {error}") from None
     chosen = {role: schema.field(column) for column, role in enumerate(roles) if role != "skip"}
     if n_rows == 0:
-        return None, False, iter(())
+        return Opened(None, False, iter(()))
     kind = kind or _id_kind(chosen, options.ids)
     _refuse_types(chosen, kind, name)
-    return kind, "weight" in chosen, _chunks(tables, chosen, kind, name, options.on_bad_line)
+    names = [chosen[role].name for role in ("source", "target", "weight") if role in chosen]
+    decimal = "1.0" if kind == "text" and all(map(_is_float, _end_types(chosen))) else None
+    chunks = _chunks(tables, chosen, kind, name, options.on_bad_line)
+    return Opened(kind, "weight" in chosen, chunks, tuple(names), decimal)
+
+
+def _refuse_two_kinds(schema, roles, ids):
+    """Numbers of two kinds of things; texts tell for themselves."""
+    chosen = {role: schema.field(column) for column, role in enumerate(roles) if role != "skip"}
+    if _id_kind(chosen, ids) != "text":
+        refuse_two_kinds([chosen["source"].name, chosen["target"].name])
+
+
+def _end_types(chosen):
+    return [chosen["source"].type, chosen["target"].type]
+
+
+def _is_float(held):
+    import pyarrow as pa
+
+    return pa.types.is_floating(held)
 
 
 def _id_kind(chosen, ids):
     import pyarrow as pa
 
-    types = [chosen["source"].type, chosen["target"].type]
+    types = _end_types(chosen)
     if ids == "text" or (ids == "auto" and not all(map(pa.types.is_integer, types))):
         return "text"
     return "uint64" if any(map(pa.types.is_uint64, types)) else "int64"
@@ -117,9 +140,9 @@ def _refuse_types(chosen, kind, name):
         if role == "weight":
             wanted, fits = "numbers", is_number or pa.types.is_decimal(held)
         elif kind == "text":
-            wanted, fits = "texts or integers", is_text or pa.types.is_integer(held)
+            wanted, fits = "texts or integers", is_text or is_number
         else:
-            wanted, fits = "integers", pa.types.is_integer(held)
+            wanted, fits = "integers", is_number
         if not fits:
             raise InputError(
                 f"{name}: column {field.name!r} ({role}) holds {field.type} where {wanted} are "
@@ -132,10 +155,12 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
 
     def work(drawn):
         batch, fraction = drawn
-        columns = (batch.column(column) for column in names)
-        table = {
-            role: _convert(role, column, kind) for role, column in zip(chosen, columns, strict=True)
-        }
+        table = {}
+        for role, field in chosen.items():
+            try:
+                table[role] = _convert(role, batch.column(field.name), kind)
+            except InputError as error:
+                raise InputError(f"{name}: column {field.name!r} ({role}) {error}") from None
         return table, batch.num_rows, fraction
 
     first_row = 1
@@ -184,10 +209,36 @@ def _convert(role, column, kind):
 
     if role == "weight":
         return column.cast(pa.float64())
+    if _is_float(column.type):
+        return _whole_numbers(column, kind)
     if isinstance(column, pa.DictionaryArray):
         words = column.dictionary.cast(pa.large_string())
         return pa.DictionaryArray.from_arrays(column.indices, words).dictionary_decode()
     return column.cast(pa.large_string()) if kind == "text" else column
+
+
+def _whole_numbers(column, kind):
+    """Floats as integers, or as the text that csv has: 1.0; an InputError where one is not whole.
+
+    Beyond 2^53 floats skip integers, so that an id could be another one's.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = pc.if_else(pc.is_nan(column), None, column).cast(pa.float64())
+    large = pc.any(pc.greater(pc.abs(values), 2.0**53)).as_py()
+    odd = pc.filter(values, pc.not_equal(values, pc.floor(values)))
+    if large or len(odd):
+        shown = pc.max(pc.abs(values)).as_py() if large else odd[0].as_py()
+        raise InputError(
+            f"holds {column.type} such as {shown!r} where integers, of at most 2^53 if written as "
+            "decimals, are expected; cast it"
+        )
+    numbers = values.cast(pa.int64())
+    if kind != "text":
+        return numbers
+    tail, nothing = (pa.scalar(text, pa.large_string()) for text in (".0", ""))
+    return pc.binary_join_element_wise(numbers.cast(pa.large_string()), tail, nothing)
 
 
 def _bad_rows(table, n_rows, kind):

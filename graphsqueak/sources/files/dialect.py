@@ -7,15 +7,19 @@ separator
     of fields, two at least, none of them empty.
 header
     The first line is a header if it names a source and a target column (`source,target`,
-    `src,dst`, `from,to`, `u,v`, ...), or if it is the only one whose ids are no numbers, or the
-    only one whose third column is no number. A comment such as `# FromNodeId ToNodeId` names the
-    columns too. A first line of two integers is an edge, unless it fits as a count of the nodes
-    and lines that follow: then header=True, which skips it, or header=False must be given.
+    `src,dst`, `from,to`, `u,v`, ...), or two columns by words that are known (`user,item`), or if
+    it is the only one whose ids are no numbers, or hold no digit, or the only one whose third
+    column is no number. A comment such as `# FromNodeId ToNodeId` names the columns too. A first
+    line of two integers is an edge, unless it fits as a count of the nodes and lines that follow:
+    then header=True, which skips it, or header=False must be given.
 columns
     By name if the header names them, else the first two and, as weight, the third. Four or more
-    columns without names, or a third one whose name does not speak of weights, must be chosen.
+    columns without names, or a third one whose name does not speak of weights, must be chosen. A
+    first column without a name under a header is an index and skipped.
 ids
     Integers if the sampled ones all are, canonically written and within 64 bits; else text.
+
+What can be taken in two ways is asked about (`doubts.py`).
 """
 
 from dataclasses import dataclass, replace
@@ -24,10 +28,18 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.sources.files.doubts import (
+    known_names,
+    refuse_doubtful_columns,
+    refuse_strange_header,
+    refuse_times,
+    refuse_two_kinds,
+    whole_decimal,
+)
 from graphsqueak.sources.files.fields import (
     choose_columns,
     find_fault,
-    fits_integer,
+    find_separator,
     is_number,
     names_columns,
     split_fields,
@@ -38,6 +50,7 @@ __all__ = ["Dialect", "Scan", "detect_dialect", "scan_block"]
 
 _N_LINES = 200  # lines looked at one by one
 _ROLES = {"skip": 0, "source": 1, "target": 2, "weight": 3}
+_FEW_LINES = 3  # from which a habit of the ids can be told
 _SHORTEST_LINE = 4  # bytes: "1 2\n"
 _BOM = b"\xef\xbb\xbf"
 
@@ -64,6 +77,10 @@ class Dialect:
         Number of that line, counted from 1.
     is_named : bool
         Whether a header or a comment names the columns.
+    names : tuple of str, or None
+        Those names.
+    decimal : str or None
+        An id such as 1.0, where all are written so.
     """
 
     separator: str
@@ -74,6 +91,14 @@ class Dialect:
     start: int
     first_line: int
     is_named: bool = True
+    names: tuple | None = None
+    decimal: str | None = None
+
+    @property
+    def columns(self):
+        """Names, or numbers, of source, target and weight."""
+        named = {role: self.names[k] if self.names else k for k, role in enumerate(self.roles)}
+        return tuple(named[role] for role in ("source", "target", "weight") if role in named)
 
 
 class Scan(NamedTuple):
@@ -87,7 +112,7 @@ class Scan(NamedTuple):
     bad_start: int  # its first byte
 
 
-def detect_dialect(sample, options, *, name, kind=None):
+def detect_dialect(sample, options, *, name, kind=None, names_before=()):
     """Guess the `Dialect` of a file from `sample`, its first lines (bytes, whole lines).
 
     Parameters
@@ -100,40 +125,43 @@ def detect_dialect(sample, options, *, name, kind=None):
         The file's name, for messages.
     kind : {"int64", "uint64", "text"}, optional
         Kind of the ids, if it is known already.
+    names_before : tuple of str
+        Of the columns of an earlier file of the same stream, if it had a header.
 
     Returns
     -------
     Dialect or None
         None if the sample holds no line of data.
     """
-    _refuse_binary(sample, name)
     offset = len(_BOM) if sample.startswith(_BOM) else 0
     rows, remark = _first_rows(sample, offset, options.comments)
     if not rows:
         return None
     lines = [line for _, _, line in rows]
-    separator = _separator(lines) if options.delimiter == "auto" else options.delimiter
+    separator = find_separator(lines) if options.delimiter == "auto" else options.delimiter
     fields = [split_fields(line, separator) or [] for line in lines]
     commented = [
         field.decode("utf-8", "replace") for field in split_fields(remark, separator) or []
     ]
     named_above = len(commented) == len(fields[0]) and names_columns(commented)
-    has_header = options.header
-    if has_header == "auto":
-        has_header = not named_above and _has_header(fields)
+    is_header = options.header
     names = None
-    if has_header and not all(map(is_number, fields[0])):
-        names = [field.decode("utf-8", "replace") for field in fields[0]]
-    elif named_above:
-        names = commented
     try:
+        if is_header == "auto":
+            is_header = not named_above and _has_header(fields, options.columns or names_before)
+        if is_header and (options.header == "auto" or not all(map(is_number, fields[0]))):
+            names = [field.decode("utf-8", "replace") for field in fields[0]]
+        elif named_above:
+            names = commented
         roles = choose_columns(
             len(fields[0]), names, columns=options.columns, weighted=options.weighted
         )
+        if kind is None and names is None and len(roles) == 3 and options.columns is None:
+            refuse_doubtful_columns(fields, roles, weighted=options.weighted)
     except InputError as error:
         raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
     start, first_line = offset, 1
-    if has_header:
+    if is_header:
         begin, number, _ = rows[0]
         start, first_line = sample.find(b"\n", begin) + 1 or len(sample), number + 1
     dialect = Dialect(
@@ -144,9 +172,18 @@ def detect_dialect(sample, options, *, name, kind=None):
         tuple(options.comments),
         start,
         first_line,
-        is_named=has_header or named_above,
+        is_named=is_header or named_above,
+        names=names and tuple(names),
     )
-    return replace(dialect, kind=kind or _id_kind(sample[start:], dialect, options.ids))
+    dialect = replace(dialect, kind=kind or _id_kind(sample[start:], dialect, options.ids))
+    if kind is None:
+        try:
+            _refuse_doubts(sample[start:], lines[0], dialect, options)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+    if dialect.kind == "text":
+        dialect = replace(dialect, decimal=whole_decimal(fields[is_header:], roles))
+    return dialect
 
 
 def scan_block(block, dialect, *, skip_bad):
@@ -225,26 +262,36 @@ def _first_rows(sample, offset, comments):
     return rows, remark
 
 
-def _separator(lines):
-    """The separator that splits most lines alike."""
-    best, best_share = "", 0.0
-    for separator in ("\t", ";", ",", ""):
-        fields = [split_fields(line, separator) or [] for line in lines]
-        n_columns = max(len(fields[0]), len(fields[-1]))
-        alike = sum(len(row) == n_columns and all(row) for row in fields)
-        if n_columns >= 2 and alike / len(lines) > best_share:
-            best, best_share = separator, alike / len(lines)
-    return best
-
-
-def _has_header(fields):
+def _has_header(fields, columns):
+    """Whether the first of the sampled lines names the columns, some of which may be chosen."""
     first, rest = fields[0], fields[1:]
-    if names_columns([field.decode("utf-8", "replace") for field in first]):
+    names = [field.decode("utf-8", "replace") for field in first]
+    chosen = [column for column in columns or () if isinstance(column, str)]
+    if chosen and set(chosen) <= set(names):
+        return True
+    again = next((field for row in rest for field in row if field in first), None)
+    if names_columns(names):
+        is_ours = names[:2] == ["source", "target"]  # as `write_edges` begins a file
+        if again is not None and not is_number(again) and not is_ours:
+            raise InputError(
+                f"the first line, {', '.join(names)}, may name the columns or be an edge, since "
+                f"{again.decode('utf-8', 'replace')!r} occurs below; give header=True (--header) "
+                "or header=False (--no-header)"
+            )
+        return True
+    if not any(map(is_number, first)) and again is None and known_names(names):
         return True
     if not rest or len(first) < 2:
         return False
-    if not any(map(is_number, first[:2])) and all(_are_integers(row) for row in rest):
+    if not first[0] and all(row and row[0] for row in rest):
+        return True  # an index, which nobody has named
+    if not any(map(is_number, first[:2])) and _all_ends(rest, is_number):
         return True
+    if len(rest) >= _FEW_LINES and not any(map(_has_digit, first[:2])):
+        if _all_ends(rest, _has_digit):
+            return True
+    elif len(rest) >= _FEW_LINES and first == [b"%d" % k for k in range(len(first))]:
+        return _all_ends(rest, lambda field: not is_number(field))
     return (
         len(first) == 3
         and not is_number(first[2])
@@ -252,12 +299,24 @@ def _has_header(fields):
     )
 
 
-def _are_integers(row):
-    return len(row) >= 2 and all(
-        fits_integer(field, "int64", canonical=True)
-        or fits_integer(field, "uint64", canonical=True)
-        for field in row[:2]
-    )
+def _all_ends(rows, test):
+    return all(len(row) >= 2 and test(row[0]) and test(row[1]) for row in rows)
+
+
+def _has_digit(field):
+    return any(48 <= byte < 58 for byte in field)
+
+
+def _refuse_doubts(data, line, dialect, options):
+    """Ask about what the sample leaves open."""
+    text = np.frombuffer(bytearray(data + b"\n"), dtype=np.uint8)
+    guesses_weight = options.weighted == "auto" and options.columns is None
+    if guesses_weight and not dialect.is_named and "weight" in dialect.roles:
+        refuse_times(scan_block(text, dialect, skip_bad=True).weight)
+    if dialect.kind == "text" and options.header == "auto" and not dialect.is_named:
+        refuse_strange_header(line, text, scan_block(text, dialect, skip_bad=True).ends)
+    if dialect.kind != "text" and options.bipartite == "auto" and dialect.names:
+        refuse_two_kinds(dialect.columns[:2])
 
 
 def _id_kind(data, dialect, ids):
@@ -288,17 +347,3 @@ def _refutes_ids(block, dialect):
             return True
         block = block[stop + 1 :]
     return False
-
-
-def _refuse_binary(sample, name):
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{name} is UTF-16 text; convert it to UTF-8 (iconv -f utf-16 -t utf-8)")
-    if b"\0" in sample:
-        raise InputError(
-            f"{name} is neither text nor a known format (Parquet, Arrow, gzip, zstd, bzip2); "
-            "convert it to one of these"
-        )
-    if b"\r" in sample and b"\n" not in sample:
-        raise InputError(
-            f"{name} ends its lines with carriage returns alone; convert them (tr '\\r' '\\n')"
-        )

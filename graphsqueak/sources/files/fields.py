@@ -23,7 +23,9 @@ __all__ = [
     "choose_columns",
     "find_fault",
     "find_row",
+    "find_separator",
     "fits_integer",
+    "is_index_name",
     "is_number",
     "is_utf8",
     "names_columns",
@@ -53,7 +55,7 @@ _PAIRS = [
 ]
 _WEIGHTS = {"weight", "weights", "w", "value", "similarity", "strength", "affinity", "conductance"}
 _CANONICAL = re.compile(rb"-?[1-9][0-9]*|0")
-_LENIENT = re.compile(rb"[+-]?[0-9]+")
+_LENIENT = re.compile(rb"[+-]?[0-9]+(\.0*)?")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _RANGES = {"int64": (-(2**63), 2**63 - 1), "uint64": (0, 2**64 - 1)}
 
@@ -92,6 +94,8 @@ def choose_columns(n_columns, names, *, columns=None, weighted="auto"):
     ('target', 'source', 'weight')
     >>> choose_columns(4, None, columns=(3, 0))
     ('target', 'skip', 'skip', 'source')
+    >>> choose_columns(3, ["", "source", "target"])  # as pandas writes a frame with its index
+    ('skip', 'source', 'target')
     """
     if columns is not None:
         chosen = _chosen(columns, n_columns, names)
@@ -102,14 +106,17 @@ def choose_columns(n_columns, names, *, columns=None, weighted="auto"):
         )
     else:
         ends = _ends(names) if names else None
-        if ends is None and n_columns > 3:
+        own = [c for c in range(n_columns) if not (names and is_index_name(names[c], c))]
+        own = own if len(own) > 1 else list(range(n_columns))
+        if ends is None and len(own) > 3:
             raise InputError(
                 f"{n_columns} columns{_listed(names)}, and no header that says which are source, "
                 "target and weight; choose them, e.g. columns=(0, 1) or columns=(0, 1, 2)"
             )
-        chosen = ends or [0, 1]
-        if weighted is not False and n_columns > 2:
-            chosen = [*chosen, _weight_column(n_columns, names, chosen, weighted)]
+        chosen = ends or own[:2]
+        if weighted is not False and len(own) > 2:
+            others = [column for column in own if column not in chosen]
+            chosen = [*chosen, _weight_column(others, names, weighted)]
     if weighted is True and len(chosen) < 3:
         raise InputError("no weight column, but weighted=True asks for one; choose it (columns=)")
     if weighted is False:
@@ -118,6 +125,11 @@ def choose_columns(n_columns, names, *, columns=None, weighted="auto"):
     for role, column in zip(("source", "target", "weight"), chosen, strict=False):
         roles[column] = role
     return tuple(roles)
+
+
+def is_index_name(name, column):
+    """Whether this is what pandas and R call a column of row numbers."""
+    return name == "__index_level_0__" or (column == 0 and name.strip() in ("", "Unnamed: 0"))
 
 
 def split_fields(line, separator):
@@ -143,6 +155,18 @@ def split_fields(line, separator):
             return fields
 
 
+def find_separator(lines):
+    """The separator that splits most lines alike."""
+    best, best_share = "", 0.0
+    for separator in ("\t", ";", ",", ""):
+        fields = [split_fields(line, separator) or [] for line in lines]
+        n_columns = max(len(fields[0]), len(fields[-1]))
+        alike = sum(len(row) == n_columns and all(row) for row in fields)
+        if n_columns >= 2 and alike / len(lines) > best_share:
+            best, best_share = separator, alike / len(lines)
+    return best
+
+
 def fits_integer(field, kind, *, canonical):
     """Whether `field` is an integer that `kind` ("int64" or "uint64") can hold.
 
@@ -152,7 +176,7 @@ def fits_integer(field, kind, *, canonical):
     if not (_CANONICAL if canonical else _LENIENT).fullmatch(field):
         return False
     low, high = _RANGES[kind]
-    return len(field) < 40 and low <= int(field) <= high
+    return len(field) < 40 and low <= int(field.partition(b".")[0]) <= high
 
 
 def is_number(field):
@@ -220,8 +244,7 @@ def _ends(names):
     return None
 
 
-def _weight_column(n_columns, names, ends, weighted):
-    others = [column for column in range(n_columns) if column not in ends]
+def _weight_column(others, names, weighted):
     if names is None:
         return others[0]
     known = [column for column in others if names[column].strip().lower() in _WEIGHTS]
@@ -293,7 +316,7 @@ def _fault_of_id(field, dialect):
     if fits_integer(field, "int64", canonical=False) or fits_integer(
         field, "uint64", canonical=False
     ):
-        value = int(field)
+        value = int(field.partition(b".")[0])
         if low <= value <= high:
             return (
                 f"node id {_shown(field)} would be written back as {value}, unlike the ids before "

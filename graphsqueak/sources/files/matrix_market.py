@@ -9,7 +9,7 @@ are symmetric.
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk
+from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.dialect import Dialect
 from graphsqueak.sources.files.fields import find_row
@@ -30,7 +30,8 @@ def read_matrix_market(stream, options):
     roles = ("source", "target", "weight") if has_values else ("source", "target")
     dialect = Dialect("", roles, "int64", False, ("%",), start, first_line)
     chunks = _chunks(stream, dialect, options, n_nodes, n_entries, is_general)
-    return "int64", has_values or is_general, chunks
+    columns = ("row", "column", "value")[: 2 + has_values]
+    return Opened("int64", has_values or is_general, chunks, columns)
 
 
 def write_matrix_market(file, edges, *, with_weights):

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk
+from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
 from graphsqueak.sources.files.parts import line_blocks
@@ -39,7 +39,8 @@ def read_metis(stream):
     else:
         raise InputError(f"{stream.name} has no header line 'n m [fmt [ncon]]'; it is empty")
     chunks = _chunks(stream, header, min(offset, len(sample)), number + 1)
-    return "int64", header[3], chunks
+    columns = ("node", "neighbor", "weight")[: 2 + header[3]]
+    return Opened("int64", header[3], chunks, columns)
 
 
 def write_metis(file, edges, *, with_weights):

@@ -41,6 +41,8 @@ def read_integer(block, i, unsigned, canonical):
         i += 1
         digit = np.uint8(at(block, i) - np.uint8(48))
     n_digits = i - start
+    if not canonical and at(block, i) == 46:
+        i = _skip_zeros(block, i)
     if n_digits == 0 or n_digits > 20:
         return np.int64(0), i, False
     if canonical and at(block, first) == 48 and (n_digits > 1 or negative):
@@ -57,6 +59,15 @@ def read_integer(block, i, unsigned, canonical):
     if negative:
         return -np.int64(number), i, number <= bound
     return np.int64(number), i, number < bound
+
+
+@numba.njit(cache=True, nogil=True)
+def _skip_zeros(block, i):
+    """Where 1.0 ends whose point is at i; i itself if the fraction is not zero."""
+    after = i + 1
+    while at(block, after) == 48:
+        after += 1
+    return i if np.uint8(at(block, after) - np.uint8(48)) < 10 else after
 
 
 @numba.njit(cache=True, nogil=True)

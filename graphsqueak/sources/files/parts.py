@@ -2,7 +2,7 @@
 
 A path is one file, a folder, a glob, a list or a pipe. A folder or glob is all its files in sorted
 order, folders below included; names that begin with `.` or `_` (`_SUCCESS`) or end in `.crc` are
-not data.
+not data, and neither are README, LICENSE and files whose ending says so (.md, .html, .png, ...).
 
 Each file, or piece of one, is a `Part`. Opened, it is a `ByteStream`, decompressed on the way;
 compression is told by the first bytes, not by the name. Files made of several compressed members
@@ -40,6 +40,11 @@ PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[str | os.PathLik
 _PIECE = 1 << 20  # plain bytes read at a time
 _COMPRESSED_PIECE = 1 << 17
 _LONGEST_LINE = 1 << 26
+_NO_DATA = (
+    *(".md", ".rst", ".html", ".htm", ".pdf", ".png", ".jpg", ".jpeg", ".svg", ".py", ".ipynb"),
+    *(".r", ".sh", ".log", ".yaml", ".yml", ".md5", ".sha1", ".sha256", ".sha512", ".bib", ".tex"),
+)
+_PROSE = {"readme", "license", "licence", "copying", "notice", "changelog", "manifest", "citation"}
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -49,8 +54,10 @@ _MAGIC = {
 }
 
 
-def find_parts(path):
+def find_parts(path, *, passed_over=None):
     """List the parts of `path`: str, Path, binary file object, "-", or a list of these.
+
+    Names of files in a folder or glob that are no data are added to the list `passed_over`.
 
     Examples
     --------
@@ -60,7 +67,7 @@ def find_parts(path):
     if isinstance(path, list | tuple):
         if not path:
             raise InputError("the list of files is empty; give at least one")
-        return [part for entry in path for part in find_parts(entry)]
+        return [part for entry in path for part in find_parts(entry, passed_over=passed_over)]
     if isinstance(path, io.TextIOBase):
         raise InputError("the file is open as text; open it with mode 'rb', or give its path")
     if hasattr(path, "read"):
@@ -72,18 +79,19 @@ def find_parts(path):
             raise InputError("standard input is closed; give a file, or pipe one in")
         stdin = sys.stdin.buffer
         return [Part("standard input", file=getattr(stdin, "raw", stdin))]
+    _refuse_address(str(path))
     expanded = Path(path).expanduser()
+    others = [] if passed_over is None else passed_over
     if expanded.is_dir():
-        return _files_under(expanded) or _nothing(f"folder {path} holds no files to read")
+        return _files_under(expanded, others) or _nothing(
+            f"folder {path} holds no files to read" + (f", only {others[0]}" if others else "")
+        )
     if expanded.exists():
         return [Part(str(path), path=expanded)]
     if glob.has_magic(str(path)):
         found = (Path(name) for name in sorted(glob.glob(str(expanded), recursive=True)))
         parts = [
-            part
-            for entry in found
-            if _is_data(entry)
-            for part in (_files_under(entry) if entry.is_dir() else [Part(str(entry), path=entry)])
+            part for entry in found if _is_data(entry, others) for part in _files_at(entry, others)
         ]
         return list({part.path: part for part in parts}.values()) or _nothing(
             f"no file matches {path}"
@@ -291,19 +299,39 @@ def line_blocks(stream, *, skip=0, size=1 << 23):
         yield np.frombuffer(buffer, dtype=np.uint8)
 
 
-def _files_under(folder):
-    parts = []
+def _files_under(folder, passed_over):
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
         raise InputError(f"folder {folder} cannot be read: {error.strerror}") from None
-    for entry in filter(_is_data, entries):
-        parts += _files_under(entry) if entry.is_dir() else [Part(str(entry), path=entry)]
-    return parts
+    found = [entry for entry in entries if _is_data(entry, passed_over)]
+    return [part for entry in found for part in _files_at(entry, passed_over)]
 
 
-def _is_data(entry):
-    return not entry.name.startswith((".", "_")) and entry.suffix != ".crc"
+def _files_at(entry, passed_over):
+    return _files_under(entry, passed_over) if entry.is_dir() else [Part(str(entry), path=entry)]
+
+
+def _is_data(entry, passed_over):
+    if entry.name.startswith((".", "_")) or entry.suffix == ".crc":
+        return False
+    is_prose = entry.suffix.lower() in _NO_DATA or entry.stem.lower() in _PROSE
+    if is_prose and not entry.is_dir():
+        passed_over.append(entry.name)
+        return False
+    return True
+
+
+def _refuse_address(path):
+    scheme, found, _ = path.partition("://")
+    if not found or not scheme.isalnum():
+        return
+    copy = {"s3": f"aws s3 cp {path} -", "gs": f"gcloud storage cat {path}"}
+    copy = copy.get(scheme, f"curl -L {path}")
+    raise InputError(
+        f"{path} is an address; only files on disk are read. Save it first, or pipe it in: "
+        f"{copy} | graphsqueak info -"
+    )
 
 
 def _nothing(message):

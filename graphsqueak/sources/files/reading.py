@@ -2,8 +2,8 @@
 
 A file is read block by block and never held whole; what stays in memory is the map from the user's
 ids to node numbers. Every line is one edge: an edge that occurs twice, or in both directions,
-counts twice, and parallel edges add up. Self-loops and edges of weight zero are dropped and
-counted.
+counts twice, and parallel edges add up, unless duplicates="once". Self-loops and edges of weight
+zero are dropped and counted.
 
     read_edges        checks what the user has set
     FileSource        goes through the parts (`parts.py`), numbers the nodes, cuts batches
@@ -14,22 +14,24 @@ counted.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.repeats import RepeatSample
 from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.sides import prefix_ids, side_names
 from graphsqueak.nodes.text_ids import TextIds
-from graphsqueak.sources.edge_source import Batcher, EdgeSource
+from graphsqueak.sources.distinct import DistinctEdges
+from graphsqueak.sources.edge_source import Batcher, EdgeSource, Opened
 from graphsqueak.sources.files.columnar import read_arrow, read_parquet
 from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
 from graphsqueak.sources.files.metis import read_metis
 from graphsqueak.sources.files.parts import PathsLike, find_parts
-from graphsqueak.sources.files.text import read_text
+from graphsqueak.sources.files.text import check_comments, check_delimiter, read_text
 from graphsqueak.validation import check_choice, check_count
 
-__all__ = ["FileSource", "ReadOptions", "Settled", "detect_format", "open_part", "read_edges"]
+__all__ = ["FileSource", "ReadOptions", "detect_format", "open_part", "read_edges"]
 
-_DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": "", " ": "", "whitespace": ""}
 _COMPRESSED = (".gz", ".zst", ".bz2")
 
 
@@ -45,6 +47,8 @@ def read_edges(
     on_bad_line: str = "error",
     batch_size: int = 1_000_000,
     format: str = "auto",
+    bipartite: bool | str = "auto",
+    duplicates: str = "sum",
 ) -> EdgeSource:
     """Read edges from a file, a folder or glob of files, or a pipe, as a stream.
 
@@ -59,14 +63,16 @@ def read_edges(
         One character, "whitespace" (any run of blanks), or "auto".
     header : bool or "auto"
         Whether the first line that is no comment names the columns. True skips it, also where it
-        counts nodes and edges; a first line that fits such a count is an error under "auto".
+        counts nodes and edges; a first line that fits such a count is an error under "auto", and
+        so is one of two names that occur nowhere else.
     weighted : bool or "auto"
-        Whether there must be a weight column (True) or weights are ignored (False).
+        Whether there must be a weight column (True) or weights are ignored (False). Under "auto"
+        a third column without a name that looks like times is an error.
     columns : sequence of int or str, optional
         Source, target and, if wanted, weight, by position from 0 or by name.
     ids : {"auto", "integer", "text"}
         "auto" reads integers if the first lines hold nothing else, written canonically (7, not
-        007). "integer" reads 007 as 7.
+        007). "integer" reads 007 and 7.0 as 7.
     comments : sequence of str
         Characters that begin a comment line.
     on_bad_line : {"error", "skip"}
@@ -75,11 +81,21 @@ def read_edges(
         Edges per batch.
     format : {"auto", "text", "parquet", "arrow", "mtx", "metis"}
         "auto" goes by the first bytes, and by the name for METIS (.graph, .metis).
+    bipartite : bool or "auto"
+        Whether sources and targets are two kinds of nodes, so that 51 on one side is another node
+        than 51 on the other. Ids then are texts that begin with the name of their column, or with
+        source and target: user:51, item:51. Under "auto" numbered columns whose names speak of two
+        kinds (user, item) are an error.
+    duplicates : {"sum", "once"}
+        What an edge is that is listed more than once, in either direction: the sum, or the first
+        of them alone. "once" takes a temporary file of 24 bytes an edge, and gives the edges in
+        another order.
 
     Returns
     -------
     EdgeSource
         Nodes are numbered in order of first appearance, the source of a line before its target.
+        Once it is read, its `understood` says what was read as what.
 
     Examples
     --------
@@ -91,16 +107,21 @@ def read_edges(
     ['ann', 'bob', 'cy']
     """
     options = ReadOptions(
-        _check_delimiter(delimiter),
+        check_delimiter(delimiter),
         check_choice("header", header, (True, False, "auto")),
         check_choice("weighted", weighted, (True, False, "auto")),
         columns,
         check_choice("ids", ids, ("auto", "integer", "text")),
-        _check_comments(comments),
+        check_comments(comments),
         check_choice("on_bad_line", on_bad_line, ("error", "skip")),
         check_choice("format", format, ("auto", "text", "parquet", "arrow", "mtx", "metis")),
+        check_choice("bipartite", bipartite, (True, False, "auto")),
+        check_choice("duplicates", duplicates, ("sum", "once")),
     )
-    return FileSource(find_parts(path), options, batch_size=check_count("batch_size", batch_size))
+    passed_over: list[str] = []
+    parts = find_parts(path, passed_over=passed_over)
+    batch_size = check_count("batch_size", batch_size)
+    return FileSource(parts, options, batch_size=batch_size, passed_over=passed_over)
 
 
 @dataclass(frozen=True)
@@ -118,32 +139,94 @@ class ReadOptions:
     comments: tuple
     on_bad_line: str
     format: str
+    bipartite: bool | str = "auto"
+    duplicates: str = "sum"
     block_bytes: int = 1 << 23
     block_rows: int = 1 << 19
-
-
-class Settled(NamedTuple):
-    """What the first file with data settles for all: kind of ids, weights or none, and its name."""
-
-    kind: str
-    is_weighted: bool
-    name: str
 
 
 class FileSource(EdgeSource):
     """The stream behind `read_edges`; with `settled`, a piece of one, which may be empty."""
 
-    def __init__(self, parts, options, *, batch_size, settled=None):
+    def __init__(self, parts, options, *, batch_size, settled=None, passed_over=()):
         super().__init__()
         self.is_rereadable = all(part.is_rereadable for part in parts)
         self.parts, self.options, self.batch_size = parts, options, batch_size
         self._settled, self._is_spent, self._signatures = settled, False, None
+        self._found, self._repeats, self._passed_over = settled, None, tuple(passed_over)
+        self._once = None  # the distinct edges, and what was counted on the way to them
 
     def __repr__(self):
         more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
         return f"<edges of {self.parts[0].name}{more}>"
 
+    @property
+    def understood(self) -> dict[str, Any]:
+        """What was read as what, by name; the counts are those of the last pass.
+
+        Columns are named or numbered from 0. `repeated` is the share of the edges that repeat
+        another one, None where nobody has counted, an estimate unless `is_exact`.
+        """
+        found, repeats, is_apart = self.settle(), self._repeats, self.options.bipartite is True
+        others = f" and {len(self.parts) - 1:,} more" if len(self.parts) > 1 else ""
+        passed = (f"passed over {', '.join(self._passed_over)}",) if self._passed_over else ()
+        weights = found.columns[2] if len(found.columns) > 2 else None
+        return {
+            "name": self.parts[0].name + others,
+            "columns": list(found.columns[:2]),
+            "ids": "text" if is_apart or found.kind == "text" else "integer",
+            "decimal": found.decimal,
+            "weights": f"column {weights}" if isinstance(weights, int) else weights,
+            "sides": list(side_names(found.columns)) if is_apart else None,
+            "self_loops": self.n_self_loops,
+            "zero_weights": self.n_zero_weights,
+            "bad_lines": self.n_bad_lines,
+            "duplicates": self.options.duplicates,
+            "repeated": None if repeats is None else repeats.share,
+            "is_exact": repeats is not None and repeats.is_exact,
+            "remarks": [*found.remarks, *passed],
+        }
+
+    def settle(self) -> Opened:
+        """What the first file with data says of all; looks at it, if nobody has yet."""
+        for part in [] if self._found is not None else self.parts:
+            with part.open() as stream:
+                opened = open_part(stream, part, self.options)
+            if opened.kind is not None:
+                self._found = opened._replace(chunks=None, name=part.name)
+                break
+        if self._found is None:
+            raise InputError(f"no edges in {self!r}; check that this is the right file")
+        return self._found
+
     def _batches(self):
+        if self.options.duplicates == "once":
+            yield from self._distinct()
+            return
+        repeats = RepeatSample() if self._repeats is None else None
+        for batch in self._listed():
+            if repeats is not None:
+                repeats.add(batch.tail, batch.head)
+            yield batch
+        self._repeats = repeats or self._repeats
+
+    def _distinct(self):
+        """Batches of different edges, of which a temporary file is made in the first pass."""
+        if self._once is None:
+            edges, repeats = DistinctEdges(), RepeatSample()
+            for batch in self._listed():
+                repeats.add(batch.tail, batch.head)
+                edges.write(batch)
+            counts = (self.n_self_loops, self.n_zero_weights, self.n_bad_lines)
+            self._once, self._repeats = (edges, counts, batch.n_nodes, batch.own_ids), repeats
+        else:
+            self._check_unchanged()
+        edges, counts, n_nodes, ids = self._once
+        self.n_self_loops, self.n_zero_weights, self.n_bad_lines = counts
+        yield from edges.batches(self.batch_size, n_nodes, ids)
+
+    def _listed(self):
+        """Batches of the edges as they are listed."""
         if self._is_spent:
             raise InputError(
                 f"{self.parts[0].name} is a pipe and has been read already; save it to a file to "
@@ -154,21 +237,21 @@ class FileSource(EdgeSource):
         settled, batcher = self._settled, None
         for n_done, part in enumerate(self.parts):
             with part.open() as stream:
-                kind = settled and settled.kind
-                part_kind, is_weighted, chunks = open_part(stream, part, self.options, kind=kind)
-                if part_kind is None:
+                opened = open_part(stream, part, self.options, settled=settled)
+                if opened.kind is None:
                     continue
-                settled = settled or Settled(part_kind, is_weighted, part.name)
-                if is_weighted != settled.is_weighted:
+                self._found = settled = settled or opened._replace(chunks=None, name=part.name)
+                if opened.is_weighted != settled.is_weighted:
                     raise InputError(
-                        f"{part.name} has {'a' if is_weighted else 'no'} weight column, unlike "
-                        f"{settled.name}; read them apart, or give weighted=False"
+                        f"{part.name} has {'a' if opened.is_weighted else 'no'} weight column, "
+                        f"unlike {settled.name}; read them apart, or give weighted=False"
                     )
                 if batcher is None:
-                    numbering = TextIds() if settled.kind == "text" else IntegerIds(settled.kind)
+                    is_text = settled.kind == "text" or self.options.bipartite is True
+                    numbering = TextIds() if is_text else IntegerIds(settled.kind)
                     self._ids, self.id_kind = numbering, numbering.kind
                     batcher = Batcher(self.batch_size, numbering)
-                for chunk in chunks:
+                for chunk in opened.chunks:
                     self.fraction_read = (n_done + chunk.fraction_read) / len(self.parts)
                     yield from self._number(chunk, numbering, batcher)
         if self._settled is not None and batcher is None:
@@ -188,6 +271,8 @@ class FileSource(EdgeSource):
         self._signatures = now
 
     def _number(self, chunk, numbering, batcher):
+        if self.options.bipartite is True:
+            chunk = self._prefixed(chunk)
         if chunk.nodes is not None:
             numbering.number(chunk.nodes)
             batcher.n_nodes = numbering.n_nodes
@@ -201,6 +286,11 @@ class FileSource(EdgeSource):
             self._count(batcher)
             yield batch
 
+    def _prefixed(self, chunk):
+        names = side_names(self._found.columns)
+        text, ends = prefix_ids(chunk.ends, chunk.text, names, kind=self._found.kind)
+        return chunk._replace(ends=ends, text=text, nodes=None)
+
     def _count(self, batcher):
         self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
 
@@ -212,37 +302,9 @@ class FileSource(EdgeSource):
         self._count(batcher)
 
 
-def _check_delimiter(delimiter):
-    if delimiter == "auto":
-        return delimiter
-    character = _DELIMITERS.get(delimiter, delimiter)
-    if character == "" and delimiter in _DELIMITERS:
-        return character
-    if (
-        not isinstance(character, str)
-        or len(character) != 1
-        or not character.isascii()
-        or (character.isalnum() or character in '\n\r"+-.')
-    ):
-        raise InputError(
-            f"delimiter={delimiter!r} is not one character that cannot be part of a number; "
-            f"choose e.g. {', '.join(_DELIMITERS)}"
-        )
-    return character
-
-
-def _check_comments(comments):
-    comments = tuple(comments or ())
-    for mark in comments:
-        if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii():
-            raise InputError(
-                f"comments={comments} must be single ASCII characters; {mark!r} is not"
-            )
-    return comments
-
-
-def open_part(stream, part, options, *, kind):
-    """Open one file of a stream; see `read_text` for what is returned."""
+def open_part(stream, part, options, *, settled=None):
+    """Open one file of a stream, after others have settled what it is; returns an `Opened`."""
+    kind = settled and settled.kind
     if part.dialect is not None:
         return read_text(stream, options, dialect=part.dialect)
     form = detect_format(stream, part, options)
@@ -256,7 +318,9 @@ def open_part(stream, part, options, *, kind):
             return read_arrow(part.path, part.name, options, kind=kind)
         return read_parquet(part.path, part.name, options, kind=kind, groups=part.span)
     if form == "text":
-        return read_text(stream, options, kind=kind)
+        return read_text(
+            stream, options, kind=kind, names_before=settled.columns if settled else ()
+        )
     if "text" in (kind, options.ids):
         raise InputError(
             f"{part.name} numbers its nodes 1, ..., n: it cannot be read with text ids; "

@@ -15,7 +15,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import GraphLike, as_stream
-from graphsqueak.sources.files.reading import FileSource, Settled, detect_format, open_part
+from graphsqueak.sources.files.reading import FileSource, detect_format
 from graphsqueak.sources.files.text import doubtful_count_error, first_look
 
 __all__ = ["split"]
@@ -52,7 +52,12 @@ def split(graph: GraphLike, n_parts: int | None = None) -> list[EdgeList] | list
             "only files and graphs in memory can be cut into parts, and a pipe cannot; write the "
             "edges to files first"
         )
-    settled = _settle(source)
+    if source.options.duplicates == "once":
+        raise InputError(
+            "duplicates='once' (--duplicates once) needs the input in one piece; leave workers, "
+            "scheduler and tree away"
+        )
+    settled = source.settle()
     sizes = [part.path.stat().st_size for part in source.parts]
     size = max(sum(sizes) / (n_parts or _count(sum(sizes))), 1)
     groups, room = [], 0.0
@@ -75,16 +80,6 @@ def _count(n_bytes):
     return max(min(_N_PARTS, n_bytes // _LEAST), -(-n_bytes // _MOST), 1)
 
 
-def _settle(source):
-    """What the first file with data says of all."""
-    for part in source.parts:
-        with part.open() as stream:
-            kind, is_weighted, _ = open_part(stream, part, source.options, kind=None)
-        if kind is not None:
-            return Settled(kind, is_weighted, part.name)
-    raise InputError(f"no edges in {source!r}; check that this is the right file")
-
-
 def _cut(part, n_pieces, options, settled):
     """One file as `n_pieces` parts, or as one where it cannot be cut."""
     if n_pieces < 2:
@@ -92,7 +87,7 @@ def _cut(part, n_pieces, options, settled):
     with part.open() as stream:
         form = detect_format(stream, part, options)
         if form == "text" and not stream.is_compressed:
-            dialect = first_look(stream, options, settled.kind)
+            dialect = first_look(stream, options, settled.kind, settled.columns)
             return [part] if dialect is None else _cut_text(part, n_pieces, options, dialect)
     return _cut_parquet(part, n_pieces) if form == "parquet" else [part]
 

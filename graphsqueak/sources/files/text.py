@@ -1,20 +1,36 @@
 """Read a text file of edges, one line each, block by block."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.edge_source import Chunk
+from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.dialect import Scan, detect_dialect, scan_block
-from graphsqueak.sources.files.fields import find_fault, is_utf8
+from graphsqueak.sources.files.fields import find_fault, is_index_name, is_utf8
 from graphsqueak.sources.files.parts import line_blocks
 from graphsqueak.system.threads import map_ahead
 
-__all__ = ["ScannedBlock", "doubtful_count_error", "first_look", "read_text", "scan_lines"]
+__all__ = [
+    "ScannedBlock",
+    "check_comments",
+    "check_delimiter",
+    "doubtful_count_error",
+    "first_look",
+    "read_text",
+    "scan_lines",
+]
 
 _SAMPLE = 1 << 20
 _LONGEST_PREAMBLE = 1 << 26
+_DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": "", " ": "", "whitespace": ""}
+_FOREIGN = {
+    ".graphml": ("GraphML", "read_graphml"),
+    ".gexf": ("GEXF", "read_gexf"),
+    ".gml": ("GML", "read_gml"),
+    ".net": ("a Pajek file", "read_pajek"),
+}
 
 
 class ScannedBlock(NamedTuple):
@@ -26,7 +42,7 @@ class ScannedBlock(NamedTuple):
     fraction_read: float
 
 
-def read_text(stream, options, *, kind=None, dialect=None):
+def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
     """Read the lines of `stream`.
 
     Parameters
@@ -39,32 +55,115 @@ def read_text(stream, options, *, kind=None, dialect=None):
         Kind of the ids, if earlier files of the same stream have settled it.
     dialect : Dialect, optional
         Of a piece of a file, whose beginning says what it is.
+    names_before : tuple of str
+        Of the columns of an earlier file of the same stream, if it had a header.
 
     Returns
     -------
-    kind, is_weighted, chunks : str, bool, iterator of Chunk
-        None, False and nothing for a file without a line of data.
+    Opened
+        Its kind is None for a file without a line of data.
     """
+    if dialect is None:
+        _refuse_foreign(stream)
     doubts = dialect is None and options.header == "auto"
     if dialect is None:
-        dialect = first_look(stream, options, kind)
+        dialect = first_look(stream, options, kind, names_before)
     if dialect is None:
-        return None, False, iter(())
+        return Opened(None, False, iter(()))
     doubts &= dialect.kind != "text" and len(dialect.roles) == 2 and not dialect.is_named
-    return dialect.kind, "weight" in dialect.roles, _chunks(stream, dialect, options, doubts)
+    remarks = () if dialect.is_named else ("no header",)
+    if dialect.names and options.columns is None and is_index_name(dialect.names[0], 0):
+        remarks += ("the index column skipped",)
+    return Opened(
+        dialect.kind,
+        "weight" in dialect.roles,
+        _chunks(stream, dialect, options, doubts),
+        dialect.columns,
+        dialect.decimal,
+        remarks,
+    )
 
 
-def first_look(stream, options, kind=None):
+def check_delimiter(delimiter):
+    """The character that a user's word for it means; "" for runs of blanks."""
+    if delimiter == "auto":
+        return delimiter
+    character = _DELIMITERS.get(delimiter, delimiter)
+    if character == "" and delimiter in _DELIMITERS:
+        return character
+    if (
+        not isinstance(character, str)
+        or len(character) != 1
+        or not character.isascii()
+        or (character.isalnum() or character in '\n\r"+-.')
+    ):
+        raise InputError(
+            f"delimiter={delimiter!r} is not one character that cannot be part of a number; "
+            f"choose e.g. {', '.join(_DELIMITERS)}"
+        )
+    return character
+
+
+def check_comments(comments):
+    """Marks of comment lines as a tuple."""
+    comments = tuple(comments or ())
+    for mark in comments:
+        if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii():
+            raise InputError(
+                f"comments={comments} must be single ASCII characters; {mark!r} is not"
+            )
+    return comments
+
+
+def first_look(stream, options, kind=None, names_before=()):
     """The `Dialect` of a stream at its beginning; None if it holds no line of data."""
     size = _SAMPLE
     while True:
         sample = stream.peek(size)
+        _refuse_binary(sample, stream.name)
         is_whole = len(sample) < size
         whole_lines = sample if is_whole else sample[: sample.rfind(b"\n") + 1] or sample
-        dialect = detect_dialect(whole_lines, options, name=stream.name, kind=kind)
+        dialect = detect_dialect(
+            whole_lines, options, name=stream.name, kind=kind, names_before=names_before
+        )
         if dialect is not None or is_whole or size >= _LONGEST_PREAMBLE:
             return dialect
         size *= 4
+
+
+def _refuse_foreign(stream):
+    """Say of another kind of file what it is, and how to make edges of it."""
+    name = stream.name
+    form, reader = _FOREIGN.get(Path(name.lower()).suffix, (None, None))
+    if reader is not None:
+        raise InputError(
+            f"{name} is {form}, which is not read; in Python, convert it: write_edges(EdgeList"
+            f".from_networkx(networkx.Graph(networkx.{reader}({name!r}))), 'edges.tsv')"
+        )
+    begins = stream.peek(_SAMPLE)[:1000].lstrip().lower()
+    if begins.startswith((b"<!doctype html", b"<html")):
+        raise InputError(f"{name} is a page of HTML, not a list of edges; download the file itself")
+    if begins.startswith(b"<?xml"):
+        raise InputError(f"{name} is XML, which is not read; write a line 'source,target' per edge")
+    if Path(name.lower()).suffix in (".json", ".jsonl") or begins.startswith((b"{", b"[")):
+        raise InputError(
+            f"{name} is JSON, which is not read; write a line 'source,target' per edge, e.g. with "
+            "jq -r '.links[] | [.source, .target] | @csv'"
+        )
+
+
+def _refuse_binary(sample, name):
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{name} is UTF-16 text; convert it to UTF-8 (iconv -f utf-16 -t utf-8)")
+    if b"\0" in sample:
+        raise InputError(
+            f"{name} is neither text nor a known format (Parquet, Arrow, gzip, zstd, bzip2); "
+            "convert it to one of these"
+        )
+    if b"\r" in sample and b"\n" not in sample:
+        raise InputError(
+            f"{name} ends its lines with carriage returns alone; convert them (tr '\\r' '\\n')"
+        )
 
 
 def _chunks(stream, dialect, options, doubts):

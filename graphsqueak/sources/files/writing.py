@@ -1,9 +1,10 @@
 """Write edges to a file, in the formats that `read_edges` reads.
 
-The name says the format: .tsv, .txt, .edges, .el (tab between columns, the names in a comment),
-.csv (the names in a header), .parquet, .arrow or .feather, .mtx (Matrix Market, symmetric), .graph
-or .metis; .gz, .zst or .bz2 behind a text format compresses it. The user's own ids are written. A
-list of edges does not name isolated nodes; Matrix Market and METIS do, but number the nodes 1..n.
+The name says the format: .tsv, .txt, .edges, .el (tab between columns), .csv, .parquet, .arrow or
+.feather, .mtx (Matrix Market, symmetric), .graph or .metis; .gz, .zst or .bz2 behind a text format
+compresses it; "-" is standard output, as .tsv. Text begins with a line that names the columns,
+unless header=False. The user's own ids are written. A list of edges does not name isolated nodes;
+Matrix Market and METIS do, but number the nodes 1..n.
 
 The file appears whole or not at all: it is written beside its path and moved there at the end.
 
@@ -22,7 +23,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.matrix_market import write_matrix_market
 from graphsqueak.sources.files.metis import write_metis
-from graphsqueak.system.atomic import atomic_file
+from graphsqueak.system.atomic import STANDARD_OUTPUT, atomic_file, same_file
 from graphsqueak.validation import check_choice
 
 __all__ = ["format_of", "write_columns", "write_edges"]
@@ -48,7 +49,11 @@ _NEEDS_QUOTES = r'^[#%"\s\x{FEFF}]|\s$'  # beyond what holds the separator
 
 
 def write_edges(
-    edges: EdgeList | EdgeSource, path: str | Path, *, weights: bool | str = "auto"
+    edges: EdgeList | EdgeSource,
+    path: str | Path,
+    *,
+    weights: bool | str = "auto",
+    header: bool = True,
 ) -> None:
     """Write edges to `path`, whose name says the format.
 
@@ -58,10 +63,12 @@ def write_edges(
         A source is written batch by batch, except as Matrix Market or METIS, whose first line
         counts the edges.
     path : str or Path
-        Replaced if it exists.
+        Replaced if it exists, but not if `edges` are read from it. "-" is standard output, as .tsv.
     weights : bool or "auto"
         Whether to write weights. "auto" leaves them out if all are 1; those of a pipe are written
         in any case, since it cannot be looked at twice.
+    header : bool
+        Whether .tsv and .csv begin with the names source, target (and weight).
 
     Examples
     --------
@@ -79,18 +86,21 @@ def write_edges(
             f"edges is a {type(edges).__name__}; give an EdgeList or what read_edges returns"
         )
     form, compression = format_of(path)
+    _refuse_own_input(edges, path)
     if form in ("mtx", "metis"):
         edges = edges if isinstance(edges, EdgeList) else edges.to_edge_list()
         write = write_matrix_market if form == "mtx" else write_metis
         with atomic_file(path, compression) as file:
             write(file, edges, with_weights=_wants(weights, edges))
         return
-    if weights == "auto" and not getattr(edges, "is_rereadable", True):
-        weights = True
+    if weights == "auto" and (
+        str(path) == STANDARD_OUTPUT or not getattr(edges, "is_rereadable", True)
+    ):
+        weights = not isinstance(edges, EdgeList) or _wants(weights, edges)
     try:
-        _write_table(edges, path, form, compression, weights)
+        _write_table(edges, path, form, compression, weights, header)
     except _WeightsAfterAll:
-        _write_table(edges, path, form, compression, True)
+        _write_table(edges, path, form, compression, True, header)
 
 
 def write_columns(columns: Mapping[str, ArrayLike], path: str | Path) -> None:
@@ -128,6 +138,8 @@ def write_columns(columns: Mapping[str, ArrayLike], path: str | Path) -> None:
 
 def format_of(path):
     """Format and compression that a file name asks for."""
+    if str(path) == STANDARD_OUTPUT:
+        return "tsv", None
     name = Path(path)
     compression = _COMPRESSIONS.get(name.suffix.lower())
     suffix = Path(name.stem).suffix if compression else name.suffix
@@ -148,13 +160,20 @@ class _WeightsAfterAll(Exception):  # noqa: N818 - a signal, not an error
     """A batch has weights other than 1 where the first one had none."""
 
 
-def _write_table(edges, path, form, compression, weights):
+def _refuse_own_input(edges, path):
+    """A file may not replace what it is made of; devices and pipes cannot be replaced."""
+    for part in getattr(edges, "parts", ()):
+        if part.signature() is not None and same_file(part.path, path):
+            raise InputError(f"{path} is what the edges are read from; write them elsewhere")
+
+
+def _write_table(edges, path, form, compression, weights, header):
     ids_between = getattr(edges, "ids_between", lambda start, stop: edges.ids[start:stop])
     with atomic_file(path, compression) as file:
         batches = iter(edges)
         first = next(batches, EdgeList.from_clean([], [], [], n_nodes=0))
         decided = _wants(weights, first)
-        with closing(_open_table(file, form, ids_between, with_weights=decided)) as table:
+        with closing(_open_table(file, form, ids_between, decided, header)) as table:
             table.write(first)
             for batch in batches:
                 if not decided and _wants(weights, batch):
@@ -166,14 +185,17 @@ def _wants(weights, edges):
     return bool((edges.weight != 1).any()) if weights == "auto" else weights
 
 
-def _open_table(file, form, ids_between, *, with_weights):
+def _open_table(file, form, ids_between, with_weights, header):
     """A writer of rows with methods write(batch) and close().
 
     ids_between(start, stop) are the ids of those nodes.
     """
     names = _Names(ids_between)
     if form in ("tsv", "csv"):
-        return _TextTable(file, names, "\t" if form == "tsv" else ",", with_weights=with_weights)
+        table = _TextTable(file, names, "\t" if form == "tsv" else ",", with_weights=with_weights)
+        if header:
+            table.write_header()
+        return table
     return _ArrowTable(file, names, form, with_weights=with_weights)
 
 
@@ -181,8 +203,10 @@ class _TextTable:
     def __init__(self, file, names, separator, *, with_weights):
         self._file, self._names = file, names
         self._separator, self._with_weights = separator, with_weights
-        header = separator.join(["source", "target", "weight"][: 2 + with_weights])
-        file.write(f"{'# ' if separator == chr(9) else ''}{header}\n".encode())
+
+    def write_header(self):
+        names = ["source", "target", "weight"][: 2 + self._with_weights]
+        self._file.write(f"{self._separator.join(names)}\n".encode())
 
     def write(self, batch):
         import polars as pl
@@ -279,6 +303,8 @@ def _concatenate(old, new):
 
 
 def _plain_values(column):
-    """Objects and fixed-width text as Python strings, numbers as they are."""
+    """Objects and fixed-width text as Python strings, None for an empty cell, numbers as given."""
     column = np.asarray(column)
-    return [str(value) for value in column.tolist()] if column.dtype.kind in "OUT" else column
+    if column.dtype.kind not in "OUT":
+        return column
+    return [None if value is None else str(value) for value in column.tolist()]

@@ -17,13 +17,20 @@ from graphsqueak.sources.mail.words import words
 
 __all__ = ["Mail", "MailSource", "read_mail"]
 
+_LONGEST = 99  # letters of a subject or sender
+
 
 class Mail(NamedTuple):
-    """A message that was read; `label` is 1 for spam, 0 for ham, -1 where nothing says."""
+    """A message that was read; `label` is 1 for spam, 0 for ham, -1 where nothing says.
+
+    `subject` is the beginning of the text where there is no subject; `sender` may be empty.
+    """
 
     id: str
     label: int
     text: str
+    subject: str = ""
+    sender: str = ""
 
 
 def read_mail(path: str | Path, *, layout: str = "auto", deduplicate: bool = False) -> "MailSource":
@@ -34,8 +41,9 @@ def read_mail(path: str | Path, *, layout: str = "auto", deduplicate: bool = Fal
     path : str or Path
         A folder or file in one of the layouts below.
     layout : {"auto", "trec", "folders", "sms", "mbox", "maildir", "csv"}
-        A TREC index with labels; folders called spam... and ham...; lines "ham<tab>text"; one mbox
-        file; a Maildir; a table with a column of texts. "auto" looks.
+        A TREC index with labels; a folder of mails, perhaps below folders called spam... and
+        ham...; lines "ham<tab>text"; an mbox file or a folder of them; a Maildir; a table with a
+        column of texts. "auto" looks.
     deduplicate : bool
         Leave out a mail whose words are those of an earlier one, in the same order.
 
@@ -91,7 +99,7 @@ class MailSource:
         self._reset()
         seen: set[bytes] = set()
         for raw in raw_mails(self.path, self.layout):
-            read = _read(raw.content)
+            read = _read(raw)
             if read is None:
                 self.n_unreadable += 1
             elif self.deduplicate and self._was_seen(read.text, seen):
@@ -101,7 +109,8 @@ class MailSource:
                 self.n_guessed += read.guessed
                 self.n_cut += read.cut
                 self.n_empty += not read.text.strip()
-                yield Mail(raw.id, raw.label, read.text)
+                subject = _one_line(read.subject) or _one_line(read.text)
+                yield Mail(raw.id, raw.label, read.text, subject, _one_line(read.sender))
 
     @staticmethod
     def _was_seen(text, seen):
@@ -111,7 +120,18 @@ class MailSource:
         return known
 
 
-def _read(content):
-    if isinstance(content, str):
-        return MailText(content, False, False)
-    return None if content is None else mail_text(content)
+def _read(raw):
+    if isinstance(raw.content, str):
+        return MailText(raw.content, subject=raw.subject, sender=raw.sender)
+    return None if raw.content is None else mail_text(raw.content)
+
+
+def _one_line(text):
+    """The beginning of a text as a cell of a table, which no spreadsheet takes for a formula.
+
+    >>> _one_line("  Re:\\r\\n\\tlunch\\0 ?"), _one_line("=1+1"), _one_line("word " * 99)[-9:]
+    ('Re: lunch ?', "'=1+1", 'word word')
+    """
+    text = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * _LONGEST]).split())
+    text = text[:_LONGEST].strip()
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text

@@ -1,11 +1,12 @@
 """How corpora of mail lie on disk, and the raw messages in them, one after the other.
 
     trec       full/index, lines "spam ../data/inmail.1" (TREC 2005-2007)
-    folders    one file a message, below folders called spam..., ham... (SpamAssassin, Enron-Spam)
+    folders    one file a message, perhaps below folders called spam..., ham... (SpamAssassin,
+               Enron-Spam), perhaps all side by side (*.eml)
     sms        one file, lines "ham<tab>text" (SMS Spam Collection)
-    mbox       one file of messages, each after a line "From ..."
+    mbox       one file of messages, each after a line "From ...", or a folder of such files
     maildir    folders cur, new, tmp, and subfolders of the same kind
-    csv        one table with a column of texts and perhaps one of labels
+    csv        one table with a column of texts and perhaps of labels, subjects and senders
 
 Labels are 1 for spam, 0 for ham, -1 where nothing says. Files and folders tell by a name that has
 the word spam, junk or ham in it: easy_ham_2, spam-1, .Junk, my-spam.mbox.
@@ -22,7 +23,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.mail.text import read_bytes_as_text
 from graphsqueak.validation import check_choice
 
-__all__ = ["LAYOUTS", "RawMail", "find_layout", "label_of_name", "raw_mails"]
+__all__ = ["LAYOUTS", "RawMail", "find_layout", "holds_texts", "label_of_name", "raw_mails"]
 
 LAYOUTS = ("trec", "folders", "sms", "mbox", "maildir", "csv")
 _SPAM, _HAM, _UNKNOWN = 1, 0, -1
@@ -32,10 +33,18 @@ _MOST_NAMES_LOOKED_AT = 10_000
 _TEXT_NAMES = ("text", "message", "body", "mail", "email", "content", "sms", "v2")
 _LABEL_NAMES = ("label", "class", "category", "type", "spam", "is_spam", "target", "v1")
 _ID_NAMES = ("id", "name", "file", "message_id")
+_SUBJECT_NAMES, _SENDER_NAMES = ("subject", "title"), ("from", "sender", "author")
 _LABELS = {"spam": 1, "1": 1, "true": 1, "junk": 1, "1.0": 1}
 _LABELS |= {"ham": 0, "0": 0, "false": 0, "nonspam": 0, "not spam": 0, "0.0": 0}
 _UNSAID = {"", "-1", "?", "nan", "none", "unknown"}
 _SMS_LINE = re.compile(rb"(ham|spam)\t")
+_HEADER = re.compile(
+    rb"(from|to|subject|date|received|return-path|delivered-to|message-id|mime-version|x-[\w-]+"
+    rb"|content-[\w-]+|reply-to|sender|dkim-signature|arc-[\w-]+|authentication-results):",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\s*([-+]?[\d.]+([eE][-+]?\d+)?)?\s*")  # or nothing
+_LOOKED_AT = 1 << 16  # bytes at the beginning of a table
 
 
 class RawMail(NamedTuple):
@@ -44,6 +53,8 @@ class RawMail(NamedTuple):
     id: str
     label: int
     content: bytes | str | None
+    subject: str = ""  # where the layout says more than the message
+    sender: str = ""
 
 
 def raw_mails(path, layout="auto"):
@@ -65,9 +76,14 @@ def find_layout(path):
             return "maildir"
         if any(_label_of(path, file) != _UNKNOWN for file in _some_files(path)):
             return "folders"
+        if any(_is_mbox(file) for file in _some_files(path)):
+            return "mbox"
+        if any(_is_mail(file) for file in _some_files(path)):
+            return "folders"
         raise InputError(
             f"{path} does not look like a corpus of mail: no full/index, no cur and new, no folder "
-            f"called spam or ham; say layout= one of {', '.join(LAYOUTS)}"
+            "called spam or ham, no .eml and no file that begins with the headers of a mail; say "
+            f"layout= one of {', '.join(LAYOUTS)}"
         )
     with path.open("rb") as file:
         first = file.read(4096)
@@ -101,10 +117,10 @@ def _label_of(root, file):
 
 
 def _folder_messages(path):
-    """Files outside the labeled folders are notes, unless there are no labeled folders."""
+    """Files outside the labeled folders that do not look like mails are notes, if others do."""
     files = [(file, _label_of(path, file)) for file in sorted(_mail_files(path))]
-    labeled = [found for found in files if found[1] != _UNKNOWN]
-    for file, label in labeled or files:
+    mails = [(file, label) for file, label in files if label != _UNKNOWN or _is_mail(file)]
+    for file, label in mails or files:
         yield file.relative_to(path).as_posix(), label, _bytes_of(file)
 
 
@@ -122,13 +138,15 @@ def _trec_messages(path):
 def _mbox_messages(path):
     import mailbox
 
-    label = label_of_name(path.name)
-    box = mailbox.mbox(path, create=False)
-    try:
-        for key in box.iterkeys():
-            yield f"{path.name}/{key}", label, _attempt(box.get_bytes, key)
-    finally:
-        box.close()
+    files = sorted(filter(_is_mbox, _mail_files(path))) if path.is_dir() else [path]
+    for file in files:
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        box = mailbox.mbox(file, create=False)
+        try:
+            for key in box.iterkeys():
+                yield f"{name}/{key}", label_of_name(name), _attempt(box.get_bytes, key)
+        finally:
+            box.close()
 
 
 def _maildir_messages(path):
@@ -151,15 +169,39 @@ def _sms_messages(path):
         yield str(number), _LABELS[label], text
 
 
-def _csv_messages(path):
-    """(id, label, text) of each row of a table with a header; columns are told by their names."""
+def holds_texts(path):
+    """Whether a csv or tsv is a table of texts and not of numbers: by names of columns, and cells.
+
+    >>> written = Path("texts.csv").write_text("id,text\\na,lunch?\\n")
+    >>> more = Path("numbers.csv").write_text("v1,v2\\n0.5,1.5\\n")
+    >>> holds_texts(Path("texts.csv")), holds_texts(Path("numbers.csv"))
+    (True, False)
+    """
+    if path.suffix.lower() not in (".csv", ".tsv") or not path.is_file():
+        return False
+    try:
+        names, rows = _table(_beginning(path, _LOOKED_AT))
+        column = _column(names, _TEXT_NAMES)
+        return any(not _NUMBER.fullmatch(_cell(row, column)) for row in islice(rows, 100))
+    except csv.Error:
+        return False
+
+
+def _table(data):
+    """Names of the columns, in lower case, and the rows."""
     csv.field_size_limit(1 << 27)
-    text = read_bytes_as_text(path.read_bytes())[0].replace("\0", "").removeprefix("\ufeff")
+    text = read_bytes_as_text(data)[0].replace("\0", "").removeprefix("\ufeff")
     header = text.partition("\n")[0]
     separator = max(",;\t", key=header.count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    names = [name.strip().lower() for name in next(rows, [])]
+    return [name.strip().lower() for name in next(rows, [])], rows
+
+
+def _csv_messages(path):
+    """Each row of a table with a header; columns are told by their names."""
+    names, rows = _table(path.read_bytes())
     of_text, of_label, of_id = (_column(names, k) for k in (_TEXT_NAMES, _LABEL_NAMES, _ID_NAMES))
+    of_subject, of_sender = (_column(names, k) for k in (_SUBJECT_NAMES, _SENDER_NAMES))
     if of_text is None:
         raise InputError(
             f"{path} has the columns {', '.join(names) or '(none)'}; one of them must be called "
@@ -170,7 +212,7 @@ def _csv_messages(path):
             continue
         label = -1 if of_label is None else _label_in(_cell(row, of_label), path, rows.line_num)
         name = str(rows.line_num) if of_id is None else _cell(row, of_id)
-        yield name, label, _cell(row, of_text)
+        yield name, label, _cell(row, of_text), _cell(row, of_subject), _cell(row, of_sender)
 
 
 _READERS = {
@@ -192,6 +234,23 @@ def _looks_like_sms(first):
     """Whether the first bytes of a file are labels and texts, a tab between them."""
     lines = [line for line in first.split(b"\n")[:5] if line.strip()]
     return bool(lines) and all(_SMS_LINE.match(line) for line in lines)
+
+
+def _is_mbox(path):
+    return _beginning(path, 5) == b"From "
+
+
+def _is_mail(path):
+    return path.suffix.lower() == ".eml" or bool(_HEADER.match(_beginning(path, 64)))
+
+
+def _beginning(path, n_bytes):
+    """The first bytes of a file; none where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(n_bytes)
+    except OSError:
+        return b""
 
 
 def _is_maildir(path):
@@ -230,7 +289,7 @@ def _column(names, wanted):
 
 
 def _cell(row, column):
-    return row[column] if column < len(row) else ""
+    return row[column] if column is not None and column < len(row) else ""
 
 
 def _label_in(value, path, line):

@@ -37,11 +37,13 @@ _MISTAKES = (ValueError, LookupError, TypeError, AttributeError, AssertionError,
 
 
 class MailText(NamedTuple):
-    """A text, whether some charset had to be guessed, whether the end was cut off."""
+    """A text, whether some charset had to be guessed, whether the end was cut off; who wrote it."""
 
     text: str
-    guessed: bool
-    cut: bool
+    guessed: bool = False
+    cut: bool = False
+    subject: str = ""
+    sender: str = ""
 
 
 def mail_text(raw):
@@ -57,14 +59,14 @@ def mail_text(raw):
         parts = [part for part in message.walk() if _is_text(part)]
     except _MISTAKES:
         return None
-    subject, guessed = _subject(message)
+    subject, guessed = _header(message, "subject")
     texts = [subject]
     for part in parts:
         text, doubtful = _part_text(part)
         cut |= len(text) > _LONGEST_TEXT
         texts.append(text[:_LONGEST_TEXT])
         guessed |= doubtful
-    return MailText("\n".join(texts), guessed, cut)
+    return MailText("\n".join(texts), guessed, cut, subject, _header(message, "from")[0])
 
 
 def read_bytes_as_text(data, charset=None):
@@ -89,15 +91,15 @@ def _is_text(part):
     return "attachment" not in str(part.get("Content-Disposition", "")).lower()
 
 
-def _subject(message):
-    """The decoded subject; encoded words that cannot be decoded stay as they are."""
-    raw = next((value for name, value in message.raw_items() if name.lower() == "subject"), "")
+def _header(message, wanted):
+    """A header, decoded; encoded words that cannot be decoded stay as they are."""
+    raw = next((value for name, value in message.raw_items() if name.lower() == wanted), "")
     # Bytes above 127 arrive as surrogates; they are not allowed there, and common.
-    subject, guessed = read_bytes_as_text(raw.encode("utf-8", "surrogateescape"))
+    text, guessed = read_bytes_as_text(raw.encode("utf-8", "surrogateescape"))
     try:
-        pieces = decode_header(subject)
+        pieces = decode_header(text)
     except (HeaderParseError, *_MISTAKES):
-        return subject, True
+        return text, True
     texts = []
     for piece, charset in pieces:
         if isinstance(piece, bytes):

@@ -90,6 +90,9 @@ class Certificate:
         >>> print(Certificate(0.2, 0.2, 0.8, 1.1, delta=0.0).in_words())
         Between any group of nodes and all others, the sparsifier has the graph's total weight
         within 20 %, always.
+        >>> print(Certificate(1.7, 1.76, 0.12, 2.76, delta=0.01).in_words())
+        Between a group of nodes and all others, the sparsifier has between 0.12 and 2.8 times the
+        graph's total weight, with probability 0.99.
         """
         if self.problem:
             return f"This is no sparsifier: {self.problem}."
@@ -98,6 +101,12 @@ class Certificate:
                 f"An error of {self.epsilon_lower:.3g} was found; none is excluded yet: more steps."
             )
         sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
+        if self.epsilon_upper >= 1:  # no percentage says what that means
+            return (
+                "Between a group of nodes and all others, the sparsifier has between "
+                f"{self.lambda_min:.2g} and {self.lambda_max:.2g} times the graph's total weight, "
+                f"{sure}."
+            )
         percent = math.ceil(1000 * self.epsilon_upper) / 10
         more = f" More steps may prove more: {self.open}." if self.open else ""
         return (

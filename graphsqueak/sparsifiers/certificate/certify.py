@@ -98,7 +98,7 @@ def certify(
     laplacian = StreamedLaplacian(source, sparsifier)
     is_small = sparsifier.n_nodes <= _DENSE_NODES
     # threads of the linear algebra library only get in the way: the matrices are small
-    with reporter(progress, "certifying") as report, threadpool_limits(1, user_api="blas"):
+    with reporter(progress, "measuring the error") as report, threadpool_limits(1, user_api="blas"):
         if method == "dense" or (method == "auto" and is_small):
             found = _exact(laplacian, sparsifier, ridge, report)
         else:
@@ -139,6 +139,18 @@ class _Stop(NamedTuple):
     def _is_close(self, inner, outer):
         return outer <= max((1 + self.rtol) * inner, inner + _SMALL)
 
+    def share_done(self, history, share_of_step):
+        """How much of all steps is behind us: the bounds close in at the rate they last had."""
+        gaps = [
+            np.log(outer / inner) for inner, outer in history[-4:] if 0 < inner < outer < np.inf
+        ]
+        if len(gaps) < 2 or gaps[-1] >= gaps[0]:
+            return np.nan
+        rate = np.log(gaps[0] / gaps[-1]) / (len(gaps) - 1)
+        more = np.log(max(gaps[-1] / np.log1p(self.rtol), 1.0)) / rate
+        expected = min(len(history) + max(more, 1.0), self.steps)
+        return min((len(history) + share_of_step) / expected, 1.0)
+
 
 def _exact(laplacian, sparsifier, ridge, report):
     whole = laplacian.to_dense(report)
@@ -162,12 +174,18 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
     if not sparsifier.n_edges and ridge == 0:
         return _exact(laplacian, sparsifier, ridge, report)
     run = BlockLanczos(sparsifier, ridge=ridge, n_columns=max(_SHARE_OF_STEPS), random_state=rng)
-    product = laplacian.multiply(run.newest, lambda *done: report(*done, ""))
+    history, note = [], ""
+
+    def tell(n_edges, share):
+        n_before = laplacian.n_passes * laplacian.n_edges
+        report(n_before + n_edges, stop.share_done(history, share), note)
+
+    product = laplacian.multiply(run.newest, tell)
     if difference := component_problem(laplacian.component, sparsifier, ridge):
         return difference
     run.narrow(_n_columns(laplacian, sparsifier.n_edges))
     product = product[:, : run.n_columns]
-    bounds, history, places = OuterBounds(run, delta=delta), [], {}
+    bounds, places = OuterBounds(run, delta=delta), {}
     while True:
         run.step(product)
         bounds.update(now=len(history) + 1 >= stop.steps)
@@ -180,8 +198,8 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
             if outer[end] <= inner[1 - end] and end not in places:
                 places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
                 run.settle(end)
-        note = "epsilon {:.3g} to {:.3g}".format(*history[-1])
-        product = laplacian.multiply(run.newest, lambda *done: report(*done, note))  # noqa: B023
+        note = "error {:.3g} to {:.3g}".format(*history[-1])
+        product = laplacian.multiply(run.newest, tell)
     for end in {0, 1} - set(places):
         places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
     return _interval(1 / bounds.high, 1 / bounds.low if bounds.low > 0 else np.inf) | {

@@ -16,14 +16,12 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList, power_of_two
+from graphsqueak.nodes.matching import as_names, node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
-from graphsqueak.sparsifiers.resistance.sketch import (
-    precise_embedding,
-    resistance_bounds,
-    sketch_parts,
-)
+from graphsqueak.sparsifiers.resistance.bounds import resistance_bounds
+from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_parts
 from graphsqueak.validation import check_choice, check_count, check_real, check_span
 
 __all__ = ["effective_resistance", "exact_resistances"]
@@ -32,7 +30,7 @@ _FEW_NODES = 1000  # up to here the exact answer costs no more than the sketch
 _PILOT_PROBES = 32
 _LARGEST_SCALE = 2.0**30
 _CHUNK_BYTES = 2**26  # of one block of probes
-_TOL = 1e-6  # of the solves
+_ERROR = 1e-3  # of the solves
 _DENSE_NODES = 6000  # up to here (290 MB) one dense inverse is the quickest exact answer
 _EXACT_CHUNK_BYTES = 2**27  # of one block of right-hand sides
 
@@ -41,6 +39,7 @@ def effective_resistance(
     graph: GraphLike,
     pairs: ArrayLike | None = None,
     *,
+    by_id: bool = False,
     method: str = "auto",
     n_probes: int | None = None,
     rtol: float = 0.05,
@@ -52,8 +51,11 @@ def effective_resistance(
     ----------
     graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
         Weights are similarities (conductances).
-    pairs : array of int, shape (n_pairs, 2), optional
-        Node numbers 0, ..., n_nodes - 1. Default: the edges of `graph`, in their order.
+    pairs : array of shape (n_pairs, 2), or list of pairs, optional
+        Node numbers 0, ..., n_nodes - 1, or names of nodes. Default: the edges of `graph`, in their
+        order.
+    by_id : bool
+        Take whole numbers in `pairs` for the graph's own ids, too, as text always is.
     method : {"auto", "exact", "sketch"}
         Exact answers need a dense inverse (small graphs) or one solve per distinct node or pair;
         the sketch needs a few dozen solves for any number of pairs. "auto" is exact where that
@@ -86,6 +88,8 @@ def effective_resistance(
     array([0.66666667, 0.66666667, 0.66666667])
     >>> effective_resistance(EdgeList(tail=[0, 1], head=[1, 2], n_nodes=4), [(0, 2), (0, 3)])
     array([ 2., inf])
+    >>> effective_resistance(EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")]), [("ann", "cy")])
+    array([2.])
     """
     graph = as_edge_list(graph)
     check_choice("method", method, ("auto", "exact", "sketch"))
@@ -95,7 +99,7 @@ def effective_resistance(
     if pairs is None:
         tail, head = graph.tail, graph.head
     else:
-        tail, head = _check_pairs(pairs, graph.n_nodes)
+        tail, head = _check_pairs(pairs, graph, by_id)
     check_span(graph.weight.min(initial=np.inf), graph.weight.max(initial=0.0))
     unit = power_of_two(graph.weight.max(initial=1e-300))
     graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
@@ -122,22 +126,34 @@ def effective_resistance(
     return resistance / unit
 
 
-def _check_pairs(pairs, n_nodes):
-    pairs = np.asarray(pairs)
-    if pairs.size == 0:
-        pairs = np.zeros((0, 2), dtype=np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise InputError(
-            f"pairs must be node numbers of shape (n_pairs, 2), not {pairs.dtype} of shape "
-            f"{pairs.shape}"
-        )
-    wrong = (pairs < 0) | (pairs >= n_nodes)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise InputError(
-            f"pair {row} names node {pairs[row, column]}; nodes are 0 to {n_nodes - 1}"
-        )
-    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+def _check_pairs(pairs, graph, by_id):
+    """Numbers of the nodes on either side."""
+    if hasattr(pairs, "__array__"):
+        pairs = np.asarray(pairs)
+        rows = pairs if pairs.dtype.kind in "iu" else pairs.tolist()
+    else:
+        rows = list(pairs)
+    is_array = isinstance(rows, np.ndarray)
+    for number, row in enumerate(rows[:1] if is_array else rows):
+        if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 2:
+            raise InputError(f"pair {number} is {row!r}; give two nodes, as numbers or as ids")
+    names = (
+        rows.ravel()
+        if isinstance(rows, np.ndarray)
+        else as_names([name for row in rows for name in row])
+    )
+    if names.dtype.kind in "iu" and not by_id:
+        nodes = np.where((names >= 0) & (names < graph.n_nodes), names, -1)
+        said = f"nodes are 0 to {graph.n_nodes - 1}, or give by_id=True"
+    else:
+        known = graph.ids if names.dtype.kind in "iu" else graph.ids.astype(object)
+        nodes = node_finder(known, graph.n_nodes)(names)
+        said = "it is not in the graph, check its spelling"
+    if nodes.min(initial=0) < 0:
+        wrong = int(np.argmin(nodes))
+        raise InputError(f"pair {wrong // 2} names node {names.tolist()[wrong]!r}; {said}")
+    nodes = nodes.astype(np.int64, copy=False)
+    return np.ascontiguousarray(nodes[::2]), np.ascontiguousarray(nodes[1::2])
 
 
 def _sketch(graph, tail, head, weight, bounds, n_probes, rtol, rng):
@@ -147,7 +163,9 @@ def _sketch(graph, tail, head, weight, bounds, n_probes, rtol, rng):
     while n_wanted is None or n_done < n_wanted:
         step = min(_PILOT_PROBES if n_wanted is None else n_wanted - n_done, at_once)
         seed = int(rng.integers(2**63))
-        sketch = precise_embedding(graph, tail, head, weight, n_probes=step, seed=seed, tol=_TOL)
+        sketch = precise_embedding(
+            graph, tail, head, weight, n_probes=step, seed=seed, error=_ERROR
+        )
         known, more = sketch_parts(sketch, tail, head, weight)
         left += (more - left) * step / (n_done + step)
         n_done += step

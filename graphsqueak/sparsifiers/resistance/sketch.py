@@ -19,46 +19,82 @@ Two points X_u, X_v are each off by about 6e-8 of their length, which matters wh
 brings them close together far from the origin: |X_u - X_v|^2 is then off by 2 |X_u - X_v| e + e^2.
 Where the degrees alone settle the resistance, that does not count.
 
+*How far to solve.* A random flow has an independent sign on every edge, y = B^T W^(1/2) q, and its
+potentials are x = A^+ y. In the eigenvectors of D^-1 A, with eigenvalues l_i and D the diagonal of
+A, the flow has the coordinates sqrt(l_i) g_i and the potentials g_i / sqrt(l_i), where the g_i are
+uncorrelated and of variance 1. An error x - x' of energy e^2 = (x - x')^T A (x - x') changes the
+potential difference along an edge of resistance r by at most e sqrt(r): so it is the energy that
+has to be small, and not a share of it, which is n, but e itself.
+
+The residual |y - A x'| does not tell. Across a weak cut l_i is tiny, and so is all of the flow
+there is, sqrt(l_i) g_i, while the potentials across it are what makes its edges important: a
+residual of 1e-5 |y| does not see the one edge of weight 0.001 that joins two communities of 60,000.
+*Guards* see it: right-hand sides D^(1/2) g of white noise g, solved beside the flows. After the
+same steps of conjugate gradients, which multiply eigenvector i by p(l_i), the residual of a guard
+and the error of a flow are alike,
+
+    E r^T D^-1 r = sum_i p(l_i)^2 = E (x - x')^T A (x - x'),
+
+so everybody goes on until the guards' residuals, measured like this, are below e. A cut that all
+four guards miss has white noise below e in each: a chance of about (0.8 e)^4.
+
 References
 ----------
 [SS11] Spielman, Srivastava. Graph sparsification by effective resistances. SIAM J. Computing
        40(6), 2011.
 """
 
-import warnings
 from typing import NamedTuple
 
 import numba
 import numpy as np
 
 from graphsqueak.randomness import random_bits
+from graphsqueak.solvers.components import cheapest, first_choice, jacobi_limit
+from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
+from graphsqueak.sparsifiers.resistance.bounds import cut_bounds, degree_bound, resistance_bounds
 from graphsqueak.system.threads import run
 
 __all__ = [
     "Embedding",
+    "Potentials",
     "embed",
     "precise_embedding",
-    "resistance_bounds",
     "sketch_parts",
     "sketch_resistances",
+    "solve_flows",
 ]
 
-_ENOUGH = 1e-4  # relative residual that still makes a useful sketch
-_FINE_TOL = 1e-8  # of solves in double precision
+_N_GUARDS = 4
+_MAX_ITER = 2000
+_LEAST_STEPS = 30  # of Jacobi, before a factorization is tried
+_RESOLVED = {np.dtype(np.float32): 1e11, np.dtype(np.float64): 1e28}  # of the sum in `Potentials`
+_WEAK = 4.0  # spread from which the cuts are looked at
+_ERROR = 0.05  # of potential differences, small beside the noise of few probes
 _SINGLE = 6e-8  # rounding of single precision
 _SINGLE_SPAN = 1e10  # of weights w: beyond it flows sqrt(w) drown in the rounding of others
 _BLUR = 0.1  # relative error of a resistance, small beside that of few probes
 
 
 class Embedding(NamedTuple):
-    """Points X (n_nodes, k) and weighted degrees d of a graph: all that a sketch remembers."""
+    """Points X (n_nodes, k) and weighted degrees d of a graph: all that a sketch remembers.
+
+    `spread` is the mean of 1 / l_i over the eigenvalues of D^-1 L: near 1 on expanders, large where
+    the graph has weak cuts.
+    """
 
     points: np.ndarray
     degree: np.ndarray
+    spread: float
+
+    @property
+    def has_weak_cuts(self):
+        """Whether some cuts are so weak that a few signs tell little about them."""
+        return self.spread > _WEAK
 
 
-def embed(graph, *, n_probes, seed, ridge=0.0, tol=1e-6, dtype=np.float32):
+def embed(graph, *, n_probes, seed, ridge=0.0, error=_ERROR, dtype=np.float32):
     """Embed the nodes of `graph` so that squared distances are what is left to sketch of r.
 
     Parameters
@@ -73,9 +109,8 @@ def embed(graph, *, n_probes, seed, ridge=0.0, tol=1e-6, dtype=np.float32):
     ridge : float
         For r(gamma), with L + gamma I in place of L: a ground node joined to every node by weight
         gamma, so that degrees, bounds and sketch are those of the larger graph.
-    tol : float
-        Relative residual of the solves. It has to be small: the flow across the bridge of two large
-        cliques is a tiny share of Y, and all of the resistance of the bridge.
+    error : float
+        Relative error of the solves, of every edge's potential difference (`solve_flows`).
 
     Returns
     -------
@@ -92,66 +127,128 @@ def embed(graph, *, n_probes, seed, ridge=0.0, tol=1e-6, dtype=np.float32):
     >>> known, left.round(1)
     (array([0.5, 0.5]), array([0.5, 0.5]))
     """
+    return _embed(graph, n_probes, seed, ridge, error, dtype)[0]
+
+
+def _embed(graph, n_probes, seed, ridge, error, dtype):
+    """The embedding, and whether rounding left the weakest cut its flow."""
     degree = graph.degrees() + ridge
     rhs = np.zeros((graph.n_nodes, n_probes), dtype=dtype)
     if ridge > 0:
         rng = np.random.default_rng(seed)
         rhs += np.sqrt(ridge) * rng.choice((-1.0, 1.0), size=rhs.shape)
-    solver = LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=seed)
+    solver = LaplacianSolver(graph, ridge=ridge, random_state=seed)
     rows = solver.rows
     work = rows.weight.size * n_probes
     run(_random_flows, work, rows.start, rows.neighbor, rows.weight, np.uint64(seed), rhs)
-    points = _solve(solver, rhs)
+    points, spread, resolved = solve_flows(solver, rhs, seed=seed, error=error)
     scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
     points -= rhs * scale[:, None].astype(dtype)
-    return Embedding(points, degree)
+    return Embedding(points, degree, spread), resolved
 
 
 def sketch_parts(sketch, tail, head, weight):
     """The exactly known and the sketched part of r(tail, head), nodes joined by `weight`."""
     known, left = np.empty(tail.size), np.empty(tail.size)
     work = tail.size * sketch.points.shape[1]
-    run(_parts, work, *sketch, tail, head, weight, known, left)
+    run(_parts, work, sketch.points, sketch.degree, tail, head, weight, known, left)
     return known, left
 
 
 def sketch_resistances(sketch, tail, head, weight, *, clamp):
-    """r(tail, head), kept within its bounds if `clamp`."""
+    """Resistances of all edges of the graph, kept within their bounds if `clamp`.
+
+    The bounds are those of the degrees, and those of the cuts where some of these are weak.
+    """
     out = np.empty(tail.size)
     work = tail.size * sketch.points.shape[1]
-    run(_resistances, work, *sketch, tail, head, weight, clamp, out)
+    run(_resistances, work, sketch.points, sketch.degree, tail, head, weight, clamp, out)
+    if clamp and sketch.has_weak_cuts:
+        np.maximum(out, cut_bounds(tail, head, weight, sketch.degree.size), out=out)
     return out
 
 
-def resistance_bounds(degree_tail, degree_head, weight):
-    """Bounds on r(u, v) from the degrees and the (summed) weight w between the two nodes.
+class Potentials(NamedTuple):
+    """Potentials of flows, and what they tell of the weakest cuts.
 
-    Shorting all other nodes together lowers r, deleting all other edges raises it:
-    (d_u + d_v - 2 w) / (d_u d_v - w^2) <= r <= 1 / w.
-
-    >>> resistance_bounds(np.array([2.0]), np.array([2.0]), np.array([1.0]))  # a triangle: 2/3
-    (array([0.66666667]), array([1.]))
+    The mean of |x|^2 in the norm of D is sum_i 1 / l_i; `spread` is that per node. Rounding blurs a
+    flow sqrt(l_i) g_i by its unit u, so the cuts are `resolved` if the sum is below (e / 5 u)^2.
     """
-    lower, upper = np.empty(weight.size), np.empty(weight.size)
-    _bounds(degree_tail, degree_head, weight, lower, upper)
-    return lower, upper
+
+    points: np.ndarray
+    spread: float
+    resolved: bool
 
 
-def _solve(solver, rhs):
-    """Solve as far as rounding allows; warn only if that is too little for a sketch.
+def solve_flows(
+    solver: LaplacianSolver, flows: np.ndarray, *, seed: int, error: float = 0.05
+) -> Potentials:
+    """Potentials of random flows with an error of energy `error`^2, in the dtype of the flows.
 
-    Flows sum to zero; heavy ones that cancel leave rounding behind, which is taken away.
+    Parameters
+    ----------
+    solver : LaplacianSolver
+        Of the graph with its ridge; its `tol` is not used.
+    flows : ndarray of shape (n_nodes, K)
+        Random flows along all edges of the graph, those to the ground (the ridge) among them.
+    seed : int
+        Of the guards.
+    error : float
+        At most about as large is the relative error of any potential difference along an edge,
+        compared with the root of the edge's resistance.
+
+    Examples
+    --------
+    Two triangles joined by an edge of weight 1e-6: the potential differs by its flow / weight.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> tail, head = [0, 1, 2, 3, 4, 5, 0], [1, 2, 0, 4, 5, 3, 3]
+    >>> graph = EdgeList(tail=tail, head=head, weight=[1.0] * 6 + [1e-6])
+    >>> flow = np.array([[1e-3], [0.0], [0.0], [-1e-3], [0.0], [0.0]])
+    >>> points = solve_flows(LaplacianSolver(graph), flow, seed=90210).points
+    >>> (points[0] - points[3]).round(2)
+    array([1000.])
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        points = solver.solve(solver.centered(rhs))
-    for warning in caught:
-        if solver.residual_ > _ENOUGH:
-            warnings.warn(warning.message, stacklevel=3)
-    return points
+    flows = solver.centered(flows)
+    n_nodes, n_columns = flows.shape
+    diagonal = solver.rows.diagonal()
+    rng = np.random.default_rng(seed)
+    white = np.sqrt(diagonal)[:, None] * rng.standard_normal((n_nodes, _N_GUARDS))
+    block = np.concatenate([flows, solver.centered(white.astype(flows.dtype))], axis=1)
+    target = np.repeat([-1.0, error], [n_columns, _N_GUARDS])
+    shape = solver.shape(block.shape[1], digits=np.log10(np.sqrt(max(n_nodes, 1)) / error))
+    name, most = first_choice(shape), _MAX_ITER
+    if name == "jacobi":
+        most = max(int(jacobi_limit(shape)), _LEAST_STEPS)
+    points, n_steps = _iterate(solver, name, block, target, most)
+    if name == "jacobi" and n_steps == most:
+        points, n_steps = _iterate(solver, cheapest(shape)[0], block, target, _MAX_ITER)
+    points = points[:, :n_columns]
+    length = np.einsum("uk,uk,u->k", points, points, diagonal).mean() if n_columns else 0.0
+    spread = float(length) / max(n_nodes, 1)
+    return Potentials(points, spread, bool(length <= _RESOLVED[flows.dtype]))
 
 
-def precise_embedding(graph, tail, head, weight, *, n_probes, seed, ridge=0.0, tol):
+def _iterate(solver, name, block, target, max_iter):
+    """Potentials of a block by the named backend, and the steps they took."""
+    rows, order, precondition = solver.backend(name)
+    r = block.copy() if order is None else block[order]
+    step = np.zeros_like(r)
+    n_steps = conjugate_gradient(
+        rows.astype(block.dtype),
+        r,
+        step,
+        target=target,
+        max_iter=max_iter,
+        precondition=precondition,
+        by_degree=True,
+    )
+    points = np.empty_like(step)
+    points[slice(None) if order is None else order] = step
+    return solver.centered(points), n_steps
+
+
+def precise_embedding(graph, tail, head, weight, *, n_probes, seed, ridge=0.0, error=_ERROR):
     """The embedding of `graph` (see `embed`) by which to tell the resistances of some pairs.
 
     Parameters
@@ -160,10 +257,8 @@ def precise_embedding(graph, tail, head, weight, *, n_probes, seed, ridge=0.0, t
         Without parallel edges.
     tail, head, weight : arrays
         The pairs, and the weight of the edge between each, 0 where there is none.
-    n_probes, seed, ridge
+    n_probes, seed, ridge, error
         Arguments of `embed`.
-    tol : float
-        Of the solves in single precision.
 
     Examples
     --------
@@ -174,15 +269,15 @@ def precise_embedding(graph, tail, head, weight, *, n_probes, seed, ridge=0.0, t
     ...     weight = np.array([1.0, 1.0, heaviest])
     ...     triangle = EdgeList(tail=[0, 1, 2], head=[1, 2, 0], weight=weight)
     ...     ends = (triangle.tail, triangle.head, weight)
-    ...     print(precise_embedding(triangle, *ends, tol=1e-6, n_probes=8, seed=7).points.dtype)
+    ...     print(precise_embedding(triangle, *ends, n_probes=8, seed=7).points.dtype)
     float32
     float64
     """
     if graph.weight.max(initial=0.0) <= _SINGLE_SPAN * graph.weight.min(initial=np.inf):
-        sketch = embed(graph, n_probes=n_probes, seed=seed, ridge=ridge, tol=tol)
-        if not _is_blurred(sketch, tail, head, weight):
+        sketch, resolved = _embed(graph, n_probes, seed, ridge, error, np.float32)
+        if resolved and not _is_blurred(sketch, tail, head, weight):
             return sketch
-    return embed(graph, n_probes=n_probes, seed=seed, ridge=ridge, tol=_FINE_TOL, dtype=np.float64)
+    return _embed(graph, n_probes, seed, ridge, error, np.float64)[0]
 
 
 def _is_blurred(sketch, tail, head, weight):
@@ -237,23 +332,6 @@ def _left(points, u, v):
     return total / points.shape[1]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _bound(d_u, d_v, w):
-    """Lower and upper bound, in units of w: (x + y - 2) / (x y - 1) cannot overflow."""
-    if w == 0.0:
-        return 1 / d_u + 1 / d_v, np.inf
-    x, y = d_u / w, d_v / w
-    if x * y <= 1 + 1e-12:  # the edge is a component by itself
-        return 1 / w, 1 / w
-    return min((x + y - 2) / (x * y - 1), 1.0) / w, 1 / w
-
-
-@numba.njit(cache=True, nogil=True)
-def _bounds(degree_tail, degree_head, weight, lower, upper):
-    for e in range(weight.size):
-        lower[e], upper[e] = _bound(degree_tail[e], degree_head[e], weight[e])
-
-
 @numba.njit(cache=True, nogil=True, parallel=True)
 def _parts(points, degree, tail, head, weight, known, left):
     for e in numba.prange(tail.size):
@@ -267,6 +345,6 @@ def _resistances(points, degree, tail, head, weight, clamp, out):
         d_u, d_v, w = degree[tail[e]], degree[head[e]], weight[e]
         r = _known(d_u, d_v, w) + _left(points, tail[e], head[e])
         if clamp:
-            lower, upper = _bound(d_u, d_v, w)
+            lower, upper = degree_bound(d_u, d_v, w)
             r = min(max(r, lower), upper)
         out[e] = r

@@ -42,7 +42,7 @@ from graphsqueak.randomness import ITEM_WORD, PROBE_SEED, random_bits, uniform
 from graphsqueak.sampling import scale_for
 from graphsqueak.system.threads import run
 
-__all__ = ["SHARE", "ArrivalFilter", "Favored", "Probes"]
+__all__ = ["SHARE", "ArrivalFilter", "Favored", "Probes", "cut_weights"]
 
 SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels' edges
 _WORK = 20  # elementary steps per edge
@@ -177,9 +177,7 @@ class Probes:
         n_components : int
             Of the graph.
         """
-        own = np.zeros_like(self.table)
-        _add_to_table(self._signs, tail, head, weight, own)
-        whole, sparse = _forms(self.table), _forms(own)
+        whole, sparse = _forms(self.table), cut_weights(self._signs, tail, head, weight)
         joins = join(roots(self._signs.size), tail, head)
         if self._signs.size - np.count_nonzero(joins) != n_components:
             return np.inf
@@ -192,6 +190,18 @@ class Probes:
             more = np.empty(n_nodes - known, dtype=np.uint8)
             _draw_signs(PROBE_SEED, known, more)
             self._signs = np.concatenate([self._signs, more])
+
+
+def cut_weights(sides, tail, head, weight):
+    """Weights of eight cuts at once; bit k of a node's byte tells its side of cut k.
+
+    >>> sides = np.array([0, 1, 3], dtype=np.uint8)
+    >>> cut_weights(sides, np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]))[:2]
+    array([5., 2.])
+    """
+    table = np.zeros(2**_N_PROBES)
+    _add_to_table(sides, tail, head, weight, table)
+    return _forms(table)
 
 
 def _forms(table):

@@ -1,9 +1,18 @@
-"""The edges that a stream keeps: columns that grow, and parallel edges made one.
+"""The edges that a stream keeps: columns that grow, parallel edges made one, degrees matched.
 
 Coalescing takes time linear in the number of edges and runs on all cores. Edges are dealt into
 ranges of their lower node, so that a range fits the cache; within a range they are sorted by that
 node, and `slot[v]` says where (u, v) stands, if it is there already. Parts of the edges and groups
 of ranges are fixed: no result depends on the number of threads.
+
+*Calibration.* A stream knows every node's weighted degree exactly, in one number per node. With
+scales s,
+
+    w_uv  ->  s_u s_v w_uv,     s_u sum_v w_uv s_v = d_u  for every u,
+
+is Sinkhorn's problem; a few damped steps bring the degrees close. The scales stay within [1/2, 2]:
+on sparse graphs the exact solution may not exist, and chasing it drives weights to zero. Bridges,
+which are never thinned, keep their weights.
 """
 
 from typing import NamedTuple
@@ -11,14 +20,18 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from graphsqueak.graph.forest import add_degrees
 from graphsqueak.system.threads import run
 
-__all__ = ["LARGEST_INDEX", "KeptBuffer", "KeptEdges", "coalesce"]
+__all__ = ["LARGEST_INDEX", "KeptBuffer", "KeptEdges", "calibrate", "coalesce"]
 
 _N_PARTS = 8  # of the edges, dealt apart
 _N_GROUPS = 16  # of ranges, each with a table of all nodes
 _RANGE_BITS = 8
 _STEPS = 10  # elementary steps per edge
+_CALIBRATION_STEPS = 10
+_CALIBRATION_PARTS = 4  # of the edges, summed apart: no result depends on the number of threads
+_LARGEST_FACTOR = 2.0  # by which calibration scales a node
 LARGEST_INDEX = np.iinfo(np.int32).max  # indices beyond take 64 bits
 
 
@@ -110,6 +123,31 @@ def coalesce(edges, n_nodes, *, n_copies=1, largest_index=LARGEST_INDEX):
     return dealt.select(slice(0, first[-1]))
 
 
+def calibrate(edges, degree, fixed=None):
+    """The same edges with weights whose degrees are close to `degree`; `fixed` ones as they are.
+
+    >>> ends, weight = (np.array([0, 1, 2]), np.array([1, 2, 0])), np.array([1.0, 1.0, 2.0])
+    >>> triangle = KeptEdges(*ends, weight, np.ones(3, int), np.zeros(3, bool))
+    >>> calibrate(triangle, np.array([2.0, 2.0, 2.0])).weight.round(2)
+    array([1., 1., 1.])
+    """
+    weight = edges.weight
+    if fixed is not None and fixed.any():
+        weight = np.where(fixed, 0.0, weight)
+        degree = degree.copy()
+        add_degrees(degree, edges.tail[fixed], edges.head[fixed], -edges.weight[fixed])
+    part = np.linspace(0, edges.tail.size, _CALIBRATION_PARTS + 1).astype(np.int64)
+    sums = np.empty((_CALIBRATION_PARTS, degree.size))
+    columns, scale = (edges.tail, edges.head, weight), np.ones(degree.size)
+    for _ in range(_CALIBRATION_STEPS):
+        run(_degrees, _STEPS * edges.tail.size, part, *columns, scale, sums)
+        own = sums.sum(axis=0)
+        ratio = np.divide(degree * scale, own, out=np.ones_like(own), where=own > 0)
+        scale = np.clip(np.sqrt(np.maximum(ratio, 0.0)), 1 / _LARGEST_FACTOR, _LARGEST_FACTOR)
+    scaled = weight * scale[edges.tail] * scale[edges.head]
+    return edges._replace(weight=np.where(weight > 0, scaled, edges.weight))
+
+
 @numba.njit(cache=True, nogil=True)
 def _append(edges, columns, size):
     for e in range(edges.tail.size):
@@ -192,3 +230,15 @@ def _gather(start, first, old, new):
     for r in numba.prange(start.size - 1):
         n_left = first[r + 1] - first[r]
         new[first[r] : first[r + 1]] = old[start[r] : start[r] + n_left]
+
+
+@numba.njit(cache=True, nogil=True, parallel=True)
+def _degrees(part, tail, head, weight, scale, sums):
+    """Sums of w_uv s_v at u and of w_uv s_u at v, for each part of the edges."""
+    for p in numba.prange(part.size - 1):
+        own = sums[p]
+        own[:] = 0.0
+        for e in range(part[p], part[p + 1]):
+            u, v, w = tail[e], head[e], weight[e]
+            own[u] += w * scale[v]
+            own[v] += w * scale[u]

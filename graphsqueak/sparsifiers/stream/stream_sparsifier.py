@@ -28,8 +28,9 @@ from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
 from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes
-from graphsqueak.sparsifiers.stream.engine import Engine, StreamEngine
+from graphsqueak.sparsifiers.stream.engine import Engine
 from graphsqueak.sparsifiers.stream.state import collect_state, restore_state
+from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
 from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, thesis_copies
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack, pack_bytes
@@ -47,8 +48,8 @@ class StreamSparsifier:
     Parameters
     ----------
     n_edges, epsilon, keep : exactly one
-        Edges of the result (at most, and at least 0.9 of it if the graph has that many), or the
-        accuracy from which their number is predicted, or their share of the edges seen.
+        Edges of the result (at most; from 40 on at least 0.9 of it if the graph has that many), or
+        the accuracy from which their number is predicted, or their share of the edges seen.
     method : {"fast", "thesis"}
         "thesis" is Algorithm 11 with its proof constants: no budget, a guarantee for `epsilon`
         with probability 0.99, and thousands of copies per edge, so that only graphs with more
@@ -74,10 +75,14 @@ class StreamSparsifier:
     degrees_ : ndarray
         Exact weighted degrees of everything seen.
     epsilon_predicted_ : float
+    is_whole_ : bool
+        Whether no edge was dropped: the sparsifier is the graph itself.
     probe_error_ : float
         After `sparsifier()`: its largest error on eight random cuts that were weighed during the
-        pass, a lower bound of epsilon; infinite if components differ, NaN if streams were merged
-        that number their nodes differently.
+        pass, a lower bound of epsilon (left out where streams were merged that number their nodes
+        differently), or, if that is more than chance, the largest change that a shrink made to
+        the cuts at the eight lightest edges of a heavy spanning forest; infinite if components
+        differ.
 
     Examples
     --------
@@ -155,9 +160,11 @@ class StreamSparsifier:
             raise InputError("no edges have been seen yet; call partial_fit first")
         edges = self._engine.final_edges(self.budget_)
         columns = (edges.tail, edges.head, edges.weight)
-        self.probe_error_ = self._probes.error(*columns, self.n_components_)
-        if self.options.calibrate and self.probe_error_ > self.epsilon_predicted_:
-            wrong = f"a random cut of it is off by {self.probe_error_:.2g}"
+        random_cuts = self._probes.error(*columns, self.n_components_)
+        self.probe_error_ = float(np.fmax(random_cuts, self._engine.result_error))
+        is_doubtful = self.options.calibrate and not self.is_whole_
+        if is_doubtful and self.probe_error_ > self.epsilon_predicted_:
+            wrong = f"a cut of it is off by {self.probe_error_:.2g}"
             if self.probe_error_ == np.inf:
                 wrong = "a component has fallen apart"
             warnings.warn(
@@ -173,12 +180,13 @@ class StreamSparsifier:
         """Return a new stream that has seen the edges of all: parts of one graph, or of several.
 
         Degrees are added, forests united, and kept edges put side by side; one shrink follows if
-        they are too many. Nodes are matched by id.
+        they are too many. Nodes are matched by id. The ridges add up: of k streams that are each
+        within (1 +- eps) of L + gamma I, the sum is that of L + k gamma I, and `ridge` says so.
 
         Parameters
         ----------
         *others : StreamSparsifier
-            Of the same method, options and ridge.
+            Of the same method and options.
         random_state : int, Generator or None
             By default the random numbers that follow depend on those of the merged streams alone.
         """
@@ -193,7 +201,8 @@ class StreamSparsifier:
             [(stream._numbering.ids, stream._engine.n_nodes) for stream in streams]
         )
         same_nodes = all(np.array_equal(number, np.arange(number.size)) for number in numbers)
-        merged = type(self)(**self._settings(), options=self.options)
+        ridge = sum(stream.ridge for stream in streams)
+        merged = type(self)(**self._settings() | {"ridge": ridge}, options=self.options)
         merged.random_state = self.random_state if random_state is None else random_state
         merged._engine = self._engine.merge(engines[1:], numbers[1:], seed=seed)
         merged._numbering = Numbering(ids)
@@ -305,16 +314,22 @@ class StreamSparsifier:
 
     @property
     def epsilon_predicted_(self) -> float:
-        """Accuracy to expect on a dense graph; measured only by a certificate."""
-        return predicted_epsilon(self.n_nodes_, self.budget_)
+        """Error to expect on a dense graph, 0 of all edges; measured only by a certificate."""
+        return 0.0 if self.is_whole_ else predicted_epsilon(self.n_nodes_, self.budget_)
+
+    @property
+    def is_whole_(self) -> bool:
+        """Whether no edge was dropped, since the budget holds all: the error is 0."""
+        is_untouched = self.method == "fast" and self.n_shrinks_ == 0
+        return is_untouched and self.n_edges_seen_ <= self.budget_
 
 
 def _check_alike(streams):
     """Refuse streams that cannot be merged."""
     first = streams[0]
     for other in streams[1:]:
-        if first.options != other.options or first.ridge != other.ridge:
-            raise InputError("streams with different options or ridge cannot be merged")
+        if first.options != other.options:
+            raise InputError("streams with different options cannot be merged")
         if first.method != other.method:
             raise InputError(f"a {first.method} stream cannot be merged with a {other.method} one")
 

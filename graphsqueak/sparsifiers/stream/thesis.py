@@ -10,6 +10,12 @@ with the resistances of the present H, new edges included. Corrections to the pr
 O(n) work per edge); the cap at 1; original weights a in p, but weights of H in r; one loop for old
 and new edges; and the number of copies, see `thesis_copies`.
 
+The theorem is for exact resistances, which cost a dense inverse. Above 1,000 nodes they are
+sketched by k random signs, and a sketched resistance is below half of the true one with probability
+at most exp(-k (ln 2 - 1/2) / 2), so that k of about 10 ln(m B / delta) make all of m edges in B
+resparsifications at least half. Twice the sketch then is never too small, and a p that is too large
+costs edges, not accuracy.
+
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -28,9 +34,12 @@ from graphsqueak.sampling import Sample, expand, shrink, weights
 from graphsqueak.sampling import merge as merge_samples
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.stream.edges import KeptEdges
-from graphsqueak.sparsifiers.stream.engine import StreamEngine
+from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
 
 __all__ = ["ThesisEngine", "thesis_copies"]
+
+_FEW_NODES = 1000  # up to here resistances are exact
+_MOST_SHRINKS, _DELTA = 100, 0.01  # of a run whose sketches are all large enough, but for delta
 
 
 def thesis_copies(epsilon: float, *, delta: float, n_nodes: int, n_shrinks: int) -> int:
@@ -48,11 +57,20 @@ def thesis_copies(epsilon: float, *, delta: float, n_nodes: int, n_shrinks: int)
     return math.ceil(13 * rho * math.log(3 * n_nodes * n_shrinks / delta) / epsilon**2)
 
 
+def _safe_resistances(graph, *, seed, few_nodes=_FEW_NODES):
+    """Exact resistances of the edges of small graphs, twice the sketched ones of others."""
+    if graph.n_nodes <= few_nodes:
+        return effective_resistance(graph, method="exact")
+    n_probes = math.ceil(2 / (math.log(2) - 0.5) * math.log(graph.n_edges * _MOST_SHRINKS / _DELTA))
+    return 2 * effective_resistance(graph, method="sketch", n_probes=n_probes, random_state=seed)
+
+
 class ThesisEngine(StreamEngine):
     """The chain of copies behind `StreamSparsifier(method="thesis")`."""
 
     unit = 1.0
     ridge = 0.0
+    result_error = 0.0  # no cut is looked at
 
     def __init__(self, n_copies, *, block=None, seed):
         self.n_copies, self.block, self.seed = n_copies, block, seed
@@ -105,7 +123,7 @@ class ThesisEngine(StreamEngine):
 
     def _resparsify(self, number):
         graph = self._graph(self.sample)
-        resistance = effective_resistance(graph, random_state=child_seed(self.seed, number))
+        resistance = _safe_resistances(graph, seed=child_seed(self.seed ^ number, Step.SKETCH))
         score = np.minimum(self.weight[self.sample.index] * resistance, 1.0)
         rng = np.random.default_rng(child_seed(self.seed, number))
         return shrink(self.sample, score, rng=rng)

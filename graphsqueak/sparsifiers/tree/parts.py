@@ -261,7 +261,7 @@ def open_store(folder, pieces, settings, *, seed, resume):
             if before.get(name) != value:
                 raise InputError(
                     f"{folder} was written with other {name}; resume with the same input and "
-                    "options, or leave --resume out to start again"
+                    "options, or leave --resume out to start again (--force)"
                 )
     else:
         for old in folder.glob("part-*.ckpt"):

@@ -85,7 +85,7 @@ def test_later_pieces_read_ids_as_the_first_lines_say(tmp_path):
     path = write(tmp_path / "edges.txt", ["007 x"] + [f"{i} {i + 1}" for i in range(100, 300)])
     ids = {
         str(name)
-        for piece in split(read_edges(path), 5)
+        for piece in split(read_edges(path, header=False), 5)
         for pair in edges_of(piece)
         for name in pair[:2]
     }

@@ -33,7 +33,7 @@ class Batches(EdgeSource):
 def test_text_formats(tmp_path):
     write_edges(HEAVY, tmp_path / "a.tsv")
     write_edges(TRIANGLE, tmp_path / "a.csv")
-    assert (tmp_path / "a.tsv").read_text() == "# source\ttarget\tweight\n0\t1\t1.0\n1\t2\t2.5\n"
+    assert (tmp_path / "a.tsv").read_text() == "source\ttarget\tweight\n0\t1\t1.0\n1\t2\t2.5\n"
     assert (tmp_path / "a.csv").read_text() == "source,target\n0,1\n1,2\n2,0\n"
 
 
@@ -70,7 +70,7 @@ def test_the_same_edges_give_the_same_bytes(tmp_path):
     write_edges(HEAVY, tmp_path / "a.tsv.gz")
     write_edges(HEAVY, tmp_path / "b.tsv.gz")
     assert (tmp_path / "a.tsv.gz").read_bytes() == (tmp_path / "b.tsv.gz").read_bytes()
-    assert gzip.decompress((tmp_path / "a.tsv.gz").read_bytes()).startswith(b"# source")
+    assert gzip.decompress((tmp_path / "a.tsv.gz").read_bytes()).startswith(b"source")
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,19 @@ def test_nothing_is_left_of_a_failed_write(tmp_path, name, existed):
         assert (tmp_path / name).read_text() == "before"
 
 
-def test_a_file_can_be_written_over_itself(tmp_path):
-    path = tmp_path / "a.tsv"
+def test_a_file_is_not_written_over_itself(tmp_path):
+    path, link = tmp_path / "a.tsv", tmp_path / "b.tsv"
     path.write_text("1 2\n2 3\n")
-    write_edges(read_edges(path), path)
-    assert read_edges(path).to_edge_list().ids.tolist() == [1, 2, 3]
-    assert os.listdir(tmp_path) == ["a.tsv"]
+    link.symlink_to(path)
+    with pytest.raises(InputError, match="is what the edges are read from"):
+        write_edges(read_edges(path), link)
+    assert path.read_text() == "1 2\n2 3\n"
+    assert sorted(os.listdir(tmp_path)) == ["a.tsv", "b.tsv"]
+
+
+def test_text_without_a_header(tmp_path):
+    write_edges(TRIANGLE, tmp_path / "a.tsv", header=False)
+    assert (tmp_path / "a.tsv").read_text() == "0\t1\n1\t2\n2\t0\n"
 
 
 def test_modes_and_links_are_those_of_an_ordinary_file(tmp_path):

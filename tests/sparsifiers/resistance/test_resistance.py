@@ -9,8 +9,9 @@ import pytest
 
 from graphsqueak import EdgeList, InputError, effective_resistance, sources, sparsify
 from graphsqueak.sparsifiers.resistance import effective as resistance
+from graphsqueak.sparsifiers.resistance.bounds import resistance_bounds
 from graphsqueak.sparsifiers.resistance.effective import exact_resistances
-from graphsqueak.sparsifiers.resistance.sketch import embed, resistance_bounds, sketch_parts
+from graphsqueak.sparsifiers.resistance.sketch import embed, sketch_parts
 from tests import reference
 
 METHODS = ["exact", "sketch"]
@@ -60,7 +61,7 @@ def test_exact_ways_agree_with_the_dense_reference():
 def test_the_sketch_is_within_six_sigma_of_exact():
     graph = weighted_graph().simplified()
     n_probes = 400
-    sketch = embed(graph, n_probes=n_probes, seed=730_418_256, tol=1e-6, dtype=np.float64)
+    sketch = embed(graph, n_probes=n_probes, seed=730_418_256, error=1e-4, dtype=np.float64)
     known, left = sketch_parts(sketch, graph.tail, graph.head, graph.weight)
     expected = reference.resistances(graph, np.c_[graph.tail, graph.head])
     sigma = (expected - known) * np.sqrt(2 / n_probes)
@@ -214,8 +215,11 @@ def test_edge_order_does_not_matter():
     ("arguments", "message"),
     [
         ({"pairs": [(0, 9)]}, "pair 0 names node 9"),
-        ({"pairs": [(0, 1, 2)]}, "shape"),
-        ({"pairs": [(0.5, 1)]}, "node numbers"),
+        ({"pairs": [(0, 1, 2)]}, "give two nodes"),
+        ({"pairs": [0, 1]}, "pair 0 is 0; give two nodes"),
+        ({"pairs": np.array([0, 1])}, "give two nodes"),
+        ({"pairs": [(0.5, 1)]}, "node 0.5; it is not in the graph"),
+        ({"pairs": [(0, 1), ("ann", 1)]}, "pair 1 names node 'ann'; it is not in the graph"),
         ({"method": "guess"}, "not one of"),
         ({"n_probes": 0}, "at least 1"),
         ({"rtol": 0.0}, "above 0"),
@@ -224,6 +228,23 @@ def test_edge_order_does_not_matter():
 def test_bad_arguments(arguments, message):
     with pytest.raises(InputError, match=message):
         effective_resistance(sources.path(3), **arguments)
+
+
+@pytest.mark.parametrize("names", [["ann", "bob", "cy"], [70, 30, 2**40], [(0, 0), "x", 2]])
+def test_a_user_names_the_nodes_of_a_pair_by_id(names):
+    """On a path of three named nodes, in any form of pairs; the same by number."""
+    path = EdgeList.from_networkx(nx.path_graph(3))
+    graph = EdgeList.from_networkx(nx.relabel_nodes(nx.path_graph(3), dict(enumerate(names))))
+    pairs = [(names[0], names[2]), (names[2], names[1]), (names[1], names[1])]
+    wanted = effective_resistance(path, [(0, 2), (2, 1), (1, 1)])
+    np.testing.assert_allclose(wanted, [2.0, 1.0, 0.0])
+    np.testing.assert_allclose(effective_resistance(graph, pairs, by_id=True), wanted)
+    np.testing.assert_allclose(effective_resistance(graph, [(0, 2), (2, 1), (1, 1)]), wanted)
+    with pytest.raises(InputError, match="names node 'zoe'"):
+        effective_resistance(graph, [(names[0], "zoe")])
+    if names[0] == 70:
+        with pytest.raises(InputError, match="names node 70; nodes are 0 to 2, or give by_id=True"):
+            effective_resistance(graph, pairs)
 
 
 def test_probes_follow_the_share_that_is_sketched():

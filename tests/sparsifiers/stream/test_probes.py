@@ -34,7 +34,7 @@ def test_a_bad_sparsifier_is_warned_of():
     graph = sources.complete(60).to_edge_list()
     stream = StreamSparsifier(n_edges=900, random_state=1).partial_fit(graph)
     stream._probes.table *= 3.0  # as if two thirds of the weight had been lost
-    with pytest.warns(AccuracyWarning, match="off by 0.67"):
+    with pytest.warns(AccuracyWarning, match="off by 0.6"):
         stream.sparsifier()
 
 
@@ -66,5 +66,6 @@ def test_streams_that_number_nodes_differently_lose_their_probes():
     one = StreamSparsifier(n_edges=300).partial_fit(EdgeList.from_pairs(pairs[:400]))
     two = StreamSparsifier(n_edges=300).partial_fit(EdgeList.from_pairs(pairs[:399:-1]))
     both = one.merge(two)
+    assert np.isnan(both._probes.table).all()
     both.sparsifier()
-    assert np.isnan(both.probe_error_)
+    assert both.probe_error_ == 0.0  # of the weak cuts, which are still looked at

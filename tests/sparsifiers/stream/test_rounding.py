@@ -3,7 +3,7 @@
 import numpy as np
 
 from graphsqueak import sources
-from graphsqueak.sparsifiers.stream.thinning import round_keeping_degrees
+from graphsqueak.sparsifiers.stream.thinning import count_spread, round_keeping_degrees
 
 
 def test_every_edge_is_kept_with_its_own_probability():
@@ -43,3 +43,33 @@ def test_nothing_and_everything():
     assert not round_keeping_degrees(tail, head, np.zeros(2), 3, seed=1).any()
     assert round_keeping_degrees(tail, head, np.ones(2), 3, seed=1).all()
     assert round_keeping_degrees(tail[:0], head[:0], np.zeros(0), 3, seed=1).size == 0
+
+
+def test_odd_tours_do_not_change_how_many_edges_are_kept():
+    """Three thousand triangles, half of each: every tour is odd."""
+    first = 3 * np.arange(3000)
+    tail = np.concatenate([first, first + 1, first + 2])
+    head = np.concatenate([first + 1, first + 2, first])
+    count = np.zeros(9000)
+    for seed in range(200):
+        kept = round_keeping_degrees(tail, head, np.full(9000, 0.5), 9000, seed=31 * seed + 5)
+        assert abs(kept.sum() - 4500) <= 1
+        count += kept
+    assert abs(count.mean() / 200 - 0.5) <= 1e-3
+    assert np.abs(count / 200 - 0.5).max() <= 6 * np.sqrt(0.25 / 200)
+
+
+def test_the_spread_of_degrees_and_counts_is_that_of_the_first_rounding():
+    graph = sources.complete(300).to_edge_list()
+    prob = np.full(graph.n_edges, 0.3)
+    degrees, counts = [], []
+    for seed in range(40):
+        kept = round_keeping_degrees(graph.tail, graph.head, prob, 300, seed=seed, n_bits=4)
+        degrees.append(np.bincount(np.r_[graph.tail[kept], graph.head[kept]], minlength=300))
+        counts.append(kept.sum())
+    fraction = (0.3 * 16) % 1
+    by_dither = np.sqrt(299 * fraction * (1 - fraction)) / 16
+    assert by_dither <= np.std(degrees) <= np.sqrt(by_dither**2 + 4)
+    spread = count_spread(prob, n_bits=4)
+    assert abs(np.std(counts) / spread - 1) <= 6 / np.sqrt(2 * 40)
+    assert np.abs(np.array(counts) - prob.sum()).max() <= 6 * spread + 1

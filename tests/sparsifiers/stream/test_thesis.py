@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from graphsqueak import EdgeList, InputError, StreamSparsifier
-from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, thesis_copies
+from graphsqueak import EdgeList, InputError, StreamSparsifier, effective_resistance, sources
+from graphsqueak.randomness import Step, child_seed
+from graphsqueak.sparsifiers.stream import thesis
+from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, _safe_resistances, thesis_copies
 from tests import reference
 
 EPSILON, DELTA = 0.5, 0.1
@@ -83,6 +85,32 @@ def test_batches_and_checkpoints_do_not_matter(tmp_path):
             pieces = StreamSparsifier.load(tmp_path / "run.ckpt")
     assert whole.n_shrinks_ > 0
     np.testing.assert_array_equal(whole.sparsifier().weight, pieces.sparsifier().weight)
+
+
+def test_sketched_resistances_are_never_too_small():
+    """Twice the sketch of as many signs as there are edges to be right about."""
+    graph = sources.erdos_renyi(150, 600, random_state=6).to_edge_list().simplified()
+    exact = effective_resistance(graph, method="exact")
+    for seed in range(20):
+        safe = _safe_resistances(graph, seed=seed, few_nodes=100)
+        assert np.all(safe >= exact * (1 - 1e-9))
+        assert (safe / exact).mean() <= 2.1
+
+
+def test_sketch_and_coins_have_seeds_of_their_own(monkeypatch):
+    seeds = []
+    sketch = thesis.effective_resistance
+
+    def note(graph, **arguments):
+        seeds.append(arguments["random_state"])
+        return sketch(graph, **arguments)
+
+    monkeypatch.setattr(thesis, "effective_resistance", note)
+    graph = sources.erdos_renyi(1100, 3000, random_state=3).to_edge_list().simplified()
+    StreamSparsifier(method="thesis", n_copies=2, random_state=4).partial_fit(graph).sparsifier()
+    coins = child_seed(int(np.random.default_rng(4).integers(2**63)), Step.LAST)
+    assert seeds
+    assert coins not in seeds
 
 
 def test_copies_of_the_corrected_theorem_and_of_the_default():

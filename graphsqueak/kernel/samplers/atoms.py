@@ -14,6 +14,12 @@ There tau~ may have a part that is the same for all, (1 - s) tau~ + s mean(tau~)
 atoms then comes from all points alike. It only overestimates tau~, which keeps the guarantees.
 A merge depends on nothing but its nodes and its random generator, so it can run anywhere.
 
+Of the atoms that are held, a fixed-size dictionary shows `size` (`show_atoms`). Half of them are
+drawn as above; the others one after the other, by how much of them, with their weights, those
+before leave unexplained (`pivots`), which makes the span of the atoms about as good as one that is
+drawn from all points. Both halves give an unbiased sum over all points, the first one with less
+variance, and the weights are .9 and .1 of the two.
+
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -24,17 +30,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 from scipy.optimize import brentq
 
-from graphsqueak.kernel.kernels import Kernel
+from graphsqueak.kernel.cholesky import cholesky
+from graphsqueak.kernel.kernels import Kernel, bind
 from graphsqueak.kernel.leverage import atom_leverage, merged_ridge
-from graphsqueak.sampling import Sample, shrink, shrink_to
+from graphsqueak.kernel.pivots import draw_pivots, pivot_weights
+from graphsqueak.sampling import Sample, choose_apart, inclusion, shrink, shrink_to
 from graphsqueak.system.packing import pack_bytes, unpack
 
 __all__ = ["Atoms", "MergeRule", "Node", "leaf", "merge_nodes", "merge_packed"]
-__all__ += ["ATOMS_PER_DIMENSION", "ridge_for_dimension", "shrink_leaf", "unpack_node"]
+__all__ += ["ATOMS_PER_DIMENSION", "cosines", "ridge_for_dimension", "show_atoms", "shrink_leaf"]
+__all__ += ["unpack_node"]
 
 ATOMS_PER_DIMENSION = 4  # with ridge="auto"; 2 favors outlying points, 8 the bulk of them
+_FLOOR = 1e-3  # of the chances of pivots, so that no atom is out of reach
+_SURE = 0.9  # share of the weights that is by inclusion, the rest by pivots
 _COLUMNS = ("rows", "points", "prob", "copies")
 
 
@@ -117,25 +129,63 @@ def merge_nodes(rule: MergeRule, nodes: Sequence[Node], *, rng: np.random.Genera
     >>> float(rule.weight(node).sum()), node.prob.round(3)
     (8.0, array([0.375, 0.375, 0.375]))
     """
-    rows, points, prob, copies = (
-        np.concatenate([getattr(node, name) for node in nodes]) for name in _COLUMNS
-    )
-    ridge = max(node.ridge for node in nodes)
-    union = Node(rows, points, prob, copies, ridge, all(node.exact for node in nodes))
-    if rule.size is not None and rows.size <= rule.size:
+    union = _union(nodes)
+    if rule.size is not None and union.rows.size <= rule.size:
         return union
     n_inexact = sum(not node.exact for node in nodes)
-    gram = rule.kernel(points, points)
+    gram = rule.kernel(union.points, union.points)
     score, ridge = _scores(rule, union, gram, n_inexact)
-    sample = Sample(np.arange(rows.size), prob, copies)
+    sample = Sample(np.arange(union.rows.size), union.prob, union.copies)
     if rule.size is None:
         kept = shrink(sample, score, rng=rng)
     else:
-        length = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
-        cosine = gram / np.outer(length, length)
-        kept = shrink_to(sample, score, rule.size, rng=rng, similarity=cosine)
+        kept = shrink_to(sample, score, rule.size, rng=rng, similarity=cosines(gram))
     i = kept.index
-    return Node(rows[i], points[i], kept.prob, kept.copies, ridge, exact=False)
+    return Node(union.rows[i], union.points[i], kept.prob, kept.copies, ridge, exact=False)
+
+
+def cosines(gram: np.ndarray) -> np.ndarray:
+    """Cosines of the angles between atoms, from their kernel matrix.
+
+    >>> cosines(np.array([[4.0, 1.0], [1.0, 1.0]]))[0, 1]
+    np.float64(0.5)
+    """
+    length = np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
+    return gram / np.outer(length, length)
+
+
+def show_atoms(
+    rule: MergeRule, nodes: Sequence[Node], size: int, *, rng: np.random.Generator
+) -> tuple[Atoms, float]:
+    """The `size` atoms that nodes show, with unbiased weights, and their ridge.
+
+    >>> from graphsqueak.kernel.kernels import as_kernel
+    >>> rule = MergeRule(as_kernel("rbf"), 1.0, 0.5, n_copies=None, size=2)
+    >>> X = np.array([[0.0], [0.0], [0.0], [9.0]])
+    >>> atoms, ridge = show_atoms(rule, [leaf(rule, X, 0)], 2, rng=np.random.default_rng(7))
+    >>> sorted(atoms.points.ravel().tolist()), ridge
+    ([0.0, 9.0], 1.0)
+    """
+    union = _union(nodes)
+    weight = rule.weight(union)
+    if union.rows.size <= size:
+        return Atoms(union.rows, union.points, weight), union.ridge
+    gram = rule.kernel(union.points, union.points)
+    rule = rule._replace(size=size)
+    score, ridge = _scores(rule, union, gram, sum(not node.exact for node in nodes))
+    keep = inclusion(score * weight, size - size // 2)
+    root = np.sqrt(weight)
+    scaled = root[:, None] * gram * root
+    chosen = choose_apart(keep, _likeness(scaled, ridge), rng=rng)
+    kernel, numbers = bind("precomputed", None, scaled)
+    share = max(rule.uniform_share, _FLOOR)
+    pivots = draw_pivots(kernel, numbers, size - chosen.size, rng=rng, first=chosen, floor=share)
+    sure = (_SURE / keep[chosen] + 1 - _SURE) * weight[chosen]
+    others = (1 - _SURE) * pivot_weights(pivots.chance) * weight[pivots.rows]
+    i, shown = np.append(chosen, pivots.rows), np.append(sure, others)
+    order = np.argsort(union.rows[i])
+    i = i[order]
+    return Atoms(union.rows[i], union.points[i], shown[order]), ridge
 
 
 def shrink_leaf(item: tuple[int, np.ndarray], seed: int, *, rule: MergeRule) -> bytes:
@@ -167,6 +217,22 @@ def unpack_node(data: bytes) -> Node:
     """
     numbers, columns = unpack(data, "the node")
     return Node(**columns, **numbers)
+
+
+def _union(nodes):
+    """Nodes side by side."""
+    columns = (np.concatenate([getattr(node, name) for node in nodes]) for name in _COLUMNS)
+    ridge = max(node.ridge for node in nodes)
+    return Node(*columns, ridge, all(node.exact for node in nodes))
+
+
+def _likeness(scaled, ridge):
+    """P_ij^2 / (P_ii P_jj), P = K_hat (K_hat + g I)^-1: how much i tells of j above the ridge."""
+    inverse, _ = lapack.dpotri(cholesky(scaled, ridge), lower=1)
+    P = -ridge * (inverse + np.tril(inverse, -1).T)
+    P[np.diag_indices_from(P)] += 1.0
+    own = np.maximum(np.diagonal(P), np.finfo(np.float64).eps)
+    return P**2 / np.outer(own, own)
 
 
 def _scores(rule, union, gram, n_inexact):

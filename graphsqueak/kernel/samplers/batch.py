@@ -30,10 +30,10 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.kernel.atoms import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
 from graphsqueak.kernel.cholesky import cholesky, inverse_diagonal
-from graphsqueak.kernel.dictionary import Dictionary
 from graphsqueak.kernel.leverage import estimate_leverage, rho
+from graphsqueak.kernel.samplers.atoms import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
+from graphsqueak.kernel.samplers.dictionary import Dictionary
 from graphsqueak.sampling import Sample, expand, shrink, shrink_to, thin, weights
 from graphsqueak.validation import check_choice
 

@@ -20,8 +20,8 @@ import math
 
 import numpy as np
 
-from graphsqueak.kernel.batch import BatchDictionary
 from graphsqueak.kernel.leverage import estimate_leverage
+from graphsqueak.kernel.samplers.batch import BatchDictionary
 
 __all__ = ["RecursiveRLS"]
 

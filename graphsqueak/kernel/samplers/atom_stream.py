@@ -1,4 +1,4 @@
-"""KORS: a dictionary from a stream, one look at each point, insertions only.
+"""Atoms from a stream of points, one look at each: the step of KORS, and what it keeps.
 
 State: the weights s of the atoms and L, the Cholesky factor of W^1/2 K_II W^1/2 + g I. For a point
 with kernel values k to the atoms and k_xx to itself,
@@ -10,13 +10,16 @@ which equals the estimate from the dictionary with the point added at weight 1. 
     "thesis"  p = (1 - e) tau~,            q ~ Binomial(q, p),   weight q / (n_copies p),
     "paper"   p = min(1, b (1 + e) tau~),  kept with chance p,   weight 1 / p.
 
-On insertion L gains the row (s^1/2 v', (s k_xx + g - s v'v)^1/2). Nothing ever leaves. A step is
-O(m^2) and m kernel evaluations [C17, Algorithm 8], [CLV17c, Algorithm 2].
+On insertion L gains the row (s^1/2 v', (s k_xx + g - s v'v)^1/2). A step is O(m^2) and m kernel
+evaluations [C17, Algorithm 8], [CLV17c, Algorithm 2]: `OnlineSampler`.
 
-`OnlineSampler` is the step, for kernel values that the caller evaluates, and `KORS` the dictionary.
-`AtomStream`, between them, takes points in blocks: the kernel values and the triangular solve of a
-block are one call each, and an insertion corrects the rest of the block by one row, so the atoms
-are those of single steps, whatever the blocks.
+`AtomStream` takes points in blocks: the kernel values and the triangular solve of a block are one
+call each, and an insertion corrects the rest of the block by one row, so the atoms are those of
+single steps, whatever the blocks. With a `ceiling`, one atom too many makes room by the step of
+SQUEAK (`atoms`): `after` atoms stay, by chances like their leverage, and weigh more by the inverse,
+so that no weight changes its expectation and late points have their place. L is made anew, which is
+O(m^2) for each of the atoms that were inserted since. The ridge may grow with it, to a quarter as
+many effective dimensions as atoms; fewer points are then worth a place.
 
 References
 ----------
@@ -26,134 +29,24 @@ References
          adaptive sketching. ICML 2017.
 """
 
-from dataclasses import dataclass
-from typing import Literal, Self
+import math
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.stats import binom
+from scipy.special import bdtr, bdtrik
 
 from graphsqueak.errors import InputError
-from graphsqueak.kernel.atoms import Atoms
-from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.dictionary import HORIZON, Dictionary, kors_copies
-from graphsqueak.kernel.leverage import rho
-from graphsqueak.randomness import uniforms
-from graphsqueak.validation import check_choice, check_count
+from graphsqueak.kernel.cholesky import GrowingCholesky, cholesky
+from graphsqueak.kernel.leverage import atom_leverage
+from graphsqueak.kernel.samplers.atoms import ATOMS_PER_DIMENSION, cosines, ridge_for_dimension
+from graphsqueak.randomness import child_seed, uniforms
+from graphsqueak.sampling import choose_apart, inclusion
 
-__all__ = ["KORS", "AtomStream", "OnlineSampler"]
+__all__ = ["AtomStream", "OnlineSampler", "Thinning"]
 
 _BLOCK = 1024
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class KORS(Dictionary):
-    """Kernel online row sampling.
-
-    All prefixes of the stream are served: at the theory budget every one has an accurate
-    dictionary, of at most 3 q d_onl(ridge) atoms.
-
-    Parameters
-    ----------
-    kernel, kernel_params
-        See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
-    ridge : float
-        gamma > 0, in the units of the eigenvalues of K. It is fixed, since no atom is let go.
-    n_components : int, optional
-        A ceiling: once there are so many atoms, later points go unrepresented.
-    epsilon : float in (0, 1)
-        Accuracy asked for.
-    budget : {"practical", "theory"}
-        Copies by rho log(T) / epsilon^2, or as many as the proof needs.
-    delta : float in (0, 1)
-        With budget="theory", the probability that some prefix is less accurate.
-    n_copies : int, optional
-        Copies per point instead of `budget`'s; the beta of form="paper".
-    form : {"thesis", "paper"}
-        Binomial copies [C17, Algorithm 8], or one coin per point [CLV17c, Algorithm 2].
-    horizon : int, optional
-        T, the points for which epsilon is meant; by default those of `fit`, or a million for
-        `partial_fit`.
-    random_state : int, numpy Generator or None
-
-    Attributes
-    ----------
-    indices_, weights_, components_ : ndarray
-        Row numbers, weights s_i and points of the atoms (for "precomputed", row numbers again).
-    ridge_, n_copies_, n_seen_
-        The ridge and the copies used, and how many points were seen.
-
-    Examples
-    --------
-    >>> X = np.append(np.zeros(1000), 9.0)[:, None]
-    >>> d = KORS(ridge=0.1, random_state=7).fit(X)
-    >>> len(d.indices_) < 300, 1000 in d.indices_
-    (True, True)
-    """
-
-    form: Literal["thesis", "paper"] = "thesis"
-    horizon: int | None = None
-
-    _fixed_size = False
-
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Start again, and take in the rows of X.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points, or their kernel matrix.
-        y : ignored
-        """
-        kernel, points = self._bind(X, reset=True)
-        self._begin(n_points=len(points))
-        return self._absorb(kernel, points)
-
-    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Take in more rows; one row at a time gives the same dictionary.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points.
-        y : ignored
-        """
-        kernel, points, fresh = self._bind_more(X)
-        if fresh:
-            self._begin(n_points=HORIZON)
-        return self._absorb(kernel, points)
-
-    def _begin(self, *, n_points):
-        self._check()
-        check_choice("form", self.form, ("thesis", "paper"))
-        if isinstance(self.ridge, str):
-            raise InputError("KORS never lets go of a point, so its ridge is fixed; give a number")
-        if self.horizon is not None:
-            n_points = check_count("horizon", self.horizon)
-        factor = rho(self.epsilon) if self.form == "thesis" else 1.0
-        self.ridge_ = float(self.ridge)
-        self.n_copies_ = self._copies(n_points, rho=factor, theory=kors_copies)
-        self.n_seen_ = 0
-        self._stream = AtomStream(
-            ridge=self.ridge_,
-            n_copies=self.n_copies_,
-            epsilon=self.epsilon,
-            form=self.form,
-            seed=int(np.random.default_rng(self.random_state).integers(2**63)),
-            ceiling=self.n_components,
-        )
-
-    def _kept_atoms(self):
-        stream = self._stream
-        rows = np.array(stream.rows, dtype=np.int64)
-        return Atoms(rows, stream.points, stream.sampler.weights)
-
-    def _absorb(self, kernel, points):
-        for block in self._stream.blocks(kernel, points):
-            for _ in block.insertions():
-                pass
-        self.n_seen_ = self._stream.n_seen
-        return self
+_LEAST_BLOCK = 32
+_AHEAD = 32  # points whose kernel values are asked for together
 
 
 class OnlineSampler:
@@ -191,7 +84,13 @@ class OnlineSampler:
     def __init__(
         self, *, ridge: float, n_copies: float, epsilon: float, form: Literal["thesis", "paper"]
     ) -> None:
-        self.ridge, self.n_copies, self.epsilon, self.form = ridge, n_copies, epsilon, form
+        if form == "thesis" and n_copies != int(n_copies):
+            raise InputError(
+                f"n_copies={n_copies} is no whole number, and form='thesis' draws whole copies; "
+                "round it, or take form='paper', whose coins take any factor"
+            )
+        self.ridge, self.epsilon, self.form = ridge, epsilon, form
+        self.n_copies = int(n_copies) if form == "thesis" else n_copies
         self.factor = GrowingCholesky()
         self._weight: list[float] = []
 
@@ -237,8 +136,10 @@ class OnlineSampler:
         p = self._prob(a)
         if self.form == "paper":
             return float(1 / p)
-        copies = max(binom.ppf(uniform, self.n_copies, p), 1.0)  # a hit is at least one
-        return float(copies / (self.n_copies * p))
+        copies = math.ceil(bdtrik(uniform, self.n_copies, p))
+        if copies > 1 and bdtr(copies - 1, self.n_copies, p) >= uniform:
+            copies -= 1
+        return float(max(copies, 1) / (self.n_copies * p))  # a hit is at least one
 
     def insert(self, v: np.ndarray, weight: float, diagonal: float) -> tuple[np.ndarray, float]:
         """Add an atom; returns the new row of L, (r', d)."""
@@ -248,6 +149,12 @@ class OnlineSampler:
         self._weight.append(weight)
         return row, pivot
 
+    def restart(self, gram: np.ndarray, weights: np.ndarray, *, ridge: float) -> None:
+        """Go on with other atoms, their kernel matrix and weights, and another ridge."""
+        root = np.sqrt(weights)
+        self.ridge, self._weight = ridge, weights.tolist()
+        self.factor = GrowingCholesky.of(cholesky(root[:, None] * gram * root, ridge))
+
     def _prob(self, a):
         tau = a / (1 + a)
         if self.form == "thesis":
@@ -255,11 +162,20 @@ class OnlineSampler:
         return np.minimum(self.n_copies * (1 + self.epsilon) * tau, 1.0)
 
 
+class Thinning(NamedTuple):
+    """What a ceiling did: the atoms that stay, by their number before, and all atoms before."""
+
+    kept: np.ndarray
+    points: np.ndarray
+
+
 class AtomStream:
     """Atoms drawn from a stream of points by an `OnlineSampler`, with a `seed` and a `ceiling`.
 
-    No point is inserted once there are `ceiling` atoms. The seed and the number of a point decide
-    its draw.
+    There are never more than `ceiling` atoms for longer than a step: then `after` of them stay, or,
+    if `after` is None, no further point comes in. With `grows` the ridge may grow when that
+    happens; ridge 0 starts far below the first point. The seed and the number of a point decide its
+    draw.
 
     >>> from graphsqueak.kernel.kernels import as_kernel
     >>> stream = AtomStream(ridge=0.01, n_copies=9, epsilon=0.1, form="paper", seed=7)
@@ -268,11 +184,13 @@ class AtomStream:
     [(0, array([1., 0.])), (1, array([0.])), (2, array([], dtype=float64))]
     """
 
-    def __init__(self, *, ridge, n_copies, epsilon, form, seed, ceiling=None):
+    def __init__(
+        self, *, ridge, n_copies, epsilon, form, seed, ceiling=None, after=None, grows=False
+    ):
         self.sampler = OnlineSampler(ridge=ridge, n_copies=n_copies, epsilon=epsilon, form=form)
-        self.seed, self.ceiling = seed, ceiling
-        self.rows, self.n_seen = [], 0
-        self._points = None
+        self.seed, self.ceiling, self.after, self.grows = seed, ceiling, after, grows
+        self.rows, self.n_seen, self.n_thinned = [], 0, 0
+        self._points, self._length = None, _BLOCK
 
     def __len__(self):
         return len(self.rows)
@@ -282,14 +200,30 @@ class AtomStream:
         """The atoms, in the order of insertion."""
         return self._points[: len(self.rows)]
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether no further point can come in."""
+        return self.ceiling is not None and self.after is None and len(self) >= self.ceiling
+
     def blocks(self, kernel, points):
-        """Yield the points in blocks; each is to be gone through by its `insertions`."""
+        """Yield the points in blocks; each is to be gone through by its `insertions`.
+
+        A block ends early where atoms are thinned; `n_used` and `thinning` tell.
+        """
         if self._points is None:
             self._points = np.empty((0, points.shape[1]), points.dtype)
-        for start in range(0, len(points), _BLOCK):
-            part = points[start : start + _BLOCK]
-            yield _Block(self, kernel, part)
-            self.n_seen += len(part)
+        start = 0
+        while start < len(points):
+            if self.sampler.ridge == 0:
+                self.sampler.ridge = _far_below(kernel.diag(points[start : start + 1])[0])
+            block = _Block(self, kernel, points[start : start + self._length])
+            yield block
+            self.n_seen += block.n_used
+            start += block.n_used
+            if block.thinning is None:
+                self._length = min(2 * self._length, _BLOCK)
+            else:
+                self._length = max(2 * block.n_used, _LEAST_BLOCK)
 
     def add(self, point, number):
         """Append an atom."""
@@ -300,12 +234,32 @@ class AtomStream:
         self._points[m] = point
         self.rows.append(number)
 
+    def thin(self, kernel):
+        """Let `after` of the atoms stay."""
+        points, weight = self.points, self.sampler.weights
+        gram, ridge = kernel(points, points), self.sampler.ridge
+        if self.grows:
+            root = np.sqrt(weight)
+            eigenvalues = np.linalg.eigvalsh(root[:, None] * gram * root)
+            enough = ridge_for_dimension(eigenvalues, self.after / ATOMS_PER_DIMENSION)
+            ridge = max(ridge, enough)
+        keep = inclusion(atom_leverage(gram, weight, ridge=ridge), self.after)
+        rng = np.random.default_rng(child_seed(self.seed, self.n_thinned))
+        kept = choose_apart(keep, cosines(gram), rng=rng)
+        self.n_thinned += 1
+        before = points.copy()
+        self._points[: kept.size] = before[kept]
+        self.rows = [self.rows[i] for i in kept]
+        self.sampler.restart(gram[np.ix_(kept, kept)], weight[kept] / keep[kept], ridge=ridge)
+        return Thinning(kept, before)
+
 
 class _Block:
     """Some points of the stream; `values` holds the kernel, a row for every atom."""
 
     def __init__(self, stream, kernel, points):
         self.stream, self.kernel, self.points = stream, kernel, points
+        self.n_used, self.thinning = len(points), None
         m, n = len(stream), len(points)
         self.diagonal = kernel.diag(points)
         self.values = np.empty((m + n, n))
@@ -316,26 +270,38 @@ class _Block:
         """Yield (number of the atom, its index in the block) after each insertion."""
         stream, sampler = self.stream, self.stream.sampler
         m, n = len(stream), len(self.points)
-        if m == stream.ceiling:
+        if stream.is_closed:
             return
         uniform = uniforms(stream.seed, stream.n_seen, stream.n_seen + n)
         v = np.empty((m + n, n))  # row j: what atom j explains of every point of the block
         if m:
             v[:m] = sampler.project(self.values[:m])
         a = sampler.surprise(v[:m], self.diagonal)
-        start = 0
-        while m != stream.ceiling:
-            hit = np.flatnonzero(sampler.hits(a[start:], uniform[start:]))
+        start, ahead = 0, {}
+        while not stream.is_closed:
+            hit = start + np.flatnonzero(sampler.hits(a[start:], uniform[start:]))
             if not hit.size:
                 return
-            i = start + int(hit[0])
+            i = int(hit[0])
+            if i not in ahead:  # a only falls, so those who come in are among these
+                some = hit[:_AHEAD]
+                rows = self.kernel(self.points[some], self.points)
+                ahead = dict(zip(some.tolist(), rows, strict=True))
             start = i + 1
             weight = sampler.weight(a[i], uniform[i])
             row, pivot = sampler.insert(v[:m, i], weight, self.diagonal[i])
             values = self.values[m, start:]
-            values[:] = self.kernel(self.points[i : i + 1], self.points[start:])[0]
+            values[:] = ahead[i][start:]
             v[m, start:] = (np.sqrt(weight) * values - row @ v[:m, start:]) / pivot
             a[start:] = np.maximum(a[start:] - v[m, start:] ** 2 / sampler.ridge, 0.0)
             stream.add(self.points[i], stream.n_seen + i)
             yield m, i
             m += 1
+            if stream.ceiling is not None and m > stream.ceiling:
+                self.n_used, self.thinning = start, stream.thin(self.kernel)
+                return
+
+
+def _far_below(diagonal):
+    """A ridge at which a point is certain to be new."""
+    return 1e-9 * diagonal if diagonal > 0 else 1e-9

@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from graphsqueak.kernel.batch import BatchDictionary
 from graphsqueak.kernel.leverage import estimate_leverage, rho
+from graphsqueak.kernel.samplers.batch import BatchDictionary
 from graphsqueak.sampling import choose, inclusion
 
 __all__ = ["BLESS"]

@@ -41,9 +41,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
-from graphsqueak.kernel.atoms import Atoms
 from graphsqueak.kernel.cholesky import cholesky_features
 from graphsqueak.kernel.kernels import Kernel, KernelLike, KernelParams, bind
+from graphsqueak.kernel.samplers.atoms import Atoms
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count, check_real
 

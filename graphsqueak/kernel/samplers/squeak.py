@@ -25,16 +25,17 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from graphsqueak.errors import InputError
-from graphsqueak.kernel.atoms import (
+from graphsqueak.kernel.leverage import rho
+from graphsqueak.kernel.samplers.atoms import (
     MergeRule,
     leaf,
     merge_nodes,
     merge_packed,
+    show_atoms,
     shrink_leaf,
     unpack_node,
 )
-from graphsqueak.kernel.dictionary import HORIZON, Dictionary, squeak_copies
-from graphsqueak.kernel.leverage import rho
+from graphsqueak.kernel.samplers.dictionary import HORIZON, Dictionary, squeak_copies
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import run_tree
@@ -175,13 +176,13 @@ class SQUEAK(Dictionary):
     @property
     def ridge_(self) -> float:
         """The ridge that the dictionary is for."""
-        return self._finish()[0].ridge
+        return self._finish()[1]
 
     def _held_points(self):
         return np.concatenate([node.points for node in self._parts()])
 
     def _kept_atoms(self):
-        return self._finish()[1]
+        return self._finish()[0]
 
     def _begin(self, kernel, points, *, n_points):
         self._check()
@@ -242,14 +243,17 @@ class SQUEAK(Dictionary):
         return [self._node, waiting] if self._node.rows.size else [waiting]
 
     def _finish(self):
-        """The dictionary of all points so far, and its atoms; the stream is left as it is."""
+        """The atoms for all points so far, and their ridge; the stream is left as it is."""
         if self._finished is None:
-            rule = self._rule._replace(size=self.n_components)
-            parts, node = self._parts(), self._node
-            if rule.size is not None or len(self._pending):
-                rng = np.random.default_rng(child_seed(self._seed, Step.LAST))
-                node = merge_nodes(rule, parts, rng=rng)
-            self._finished = node, rule.atoms(node)
+            rng = np.random.default_rng(child_seed(self._seed, Step.LAST))
+            if self.n_components is not None:
+                size = self.n_components
+                self._finished = show_atoms(self._rule, self._parts(), size, rng=rng)
+            else:
+                node = self._node
+                if len(self._pending):
+                    node = merge_nodes(self._rule, self._parts(), rng=rng)
+                self._finished = self._rule.atoms(node), node.ridge
         return self._finished
 
     def _merge_tree(self, points):

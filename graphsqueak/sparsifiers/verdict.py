@@ -1,0 +1,145 @@
+"""The outcome of a run in plain words: how large the error is, what that means, what to do next.
+
+An error of 0.1 lets the weight between any group of nodes and all others be off by a tenth. It is 0
+where the budget held every edge, measured where a certificate was made, and predicted elsewhere.
+"""
+
+import math
+
+from graphsqueak.sparsifiers.budget import Budget
+from graphsqueak.sparsifiers.certificate.certificate import Certificate
+from graphsqueak.sparsifiers.run import RunResult
+
+__all__ = ["error_in_short", "measured_error", "next_step", "verdict"]
+
+_CLOSE, _GOOD, _POOR = 0.25, 0.5, 0.8
+_LEAST_SHOWN = 0.001
+
+
+def measured_error(certificate: Certificate) -> str:
+    """The error that a certificate proves, in a few words.
+
+    >>> measured_error(Certificate(0.63, 0.6456, 0.4, 1.6, delta=0.01))
+    'error at most 0.646 (measured, with probability 0.99)'
+    >>> measured_error(Certificate(0.25, 0.25, 0.8, 1.25, delta=0.0))
+    'error 0.25 (measured, exact)'
+    """
+    if certificate.problem:
+        return f"error not bounded: {certificate.problem}"
+    if certificate.delta == 0:
+        return f"error {_rounded_up(certificate.epsilon_upper)} (measured, exact)"
+    sure = f"measured, with probability {1 - certificate.delta:g}"
+    return f"error at most {_rounded_up(certificate.epsilon_upper)} ({sure})"
+
+
+def error_in_short(result: RunResult) -> str:
+    """The error of a run, and how it is known.
+
+    >>> from graphsqueak.sources import complete
+    >>> from graphsqueak.sparsifiers.run import RunPlan, run_plan
+    >>> error_in_short(run_plan(complete(9), RunPlan(keep=1.0)))
+    'error 0: nothing was dropped'
+    >>> error_in_short(run_plan(complete(300), RunPlan(n_edges=4800, random_state=7)))
+    'error about 0.35 (predicted, not measured)'
+    """
+    if result.stream.is_whole_:
+        return "error 0: nothing was dropped"
+    if result.certificate is None:
+        return f"error about {result.stream.epsilon_predicted_:.2g} (predicted, not measured)"
+    return measured_error(result.certificate)
+
+
+def verdict(result: RunResult) -> str:
+    """What the error means to someone who thinks of cuts and not of matrices.
+
+    >>> from graphsqueak.sources import complete
+    >>> from graphsqueak.sparsifiers.run import RunPlan, run_plan
+    >>> plan = RunPlan(n_edges=20_000, certify=True, random_state=7)
+    >>> print(verdict(run_plan(complete(300), plan)))
+    A close copy. Between any group of nodes and all others, the sparsifier has the graph's total
+    weight within 1... %, always.
+    """
+    stream, certificate = result.stream, result.certificate
+    if stream.is_whole_:
+        n_parallel = stream.n_edges_seen_ - result.sparsifier.n_edges
+        parallel = f"; {n_parallel:,} edges that repeat others were added to them"
+        return f"The output is the whole graph{parallel if n_parallel else ''}."
+    if certificate is not None:
+        return f"{_grade(certificate)}{certificate.in_words()}"
+    if (error := stream.epsilon_predicted_) < _POOR:
+        return (
+            f"Not measured. If the graph is dense, the weight between any group of nodes and all "
+            f"others is within about {100 * error:.0f} % of the graph's."
+        )
+    return (
+        "Not measured, and too few edges to keep cuts: connected nodes stay connected, but the "
+        "weight between a group of nodes and all others may be several times the graph's."
+    )
+
+
+def next_step(result: RunResult) -> str:
+    """What to do about it; empty where all is well."""
+    plan, stream = result.plan, result.stream
+    n_nodes, n_seen = stream.n_nodes_, stream.n_edges_seen_
+    if stream.is_whole_:
+        if plan.epsilon is None:
+            return "For a smaller graph keep fewer edges: --keep 0.2 keeps a fifth."
+        return (
+            f"Nothing can be dropped at this error; {plan.epsilon:g} would need about "
+            f"{_about(stream.budget_)} edges, there are {n_seen:,}. "
+            f"{_larger_error(plan.epsilon, n_nodes, n_seen)}--keep 0.5 keeps half of them, "
+            "whatever the error."
+        )
+    certificate = result.certificate
+    error = stream.epsilon_predicted_ if certificate is None else certificate.epsilon_upper
+    if error < _POOR:
+        return ""
+    enough = Budget(None, _GOOD, None)(n_nodes, n_seen)
+    if enough < n_seen:
+        return f"Keep more edges: --epsilon {_GOOD:g} takes about {_about(enough)} of them."
+    return (
+        f"Keep more edges with a larger --keep. There are {n_seen / n_nodes:.1f} edges a node: "
+        "of so sparse a graph few can be dropped."
+    )
+
+
+def _grade(certificate):
+    error = certificate.epsilon_upper
+    if certificate.problem or not math.isfinite(error):
+        return ""
+    if error <= _CLOSE:
+        return "A close copy. "
+    if error <= _GOOD:
+        return "A good sparsifier. "
+    return "A rough sparsifier. " if error < _POOR else "Too small a sparsifier to trust its cuts. "
+
+
+def _larger_error(asked, n_nodes, n_seen):
+    """An error above the one asked for at which half the edges can go, if there is one below 1."""
+    error = math.sqrt(Budget(None, 1.0, None)(n_nodes, n_seen) / (0.5 * n_seen))
+    error = math.ceil(20 * error) / 20
+    return f"--epsilon {error:g} would drop about half, and " if asked < error < 1 else ""
+
+
+def _rounded_up(error):
+    """Three digits, upwards: what is proved stays true.
+
+    >>> _rounded_up(0.34561), _rounded_up(4.2801), _rounded_up(0.0)
+    ('0.346', '4.29', '0')
+    """
+    if 0 < error < _LEAST_SHOWN:
+        return f"below {_LEAST_SHOWN:g}"
+    if not math.isfinite(error) or error == 0:
+        return f"{error:g}"
+    unit = 10.0 ** (math.floor(math.log10(error)) - 2)
+    return f"{math.ceil(error / unit - 1e-9) * unit:.3g}"
+
+
+def _about(count):
+    """A count to three digits: 815,432 is about 815,000.
+
+    >>> _about(815_432), _about(97)
+    ('815,000', '97')
+    """
+    unit = 10 ** max(len(str(count)) - 3, 0)
+    return f"{round(count / unit) * unit:,}"

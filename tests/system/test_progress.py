@@ -1,0 +1,88 @@
+"""Long work is told while it lasts: in lines where nobody looks at a terminal."""
+
+import time
+
+import numpy as np
+import pytest
+from numba.core import event
+
+from graphsqueak.cli import options
+from graphsqueak.sources import erdos_renyi
+from graphsqueak.sparsifiers import certify, uniform_sparsifier
+from graphsqueak.system.progress import reporter
+
+
+@pytest.fixture
+def next_line(capsys):
+    """Wait for the next line on standard error; a minute without one is a failure."""
+
+    def wait():
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if told := capsys.readouterr().err:
+                return told
+            time.sleep(0.01)
+        raise AssertionError("nothing was told")
+
+    return wait
+
+
+def test_work_that_never_reports_is_named(next_line):
+    with reporter(True, "factorizing", patience=0.005):
+        assert next_line() == "graphsqueak: factorizing ...\n"
+
+
+def test_a_line_has_share_count_note_and_time_left(next_line):
+    with reporter(True, "reading", unit="mails", patience=0.05) as report:
+        report(1500, 0.25, "kept 20")
+        told = next_line()
+    assert told.startswith("graphsqueak: reading: 25 %, 1,500 mails, ")
+    assert "mails/s, kept 20, about " in told
+
+
+def test_the_inner_of_two_phases_is_told(next_line):
+    with reporter(True, "outer", patience=0.05), reporter(True, "inner"):
+        assert "inner" in next_line()
+
+
+def test_compilation_is_told_as_such(next_line):
+    with reporter(True, "reading", patience=0.05):
+        event.start_event("numba:compile", data={})
+        told = next_line()
+        event.end_event("numba:compile", data={})
+    assert told.startswith("graphsqueak: reading: compiling, once on this machine")
+
+
+def test_nothing_is_told_after_the_end_or_of_short_work(capsys):
+    with reporter(True, "short"):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_commands_tell_of_their_work_also_where_there_is_no_terminal():
+    assert options.shows_progress(quiet=False, as_json=False)
+    assert not options.shows_progress(quiet=True, as_json=False)
+    assert not options.shows_progress(quiet=False, as_json=True)
+
+
+def test_a_certificate_tells_how_much_of_all_its_passes_is_done():
+    graph = erdos_renyi(400, 20_000, random_state=91_540)
+    sparsifier = uniform_sparsifier(graph.to_edge_list(), 6000, seed=5)
+    calls = []
+    found = certify(
+        graph,
+        sparsifier,
+        method="lanczos",
+        random_state=3,
+        progress=lambda *told: calls.append(told),
+    )
+    edges, shares = np.array([call[0] for call in calls]), np.array([call[1] for call in calls])
+    assert found.passes > 5
+    assert edges[-1] == 20_000 * found.passes
+    assert np.all(np.diff(edges) > 0)
+    known = shares[~np.isnan(shares)]
+    assert known.size >= found.passes - 3
+    assert np.all((known > 0) & (known <= 1))
+    # bounds that close in geometrically foretell the end to a few passes
+    assert known[known.size // 2] < 1
+    assert known[-1] > 1 - 3 / found.passes
