@@ -30,7 +30,8 @@ class StreamedLaplacian:
     Attributes
     ----------
     n_passes, n_edges : int
-        How often the source has been read, and how many edges a pass has.
+        How often the source has been read, and how many edges a pass has; None before the first
+        pass, unless the graph is in memory.
     is_held : bool
         Whether the graph is in memory, so that a pass reads nothing.
     component : ndarray or None
@@ -52,7 +53,8 @@ class StreamedLaplacian:
         self.is_held = isinstance(source, EdgeList)
         self._matching = NodeMatching(sparsifier)
         self._parent = roots(sparsifier.n_nodes)
-        self.n_passes = self.n_edges = 0
+        self.n_passes = 0
+        self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
         self.component = None
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:

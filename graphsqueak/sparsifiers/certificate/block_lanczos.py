@@ -8,19 +8,19 @@ by A once and solves with M once:
 
 where F_j is what inexact solves and rounding add. No block but the last two is needed to go on.
 
-*Windows.* To find the ratio at either end, and its vector, an orthonormal basis of a few vectors is
-kept for each end, and A projected on it: its eigenvalues, the Ritz values, are ratios of true
-vectors, whatever the accuracy of the solves. Every new block joins both windows. A full one is
-compressed to its outermost Ritz vectors of now and of one step before. A Ritz vector moves nearly
+*The window.* To find the ratio at either end, and its vector, an orthonormal basis of a few vectors
+is kept, and A projected on it: its eigenvalues, the Ritz values, are ratios of true vectors,
+whatever the accuracy of the solves. Every new block joins. A full window is compressed to its
+outermost Ritz vectors, at both ends, of now and of one step before. A Ritz vector moves nearly
 along a line from step to step, as an iterate of conjugate gradients does, so that next to nothing
 is lost against a basis of all blocks [SO10]. The blocks themselves are never restarted. When one
 end does not matter any more, the other gets its room (`settle`).
 
-*Orthogonality.* Blocks are made orthogonal to all before them while a window holds these, then to
-the two before them, no more: what has been found comes back in later blocks. A window takes from a
-vector only what is new to it, and nothing where that is so little that the projection of A would
-suffer: how much it may have suffered is counted, and the Ritz values are on the safe side of it.
-Constants on components, which no norm of M sees, are taken out. A direction not larger than
+*Orthogonality.* Blocks are made orthogonal to all before them while the window holds these, then to
+the two before them, no more: what has been found comes back in later blocks. The window takes from
+a block only what is new to it, and no direction of which so little is new that the projection of A
+would suffer: how much it may have suffered is counted, and the Ritz values are on the safe side of
+it. Constants on components, which no norm of M sees, are taken out. A direction not larger than
 rounding, on the scale of T Q_j, ends.
 
 References
@@ -43,11 +43,13 @@ from graphsqueak.solvers.matrix import multiply
 
 __all__ = ["BlockLanczos", "gaussian_start"]
 
-_ROOM = 20  # vectors of both windows together, for one or two columns; more for more
-_SMALL = 2**19  # numbers that may be kept anyway
-_DOUBT = 1e-5  # of a Ritz value, relative, that a window may have
+_ROOM = 20  # vectors of the window, for few columns
+_FEW = 4  # columns, for which that is enough
+_SMALL = 2**19  # numbers that may be kept, or worked on, anyway
+_MOST_NUMBERS = 2**25  # of all blocks, while they are kept
+_DOUBT = 1e-5  # of a Ritz value, relative, that the window may have
 _UNIT = 1e-14  # rounding of a product
-_TOL = 3e-7  # of the solves, times what the start has of a direction, 1 / sqrt(dimension)
+_TOL = 3e-7  # of the solves, times what one column has of a direction, 1 / sqrt(dimension)
 _FINE = 1e-11  # of the solves where that costs nothing
 _EXHAUSTED = 1e-7  # norm, relative to that of T Q_j, below which a direction is rounding
 _HALF = 0.25  # squared norm of a unit direction that has lost half of itself
@@ -59,7 +61,7 @@ _CHUNK = 2**16  # edges, or nodes, that are worked on at a time
 
 
 class BlockLanczos:
-    """Block Lanczos for T, with a window of Ritz vectors for either end.
+    """Block Lanczos for T, with a window of Ritz vectors of both ends.
 
     Parameters
     ----------
@@ -85,6 +87,8 @@ class BlockLanczos:
         A_j and B_j.
     error : float
         The norm of all F_j together.
+    is_whole : bool
+        Whether all blocks together are orthonormal, not just each with the one before it.
     """
 
     def __init__(
@@ -99,52 +103,45 @@ class BlockLanczos:
         n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
         self.dimension = sparsifier.n_nodes - n_components
         self._ridge = ridge
-        tol = _FINE if self.dimension < _CHUNK // 8 else _TOL / np.sqrt(self.dimension)
         self._solver = LaplacianSolver(
-            sparsifier, ridge=ridge, tol=tol, n_solves=_MANY_SOLVES, random_state=rng
+            sparsifier,
+            ridge=ridge,
+            tol=_tolerance(1, self.dimension),
+            n_solves=_MANY_SOLVES,
+            random_state=rng,
         )
-        n_columns = min(n_columns, self.dimension)
-        room = max(_ROOM, 10 * n_columns, min(2 * self.dimension, _SMALL // sparsifier.n_nodes))
-        self._rows = np.empty((2 * (room // 2), sparsifier.n_nodes))
-        self._windows = [
-            _Window(part, end, self._times_sparsifier, self.dimension, n_columns)
-            for end, part in enumerate(np.split(self._rows, 2))
-        ]
-        self._solve_error = tol
         self.diagonal: list[np.ndarray] = []
         self.coupling: list[np.ndarray] = []
-        self.error = 0.0
-        start = gaussian_start(sparsifier, ridge, n_columns, rng)
+        self._solve_error = self.error = 0.0
+        start = gaussian_start(sparsifier, ridge, min(n_columns, self.dimension), rng)
         block, _ = self._solved(start)
         self.newest, _, _ = self._orthonormal(block)
-        self.n_columns = self.newest.shape[1]
         self._before = self.newest[:, :0]
         self.ritz = np.array([np.inf, 0.0])
+        self.narrow(n_columns)
 
     def narrow(self, n_columns: int) -> None:
         """Before the first step: go on with the first columns of the block alone."""
         self.newest = np.ascontiguousarray(self.newest[:, :n_columns])
         self.n_columns = self.newest.shape[1]
+        self._solver.tol = _tolerance(self.n_columns, self.dimension)
+        self._window = _Window(self._times_sparsifier, self.dimension, self.newest.shape)
 
     def step(self, product: np.ndarray) -> None:
         """Take in the product L_G `newest`, solve with L_H, and make the next block."""
         product = self._solver.centered(product) + self._ridge * self.newest
         diagonal = self.newest.T @ product
         self.diagonal.append((diagonal + diagonal.T) / 2)
-        for window in self._windows:
-            window.join(self.newest, product)
-        complete = [window for window in self._windows if window.is_complete]
-        for window in self._windows:
-            window.look(*complete[:1])
-            self.ritz[window.end] = window.value
+        self._window.join(self.newest, product, self.ritz)
+        self.ritz = self._window.ritz(self.ritz)
         block, scale = self._solved(product)
         block -= self.newest @ self.diagonal[-1]
         if self.coupling:
             block -= self._before @ self.coupling[-1].T
-        whole = [window.basis for window in self._windows if window.is_whole]
-        known = whole[:1] or [self.newest, self._before]
+        self.is_whole = self._window.is_whole
+        known = [self._window.basis] if self.is_whole else [self.newest, self._before]
         newest, coupling, rounding = self._orthonormal(block, scale, known)
-        if complete:
+        if self._window.is_complete:
             newest, coupling = newest[:, :0], coupling[:0]
         self._before, self.newest = self.newest, newest
         self.coupling.append(coupling)
@@ -152,31 +149,32 @@ class BlockLanczos:
 
     def settle(self, end: int) -> None:
         """Do not look further for the lowest ratio (0) or for the highest (1)."""
-        if len(self._windows) == 2:
-            self._windows = [self._windows[1 - end]]
-            self._windows[0].move(self._rows)
+        self._window.settle(end)
 
-    def ritz_vector(self, end: int) -> np.ndarray | None:
+    def ritz_vector(self, end: int) -> np.ndarray:
         """The vector on the nodes that belongs to ritz[end], if that end was not settled."""
-        return next((window.vector() for window in self._windows if window.end == end), None)
+        return self._window.vector(end)
 
     def _solved(self, product):
-        """M^+ product, column by column, in its place, and the largest M-norm of a column.
+        """M^+ product, in its place, and the largest M-norm of a column.
 
         After 1, 2, 4, 8, ... steps the residual is solved for, too: that shows the error.
         """
-        n_steps = len(self.coupling)
-        norms = np.zeros(product.shape[1])
-        for k in range(product.shape[1]):
-            b = product[:, k].copy()
+        n_steps, n_columns = len(self.coupling), product.shape[1]
+        norms, n_once = np.zeros(n_columns), max(1, _SMALL // len(product))
+        self._solve_error = max(self._solve_error, self._solver.tol)
+        for columns in np.array_split(np.arange(n_columns), -(-n_columns // n_once) or 1):
+            b = np.ascontiguousarray(product[:, columns])
             x = self._solve(b)
-            size = np.sqrt(max(x @ b, 0.0))
-            if n_steps & (n_steps - 1) == 0 and size > 0:
-                rest = self._solver.centered(b - self._times_sparsifier(x[:, None])[:, 0])
-                more = self._solve(rest)
+            sizes = _norms(x, b)
+            if n_steps & (n_steps - 1) == 0 and sizes.any():
+                b -= self._times_sparsifier(x)
+                b = self._solver.centered(b)
+                more = self._solve(b)
                 x += more
-                self._solve_error = max(self._solve_error, np.sqrt(max(more @ rest, 0.0)) / size)
-            product[:, k], norms[k] = x, size
+                errors = _norms(more, b)[sizes > 0] / sizes[sizes > 0]
+                self._solve_error = max(self._solve_error, errors.max())
+            product[:, columns], norms[columns] = x, sizes
         return product, norms.max(initial=0.0)
 
     def _solve(self, b):
@@ -227,22 +225,19 @@ class BlockLanczos:
 
 
 class _Window:
-    """An orthonormal basis in the given rows, A projected on it, and its outermost eigenvalue."""
+    """An orthonormal basis, and A projected on it; its outermost Ritz vectors stay."""
 
-    def __init__(self, rows, end, times_sparsifier, dimension, n_columns):
-        self.end = end
-        self.value = (np.inf, 0.0)[end]
-        self._rows, self._kept = rows, max(2, n_columns)
+    def __init__(self, times_sparsifier, dimension, shape):
+        n_nodes, n_columns = shape
+        n_kept, room = (2, _ROOM) if n_columns <= _FEW else (n_columns, 6 * n_columns)
+        whole = min(_SMALL * n_columns**2, _MOST_NUMBERS) // max(n_nodes, 1)
+        self._rows = np.empty((min(max(room, whole), dimension), n_nodes))
         self._times_sparsifier, self._dimension = times_sparsifier, dimension
         self._projected = np.zeros((0, 0))
         self._before = 0  # vectors one step ago
         self._doubt = 0.0  # error of `_projected`
+        self._kept = [n_kept, n_kept]  # Ritz vectors, of the low end, and of the high
         self.is_whole = True  # nothing was left out yet
-
-    def move(self, rows):
-        """Go on in a larger room."""
-        rows[: len(self._projected)] = self._rows[: len(self._projected)]
-        self._rows, self._kept = rows, 2 * self._kept
 
     @property
     def is_complete(self):
@@ -254,55 +249,55 @@ class _Window:
         """The vectors, as columns."""
         return self._rows[: len(self._projected)].T
 
-    def join(self, block, product):
-        """Add what is new of a block, given its product with A."""
-        room = min(len(self._rows), self._dimension)
-        if room < min(len(self._projected) + block.shape[1], self._dimension):
-            self._compress()
-        self._before = len(self._projected)
-        for k in range(min(block.shape[1], room - self._before)):
-            self._join_vector(np.ascontiguousarray(block[:, k]), product[:, k])
+    def settle(self, end):
+        """Let the other end have the room of this one."""
+        if self._kept[1 - end]:
+            self._kept[end], self._kept[1 - end] = 0, sum(self._kept)
 
-    def look(self, complete=None):
-        """Find the outermost eigenvalue, in the basis of a complete window if there is one."""
-        if complete is not None:
-            self._rows, self._projected = complete._rows, complete._projected
-            self._doubt = complete._doubt
-        value = np.linalg.eigvalsh(self._projected)[-self.end]
-        if self.end == 0:
-            self.value = min(self.value, value + self._doubt)
-        else:
-            self.value = max(self.value, value - self._doubt)
+    def ritz(self, found):
+        """The lowest and the highest ratio, here or `found` before."""
+        values = np.linalg.eigvalsh(self._projected)
+        low, high = values[0] + self._doubt, values[-1] - self._doubt
+        return np.array([min(found[0], low), max(found[1], high)])
 
-    def vector(self):
+    def vector(self, end):
         _, vectors = np.linalg.eigh(self._projected)
-        return vectors[:, -self.end] @ self._rows[: len(vectors)]
+        return vectors[:, -end] @ self._rows[: len(vectors)]
 
-    def _join_vector(self, x, product):
-        size = len(self._projected)
-        basis, known = self._rows[:size], np.zeros(size)
-        for _ in range(3):
-            image = self._times_sparsifier(x[:, None])[:, 0]
-            norm = np.sqrt(max(x @ image, 0.0))
-            overlap = basis @ image
-            known, x = known + overlap, x - overlap @ basis
-            if np.abs(overlap).max(initial=0.0) <= 1e-12 * norm:
+    def join(self, block, product, ritz):
+        """Add what is new of an orthonormal block, given its product with A, and the `ritz` so far.
+
+        With W the basis, what is new is block D - W K; a direction that keeps the share d of its
+        squared length makes the error of what was projected 1 / d times as large.
+        """
+        n_more = min(block.shape[1], self._dimension - len(self._projected))
+        if len(self._projected) + n_more > len(self._rows):
+            self._compress()
+        self._before = size = len(self._projected)
+        rows = self._rows[:size]
+        sides, own = rows @ product, block.T @ product
+        doubt = self._doubt + _UNIT * np.hypot(np.linalg.norm(sides), np.linalg.norm(own))
+        least = doubt / (_DOUBT * ritz[0 if self._kept[0] else 1]) if size else 0.0
+        D, K, X = np.eye(block.shape[1]), np.zeros((size, block.shape[1])), block
+        for _ in range(0 if self.is_whole else _MOST_PASSES):
+            image = self._times_sparsifier(X)
+            overlap = rows @ image
+            gram = X.T @ image - overlap.T @ overlap
+            values, turn = np.linalg.eigh((gram + gram.T) / 2)
+            kept = values > max(least, _UNIT)
+            kept[: -min(n_more, kept.size)] = False
+            turn = turn[:, kept] / np.sqrt(values[kept])
+            D, K, least = D @ turn, (K + overlap) @ turn, _HALF
+            X = np.ascontiguousarray((X - rows.T @ overlap) @ turn)
+            if max(np.abs(overlap).max(initial=0), np.abs(values - 1).max(initial=0)) < 1e-9:
                 break
-        if norm**2 <= _UNIT:
-            self.is_whole = False
-            return
-        x /= norm
-        column = basis @ product
-        rounding = _UNIT * np.hypot(np.linalg.norm(column), x @ product) / norm**2
-        doubt = (1 + known @ known / norm**2) * self._doubt + rounding
-        if size and doubt > _DOUBT * self.value:
-            self.is_whole = False
-            return
-        column = (column - self._projected @ known) / norm
-        own = (x @ product - column @ known) / norm
-        self._rows[size], self._doubt = x, doubt
-        self._projected = np.pad(self._projected, (0, 1))
-        self._projected[size] = self._projected[:, size] = np.append(column, own)
+        self.is_whole &= X.shape[1] == block.shape[1]
+        cross = D.T @ sides.T @ K
+        corner = D.T @ own @ D - cross - cross.T + K.T @ self._projected @ K
+        self._rows[size : size + X.shape[1]] = X.T
+        edge = sides @ D - self._projected @ K
+        self._projected = np.block([[self._projected, edge], [edge.T, (corner + corner.T) / 2]])
+        self._doubt = doubt * np.linalg.norm(D, ord=2) ** 2 if D.size else self._doubt
 
     def _compress(self):
         """Keep what the outermost Ritz vectors span, of now and of one step before."""
@@ -310,7 +305,8 @@ class _Window:
         size, chosen = len(self._projected), np.zeros((len(self._projected), 0))
         for known in (size, self._before):
             _, vectors = np.linalg.eigh(self._projected[:known, :known])
-            outermost = vectors[:, -self._kept :] if self.end else vectors[:, : self._kept]
+            low, high = self._kept
+            outermost = np.hstack([vectors[:, :low], vectors[:, max(known - high, low) :]])
             chosen = np.hstack([chosen, np.pad(outermost, ((0, size - known), (0, 0)))])
         basis, spread, _ = np.linalg.svd(chosen, full_matrices=False)
         basis = basis[:, spread > _SPREAD]
@@ -318,6 +314,17 @@ class _Window:
         for begin in range(0, self._rows.shape[1], _CHUNK):
             part = self._rows[:size, begin : begin + _CHUNK]
             part[: basis.shape[1]] = basis.T @ part
+
+
+def _tolerance(n_columns, dimension):
+    """Of solves: a wide start has more of every direction, and can bear larger errors."""
+    if n_columns * dimension < _CHUNK // 8:
+        return _FINE
+    return min(_TOL * n_columns**1.5 / np.sqrt(dimension), 1e-7)
+
+
+def _norms(x, image):
+    return np.sqrt(np.einsum("ik,ik->k", x, image).clip(0))
 
 
 def gaussian_start(graph, ridge, n_columns, rng):

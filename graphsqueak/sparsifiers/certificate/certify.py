@@ -20,7 +20,7 @@ from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
-from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
+from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, n_columns_for
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
@@ -28,7 +28,6 @@ __all__ = ["certify", "component_problem", "dense_ratios"]
 
 _DENSE_NODES = 2000
 _MOST_STEPS = 500
-_SHARE_OF_STEPS = {1: 1.0, 2: 0.7}  # that so many vectors need, measured
 _SMALL = 1e-6  # an accuracy that nobody asks to know better
 _ROUNDING = 1e-9  # of a ratio that was found
 
@@ -173,17 +172,18 @@ def _exact(laplacian, sparsifier, ridge, report):
 def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
     if not sparsifier.n_edges and ridge == 0:
         return _exact(laplacian, sparsifier, ridge, report)
-    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=max(_SHARE_OF_STEPS), random_state=rng)
+    n_columns = n_columns_for(sparsifier, laplacian.n_edges, is_held=laplacian.is_held)
+    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=n_columns, random_state=rng)
     history, note = [], ""
 
     def tell(n_edges, share):
-        n_before = laplacian.n_passes * laplacian.n_edges
+        n_before = laplacian.n_passes * (laplacian.n_edges or 0)
         report(n_before + n_edges, stop.share_done(history, share), note)
 
     product = laplacian.multiply(run.newest, tell)
     if difference := component_problem(laplacian.component, sparsifier, ridge):
         return difference
-    run.narrow(_n_columns(laplacian, sparsifier.n_edges))
+    run.narrow(n_columns_for(sparsifier, laplacian.n_edges, is_held=laplacian.is_held))
     product = product[:, : run.n_columns]
     bounds, places = OuterBounds(run, delta=delta), {}
     while True:
@@ -218,21 +218,6 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
 def _errors(lowest, highest):
     """How much too heavy and how much too light H is, from the extreme ratios of G to H."""
     return (1 / lowest - 1 if lowest > 0 else np.inf), 1 - 1 / highest
-
-
-def _n_columns(laplacian, n_kept):
-    """How many vectors a pass multiplies: the fewer, the cheaper a step, and the more steps.
-
-    Costs in nanoseconds: a pass reads (unless the graph is in memory) and multiplies every edge; a
-    solve takes a dozen steps of preconditioned conjugate gradients for every vector.
-    """
-    read = 0 if laplacian.is_held else 60
-
-    def cost(n_columns):
-        a_pass = laplacian.n_edges * (read + 6 + 3 * n_columns)
-        return _SHARE_OF_STEPS[n_columns] * (a_pass + 300 * n_kept * n_columns)
-
-    return min(_SHARE_OF_STEPS, key=cost)
 
 
 def _interval(least, most):

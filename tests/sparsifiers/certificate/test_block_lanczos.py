@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, certify, sources, sparsify
+from graphsqueak.sparsifiers.certificate import block_lanczos
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.certify import dense_ratios
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
@@ -57,6 +58,7 @@ def a_tree():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_columns", WIDTHS)
+@pytest.mark.parametrize("small", [block_lanczos._SMALL, 0], ids=["all blocks", "a window"])
 @pytest.mark.parametrize(
     ("pair", "rtol"),
     [
@@ -67,8 +69,9 @@ def a_tree():
         (a_tree, 1e-4),
     ],
 )
-def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, rtol, n_columns):
+def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, rtol, small, n_columns, monkeypatch):
     """350 vectors at least: the ratios of true vectors never leave the interval, and reach it."""
+    monkeypatch.setattr(block_lanczos, "_SMALL", small)
     graph, sparsifier = pair()
     laplacian, component = graph.laplacian(), smallest_of_components(graph)
     mu = (
