@@ -32,7 +32,6 @@ References
 
 import warnings
 
-import numba
 import numpy as np
 
 from graphsqueak.errors import ConvergenceWarning
@@ -103,12 +102,9 @@ class BlockLanczos:
         n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
         self.dimension = sparsifier.n_nodes - n_components
         self._ridge = ridge
+        tol = _tolerance(1, self.dimension)
         self._solver = LaplacianSolver(
-            sparsifier,
-            ridge=ridge,
-            tol=_tolerance(1, self.dimension),
-            n_solves=_MANY_SOLVES,
-            random_state=rng,
+            sparsifier, ridge=ridge, tol=tol, n_solves=_MANY_SOLVES, random_state=rng
         )
         self.diagonal: list[np.ndarray] = []
         self.coupling: list[np.ndarray] = []
@@ -235,7 +231,7 @@ class _Window:
         self._times_sparsifier, self._dimension = times_sparsifier, dimension
         self._projected = np.zeros((0, 0))
         self._before = 0  # vectors one step ago
-        self._doubt = 0.0  # error of `_projected`
+        self._doubt = np.zeros((0, 0))  # S: y' `_projected` y is off by at most y' S y
         self._kept = [n_kept, n_kept]  # Ritz vectors, of the low end, and of the high
         self.is_whole = True  # nothing was left out yet
 
@@ -256,9 +252,9 @@ class _Window:
 
     def ritz(self, found):
         """The lowest and the highest ratio, here or `found` before."""
-        values = np.linalg.eigvalsh(self._projected)
-        low, high = values[0] + self._doubt, values[-1] - self._doubt
-        return np.array([min(found[0], low), max(found[1], high)])
+        values, vectors = np.linalg.eigh(self._projected)
+        low, high = [y @ self._doubt @ y for y in vectors.T[[0, -1]]]
+        return np.array([min(found[0], values[0] + low), max(found[1], values[-1] - high)])
 
     def vector(self, end):
         _, vectors = np.linalg.eigh(self._projected)
@@ -267,37 +263,39 @@ class _Window:
     def join(self, block, product, ritz):
         """Add what is new of an orthonormal block, given its product with A, and the `ritz` so far.
 
-        With W the basis, what is new is block D - W K; a direction that keeps the share d of its
-        squared length makes the error of what was projected 1 / d times as large.
+        With W the basis, what is new is block D - W K. Where much is taken out and little left, the
+        errors of products weigh more, those of the directions that were taken out.
         """
-        n_more = min(block.shape[1], self._dimension - len(self._projected))
+        n_columns = block.shape[1]
+        n_more = min(n_columns, self._dimension - len(self._projected))
         if len(self._projected) + n_more > len(self._rows):
             self._compress()
         self._before = size = len(self._projected)
         rows = self._rows[:size]
         sides, own = rows @ product, block.T @ product
-        doubt = self._doubt + _UNIT * np.hypot(np.linalg.norm(sides), np.linalg.norm(own))
-        least = doubt / (_DOUBT * ritz[0 if self._kept[0] else 1]) if size else 0.0
-        D, K, X = np.eye(block.shape[1]), np.zeros((size, block.shape[1])), block
-        for _ in range(0 if self.is_whole else _MOST_PASSES):
+        unit = _UNIT * np.hypot(np.linalg.norm(sides), np.linalg.norm(own))
+        doubt = self._doubt + unit * np.eye(size)
+        most = _DOUBT * ritz[0 if self._kept[0] else 1] if size else np.inf
+        D, K, X, least = np.eye(n_columns), np.zeros((size, n_columns)), block, _UNIT
+        for _ in range(0 if self.is_whole and n_more == n_columns else _MOST_PASSES):
             image = self._times_sparsifier(X)
             overlap = rows @ image
             gram = X.T @ image - overlap.T @ overlap
             values, turn = np.linalg.eigh((gram + gram.T) / 2)
-            kept = values > max(least, _UNIT)
+            kept = values > least
             kept[: -min(n_more, kept.size)] = False
-            turn = turn[:, kept] / np.sqrt(values[kept])
-            D, K, least = D @ turn, (K + overlap) @ turn, _HALF
-            X = np.ascontiguousarray((X - rows.T @ overlap) @ turn)
+            D, K = D @ turn, (K + overlap) @ turn
+            errors = 2 * unit * (D**2).sum(axis=0) + (K * (doubt @ K)).sum(axis=0)
+            kept &= errors <= most * values
+            turn, scale = turn[:, kept], np.sqrt(values[kept])
+            D, K, least = D[:, kept] / scale, K[:, kept] / scale, _HALF
+            X = np.ascontiguousarray((X - rows.T @ overlap) @ (turn / scale))
             if max(np.abs(overlap).max(initial=0), np.abs(values - 1).max(initial=0)) < 1e-9:
                 break
-        self.is_whole &= X.shape[1] == block.shape[1]
-        cross = D.T @ sides.T @ K
-        corner = D.T @ own @ D - cross - cross.T + K.T @ self._projected @ K
+        self.is_whole &= X.shape[1] == n_columns
         self._rows[size : size + X.shape[1]] = X.T
-        edge = sides @ D - self._projected @ K
-        self._projected = np.block([[self._projected, edge], [edge.T, (corner + corner.T) / 2]])
-        self._doubt = doubt * np.linalg.norm(D, ord=2) ** 2 if D.size else self._doubt
+        self._projected = _bordered(self._projected, sides, own, D, K)
+        self._doubt = _bordered(doubt, np.zeros_like(sides), 2 * unit * np.eye(n_columns), D, K)
 
     def _compress(self):
         """Keep what the outermost Ritz vectors span, of now and of one step before."""
@@ -311,9 +309,17 @@ class _Window:
         basis, spread, _ = np.linalg.svd(chosen, full_matrices=False)
         basis = basis[:, spread > _SPREAD]
         self._projected = basis.T @ self._projected @ basis
+        self._doubt = basis.T @ self._doubt @ basis
         for begin in range(0, self._rows.shape[1], _CHUNK):
             part = self._rows[:size, begin : begin + _CHUNK]
             part[: basis.shape[1]] = basis.T @ part
+
+
+def _bordered(form, sides, own, D, K):
+    """A form known on W, on a block (`own`) and between them, put on W and block D - W K."""
+    edge = sides @ D - form @ K
+    corner = D.T @ own @ D - D.T @ sides.T @ K - K.T @ edge
+    return np.block([[form, edge], [edge.T, (corner + corner.T) / 2]])
 
 
 def _tolerance(n_columns, dimension):
@@ -324,7 +330,7 @@ def _tolerance(n_columns, dimension):
 
 
 def _norms(x, image):
-    return np.sqrt(np.einsum("ik,ik->k", x, image).clip(0))
+    return np.sqrt((x * image).sum(axis=0).clip(0))
 
 
 def gaussian_start(graph, ridge, n_columns, rng):
@@ -337,15 +343,7 @@ def gaussian_start(graph, ridge, n_columns, rng):
     for begin in range(0, graph.n_edges, _CHUNK):
         part = graph.part(begin, begin + _CHUNK)
         random = rng.standard_normal((part.n_edges, n_columns))
-        _add_flows(part.tail, part.head, np.sqrt(part.weight)[:, None] * random, flow)
+        flow += part.incidence().T @ (np.sqrt(part.weight)[:, None] * random)
     if ridge > 0:
         flow += np.sqrt(ridge) * rng.standard_normal(flow.shape)
     return flow
-
-
-@numba.njit(cache=True, nogil=True)
-def _add_flows(tail, head, flow, out):
-    for e in range(tail.size):
-        for k in range(out.shape[1]):
-            out[tail[e], k] += flow[e, k]
-            out[head[e], k] -= flow[e, k]
