@@ -17,7 +17,7 @@ def certify(
     delta: Annotated[
         float, typer.Option(help="The upper bound may fail with this probability.")
     ] = 0.01,
-    steps: Annotated[int | None, typer.Option(help="Most passes over EDGES. Default: 100.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Most passes over EDGES. Default: 500.")] = None,
     rtol: Annotated[
         float, typer.Option(help="Stop when the bounds are this close, relative to the lower.")
     ] = 0.02,
@@ -70,7 +70,8 @@ def certify(
     options.tell_understood(small, quiet=quiet)
     if as_json:
         names = (
-            "epsilon_lower epsilon_upper lambda_min lambda_max delta steps passes seconds problem"
+            "epsilon_lower epsilon_upper lambda_min lambda_max delta steps passes seconds problem "
+            "open"
         )
         record = {name: getattr(certificate, name) for name in names.split()}
         options.print_json(record | {"input": understood})

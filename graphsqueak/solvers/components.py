@@ -122,7 +122,10 @@ def dimension(rows):
 
 
 class Shape(NamedTuple):
-    """Size of the problem; `cubes` is the sum of the cubed level sizes, `digits` is -log10(tol)."""
+    """Size of the problem: `cubes` is the sum of the cubed level sizes, `digits` is -log10(tol).
+
+    `n_solves` blocks of `n_columns` will be solved, so that each bears that part of a factor.
+    """
 
     n_nodes: int
     n_edges: int
@@ -132,6 +135,7 @@ class Shape(NamedTuple):
     dimension: float
     n_columns: int
     digits: float
+    n_solves: int = 1
 
 
 def first_choice(shape):
@@ -198,9 +202,9 @@ def _cholesky_cost(shape):
     sweep = 2.2 * n_edges * (6.0 + 0.9 * shape.n_columns)
     sparse = min(1.0, 3 * n_nodes / max(n_edges, 1))
     if n_edges < n_nodes:  # nearly a forest: the factor is exact
-        return 600_000 + 200 * n_edges + _jacobi_step_cost(shape) + sweep
+        return (600_000 + 200 * n_edges) / shape.n_solves + _jacobi_step_cost(shape) + sweep
     steps = shape.digits * (1.8 + 2.7 * sparse)
-    return 600_000 + 400 * n_edges + steps * (_jacobi_step_cost(shape) + sweep)
+    return (600_000 + 400 * n_edges) / shape.n_solves + steps * (_jacobi_step_cost(shape) + sweep)
 
 
 def _direct_cost(shape):

@@ -65,6 +65,8 @@ class LaplacianSolver:
         tol is at least 1e-5 and that suffices, else in float64, and rounded at the end.
     max_iter : int, optional
         Largest number of conjugate gradient steps of one `solve`. Default: 20,000.
+    n_solves : int
+        About how many blocks will be solved: the more, the sooner a factorization pays.
     random_state : int, Generator or None
         Seeds the sampling of the approximate Cholesky factor.
 
@@ -95,11 +97,13 @@ class LaplacianSolver:
         ridge: ArrayLike = 0.0,
         tol: float = 1e-8,
         max_iter: int | None = None,
+        n_solves: int = 1,
         random_state: RandomState = None,
     ) -> None:
         self.solver = check_choice("solver", solver, SOLVERS)
         self.tol = check_real("tol", tol, above=0.0, below=1.0)
         self.max_iter = MAX_ITER if max_iter is None else check_count("max_iter", max_iter)
+        self._n_solves = check_count("n_solves", n_solves)
         self._seed = np.random.default_rng(random_state).integers(2**63)
         self._rows = build_rows(graph, check_ridge(ridge, graph.n_nodes))
         self._components = Components(self._rows)
@@ -236,6 +240,7 @@ class LaplacianSolver:
             dimension=dimension(self._rows),
             n_columns=n_columns,
             digits=digits,
+            n_solves=self._n_solves,
         )
 
     def _may_go_on(self):

@@ -30,7 +30,10 @@ class StreamedLaplacian:
     Attributes
     ----------
     n_passes, n_edges : int
-        How often the source has been read, and how many edges a pass has.
+        How often the source has been read, and how many edges a pass has; None before the first
+        pass, unless the graph is in memory.
+    is_held : bool
+        Whether the graph is in memory, so that a pass reads nothing.
     component : ndarray or None
         After the first pass: the smallest node of each node's component.
 
@@ -47,9 +50,11 @@ class StreamedLaplacian:
 
     def __init__(self, source: EdgeSource | EdgeList, sparsifier: EdgeList) -> None:
         self._source = source
+        self.is_held = isinstance(source, EdgeList)
         self._matching = NodeMatching(sparsifier)
         self._parent = roots(sparsifier.n_nodes)
-        self.n_passes = self.n_edges = 0
+        self.n_passes = 0
+        self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
         self.component = None
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
@@ -64,7 +69,8 @@ class StreamedLaplacian:
         for tail, head, weight in self._edges(report):
             bounds = np.linspace(0, tail.size, n_parts + 1).astype(np.int64)
             work = tail.size * X.shape[1]
-            run(_add_products, work, bounds, tail, head, weight.astype(X.dtype), X, partial)
+            weight = weight.astype(X.dtype, copy=False)
+            run(_add_products, work, bounds, tail, head, weight, X, partial)
             n_waiting += tail.size
             if n_waiting >= _MOST_TERMS * X.shape[0]:
                 total += partial.sum(axis=0, dtype=np.float64)

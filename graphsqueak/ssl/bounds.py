@@ -26,9 +26,9 @@ that was sampled by the labels. Columns of 0 and 1 may be moved to -1/2 and 1/2,
 along: M is 1/2, and the promise is about f + ybar, clipped to [0, 1].
 
 Two numbers of the graph enter, each measured with an error bar that counts on the safe side.
-1 / lambda_2 is the largest ratio x' x / x' L x; Lanczos bounds it from both sides, with
-probability 1 - 1e-6. The diagonal of L^+ is the squared row length of L^+ B' W^(1/2), which random
-signs keep in expectation; the largest candidates are then solved for exactly.
+1 / lambda_2 is the largest x' x / x' L x, which Lanczos bounds from both sides. The diagonal of L^+
+is the squared row length of L^+ B' W^(1/2), which random signs keep in expectation; the largest
+candidates are then solved for exactly.
 
 References
 ----------
@@ -41,7 +41,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.solvers import LaplacianSolver
-from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, OuterBounds
+from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
+from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
 
 __all__ = [
     "Bound",
@@ -59,10 +60,9 @@ __all__ = [
     "widest_node",
 ]
 
-_DELTA = 0.05  # probability that the bound of a fit fails
+_DELTA, _MISSED = 0.05, 1e-6  # probability that the bound of a fit, or of lambda_2, fails
 _HALF = 0.5  # M of labels 0 and 1, moved to -1/2 and 1/2
-_MISSED = 1e-6  # probability that lambda_2 is below its error bar
-_COLUMNS, _STEPS, _GAP, _DENSE_NODES = 4, 60, 0.02, 500
+_STEPS, _GAP, _DENSE_NODES = 300, 0.02, 500
 _PROBES, _CANDIDATES = 200, 32
 
 
@@ -274,13 +274,13 @@ def smallest_eigenvalue(graph, *, delta=_MISSED, steps=_STEPS, random_state=None
     if graph.n_nodes <= _DENSE_NODES:
         values = np.linalg.eigvalsh(graph.laplacian().toarray())
         return Estimate(float(values[-dimension]), float(1e-13 * values[-1]))
-    run = BlockLanczos(graph, ridge=0.0, n_columns=_COLUMNS, random_state=random_state)
+    run = BlockLanczos(graph, ridge=0.0, n_columns=1, random_state=random_state)
+    run.settle(0)
     bounds = OuterBounds(run, delta=2 * delta)
-    for _ in range(steps):
+    while run.newest.size and len(run.diagonal) < steps and bounds.high > (1 + _GAP) * run.ritz[1]:
         run.step(run.newest)
-        if bounds.update(run).high <= (1 + _GAP) * run.ritz[-1]:
-            break
-    return Estimate(float(1 / run.ritz[-1]), float(1 / run.ritz[-1] - 1 / bounds.high))
+        bounds.update(now=len(run.diagonal) == steps)
+    return Estimate(float(1 / run.ritz[1]), float(1 / run.ritz[1] - 1 / bounds.high))
 
 
 def widest_node(graph, *, random_state=None):

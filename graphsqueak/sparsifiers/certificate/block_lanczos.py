@@ -1,65 +1,66 @@
-"""Block Lanczos on the pencil of two Laplacians, and where no eigenvalue can hide.
+"""Lanczos on the pencil of two Laplacians, in the memory of a few vectors.
 
 With A = L_G and M = L_H (both plus a ridge), T = M^+ A is self-adjoint for <x, y> = x' M y, and its
 eigenvalues are the ratios mu = x' A x / x' M x. From an orthonormal block Q_1 each step multiplies
 by A once and solves with M once:
 
-    T [Q_1 ... Q_k] = [Q_1 ... Q_k] T_k + Q_{k+1} B_k E_k',
+    T Q_j = Q_{j-1} B_{j-1}' + Q_j A_j + Q_{j+1} B_j + F_j,      A_j = Q_j' A Q_j,
 
-with T_k = Q' A Q taken from the products themselves, so that its eigenvalues, the Ritz values, are
-ratios mu of true vectors whatever the accuracy of the solves. Every block is made orthogonal to
-all before it, twice. A block narrows when directions are exhausted; without a residual left, the
-Ritz values are eigenvalues.
+where F_j is what inexact solves and rounding add. No block but the last two is needed to go on.
 
-*Outer bounds.* Let u be a unit eigenvector of T with eigenvalue mu outside the Ritz values,
-g = u' M Q_1 its component in the start, z = u' M Q_{k+1} that in the newest block and
-c = u' M [Q_1 ... Q_k]. Multiplying the recurrence by u' M gives
+*The window.* To find the ratio at either end, and its vector, an orthonormal basis of a few vectors
+is kept, and A projected on it: its eigenvalues, the Ritz values, are ratios of true vectors,
+whatever the accuracy of the solves. Every new block joins. A full window is compressed to its
+outermost Ritz vectors, at both ends, of now and of one step before. A Ritz vector moves nearly
+along a line from step to step, as an iterate of conjugate gradients does, so that next to nothing
+is lost against a basis of all blocks [SO10]. The blocks themselves are never restarted. When one
+end does not matter any more, the other gets its room (`settle`).
 
-    c = z R,     g = z P,     R = B_k E_k' (mu - T_k)^-1,     P = R E_1.
-
-All blocks together are orthonormal, so |z|^2 + |z R|^2 <= 1, and
-
-    |g|^2  <=  max_z |z P|^2 / (|z|^2 + |z R|^2)  =  largest eigenvalue of P' (I + R R')^-1 P.
-
-The start was isotropic and s wide in a space of N dimensions, so |g|^2 follows the distribution
-Beta(s/2, (N - s)/2) whatever u is, and with probability 1 - delta/2 it is above its
-delta/2-quantile t^2. Then mu cannot lie where the right-hand side is below t^2. That event does
-not depend on k: the best bounds over all steps hold together.
-
-For one column, 1/P is the Lanczos polynomial, which grows outwards, and |g| <= |P| the bound of
-[DHV00]; R saves about a tenth of the steps. For a block the norm need not fall outwards, so the
-outermost crossing is looked for. Inexact products and solves and dropped directions add at most
-`_SLACK` / |mu - ritz| to |g|.
+*Orthogonality.* Blocks are made orthogonal to all before them while the window holds these, then to
+the two before them, no more: what has been found comes back in later blocks. The window takes from
+a block only what is new to it, and no direction of which so little is new that the projection of A
+would suffer: how much it may have suffered is counted, and the Ritz values are on the safe side of
+it. Constants on components, which no norm of M sees, are taken out. A direction not larger than
+rounding, on the scale of T Q_j, ends.
 
 References
 ----------
-[DHV00] van Dorsselaer, Hochstenbach, van der Vorst. Computing probabilistic bounds for extreme
-        eigenvalues of symmetric matrices with the Lanczos method. SIAM J. Matrix Analysis 22(3),
-        2000.
+[SO10] Stathopoulos, Orginos. Computing and deflating eigenvalues while solving multiple right-hand
+       side linear systems with an application to quantum chromodynamics. SIAM J. Scientific
+       Computing 32(1), 2010.
 """
 
-import numpy as np
-from scipy.special import betaincinv
+import warnings
 
+import numpy as np
+
+from graphsqueak.errors import ConvergenceWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
-from graphsqueak.system.kernels import compiled
 
-__all__ = ["BlockLanczos", "OuterBounds", "gaussian_start", "outer_bounds", "smallest_component"]
+__all__ = ["BlockLanczos", "gaussian_start"]
 
-_EXHAUSTED = 1e-7  # norm, relative to T's, below which a direction is rounding
+_ROOM = 20  # vectors of the window, for few columns
+_FEW = 4  # columns, for which that is enough
+_SMALL = 2**19  # numbers that may be kept, or worked on, anyway
+_MOST_NUMBERS = 2**25  # of all blocks, while they are kept
+_DOUBT = 1e-5  # of a Ritz value, relative, that the window may have
+_UNIT = 1e-14  # rounding of a product
+_TOL = 3e-7  # of the solves, times what one column has of a direction, 1 / sqrt(dimension)
+_FINE = 1e-11  # of the solves where that costs nothing
+_EXHAUSTED = 1e-7  # norm, relative to that of T Q_j, below which a direction is rounding
 _HALF = 0.25  # squared norm of a unit direction that has lost half of itself
-_OVERLAP = 1e-6  # what a pass may still find of the basis; it leaves less than a millionth of that
-_MOST_PASSES = 8
-_CHUNK = 2**16  # edges whose random numbers are drawn at a time
-_SLACK = 1e-7
-_STEPS = np.geomspace(1e-7, 1e6, 192)  # outwards, in widths of the Ritz interval
+_OVERLAP = 1e-9  # what a block may have of the two before it
+_MOST_PASSES = 8  # of one orthogonalization
+_MANY_SOLVES = 50  # a factorization pays
+_SPREAD = 1e-8  # norm of a combination of unit vectors that is not rounding
+_CHUNK = 2**16  # edges, or nodes, that are worked on at a time
 
 
 class BlockLanczos:
-    """Krylov space of T, one block wider with every step.
+    """Block Lanczos for T, with a window of Ritz vectors of both ends.
 
     Parameters
     ----------
@@ -75,91 +76,261 @@ class BlockLanczos:
     ----------
     dimension : int
         Of the space: nodes, less one per component without a ridge.
+    n_columns : int
+        Width of the first block.
     newest : ndarray of shape (n_nodes, columns)
         The block to be multiplied by L_G next; without columns when nothing is left to find.
     ritz : ndarray
-        Eigenvalues of T_k, ascending.
-    first, last : ndarray
-        E_1' U and B_k E_k' U for the eigenvectors U of T_k: what is known of the start and of the
-        residual.
+        The lowest ratio that was found, and the highest.
+    diagonal, coupling : list of ndarray
+        A_j and B_j.
+    error : float
+        The norm of all F_j together.
+    is_whole : bool
+        Whether all blocks together are orthonormal, not just each with the one before it.
     """
 
     def __init__(
-        self, sparsifier: EdgeList, *, ridge: float, n_columns: int, random_state: RandomState
+        self,
+        sparsifier: EdgeList,
+        *,
+        ridge: float,
+        n_columns: int,
+        random_state: RandomState = None,
     ) -> None:
         rng = np.random.default_rng(random_state)
-        self._ridge = ridge
-        self._solver = LaplacianSolver(sparsifier, ridge=ridge, tol=1e-8, random_state=rng)
         n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
         self.dimension = sparsifier.n_nodes - n_components
+        self._ridge = ridge
+        tol = _tolerance(1, self.dimension)
+        self._solver = LaplacianSolver(
+            sparsifier, ridge=ridge, tol=tol, n_solves=_MANY_SOLVES, random_state=rng
+        )
+        self.diagonal: list[np.ndarray] = []
+        self.coupling: list[np.ndarray] = []
+        self._solve_error = self.error = 0.0
         start = gaussian_start(sparsifier, ridge, min(n_columns, self.dimension), rng)
-        self._basis: list[np.ndarray] = []
-        self._small = np.zeros((0, 0))
-        self.newest, _ = self._orthonormal(self._solver.solve(start))
+        block, _ = self._solved(start)
+        self.newest, _, _ = self._orthonormal(block)
+        self._before = self.newest[:, :0]
+        self.ritz = np.array([np.inf, 0.0])
+        self.narrow(n_columns)
+
+    def narrow(self, n_columns: int) -> None:
+        """Before the first step: go on with the first columns of the block alone."""
+        self.newest = np.ascontiguousarray(self.newest[:, :n_columns])
         self.n_columns = self.newest.shape[1]
+        self._solver.tol = _tolerance(self.n_columns, self.dimension)
+        self._window = _Window(self._times_sparsifier, self.dimension, self.newest.shape)
 
     def step(self, product: np.ndarray) -> None:
         """Take in the product L_G `newest`, solve with L_H, and make the next block."""
-        self._basis.append(self.newest)
         product = self._solver.centered(product) + self._ridge * self.newest
-        self._append(np.vstack([block.T @ product for block in self._basis]))
-        self.ritz, self._vectors = np.linalg.eigh(self._small)
-        self.first = self._vectors[: self.n_columns]
-        self.newest, coupling = self._orthonormal(self._solver.solve(product))
-        self.last = coupling @ self._vectors[-product.shape[1] :]
+        diagonal = self.newest.T @ product
+        self.diagonal.append((diagonal + diagonal.T) / 2)
+        self._window.join(self.newest, product, self.ritz)
+        self.ritz = self._window.ritz(self.ritz)
+        block, scale = self._solved(product)
+        block -= self.newest @ self.diagonal[-1]
+        if self.coupling:
+            block -= self._before @ self.coupling[-1].T
+        self.is_whole = self._window.is_whole
+        known = [self._window.basis] if self.is_whole else [self.newest, self._before]
+        newest, coupling, rounding = self._orthonormal(block, scale, known)
+        if self._window.is_complete:
+            newest, coupling = newest[:, :0], coupling[:0]
+        self._before, self.newest = self.newest, newest
+        self.coupling.append(coupling)
+        self.error = float(np.hypot(self.error, rounding + 2 * self._solve_error * scale))
 
-    def ritz_vector(self, index: int) -> np.ndarray:
-        """The vector on the nodes that belongs to ritz[index]."""
-        coefficients, end = self._vectors[:, index], 0
-        x = np.zeros(len(self.newest))
-        for block in self._basis:
-            x = x + block @ coefficients[end : end + block.shape[1]]
-            end += block.shape[1]
-        return x
+    def settle(self, end: int) -> None:
+        """Do not look further for the lowest ratio (0) or for the highest (1)."""
+        self._window.settle(end)
 
-    def _append(self, column):
-        """Grow T_k by a block of columns, and by the same rows."""
-        size, n_new = self._small.shape[0], column.shape[1]
-        grown = np.zeros((size + n_new, size + n_new))
-        grown[:size, :size] = self._small
-        grown[:, size:] = column
-        grown[size:, :size] = column[:size].T
-        grown[size:, size:] = (column[size:] + column[size:].T) / 2
-        self._small = grown
+    def ritz_vector(self, end: int) -> np.ndarray:
+        """The vector on the nodes that belongs to ritz[end], if that end was not settled."""
+        return self._window.vector(end)
 
-    def _orthonormal(self, block):
-        """Q and R with block = Q R, apart from what the basis holds; exhausted directions go.
+    def _solved(self, product):
+        """M^+ product, in its place, and the largest M-norm of a column.
 
-        The first pass finds the rank, on the block's own scale. Directions left then have norm 1,
-        and one that a later pass shrinks by more than half was rounding. It ends when a pass
-        finds next to nothing of the basis in the block.
+        After 1, 2, 4, 8, ... steps the residual is solved for, too: that shows the error.
         """
-        coupling, image = np.eye(block.shape[1]), self._times_sparsifier(block)
-        least = (_EXHAUSTED**2) * np.einsum("ik,ik->k", block, image).max(initial=0.0)
-        room = self.dimension - sum(known.shape[1] for known in self._basis)
+        n_steps, n_columns = len(self.coupling), product.shape[1]
+        norms, n_once = np.zeros(n_columns), max(1, _SMALL // len(product))
+        self._solve_error = max(self._solve_error, self._solver.tol)
+        for columns in np.array_split(np.arange(n_columns), -(-n_columns // n_once) or 1):
+            b = np.ascontiguousarray(product[:, columns])
+            x = self._solve(b)
+            sizes = _norms(x, b)
+            if n_steps & (n_steps - 1) == 0 and sizes.any():
+                b -= self._times_sparsifier(x)
+                b = self._solver.centered(b)
+                more = self._solve(b)
+                x += more
+                errors = _norms(more, b)[sizes > 0] / sizes[sizes > 0]
+                self._solve_error = max(self._solve_error, errors.max())
+            product[:, columns], norms[columns] = x, sizes
+        return product, norms.max(initial=0.0)
+
+    def _solve(self, b):
+        """M^+ b, as well as rounding lets it: the error is measured, not assumed."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self._solver.solve(b)
+
+    def _orthonormal(self, block, scale=0.0, known=()):
+        """Q and R with block = Q R apart from what is known, and the norm of what was taken out.
+
+        The first pass finds the rank, on the given scale or else the block's own. Directions left
+        then have norm 1, and one that a later pass shrinks by more than half was rounding. It ends
+        when a pass finds next to nothing of what is known in the block.
+        """
+        coupling, removed, least = np.eye(block.shape[1]), 0.0, None
         for _ in range(_MOST_PASSES):
-            overlap = 0.0
-            for known in self._basis:
-                found = known.T @ image
-                overlap = max(overlap, np.abs(found).max(initial=0.0))
-                block = block - known @ found
-            gram = block.T @ self._times_sparsifier(block)
+            block = self._solver.centered(block)
+            image = self._times_sparsifier(block)
+            overlaps = [part.T @ image for part in known]
+            overlap = np.vstack([np.zeros((1, block.shape[1])), *overlaps])
+            gram = block.T @ image - overlap.T @ overlap
             values, turn = np.linalg.eigh((gram + gram.T) / 2)
+            if least is None:
+                scale = max(scale, np.sqrt(max(values.max(initial=0.0), 0.0)))
+                least = (_EXHAUSTED * scale) ** 2
+                removed = np.linalg.norm(overlap)
             kept = values > least
-            kept[: max(values.size - room, 0)] = False
+            lost = (np.sqrt(values[~kept].clip(0))[:, None] * turn[:, ~kept].T) @ coupling
+            removed = np.hypot(removed, np.linalg.norm(lost))
+            for part, found in zip(known, overlaps, strict=True):
+                block -= part @ found
             size = np.sqrt(values[kept])
-            block = self._solver.centered(block @ (turn[:, kept] / size))
+            block = np.ascontiguousarray(block @ (turn[:, kept] / size))
             coupling = (size[:, None] * turn[:, kept].T) @ coupling
-            if least == _HALF and overlap < _OVERLAP and kept.all():
-                return block, coupling
-            least, image = _HALF, self._times_sparsifier(block)
-        return block[:, :0], coupling[:0]
+            if least == _HALF and np.abs(overlap).max(initial=0) < _OVERLAP and kept.all():
+                break
+            least = _HALF
+        else:
+            removed = np.hypot(removed, np.linalg.norm(coupling))
+            block, coupling = block[:, :0], coupling[:0]
+        return block, coupling, removed
 
     def _times_sparsifier(self, block):
-        block = np.ascontiguousarray(block)
         image = np.empty_like(block)
         multiply(self._solver.rows, block, image)
         return image
+
+
+class _Window:
+    """An orthonormal basis, and A projected on it; its outermost Ritz vectors stay."""
+
+    def __init__(self, times_sparsifier, dimension, shape):
+        n_nodes, n_columns = shape
+        n_kept, room = (2, _ROOM) if n_columns <= _FEW else (n_columns, 6 * n_columns)
+        whole = min(_SMALL * n_columns**2, _MOST_NUMBERS) // max(n_nodes, 1)
+        self._rows = np.empty((min(max(room, whole), dimension), n_nodes))
+        self._times_sparsifier, self._dimension = times_sparsifier, dimension
+        self._projected = np.zeros((0, 0))
+        self._before = 0  # vectors one step ago
+        self._doubt = np.zeros((0, 0))  # S: y' `_projected` y is off by at most y' S y
+        self._kept = [n_kept, n_kept]  # Ritz vectors, of the low end, and of the high
+        self.is_whole = True  # nothing was left out yet
+
+    @property
+    def is_complete(self):
+        """Whether the basis is one of the whole space."""
+        return len(self._projected) == self._dimension
+
+    @property
+    def basis(self):
+        """The vectors, as columns."""
+        return self._rows[: len(self._projected)].T
+
+    def settle(self, end):
+        """Let the other end have the room of this one."""
+        if self._kept[1 - end]:
+            self._kept[end], self._kept[1 - end] = 0, sum(self._kept)
+
+    def ritz(self, found):
+        """The lowest and the highest ratio, here or `found` before."""
+        values, vectors = np.linalg.eigh(self._projected)
+        low, high = [y @ self._doubt @ y for y in vectors.T[[0, -1]]]
+        return np.array([min(found[0], values[0] + low), max(found[1], values[-1] - high)])
+
+    def vector(self, end):
+        _, vectors = np.linalg.eigh(self._projected)
+        return vectors[:, -end] @ self._rows[: len(vectors)]
+
+    def join(self, block, product, ritz):
+        """Add what is new of an orthonormal block, given its product with A, and the `ritz` so far.
+
+        With W the basis, what is new is block D - W K. Where much is taken out and little left, the
+        errors of products weigh more, those of the directions that were taken out.
+        """
+        n_columns = block.shape[1]
+        n_more = min(n_columns, self._dimension - len(self._projected))
+        if len(self._projected) + n_more > len(self._rows):
+            self._compress()
+        self._before = size = len(self._projected)
+        rows = self._rows[:size]
+        sides, own = rows @ product, block.T @ product
+        unit = _UNIT * np.hypot(np.linalg.norm(sides), np.linalg.norm(own))
+        doubt = self._doubt + unit * np.eye(size)
+        most = _DOUBT * ritz[0 if self._kept[0] else 1] if size else np.inf
+        D, K, X, least = np.eye(n_columns), np.zeros((size, n_columns)), block, _UNIT
+        for _ in range(0 if self.is_whole and n_more == n_columns else _MOST_PASSES):
+            image = self._times_sparsifier(X)
+            overlap = rows @ image
+            gram = X.T @ image - overlap.T @ overlap
+            values, turn = np.linalg.eigh((gram + gram.T) / 2)
+            kept = values > least
+            kept[: -min(n_more, kept.size)] = False
+            D, K = D @ turn, (K + overlap) @ turn
+            errors = 2 * unit * (D**2).sum(axis=0) + (K * (doubt @ K)).sum(axis=0)
+            kept &= errors <= most * values
+            turn, scale = turn[:, kept], np.sqrt(values[kept])
+            D, K, least = D[:, kept] / scale, K[:, kept] / scale, _HALF
+            X = np.ascontiguousarray((X - rows.T @ overlap) @ (turn / scale))
+            if max(np.abs(overlap).max(initial=0), np.abs(values - 1).max(initial=0)) < 1e-9:
+                break
+        self.is_whole &= X.shape[1] == n_columns
+        self._rows[size : size + X.shape[1]] = X.T
+        self._projected = _bordered(self._projected, sides, own, D, K)
+        self._doubt = _bordered(doubt, np.zeros_like(sides), 2 * unit * np.eye(n_columns), D, K)
+
+    def _compress(self):
+        """Keep what the outermost Ritz vectors span, of now and of one step before."""
+        self.is_whole = False
+        size, chosen = len(self._projected), np.zeros((len(self._projected), 0))
+        for known in (size, self._before):
+            _, vectors = np.linalg.eigh(self._projected[:known, :known])
+            low, high = self._kept
+            outermost = np.hstack([vectors[:, :low], vectors[:, max(known - high, low) :]])
+            chosen = np.hstack([chosen, np.pad(outermost, ((0, size - known), (0, 0)))])
+        basis, spread, _ = np.linalg.svd(chosen, full_matrices=False)
+        basis = basis[:, spread > _SPREAD]
+        self._projected = basis.T @ self._projected @ basis
+        self._doubt = basis.T @ self._doubt @ basis
+        for begin in range(0, self._rows.shape[1], _CHUNK):
+            part = self._rows[:size, begin : begin + _CHUNK]
+            part[: basis.shape[1]] = basis.T @ part
+
+
+def _bordered(form, sides, own, D, K):
+    """A form known on W, on a block (`own`) and between them, put on W and block D - W K."""
+    edge = sides @ D - form @ K
+    corner = D.T @ own @ D - D.T @ sides.T @ K - K.T @ edge
+    return np.block([[form, edge], [edge.T, (corner + corner.T) / 2]])
+
+
+def _tolerance(n_columns, dimension):
+    """Of solves: a wide start has more of every direction, and can bear larger errors."""
+    if n_columns * dimension < _CHUNK // 8:
+        return _FINE
+    return min(_TOL * n_columns**1.5 / np.sqrt(dimension), 1e-7)
+
+
+def _norms(x, image):
+    return np.sqrt((x * image).sum(axis=0).clip(0))
 
 
 def gaussian_start(graph, ridge, n_columns, rng):
@@ -172,103 +343,7 @@ def gaussian_start(graph, ridge, n_columns, rng):
     for begin in range(0, graph.n_edges, _CHUNK):
         part = graph.part(begin, begin + _CHUNK)
         random = rng.standard_normal((part.n_edges, n_columns))
-        _add_flows(part.tail, part.head, np.sqrt(part.weight)[:, None] * random, flow)
+        flow += part.incidence().T @ (np.sqrt(part.weight)[:, None] * random)
     if ridge > 0:
         flow += np.sqrt(ridge) * rng.standard_normal(flow.shape)
     return flow
-
-
-def smallest_component(delta, n_columns, dimension):
-    """What an isotropic orthonormal block has of a given unit vector, with probability 1 - delta.
-
-    For one column of a plane, g = |cos(angle)| of a random angle:
-
-    >>> round(float(smallest_component(0.5, 1, 2)), 4)  # cos(45 degrees)
-    0.7071
-    """
-    if n_columns >= dimension:
-        return 1.0
-    return np.sqrt(betaincinv(n_columns / 2, (dimension - n_columns) / 2, delta))
-
-
-class OuterBounds:
-    """The best bounds from outside over all steps of a `BlockLanczos`.
-
-    Parameters
-    ----------
-    run : BlockLanczos
-        Before its first step.
-    delta : float
-        Half of it is the probability that `low` fails, half that `high` does.
-
-    Attributes
-    ----------
-    low, high : float
-        Between them lie all eigenvalues.
-    """
-
-    def __init__(self, run: BlockLanczos, *, delta: float) -> None:
-        self._t = smallest_component(delta / 2, run.n_columns, run.dimension)
-        self.low, self.high = 0.0, np.inf
-
-    def update(self, run: BlockLanczos) -> "OuterBounds":
-        """Take in a step.
-
-        An eigenvalue found outside shows that an earlier bound was one of those that fail.
-        """
-        low, high = outer_bounds(run.ritz, run.first, run.last, self._t)
-        self.low = max(self.low, low) if self.low <= run.ritz[0] else low
-        self.high = min(self.high, high) if run.ritz[-1] <= self.high else high
-        return self
-
-
-def outer_bounds(ritz, first, last, t):
-    """Interval outside which no eigenvalue has a component of t or more in the start.
-
-    Parameters
-    ----------
-    ritz, first, last : ndarray
-        The attributes of a `BlockLanczos`.
-    t : float
-
-    Returns
-    -------
-    low, high : float
-        `low` is at least 0, as all eigenvalues are.
-    """
-    width = max(ritz[-1] - ritz[0], 1e-3 * ritz[-1])
-    if last.size == 0:  # no residual: the Ritz values are eigenvalues
-        last = np.zeros((1, ritz.size))
-
-    def hides(mu):
-        gap = mu[:, None] - ritz
-        R = last / gap[:, None, :]
-        P = R @ first.T
-        size, turn = np.linalg.eigh(R @ R.transpose(0, 2, 1))
-        shrunk = (turn.transpose(0, 2, 1) @ P) / np.sqrt(1 + size.clip(0))[:, :, None]
-        largest = np.linalg.norm(shrunk, ord=2, axis=(1, 2))
-        return largest + _SLACK * ritz[-1] / np.abs(gap).min(axis=1) >= t
-
-    high = ritz[-1] + _outermost(lambda steps: hides(ritz[-1] + steps), width)
-    low = ritz[0] - _outermost(lambda steps: hides(ritz[0] - steps), width)
-    return max(low, 0.0), high
-
-
-def _outermost(is_possible, width):
-    """The largest step at which `is_possible`, found on a geometric grid and then on finer ones."""
-    steps = width * _STEPS
-    for _ in range(3):
-        possible = np.flatnonzero(is_possible(steps))
-        if possible.size == 0:
-            return steps[0]
-        last = min(possible[-1], steps.size - 2)
-        steps = np.geomspace(steps[last], steps[last + 1], 16)
-    return steps[-1]
-
-
-@compiled
-def _add_flows(tail, head, flow, out):
-    for e in range(tail.size):
-        for k in range(out.shape[1]):
-            out[tail[e], k] += flow[e, k]
-            out[head[e], k] -= flow[e, k]

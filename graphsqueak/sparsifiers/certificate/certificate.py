@@ -35,6 +35,8 @@ class Certificate:
         holds most of the worst x' L_H x).
     problem : str
         Why epsilon is 1 or infinite, if the components of H and G differ; else empty.
+    open : str
+        What keeps the two epsilons apart, if `rtol` was not reached in the steps allowed.
     history : list of (float, float)
         epsilon_lower and epsilon_upper after each step.
     ratios, shares : ndarray
@@ -53,6 +55,7 @@ class Certificate:
     lightest: tuple | None = None
     heaviest: tuple | None = None
     problem: str = ""
+    open: str = ""
     history: list = field(default_factory=list, repr=False)
     ratios: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
@@ -78,8 +81,7 @@ class Certificate:
                 ("lightest", _pair(self.lightest), "the sparsifier is most too light between these")
             )
             rows.append(("heaviest", _pair(self.heaviest), "and most too heavy between these"))
-        if self.problem:
-            rows.append(("problem", self.problem, ""))
+        rows += [(name, said, "") for name in ("problem", "open") if (said := getattr(self, name))]
         return rows
 
     def in_words(self) -> str:
@@ -95,7 +97,9 @@ class Certificate:
         if self.problem:
             return f"This is no sparsifier: {self.problem}."
         if not math.isfinite(self.epsilon_upper):
-            return "Nothing is proved yet; allow more steps."
+            return (
+                f"An error of {self.epsilon_lower:.3g} was found; none is excluded yet: more steps."
+            )
         sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
         if self.epsilon_upper >= 1:  # no percentage says what that means
             return (
@@ -104,9 +108,10 @@ class Certificate:
                 f"{sure}."
             )
         percent = math.ceil(1000 * self.epsilon_upper) / 10
+        more = f" More steps may prove more: {self.open}." if self.open else ""
         return (
             "Between any group of nodes and all others, the sparsifier has the graph's total "
-            f"weight within {percent:g} %, {sure}."
+            f"weight within {percent:g} %, {sure}.{more}"
         )
 
     def __str__(self):

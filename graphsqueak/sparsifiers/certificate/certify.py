@@ -18,19 +18,18 @@ from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
-from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, OuterBounds
+from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
+from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, n_columns_for
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["certify", "component_problem", "dense_ratios"]
 
 _DENSE_NODES = 2000
-_MOST_STEPS = 100
-_COLUMNS = 16  # vectors multiplied in one pass: more need fewer passes, and longer ones
+_MOST_STEPS = 500
 _SMALL = 1e-6  # an accuracy that nobody asks to know better
-_ROUNDING = 1e-6  # of a ratio found with float32 products
-_MOST_ENERGY = 10.0  # x' D x of vectors with x' L_H x = 1 that float32 is used for
+_ROUNDING = 1e-9  # of a ratio that was found
 
 
 def certify(
@@ -57,7 +56,7 @@ def certify(
     delta : float
         The upper bound may fail with this probability, over the certificate's own random start.
     steps : int, optional
-        Most Lanczos steps. Default: 100.
+        Most Lanczos steps, a pass over the edges each. Default: 500; most graphs need 50 to 150.
     rtol : float
         Stop when the upper bound is within this share of the lower one.
     ridge : float
@@ -120,7 +119,24 @@ class _Stop(NamedTuple):
         inner, outer = history[-1]
         if self.goal is not None and (outer <= self.goal or inner > 1.1 * self.goal):
             return True
-        return len(history) >= self.steps or outer <= max((1 + self.rtol) * inner, inner + _SMALL)
+        return len(history) >= self.steps or self._is_close(inner, outer)
+
+    def what_is_open(self, history, inner, outer):
+        """In words, which end keeps the bounds apart, if they are; `inner` and `outer` by end."""
+        least, most = history[-1]
+        if self._is_close(least, most) or self.goal is not None:
+            return ""
+        ends = [end for end in (0, 1) if not self._is_close(least, outer[end])]
+        found = [
+            f"{('heavy', 'light')[end]} (an error of {max(inner[end], 0.0):.4g} was found, "
+            f"{outer[end]:.4g} is proved)"
+            for end in ends
+        ]
+        steps = "1 step" if len(history) == 1 else f"{len(history)} steps"
+        return f"after {steps} it is open how much too {' and how much too '.join(found)}"
+
+    def _is_close(self, inner, outer):
+        return outer <= max((1 + self.rtol) * inner, inner + _SMALL)
 
     def share_done(self, history, share_of_step):
         """How much of all steps is behind us: the bounds close in at the rate they last had."""
@@ -156,45 +172,52 @@ def _exact(laplacian, sparsifier, ridge, report):
 def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
     if not sparsifier.n_edges and ridge == 0:
         return _exact(laplacian, sparsifier, ridge, report)
-    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=_COLUMNS, random_state=rng)
-    bounds, history, note = OuterBounds(run, delta=delta), [], ""
+    n_columns = n_columns_for(sparsifier, laplacian.n_edges, is_held=laplacian.is_held)
+    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=n_columns, random_state=rng)
+    history, note = [], ""
+
+    def tell(n_edges, share):
+        n_before = laplacian.n_passes * (laplacian.n_edges or 0)
+        report(n_before + n_edges, stop.share_done(history, share), note)
+
+    product = laplacian.multiply(run.newest, tell)
+    if difference := component_problem(laplacian.component, sparsifier, ridge):
+        return difference
+    run.narrow(n_columns_for(sparsifier, laplacian.n_edges, is_held=laplacian.is_held))
+    product = product[:, : run.n_columns]
+    bounds, places = OuterBounds(run, delta=delta), {}
     while True:
-        block = run.newest.astype(_precision(run.newest, sparsifier))
-        n_before = laplacian.n_passes * laplacian.n_edges
-        product = laplacian.multiply(
-            block,
-            lambda n, share: report(n_before + n, stop.share_done(history, share), note),  # noqa: B023
-        )
-        if not history and (
-            difference := component_problem(laplacian.component, sparsifier, ridge)
-        ):
-            return difference
         run.step(product)
-        bounds.update(run)
-        inner = _interval(1 / run.ritz[-1], 1 / run.ritz[0])["epsilon_upper"]
-        inner = max(inner - _ROUNDING * (1 + inner), 0.0)
-        outer = _interval(1 / bounds.high, 1 / bounds.low if bounds.low > 0 else np.inf)
-        history.append((inner, outer["epsilon_upper"]))
-        note = "error {:.3g} to {:.3g}".format(*history[-1])
+        bounds.update(now=len(history) + 1 >= stop.steps)
+        inner = np.array(_errors(*run.ritz)) * (1 - _ROUNDING)
+        outer = _errors(bounds.low, bounds.high)
+        history.append((float(max(*inner, 0.0)), float(max(*outer, 0.0))))
         if stop.reached(history) or run.newest.shape[1] == 0:
             break
-    return outer | {
-        "epsilon_lower": inner,
+        for end in (0, 1):
+            if outer[end] <= inner[1 - end] and end not in places:
+                places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
+                run.settle(end)
+        note = "error {:.3g} to {:.3g}".format(*history[-1])
+        product = laplacian.multiply(run.newest, tell)
+    for end in {0, 1} - set(places):
+        places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
+    return _interval(1 / bounds.high, 1 / bounds.low if bounds.low > 0 else np.inf) | {
+        "epsilon_lower": history[-1][0],
         "delta": delta,
         "steps": len(history),
-        "lightest": _ends(run.ritz_vector(-1), sparsifier),
-        "heaviest": _hottest(run.ritz_vector(0), sparsifier),
+        "lightest": places[1],
+        "heaviest": places[0],
+        "open": stop.what_is_open(history, inner, outer),
         "history": history,
-        "ratios": 1 / run.ritz[::-1],
-        "shares": (run.first**2).mean(axis=0)[::-1],
+        "ratios": 1 / bounds.values[::-1],
+        "shares": bounds.shares[::-1],
     }
 
 
-def _precision(block, graph):
-    """float32 if the products x' L x lose little by it: x is not smooth, weights are near 1."""
-    energy = (graph.degrees()[:, None] * block**2).sum(axis=0).max(initial=0.0)
-    is_plain = graph.weight.min() > 1e-12 and graph.weight.max() < 1e12
-    return np.float32 if is_plain and energy <= _MOST_ENERGY else np.float64
+def _errors(lowest, highest):
+    """How much too heavy and how much too light H is, from the extreme ratios of G to H."""
+    return (1 / lowest - 1 if lowest > 0 else np.inf), 1 - 1 / highest
 
 
 def _interval(least, most):
@@ -217,6 +240,9 @@ def _hottest(x, graph):
     energy = graph.weight * (x[graph.tail] - x[graph.head]) ** 2
     edge = int(np.argmax(energy))
     return _named(int(graph.tail[edge]), int(graph.head[edge]), graph)
+
+
+_PLACES = (_hottest, _ends)  # where H is too heavy, and where it is too light
 
 
 def _named(u, v, graph):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, certify, sources, sparsify
-from graphsqueak.sparsifiers.certificate.block_lanczos import (
-    BlockLanczos,
-    OuterBounds,
-)
+from graphsqueak.sparsifiers.certificate import block_lanczos
+from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.certify import dense_ratios
+from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
 
 WIDTHS = [1, 2, 4, 16]
+KEPT = block_lanczos._SMALL
 SURE = 1e-6  # the probability with which a bound from outside may fail
 
 
@@ -60,9 +60,25 @@ def a_tree():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_columns", WIDTHS)
 @pytest.mark.parametrize(
-    "pair", [many_components, one_eigenvalue, few_eigenvalues, equal_parts, a_tree]
+    ("pair", "small", "rtol"),
+    [
+        (many_components, KEPT, 0.01),
+        (one_eigenvalue, KEPT, 1e-8),
+        (few_eigenvalues, KEPT, 1e-8),
+        (equal_parts, KEPT, 1e-8),
+        (a_tree, KEPT, 1e-4),
+        (many_components, 0, 0.01),
+        (few_eigenvalues, 0, 1e-8),
+        (equal_parts, 0, 1e-4),
+        (a_tree, 0, 0.02),
+    ],
 )
-def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, n_columns):
+def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, small, rtol, n_columns, monkeypatch):
+    """350 vectors at least: the ratios of true vectors never leave the interval, and reach it.
+
+    With all blocks kept, and with a window alone, which may lose a little.
+    """
+    monkeypatch.setattr(block_lanczos, "_SMALL", small)
     graph, sparsifier = pair()
     laplacian, component = graph.laplacian(), smallest_of_components(graph)
     mu = (
@@ -73,20 +89,23 @@ def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, n_columns):
     )
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=n_columns, random_state=40_420)
     bounds = OuterBounds(run, delta=SURE)
-    n_steps = 0
-    while run.newest.shape[1] and n_steps < mu.size:
+    for n_steps in range(1, 350 // n_columns + 2):
         gram = run.newest.T @ (sparsifier.laplacian() @ run.newest)
         assert np.abs(gram - np.eye(len(gram))).max() < 1e-9
         run.step(laplacian @ run.newest)
-        n_steps += 1
-        assert mu[0] * (1 - 1e-6) <= run.ritz[0] <= run.ritz[-1] <= mu[-1] * (1 + 1e-6)
-        if n_steps < 8 or n_steps % 16 == 0:
-            bounds.update(run)
-            assert bounds.low <= mu[0] * (1 + 1e-6)
-            assert mu[-1] * (1 - 1e-6) <= bounds.high
-    assert run.dimension == mu.size >= run.ritz.size
-    assert run.ritz[0] == pytest.approx(mu[0], rel=1e-6)
-    assert run.ritz[-1] == pytest.approx(mu[-1], rel=1e-6)
+        bounds.update(now=n_steps % 16 == 0)
+        assert mu[0] * (1 - 1e-9) <= run.ritz[0]
+        assert run.ritz[1] <= mu[-1] * (1 + 1e-9)
+        assert bounds.low <= mu[0] * (1 + 1e-9)
+        assert mu[-1] * (1 - 1e-9) <= bounds.high
+        if run.newest.shape[1] == 0:
+            break
+    assert run.dimension == mu.size
+    assert run.ritz == pytest.approx(mu[[0, -1]], rel=rtol)
+    for end in (0, 1):
+        x = run.ritz_vector(end)
+        ratio = (x @ (laplacian @ x)) / (x @ (sparsifier.laplacian() @ x))
+        assert ratio == pytest.approx(run.ritz[end], rel=2e-5)
 
 
 def test_a_long_certificate_is_still_one():
@@ -97,8 +116,8 @@ def test_a_long_certificate_is_still_one():
     for lower, upper in found.history:
         assert lower <= truth * (1 + 1e-9)
         assert upper >= truth * (1 - 1e-9)
-    assert found.epsilon_lower == pytest.approx(truth, rel=1e-5)
-    assert found.epsilon_upper == pytest.approx(truth, rel=1e-4)
+    assert found.epsilon_lower == pytest.approx(truth, rel=1e-4)
+    assert found.epsilon_upper == pytest.approx(truth, rel=1e-3)
 
 
 def smallest_of_components(graph):

@@ -1,11 +1,14 @@
 """The certificate: never below a true error, never above it by more than it may."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError, certify, sources, sparsify
-from graphsqueak.sparsifiers.certificate import certify as certifying
-from graphsqueak.sparsifiers.certificate.block_lanczos import gaussian_start, smallest_component
+from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, gaussian_start
+from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, smallest_component
 from tests import reference
 
 DELTA = 0.05
@@ -39,6 +42,7 @@ def test_the_truth_lies_between_the_bounds(start):
             graph, sparsifier, ridge=ridge, delta=DELTA, method="lanczos", random_state=seed
         )
         assert found.epsilon_lower <= truth * (1 + 1e-9) + 1e-12
+        assert not found.open, seed
         n_failures += found.epsilon_upper < truth * (1 - 1e-9)
         gaps.append(found.epsilon_upper / max(truth, 1e-9) - 1)
     assert n_failures <= 25 * DELTA + 6 * np.sqrt(25 * DELTA * (1 - DELTA))
@@ -46,22 +50,27 @@ def test_the_truth_lies_between_the_bounds(start):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_columns", [1, 4])
-def test_early_bounds_hold_with_their_probability(n_columns, monkeypatch):
+@pytest.mark.parametrize("n_columns", [1, 2, 4])
+def test_early_bounds_hold_with_their_probability(n_columns):
     """Few steps with few vectors leave most room to err; the start's component decides."""
-    monkeypatch.setattr(certifying, "_COLUMNS", n_columns)
     graph = sources.complete(40).to_edge_list()
     weight = np.ones(graph.n_edges)
     weight[::7] = 4.0
     heavier = EdgeList(tail=graph.tail, head=graph.head, weight=weight)
-    truth = certify(graph, heavier).epsilon_upper
-    n_failures = 0
-    for seed in range(150):
-        found = certify(graph, heavier, delta=0.5, steps=8, method="lanczos", random_state=seed)
-        assert found.epsilon_lower <= truth * (1 + 1e-9)
-        n_failures += found.epsilon_upper < truth * (1 - 1e-9)
-    half = 0.5 / 2  # one of the two ends decides epsilon here
-    assert n_failures <= 150 * half + 6 * np.sqrt(150 * half * (1 - half))
+    certificate, laplacian = certify(graph, heavier), graph.laplacian()
+    n_failures = np.zeros(2)
+    for seed in range(80):
+        run = BlockLanczos(heavier, ridge=0.0, n_columns=n_columns, random_state=seed)
+        bounds = OuterBounds(run, delta=0.5)
+        for _ in range(8 // n_columns):
+            run.step(laplacian @ run.newest)
+            bounds.update()
+        assert run.ritz[0] >= (1 - 1e-9) / certificate.lambda_max
+        assert run.ritz[1] <= (1 + 1e-9) / certificate.lambda_min
+        n_failures[0] += bounds.low > (1 + 1e-9) / certificate.lambda_max
+        n_failures[1] += bounds.high < (1 - 1e-9) / certificate.lambda_min
+    half = 0.5 / 2
+    assert (n_failures <= 80 * half + 6 * np.sqrt(80 * half * (1 - half))).all()
 
 
 @pytest.mark.parametrize("ridge", [0.0, 3.5])
@@ -174,3 +183,42 @@ def test_threads_do_not_change_the_certificate():
         found.append(certify(graph, sparsifier, steps=6, random_state=4).history)
     numba.set_num_threads(before)
     assert np.array_equal(*found)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_steps():
+    """40 vectors beside the solver, whose own peak one solve shows; 16 a step would be 400."""
+    graph = sources.erdos_renyi(30_000, 60_000, random_state=44_001).to_edge_list()
+    tree = sparsify(graph, keep=0.6, random_state=44_002)
+    b = tree.laplacian() @ np.arange(30_000.0)
+
+    def solve():
+        solver = LaplacianSolver(tree, solver="cholesky", random_state=3)
+        return solver.solve(b), solver
+
+    alone = peak_of(solve)
+    whole = peak_of(lambda: certify(graph, tree, steps=25, rtol=1e-9, random_state=44_003))
+    assert whole - alone <= 36 * 8 * graph.n_nodes  # 40, of which the solve above has some
+
+
+def peak_of(call):
+    call()  # compiles, and builds what is built once
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_too_few_steps_say_which_end_is_open():
+    graph = sources.erdos_renyi(2500, 40_000, random_state=44_004).to_edge_list()
+    sparsifier = sparsify(graph, keep=0.3, random_state=44_005)
+    short = certify(graph, sparsifier, steps=25, random_state=44_006)
+    assert short.epsilon_upper > 1.02 * short.epsilon_lower
+    assert short.open.startswith("after 25 steps it is open how much too heavy (an error of ")
+    assert f"was found, {short.epsilon_upper:.4g} is proved)" in short.open
+    assert short.open in short.in_words()
+    assert ("open", short.open, "") in short.rows()
+    enough = certify(graph, sparsifier, random_state=44_006)
+    assert enough.epsilon_upper <= 1.02 * enough.epsilon_lower
+    assert not enough.open

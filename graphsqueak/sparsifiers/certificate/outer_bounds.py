@@ -1,0 +1,204 @@
+"""Where no eigenvalue can hide: bounds from outside, from the recurrence of Lanczos alone.
+
+`BlockLanczos` gives T Q_j = Q_{j-1} B_{j-1}' + Q_j A_j + Q_{j+1} B_j + F_j. Write T_k for the block
+tridiagonal matrix of the A_j and B_j, symmetric by construction, and E_j for its j-th block of unit
+vectors. Let u be a unit eigenvector of T with eigenvalue mu outside the eigenvalues of T_k,
+g = u' M Q_1 its component in the start, z = u' M Q_{k+1} that in the newest block and
+c = u' M [Q_1 ... Q_k]. Multiplying the recurrence by u' M gives
+
+    c = z R + f (mu - T_k)^-1,     R = B_k E_k' (mu - T_k)^-1,     |f| <= |F|,
+
+and g = c E_1. **Nothing here needs the Q_j to be orthogonal to each other**: lost orthogonality
+makes the bound come later, not fail. Two facts are used about blocks. One block is orthonormal,
+and to the one before it, all to rounding, so |z|^2 + |c E_k|^2 <= 1, and
+
+    |g|  <=  (1 + |F| |(mu - T_k)^-1|) max_z |z P| / sqrt(|z|^2 + |z R E_k|^2)
+             + |F| |(mu - T_k)^-1 E_1|,      P = R E_1.
+
+While all blocks together are orthonormal, |z|^2 + |c|^2 <= 1, and |z R| stands in for |z R E_k|:
+that saves a tenth to a quarter of the steps.
+
+The start was isotropic and s wide in a space of N dimensions, so |g|^2 follows the distribution
+Beta(s/2, (N - s)/2) whatever u is, and with probability 1 - delta/2 it is above its
+delta/2-quantile t^2. Then mu cannot lie where the right-hand side is below t. That event does not
+depend on k: the best bounds over all steps hold together. The wider the start, the larger is t and
+the fewer steps are needed, but the dearer is each (`n_columns_for`).
+
+For one column, 1/P is the Lanczos polynomial, which grows outwards, and |g| <= |P| the bound of
+[DHV00]. For a block the norm need not fall outwards, so the outermost crossing is looked for.
+
+References
+----------
+[DHV00] van Dorsselaer, Hochstenbach, van der Vorst. Computing probabilistic bounds for extreme
+        eigenvalues of symmetric matrices with the Lanczos method. SIAM J. Matrix Analysis 22(3),
+        2000.
+"""
+
+import numpy as np
+import scipy.linalg
+from scipy.special import betaincinv
+
+from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
+
+__all__ = ["OuterBounds", "n_columns_for", "smallest_component"]
+
+_STEPS = np.geomspace(1e-7, 1e6, 192)  # outwards, in widths of the Ritz interval
+_SHARE_OF_STEPS = {1: 1.0, 2: 0.69, 4: 0.5, 8: 0.39, 16: 0.31}  # by columns, measured
+_MOST_NUMBERS = 2**25  # of blocks and window, of more than four columns
+_READING = 60  # nanoseconds for an edge
+_AT_ONCE = 2**16  # numbers
+_GROWTH = 1.04  # the bounds are computed anew when there are so many times more steps
+
+
+class OuterBounds:
+    """The best bounds from outside over all steps of a `BlockLanczos`.
+
+    Parameters
+    ----------
+    run : BlockLanczos
+        Before its first step.
+    delta : float
+        Half of it is the probability that `low` fails, half that `high` does.
+
+    Attributes
+    ----------
+    low, high : float
+        Between them lie all eigenvalues.
+    values, shares : ndarray
+        The estimated spectrum: eigenvalues of T_k, and which share of all dimensions each stands
+        for.
+    """
+
+    def __init__(self, run: BlockLanczos, *, delta: float) -> None:
+        self._run = run
+        self._t = smallest_component(delta / 2, run.n_columns, run.dimension)
+        self._next = 1
+        self.low, self.high = 0.0, np.inf
+        self.values = self.shares = np.zeros(0)
+
+    def update(self, *, now: bool = False) -> None:
+        """Take in the last step, or wait for more of them, unless `now`.
+
+        An eigenvalue found outside shows that an earlier bound was one of those that fail.
+        """
+        run, n_steps = self._run, len(self._run.diagonal)
+        if not (now or n_steps >= self._next or run.newest.shape[1] == 0):
+            return
+        self._next = max(n_steps + 1, int(_GROWTH * n_steps))
+        self.values, vectors = scipy.linalg.eigh(_tridiagonal(run.diagonal, run.coupling))
+        first, last = vectors[: run.n_columns], vectors[-len(run.diagonal[-1]) :]
+        self.shares = (first**2).mean(axis=0)
+        known = (
+            self.low if self.low <= run.ritz[0] else 0.0,
+            self.high if run.ritz[-1] <= self.high else np.inf,
+        )
+        self.low, self.high = _outer_interval(
+            self.values,
+            first,
+            None if run.is_whole else last,
+            run.coupling[-1] @ last,
+            run.error,
+            self._t,
+            known,
+        )
+
+
+def smallest_component(delta, n_columns, dimension):
+    """What an isotropic orthonormal block has of a given unit vector, with probability 1 - delta.
+
+    For one column of a plane, g = |cos(angle)| of a random angle:
+
+    >>> round(float(smallest_component(0.5, 1, 2)), 4)  # cos(45 degrees)
+    0.7071
+    """
+    if n_columns >= dimension:
+        return 1.0
+    return np.sqrt(betaincinv(n_columns / 2, (dimension - n_columns) / 2, delta))
+
+
+def n_columns_for(sparsifier, n_edges, *, is_held):
+    """The width that costs least: the fewer columns, the cheaper a step, and the more steps.
+
+    Costs in nanoseconds, a model without a clock. A pass reads every edge, unless the graph is
+    held in memory, and multiplies it by every column; a solve takes a dozen steps of preconditioned
+    conjugate gradients on the edges kept; a column is made orthogonal to others, and bounds are
+    found. No more than four columns where wider blocks would take more than 256 MB; the most of
+    all when `n_edges` is not known yet, which is None.
+
+    A pass that reads is worth more columns, up to where the solves cost as much:
+
+    >>> from graphsqueak.sources import erdos_renyi
+    >>> kept = erdos_renyi(5_000, 40_000, random_state=1).to_edge_list()
+    >>> n_columns_for(kept, 500_000, is_held=True), n_columns_for(kept, 500_000, is_held=False)
+    (2, 4)
+    >>> n_columns_for(kept, 5_000_000, is_held=False)
+    16
+    """
+    n_nodes, n_kept = sparsifier.n_nodes, sparsifier.n_edges
+    allowed = [s for s in _SHARE_OF_STEPS if s <= 4 or (10 + 11 * s) * n_nodes <= _MOST_NUMBERS]
+
+    def cost(n_columns):
+        a_pass = n_edges * ((0 if is_held else _READING) + 6 + 1.5 * n_columns)
+        solves = n_kept * (130 + 50 * n_columns)
+        return _SHARE_OF_STEPS[n_columns] * (a_pass + solves + (200 * n_nodes + 1e6) * n_columns)
+
+    return max(allowed) if n_edges is None else min(allowed, key=cost)
+
+
+def _tridiagonal(diagonal, coupling):
+    """T_k; the last B_k leads out of it."""
+    whole = scipy.linalg.block_diag(*diagonal)
+    end = 0
+    for block, below in zip(diagonal[:-1], coupling[:-1], strict=True):
+        begin, end = end, end + len(block)
+        whole[end : end + len(below), begin:end] = below
+        whole[begin:end, end : end + len(below)] = below.T
+    return whole
+
+
+def _outer_interval(values, first, last, residual, error, t, known):
+    """Interval outside which no eigenvalue has a component of t or more in the start.
+
+    `first`, `last` and `residual` are E_1' U, E_k' U and B_k E_k' U for the eigenvectors U of T_k;
+    `last` is None where all blocks are orthonormal together. The interval is inside the `known`.
+    """
+    width = max(values[-1] - values[0], 1e-3 * values[-1])
+    if residual.size == 0:
+        residual = np.zeros((1, values.size))
+
+    def hides(mu):
+        gap = mu[:, None, None] - values
+        R = residual / gap
+        P, newest = R @ first.T, R if last is None else R @ last.T
+        size, turn = np.linalg.eigh(newest @ newest.transpose(0, 2, 1))
+        shrunk = (turn.transpose(0, 2, 1) @ P) / np.sqrt(1 + size.clip(0))[:, :, None]
+        largest = np.linalg.norm(shrunk, ord=2, axis=(1, 2))
+        near = error / np.abs(gap).min(axis=(1, 2))
+        return (1 + near) * largest + error * np.linalg.norm(first / gap, axis=(1, 2)) >= t
+
+    n_once = max(_AT_ONCE // first.size, 1)
+    low, high = known
+    far = _outermost(lambda steps: hides(values[-1] + steps), width, high - values[-1], n_once)
+    near = _outermost(lambda steps: hides(values[0] - steps), width, values[0] - low, n_once)
+    return max(low, values[0] - near), min(high, values[-1] + far)
+
+
+def _outermost(is_possible, width, most, n_once):
+    """The largest step at which `is_possible`, found on a geometric grid and then on finer ones.
+
+    Steps from `most` on are known not to be possible; the search goes inwards from there.
+    """
+    steps = width * _STEPS
+    steps = steps[: np.searchsorted(steps, most) + 1]
+    for _ in range(3):
+        end = steps.size
+        possible = np.zeros(0, dtype=int)
+        while end and not possible.size:
+            begin = max(end - n_once, 0)
+            possible = begin + np.flatnonzero(is_possible(steps[begin:end]))
+            end = begin
+        if possible.size == 0:
+            return steps[0]
+        last = min(possible[-1], steps.size - 2)
+        steps = np.geomspace(steps[last], steps[last + 1], 16)
+    return steps[-1]
