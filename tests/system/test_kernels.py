@@ -114,6 +114,9 @@ def results():
     weak = gs.EdgeList(tail=blocks.tail, head=blocks.head, weight=weight, n_nodes=300)
     often = gs.StreamOptions(chunk=64)  # small streams shrink, too
     small = gs.sparsify(weak, n_edges=900, random_state=SEED, options=often)
+    by_degree = gs.StreamOptions(many_nodes=1)
+    dense = gs.sources.erdos_renyi(300, 20_000, random_state=SEED).to_edge_list()
+    large = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=by_degree)
     rng = np.random.default_rng(SEED)
     solver = LaplacianSolver(sparse, solver="cholesky", ridge=0.1, random_state=SEED)
     solved = solver.solve(rng.standard_normal((sparse.n_nodes, 9)))
@@ -121,7 +124,7 @@ def results():
     points = rng.standard_normal((300, 5))
     near = [gs.neighbor_edges(rows, 4).to_edge_list() for rows in (points, small.to_scipy())]
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
-    arrays = [solved, pairs, *(edges.weight for edges in (sparse, small, *near))]
+    arrays = [solved, pairs, *(edges.weight for edges in (sparse, small, large, *near))]
     return [array.tobytes() for array in arrays] + [certificate.history]
 
 
