@@ -56,7 +56,7 @@ def certify(
     delta : float
         The upper bound may fail with this probability, over the certificate's own random start.
     steps : int, optional
-        Most Lanczos steps, a pass over the edges each. Default: 500; most graphs need 50 to 150.
+        Most Lanczos steps, a pass over the edges each. Default: 500; most graphs need 20 to 150.
     rtol : float
         Stop when the upper bound is within this share of the lower one.
     ridge : float

@@ -8,7 +8,11 @@ import pytest
 from graphsqueak import EdgeList, InputError, certify, sources, sparsify
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, gaussian_start
-from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, smallest_component
+from graphsqueak.sparsifiers.certificate.outer_bounds import (
+    OuterBounds,
+    n_columns_for,
+    smallest_component,
+)
 from tests import reference
 
 DELTA = 0.05
@@ -208,6 +212,29 @@ def peak_of(call):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
+
+
+def test_a_graph_that_is_read_takes_more_columns_and_fewer_passes():
+    """30 are what sixteen columns and a basis of all blocks need at most; one or two need 43."""
+    graph = sources.erdos_renyi(2500, 400_000, random_state=44_007)
+    sparsifier = sparsify(graph, n_edges=25_000, random_state=44_008)
+    read = certify(graph, sparsifier, random_state=44_009)
+    held = certify(graph.to_edge_list(), sparsifier, random_state=44_009)
+    assert read.passes <= 30 < held.passes
+    for found in (read, held):
+        assert found.epsilon_upper <= 1.02 * found.epsilon_lower
+    assert read.epsilon_lower <= held.epsilon_upper
+    assert held.epsilon_lower <= read.epsilon_upper
+
+
+@pytest.mark.parametrize(
+    ("n_nodes", "most"), [(5000, 16), (150_000, 16), (300_000, 8), (10**6, 4), (10**7, 4)]
+)
+def test_wide_blocks_are_for_graphs_of_few_nodes(n_nodes, most):
+    kept = EdgeList(tail=[0], head=[1], n_nodes=n_nodes)
+    assert n_columns_for(kept, None, is_held=False) == most
+    assert n_columns_for(kept, 10**13, is_held=False) == most
+    assert n_columns_for(kept, 1, is_held=True) == 1
 
 
 def test_too_few_steps_say_which_end_is_open():
