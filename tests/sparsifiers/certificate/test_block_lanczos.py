@@ -108,6 +108,33 @@ def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, small, rtol, n_colu
         assert ratio == pytest.approx(run.ritz[end], rel=2e-5)
 
 
+@pytest.mark.parametrize("small", [KEPT, 0])
+def test_all_blocks_count_only_while_they_are_orthonormal(small, monkeypatch):
+    """A tighter bound from all blocks is for blocks that are orthonormal together, no others."""
+    monkeypatch.setattr(block_lanczos, "_SMALL", small)
+    graph, sparsifier = many_components()
+    run = BlockLanczos(sparsifier, ridge=0.0, n_columns=4, random_state=40_422)
+    blocks = [run.newest]
+    for n_steps in range(1, 13):
+        run.step(graph.laplacian() @ run.newest)
+        blocks.append(run.newest)
+        basis = np.hstack(blocks)
+        off = np.abs(basis.T @ (sparsifier.laplacian() @ basis) - np.eye(4 * n_steps + 4)).max()
+        assert run.is_whole == (small > 0 or 4 * n_steps <= 20)
+        assert off < 1e-9 or not run.is_whole
+    whole = bounds_of(run, is_whole=True)
+    local = bounds_of(run, is_whole=False)
+    assert local.low < whole.low
+    assert whole.high < local.high
+
+
+def bounds_of(run, *, is_whole):
+    run.is_whole = is_whole
+    bounds = OuterBounds(run, delta=SURE)
+    bounds.update(now=True)
+    return bounds
+
+
 def test_a_long_certificate_is_still_one():
     """Constants on components, which no norm sees, once grew with every step."""
     graph, sparsifier = many_components()
