@@ -80,9 +80,10 @@ def test_a_certificate_tells_how_much_of_all_its_passes_is_done():
     assert found.passes > 5
     assert edges[-1] == 20_000 * found.passes
     assert np.all(np.diff(edges) > 0)
-    known = shares[~np.isnan(shares)]
-    assert known.size >= found.passes - 3
+    # the bounds may stand still for some steps before they close in
+    known = shares[shares.size // 2 :]
+    assert not np.any(np.isnan(known))
     assert np.all((known > 0) & (known <= 1))
     # bounds that close in geometrically foretell the end to a few passes
-    assert known[known.size // 2] < 1
+    assert known[0] < 1
     assert known[-1] > 1 - 3 / found.passes
