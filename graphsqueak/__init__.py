@@ -39,6 +39,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "neighbor_edges": "sources",
         "online": "",
         "read_edges": "sources",
+        "read_pairs": "sources",
         "solvers": "",
         "sources": "",
         "sparsifiers": "",

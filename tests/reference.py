@@ -11,6 +11,21 @@ def resistances(graph, pairs):
     return pinv[tail, tail] + pinv[head, head] - pinv[tail, head] - pinv[head, tail]
 
 
+def shared_attributes(entity, attribute, weight, n_entities, normalize):
+    """The weights between entities that share attributes, clique by clique, no pair repeated."""
+    adjacency = np.zeros((n_entities, n_entities))
+    for value in np.unique(attribute):
+        column = np.zeros(n_entities)
+        column[entity[attribute == value]] = weight[attribute == value]
+        size = np.count_nonzero(column)
+        if size > 1:
+            strength = {"size": 1 / (size - 1), "none": 1.0, "idf": np.log(n_entities / size)}
+            mean = column.sum() / size
+            adjacency += strength[normalize] / mean * np.outer(column, column)
+    np.fill_diagonal(adjacency, 0.0)
+    return adjacency
+
+
 def pseudo_solve(graph, b, ridge=0.0):
     """(L + diag(ridge))^+ b by a dense eigendecomposition.
 

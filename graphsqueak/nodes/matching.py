@@ -143,14 +143,25 @@ class NodeMatching:
         if self._is_identity:
             return batch.tail, batch.head
         tail, head = self._node[batch.tail], self._node[batch.head]
-        for end, found in ((batch.tail, tail), (batch.head, head)):
-            if found.min(initial=0) < 0:
-                name = batch.ids.tolist()[end[int(np.argmin(found))]]
-                raise InputError(
-                    f"node {name!r} of the graph is not in the sparsifier; it belongs to another "
-                    "graph, or has lost a node"
-                )
+        self._refuse_unknown(batch, batch.tail, tail)
+        self._refuse_unknown(batch, batch.head, head)
         return tail, head
+
+    @staticmethod
+    def _refuse_unknown(batch, nodes, found):
+        if found.min(initial=0) < 0:
+            name = batch.ids.tolist()[nodes[int(np.argmin(found))]]
+            raise InputError(
+                f"node {name!r} of the graph is not in the sparsifier; it belongs to another "
+                "graph, or has lost a node"
+            )
+
+    def nodes(self, batch):
+        """All nodes of a batch, as nodes of the graph."""
+        if batch.n_nodes > self._node.size:
+            self._look_up(batch, self._node.size)
+        self._refuse_unknown(batch, np.arange(batch.n_nodes), self._node)
+        return self._node[: batch.n_nodes]
 
     def _look_up(self, batch, n_old):
         if self._find is None:

@@ -44,8 +44,12 @@ class TextIds:
         self._slots = np.full((2048, 2), -1, dtype=np.int64)  # hash and node, -1 for none
 
     def number(self, text, spans):
-        """Node numbers (n, 2) of the sources and targets at `spans` (n, 4) of a text."""
-        return self._number(text, np.ascontiguousarray(spans).reshape(-1, 2)).reshape(-1, 2)
+        """Node numbers (n, 2) of the sources and targets at `spans` (n, 4) of a text.
+
+        Of `spans` (n, 2) of one column, (n, 1).
+        """
+        flat = np.ascontiguousarray(spans).reshape(-1, 2)
+        return self._number(text, flat).reshape(-1, spans.shape[1] // 2)
 
     def number_packed(self, text, ends):
         """Node numbers of ids that lie end to end in a text, each up to its end.

@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "EdgeSource": "edge_source",
+        "PairSource": "pairs.pair_source",
         "StreamedLaplacian": "streamed_laplacian",
         "Summary": "summary",
         "SyntheticSource": "synthetic.closed_forms",
@@ -25,6 +26,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "path": "synthetic.closed_forms",
         "read_edges": "files.reading",
         "read_mail": "mail.corpus",
+        "read_pairs": "pairs.pair_source",
         "small_world": "synthetic.random_graphs",
         "star": "synthetic.closed_forms",
         "summarize": "summary",

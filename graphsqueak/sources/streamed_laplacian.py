@@ -2,9 +2,14 @@
 
 The product is taken in the numbering of another graph, the sparsifier: nodes are matched by id.
 The first pass looks, in addition, for the connected components.
+
+A source that knows a product of its own (`multiply` and `components`: a table of pairs) is asked
+for that instead. It is the product with the graph that the source stands for, not with the edges
+that it hands out.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
@@ -63,6 +68,8 @@ class StreamedLaplacian:
         A float32 X is multiplied in float32, twice as fast; the sums are moved to float64 before
         many terms have come together.
         """
+        if hasattr(self._source, "multiply"):
+            return self._ask_source(X, report)
         n_parts = 4 if X.nbytes <= _CACHE_BYTES else 2
         total, partial = np.zeros(X.shape), np.zeros((n_parts, *X.shape), dtype=X.dtype)
         n_waiting = 0
@@ -80,10 +87,28 @@ class StreamedLaplacian:
     def to_dense(self, report: Callable | None = None) -> np.ndarray:
         """L_G as an array, in one pass over the source."""
         n_nodes = self._parent.size
+        if hasattr(self._source, "multiply"):
+            return self._ask_source(np.eye(n_nodes), report)
         matrix = np.zeros((n_nodes, n_nodes))
         for tail, head, weight in self._edges(report):
             _add_edges(tail, head, weight, matrix)
         return matrix
+
+    def _ask_source(self, X, report):
+        """L X by the source itself; where it does not name a node of ours, that node is alone."""
+        source: Any = self._source
+        self.n_edges, self.is_held = source.n_pairs, True
+        names = EdgeList.from_clean([], [], [], source.n_nodes, source.ids)
+        node = self._matching.nodes(names)
+        if self.component is None:
+            join(self._parent, node, node[source.components()])
+            self.component = labels(self._parent)
+        product = np.zeros(X.shape)
+        product[node] = source.multiply(X[node])
+        self.n_passes += 1
+        if report is not None:
+            report(source.n_pairs, 1.0)
+        return product
 
     def _edges(self, report):
         """One pass: the ends of all edges as nodes of the sparsifier, and their weights."""

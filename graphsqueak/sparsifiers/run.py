@@ -288,7 +288,7 @@ def certify_and_correct(
     n_runs = 1
     while True:
         sparsifier = _thinned(stream, progress)
-        if stream.is_whole_:
+        if stream.is_whole_ and getattr(source, "is_exact", True):
             exact = Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
             return _Certified(sparsifier, exact, stream, n_runs)
         certificate = certify(

@@ -52,6 +52,10 @@ def split(graph: GraphLike, n_parts: int | None = None) -> list[EdgeList] | list
             "only files and graphs in memory can be cut into parts, and a pipe cannot; write the "
             "edges to files first"
         )
+    if hasattr(source, "multiply"):
+        raise InputError(
+            "pairs are held by attribute, not read in parts; leave workers, scheduler and tree away"
+        )
     if source.options.duplicates == "once":
         raise InputError(
             "duplicates='once' (--duplicates once) needs the input in one piece; leave workers, "
