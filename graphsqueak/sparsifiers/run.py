@@ -29,9 +29,9 @@ from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.stream.feeding import run_stream
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.tree.parts import DROPPED, TreeResult, run_parts
+from graphsqueak.system.atomic import resumable_from
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.system.signals import resumable_from
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["RunPlan", "RunResult", "certify_and_correct", "open_stream", "run_plan"]

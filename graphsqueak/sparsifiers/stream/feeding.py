@@ -10,8 +10,8 @@ from graphsqueak.errors import InputError, SavingWarning
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.sources.edge_source import GraphLike
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.system.atomic import hold_signals
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.system.signals import hold_signals
 
 __all__ = ["run_stream"]
 
