@@ -32,6 +32,7 @@ from graphsqueak.validation import check_choice, check_count, check_real
 __all__ = [
     "GraphClassifier",
     "GraphEstimator",
+    "LateLabelsWarning",
     "UnreachedWarning",
     "neighbor_graph",
 ]
@@ -44,6 +45,10 @@ _LINKS = (
     "predict() without an argument, in the order of ids_"
 )
 _MOST_REFITS = 64  # without one label each; with more labels, folds are left out
+
+
+class LateLabelsWarning(UserWarning):
+    """Labels came after edges had been dropped; those edges were sampled as any other."""
 
 
 class UnreachedWarning(UserWarning):
