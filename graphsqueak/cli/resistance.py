@@ -99,7 +99,7 @@ def _read_pairs(path, graph):
     import numpy as np
 
     from graphsqueak.errors import InputError
-    from graphsqueak.nodes.matching import node_finder
+    from graphsqueak.nodes.numbering import node_finder
     from graphsqueak.sources import read_edges
 
     kind = "integer" if graph.ids.dtype.kind in "iu" else "text"

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import as_objects, node_finder
+from graphsqueak.nodes.numbering import as_objects, node_finder
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
 from graphsqueak.ssl.labels import class_labels

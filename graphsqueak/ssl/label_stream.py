@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import Numbering
+from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.choice import natural_unit
 from graphsqueak.system.kernels import compiled
