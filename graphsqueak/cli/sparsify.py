@@ -103,8 +103,8 @@ def sparsify(
 
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
-    from graphsqueak.sparsifiers.run import RunPlan, run_plan
-    from graphsqueak.sparsifiers.verdict import error_in_short, next_step, verdict
+    from graphsqueak.sparsifiers.plan import RunPlan, error_in_short, next_step, verdict
+    from graphsqueak.sparsifiers.run import run_plan
     from graphsqueak.system.memory import size_in_bytes
     from graphsqueak.system.progress import reporter
 

@@ -15,7 +15,7 @@ import pytest
 from graphsqueak import InputError, StreamSparsifier, read_edges, sources, write_edges
 from graphsqueak.cli import run
 from graphsqueak.errors import SavingWarning
-from graphsqueak.sparsifiers.stream.feeding import run_stream
+from graphsqueak.sparsifiers.run import run_stream
 from graphsqueak.system import atomic
 
 PROGRAM = [sys.executable, "-m", "graphsqueak"]
