@@ -121,7 +121,8 @@ def label(
     if as_json:
         options.print_json(record)
     elif not quiet:
-        said = f", accuracy {record['accuracy']:.3f}" if truth else ""
+        accuracy = record.get("accuracy")  # None, too, where every node with a truth is labeled
+        said = "" if accuracy is None else f", accuracy {accuracy:.3f}"
         said += f", {sizes['average_set_size']:.2f} classes in a set" if sizes else ""
         options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
