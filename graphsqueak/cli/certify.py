@@ -39,7 +39,7 @@ def certify(
     """
     from graphsqueak.sparsifiers import certify as measure
 
-    source = reading.open(edges)
+    source = reading.open(edges, seed)
     small = reading.open_result(sparsifier)
     certificate = measure(
         source,

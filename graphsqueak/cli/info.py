@@ -30,12 +30,25 @@ def info(
         _tell_progress(edges[0], as_json=as_json, quiet=quiet)
         return
     source = reading.open(edges)
+    if reading.from_pairs:
+        _tell_pairs(source, as_json=as_json, quiet=quiet)
+        return
     summary = summarize(source, progress=options.shows_progress(quiet=quiet, as_json=as_json))
     understood = options.tell_understood(source, quiet=quiet)
     if as_json:
         options.print_json(asdict(summary) | {"input": understood})
     elif not quiet:
         options.print_table(readable(summary))
+
+
+def _tell_pairs(source, *, as_json, quiet):
+    """Sizes of a table of pairs and of its graph."""
+    record = source.describe()
+    understood = options.tell_understood(source, quiet=quiet)
+    if as_json:
+        options.print_json(record | {"input": understood})
+    elif not quiet:
+        options.print_table({name.replace("_", " "): value for name, value in record.items()})
 
 
 def _tell_progress(path, *, as_json, quiet):

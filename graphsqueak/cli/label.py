@@ -80,7 +80,7 @@ def label(
     model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
-    source = reading.open(edges)
+    source = reading.open(edges, seed)
     options.check_outputs(
         {"--out": out},
         [*options.paths_read(edges, source), labels],

@@ -90,8 +90,32 @@ Weights = Annotated[
     bool | None,
     typer.Option("--weights/--no-weights", help="Demand weights, or ignore them (default: look)."),
 ]
-
-
+_PAIRS = (
+    "EDGES are pairs of an entity and an attribute (columns 0 and 1, or --columns), and the graph "
+    "joins entities that share an attribute."
+)
+FromPairs = Annotated[bool, typer.Option("--pairs", "--from-pairs", help=_PAIRS)]
+_FromPairsAlone = Annotated[bool, typer.Option("--from-pairs", help=_PAIRS)]
+Normalize = Annotated[
+    str,
+    typer.Option(
+        "--normalize",
+        help="With --pairs, what an attribute of d of n entities gives each of its edges: size "
+        "1/(d-1), none 1, idf log(n/d).",
+    ),
+]
+MaxSize = Annotated[
+    int | None,
+    typer.Option("--max-size", min=2, help="With --pairs, leave out attributes of more entities."),
+]
+Degree = Annotated[
+    int | None,
+    typer.Option(
+        "--degree",
+        min=2,
+        help="With --pairs, edges that an entity has in what is drawn of a clique.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace outputs that are there already.")]
 NoHeaderOut = Annotated[
     bool,
@@ -114,25 +138,60 @@ class Reading:
     on_bad_line: BadLine = "error"
     bipartite: Bipartite = None
     duplicates: Duplicates = "sum"
+    from_pairs: FromPairs = False
+    normalize: Normalize = "size"
+    max_size: MaxSize = None
+    degree: Degree = None
 
-    def open(self, paths):
-        """The stream of edges in files, folders or globs."""
-        from graphsqueak.sources.files.reading import read_edges
-
+    def open(self, paths, seed=None):
+        """The stream of edges in files, folders or globs; `seed` is for what pairs draw."""
         columns = self.columns
         if columns is not None:
             names = [name.strip() for name in columns.split(",")]
             columns = tuple(int(name) if name.isdecimal() else name for name in names)
+        shared = {
+            "ids": self.ids,
+            "header": "auto" if self.header is None else self.header,
+            "on_bad_line": self.on_bad_line,
+            "delimiter": self.delimiter,
+        }
+        if self.from_pairs:
+            return self._open_pairs(paths, columns, shared, seed)
+        if (self.normalize, self.max_size, self.degree) != ("size", None, None):
+            raise InputError(
+                "--normalize, --max-size and --degree are for tables of pairs; give --pairs"
+            )
+        from graphsqueak.sources.files.reading import read_edges
+
         return read_edges(
             paths,
-            ids=self.ids,
-            header="auto" if self.header is None else self.header,
-            on_bad_line=self.on_bad_line,
+            **shared,
             columns=columns,
-            delimiter=self.delimiter,
             weighted="auto" if self.weights is None else self.weights,
             bipartite="auto" if self.bipartite is None else self.bipartite,
             duplicates=self.duplicates,
+        )
+
+    def _open_pairs(self, paths, columns, shared, seed):
+        from graphsqueak.sources.pairs.pair_source import read_pairs
+
+        if self.bipartite is not None or self.duplicates != "sum":
+            raise InputError(
+                "--pairs are of two kinds, and count once: leave --bipartite and --duplicates away"
+            )
+        columns = columns or ((0, 1, 2) if self.weights else (0, 1))
+        if len(columns) not in (2, 3):
+            raise InputError("--columns of --pairs are entity, attribute and maybe weight")
+        return read_pairs(
+            paths,
+            **shared,
+            entity=columns[0],
+            attribute=columns[1],
+            weight=columns[2] if len(columns) == 3 and self.weights is not False else None,
+            normalize=self.normalize,
+            max_size=self.max_size,
+            degree="auto" if self.degree is None else self.degree,
+            random_state=seed,
         )
 
     def open_result(self, path):
@@ -142,7 +201,10 @@ class Reading:
 
 
 def reads_edges(command):
-    """A command with the options of `Reading` in the place of its keyword `reading`."""
+    """A command with the options of `Reading` in the place of its keyword `reading`.
+
+    Where --pairs is something else already, tables of pairs are read by --from-pairs alone.
+    """
     names = [field.name for field in fields(Reading)]
 
     @wraps(command)
@@ -150,9 +212,11 @@ def reads_edges(command):
         reading = Reading(**{name: arguments.pop(name) for name in names})
         return command(reading=reading, **arguments)
 
-    shared = signature(Reading).parameters.values()
-    own = signature(command).parameters.values()
-    pairs = [shared if one.name == "reading" else [one] for one in own]
+    shared, own = dict(signature(Reading).parameters), signature(command).parameters.values()
+    if "pairs" in signature(command).parameters:
+        alone = shared["from_pairs"].replace(annotation=_FromPairsAlone)
+        shared["from_pairs"] = alone
+    pairs = [shared.values() if one.name == "reading" else [one] for one in own]
     parameters = list(chain.from_iterable(pairs))
     run.__signature__ = Signature(parameters)
     run.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -44,7 +44,7 @@ def resistance(
 
     began = time.perf_counter()
     options.check_table(out)
-    source = reading.open(edges)
+    source = reading.open(edges, seed)
     options.check_outputs(
         {"--out": out},
         [*options.paths_read(edges, source), *([] if pairs is None else [pairs])],

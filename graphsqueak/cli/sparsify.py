@@ -109,7 +109,7 @@ def sparsify(
     from graphsqueak.system.memory import size_in_bytes
     from graphsqueak.system.progress import reporter
 
-    source = reading.open(edges)
+    source = reading.open(edges, seed)
     _check_budget(epsilon, n_edges, keep)
     if certify is None and report is not None and source.is_rereadable:
         certify = True
@@ -192,6 +192,10 @@ def _reading_words(reading):
         *_either(reading.weights, "--weights", "--no-weights"),
         *_either(reading.bipartite, "--bipartite", "--one-kind"),
         *([] if reading.duplicates == "sum" else ["--duplicates", reading.duplicates]),
+        *(["--pairs"] if reading.from_pairs else []),
+        *([] if reading.normalize == "size" else ["--normalize", reading.normalize]),
+        *([] if reading.max_size is None else ["--max-size", str(reading.max_size)]),
+        *([] if reading.degree is None else ["--degree", str(reading.degree)]),
         *([] if reading.on_bad_line == "error" else ["--on-bad-line", reading.on_bad_line]),
     ]
 

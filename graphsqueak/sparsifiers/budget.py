@@ -66,8 +66,13 @@ class Budget(NamedTuple):
         budget = self(n_nodes, n_seen)
         return budget if self.keep is None else max(budget, least)
 
-    def checked(self):
-        """This budget, or an InputError."""
+    def checked(self, source=None):
+        """This budget, or an InputError; a share is refused of a `source` that is never built."""
+        if self.keep is not None and hasattr(source, "multiply"):
+            raise InputError(
+                "keep (--keep) is a share of the edges, and those of a table of pairs are never "
+                "made; give n_edges (--edges), some eight for each entity"
+            )
         given = [name for name, value in self._asdict().items() if value is not None]
         if len(given) != 1:
             said = " and ".join(given) or "none"

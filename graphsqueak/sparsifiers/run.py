@@ -23,6 +23,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.plan import RunPlan, RunResult
@@ -58,6 +59,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
     """
     began = time.perf_counter()
     source = as_stream(graph)
+    Budget(plan.n_edges, plan.epsilon, plan.keep).checked(source)
     certifies = plan.certifies(source)
     tree = rerun = None
     with resumable_from(plan.checkpoint):
@@ -216,6 +218,12 @@ def certify_and_correct(
         )
         if epsilon is None or certificate.meets(epsilon):
             return _Certified(sparsifier, certificate, stream, n_runs)
+        if stream.is_whole_:
+            raise InputError(
+                f"epsilon={epsilon:g} cannot be met: all edges that were drawn of large cliques "
+                f"are kept, and the error is {certificate.epsilon_upper:.2g}; draw more of them, "
+                "with read_pairs(degree=...) (--degree)"
+            )
         n_edges = math.ceil(_growth(certificate, epsilon) * sparsifier.n_edges)
         if rerun is not None:
             stream = rerun(n_edges)

@@ -68,7 +68,7 @@ class OnlineEdges(GraphEstimator):
         budget = Budget(self.n_edges, self.epsilon, self.keep)
         if budget == (None, None, None):
             budget = budget._replace(epsilon=0.5)
-        budget.checked()
+        budget.checked(source)
         if budget.keep is None or not isinstance(source, EdgeList):
             return budget
         return Budget(max(math.ceil(budget.keep * source.n_edges), 1), None, None)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.numbering import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import Batcher
@@ -186,6 +186,26 @@ class PairSource(FileSource):
                 f"{self.n_left_out:,} attributes of more than {self._max_size:,} entities left out"
             )
         return said | {"remarks": [*remarks, *said["remarks"]]}
+
+    def describe(self) -> dict[str, Any]:
+        """Sizes of the table and of its graph, by name."""
+        cliques = self._grouped()
+        sizes = np.bincount(cliques.components(), minlength=1)
+        return {
+            "entities": self.n_nodes,
+            "attributes": self.n_attributes,
+            "pairs": self.n_pairs,
+            "repeated_pairs": self.n_repeated,
+            "largest_attribute": int(cliques.sizes.max(initial=0)),
+            "attributes_left_out": self.n_left_out,
+            "attributes_of_one_entity": int(np.count_nonzero(cliques.sizes == 1)),
+            "edges_never_built": self.n_projected,
+            "edges_drawn": int(cliques.n_drawn().sum()),
+            "components": int(np.count_nonzero(sizes)),
+            "entities_alone": int(np.count_nonzero(sizes == 1)),
+            "zero_weights": self._counts[0],
+            "bad_lines": self._counts[1],
+        }
 
     def multiply(self, X: np.ndarray) -> np.ndarray:
         """L X, exactly, for the Laplacian L of the whole graph.
