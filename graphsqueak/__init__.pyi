@@ -9,6 +9,7 @@ from graphsqueak.solvers import LaplacianSolver as LaplacianSolver
 from graphsqueak.sources import EdgeSource as EdgeSource
 from graphsqueak.sources import neighbor_edges as neighbor_edges
 from graphsqueak.sources import read_edges as read_edges
+from graphsqueak.sources import read_pairs as read_pairs
 from graphsqueak.sources import write_edges as write_edges
 from graphsqueak.sparsifiers import Certificate as Certificate
 from graphsqueak.sparsifiers import StreamOptions as StreamOptions
@@ -68,6 +69,7 @@ __all__ = [
     "neighbor_edges",
     "online",
     "read_edges",
+    "read_pairs",
     "solvers",
     "sources",
     "sparsifiers",

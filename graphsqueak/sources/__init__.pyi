@@ -8,6 +8,8 @@ from graphsqueak.sources.files.writing import write_edges as write_edges
 from graphsqueak.sources.mail.corpus import read_mail as read_mail
 from graphsqueak.sources.mail.words import text_points as text_points
 from graphsqueak.sources.neighbors.edges import neighbor_edges as neighbor_edges
+from graphsqueak.sources.pairs.pair_source import PairSource as PairSource
+from graphsqueak.sources.pairs.pair_source import read_pairs as read_pairs
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian as StreamedLaplacian
 from graphsqueak.sources.summary import Summary as Summary
 from graphsqueak.sources.summary import summarize as summarize
@@ -28,6 +30,7 @@ from graphsqueak.sources.synthetic.random_graphs import small_world as small_wor
 
 __all__ = [
     "EdgeSource",
+    "PairSource",
     "StreamedLaplacian",
     "Summary",
     "SyntheticSource",
@@ -47,6 +50,7 @@ __all__ = [
     "path",
     "read_edges",
     "read_mail",
+    "read_pairs",
     "small_world",
     "star",
     "summarize",
