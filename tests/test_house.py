@@ -27,6 +27,7 @@ ALONE = {
     "graphsqueak.solvers.multigrid": "a backend, as formats are",
     "graphsqueak.sources.files.scan": "kernels that read lines",
     "graphsqueak.sources.distinct": "kernel and file of distinct edges",
+    "graphsqueak.sources.pairs.cliques": "kernels of cliques, and the file that holds them",
     "graphsqueak.sources.neighbors.search": "kernels of the neighbor search",
     "graphsqueak.sparsifiers.resistance.degrees": "kernels of resistances by degrees",
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",

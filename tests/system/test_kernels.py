@@ -1,6 +1,7 @@
 """A kernel has a serial and a parallel form, which agree; compiled code is kept where it can be."""
 
 import importlib.util
+import io
 import sys
 
 import numba
@@ -124,7 +125,11 @@ def results():
     points = rng.standard_normal((300, 5))
     near = [gs.neighbor_edges(rows, 4).to_edge_list() for rows in (points, small.to_scipy())]
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
-    arrays = [solved, pairs, *(edges.weight for edges in (sparse, small, large, *near))]
+    table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
+    shared_by = gs.read_pairs(io.BytesIO(table))
+    shared_by.to_edge_list()
+    projected = shared_by.multiply(rng.standard_normal((300, 2)))
+    arrays = [solved, pairs, projected, *(edges.weight for edges in (sparse, small, large, *near))]
     return [array.tobytes() for array in arrays] + [certificate.history]
 
 
