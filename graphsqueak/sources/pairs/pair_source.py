@@ -144,7 +144,7 @@ class PairSource(FileSource):
         self._normalize, self._max_size, self._degree = normalize, max_size, degree
         self._seed = seed
         self._log, self._attributes, self._cliques, self._counts = None, None, None, (0, 0)
-        self.n_repeated = self.n_left_out = 0
+        self._n_listed = 0
 
     def __repr__(self):
         return f"<pairs of {self.parts[0].name}>"
@@ -158,6 +158,18 @@ class PairSource(FileSource):
     def n_attributes(self) -> int:
         """Different attributes."""
         return int(self._grouped().sizes.size)
+
+    @property
+    def n_repeated(self) -> int:
+        """Pairs that repeat another one."""
+        n_pairs = self.n_pairs  # reads the table, if nobody has
+        return self._n_listed - n_pairs
+
+    @property
+    def n_left_out(self) -> int:
+        """Attributes of more than `max_size` entities."""
+        most = np.inf if self._max_size is None else self._max_size
+        return int(np.count_nonzero(self._grouped().sizes > most))
 
     @property
     def n_projected(self) -> int:
@@ -243,10 +255,8 @@ class PairSource(FileSource):
         self._cliques = log.group(len(self._ids), len(self._attributes))
         self.n_nodes, self._attributes = len(self._ids), None
         self._counts = self.n_zero_weights, self.n_bad_lines
-        self.n_repeated = log.n_pairs - self._cliques.members.size
+        self._n_listed = log.n_pairs
         self._cliques.weigh(self._normalize, self._max_size)
-        if self._max_size is not None:
-            self.n_left_out = int(np.count_nonzero(self._cliques.sizes > self._max_size))
         self._cliques.draw_cycles(self._degree_drawn())
         self._ids, self.id_kind = _as_written(self._ids, self.options.ids)
         return self._cliques
