@@ -6,6 +6,7 @@ at once (`partial_fit`, `predict_then_learn`) are the same rounds, faster.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,11 +22,14 @@ from threadpoolctl import threadpool_limits
 from graphsqueak.errors import InputError
 from graphsqueak.kernel.kernels import KernelLike, KernelParams
 from graphsqueak.online.losses import LOSSES, Loss, loss_of
+from graphsqueak.system.atomic import atomic_file
+from graphsqueak.system.packing import pack_state, unpack_state
 from graphsqueak.validation import check_real
 
 __all__ = ["OnlineLearner"]
 
 _MANY = 256
+_FORMAT, _VERSION = "graphsqueak learner", 1
 
 
 def _classifies(learner):
@@ -194,6 +198,30 @@ class OnlineLearner(BaseEstimator):
         """
         of = accuracy_score if self._loss().is_classification else r2_score
         return float(of(y, self.predict(X)))
+
+    def save(self, path: str | Path) -> None:
+        """Write the learner, with all that it has learnt, to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that `load` reads; without pickle, so a kernel must be one by name.
+        """
+        with atomic_file(path) as file:
+            pack_state(file, {"format": _FORMAT, "version": _VERSION}, self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The learner of a file that `save` wrote; it goes on to the same bytes.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        record, learner = unpack_state(Path(path).expanduser().read_bytes(), path)
+        if record != {"format": _FORMAT, "version": _VERSION} or not isinstance(learner, cls):
+            raise InputError(f"{path} holds no {cls.__name__}, or one of another version")
+        return learner
 
     def _loss(self) -> Loss:
         return loss_of(self.loss, self.tolerance)
