@@ -1,8 +1,8 @@
 """Full kernel ridge regression, (K + lam I) c = y, by conjugate gradients with a preconditioner.
 
 No point is left out and no matrix of all pairs need exist: a step asks for the kernel values in
-blocks of rows, half of n^2 by symmetry, and keeps vectors only. How many steps it takes is a matter of the
-preconditioner. With F F' from randomly pivoted Cholesky (`pivots`), of rank m,
+blocks of rows, half of n^2 by symmetry, and keeps vectors only. How many steps it takes is a matter
+of the preconditioner. With F F' from randomly pivoted Cholesky (`pivots`), of rank m,
 
     (F F' + lam I)^-1 = (I - F (F'F + lam I)^-1 F') / lam,
 

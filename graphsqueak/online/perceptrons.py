@@ -1,159 +1,45 @@
-"""Learners that hold at most B points: each new one takes the place of another.
+"""Perceptrons with a budget of points: RBP, Forgetron, Projectron and Projectron++.
 
-All keep f = sum_i a_i k(x_i, .) and differ in when they learn and in whom they let go. With
-labels y = -1 and 1, a mistake being y f(x) <= 0:
+They learn from mistakes. The first two let a point go for a new one (`budgets`), others project.
+At a mistake, y f(x) <= 0, a perceptron adds y k(x, .). If x lies within `threshold` = e of the span
+of the points kept, |k(x, .) - P k(x, .)| <= e, or if there are B of them, the projection y P k(x,.)
+is added instead, and no further point is kept [OKC09, Algorithm 2]. In coordinates of the span,
+z(x) = L^-1 k_I(x) with L L' = K_II,
 
-    RBP        [CCG07]  at a mistake, a random point goes, and a_t = y.
-    Forgetron  [DSS08]  at a mistake a_t = y; then all a shrink by phi, and the oldest point goes.
-    BPA-S      [WV10]   at a loss l = max(0, 1 - y f), passive-aggressive: t = min(C, l / k_tt),
-                        and a_t = y t + a_r k_rt / k_tt takes in what it can of the one that goes.
-    BOGD       [ZWWJH12] a_i <- (1 - eta lam) a_i, a_t = -eta l'; a random point goes, and the others
-                        weigh B / (B - 1) as much, so that f keeps its expectation.
+    P k(x, .) = z(x),      |k(x, .) - P k(x, .)|^2 = d^2 = k_xx - z'z,      f(x) = w'z(x),
 
-The Forgetron takes the largest phi <= 1 for which its bound on mistakes holds: letting the oldest
-point r go costs Psi(phi) = phi^2 (a_r^2 k_rr - 2 a_r f(x_r)) + 2 phi |a_r|, and the sum of all Psi
-is to be at most 15/32 of the number of mistakes. Where phi = 1 is too much, that is the smaller root
-of A phi^2 + B phi + C, -2 C / (B + (B^2 - 4 A C)^1/2), whatever the sign of A; [DSS08] lists cases.
+so that a mistake is w <- w + y z, or L and w gain the row (z', d) and the entry y d.
 
-BPA-S minimizes |f - f_t|^2 / 2 + C l(f) over f that has x_t in the place of some x_r. In t that is
-one and the same problem for all r, so r is the one with the least a_r^2 (k_rr - k_rt^2 / k_tt): the
-part of it that x_t cannot stand for.
+Projectron++ also learns from margins: where 0 < y f(x) < 1 and the loss l = 1 - y f(x) is more than
+d / e, it adds t y z with t = min(1, l / |z|^2, 2 (l - d / e) / |z|^2) [OKC09, Algorithm 3].
 
 References
 ----------
-[CCG07]    Cavallanti, Cesa-Bianchi, Gentile. Tracking the best hyperplane with a simple budget
-           perceptron. Machine Learning 69, 2007.
-[DSS08]    Dekel, Shalev-Shwartz, Singer. The Forgetron: a kernel-based perceptron on a budget. SIAM
-           J. Computing 37(5), 2008.
-[WV10]     Wang, Vucetic. Online passive-aggressive algorithms on a budget. AISTATS 2010.
-[ZWWJH12]  Zhao, Wang, Wu, Jin, Hoi. Fast bounded online gradient descent algorithms for scalable
-           kernel-based online learning. ICML 2012.
+[OKC09] Orabona, Keshet, Caputo. Bounded kernel-based online learning. JMLR 10, 2009.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.kernels import as_kernel
+from graphsqueak.online.budgets import OLDEST, BudgetLearner
 from graphsqueak.online.learner import OnlineLearner
-from graphsqueak.online.losses import LOSSES, Law, loss_slope, loss_value
-from graphsqueak.randomness import RandomState, uniforms
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.randomness import RandomState
+from graphsqueak.system.kernels import compiled
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["BOGD", "BPAS", "RBP", "Forgetron"]
+__all__ = ["RBP", "Forgetron", "Projectron", "ProjectronPP"]
 
-_BLOCK = 128  # points whose kernel values are evaluated at once
-_RANDOM, _OLDEST, _LIKEST, _RESCALED = range(4)  # who goes
-_SHARE = 15 / 32  # of the mistakes, what the Forgetron may lose
-
-
-class _Rule(NamedTuple):
-    """What compiled functions know of a learner; `step` is eta or C, `most` the largest |a|."""
-
-    kind: int
-    loss: Law
-    step: float
-    shrink: float
-    most: float
-    clip: float
-
-
-class _Kept(NamedTuple):
-    """Coefficients of the points kept, their rounds, k_ii, and what the Forgetron needs."""
-
-    a: np.ndarray
-    came: np.ndarray
-    diagonal: np.ndarray
-    gram: np.ndarray
-    spent: np.ndarray  # the sum of Psi, the number of mistakes
+_BLOCK = 256  # points whose coordinates are found at once
+_TOLERANCE = 1e-10  # of k_xx: a point that is closer to the span lies in it
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _BudgetLearner(OnlineLearner):
-    """Base of the learners in which a new point takes the place of another."""
-
-    clip: float | None = None
-    n_components: int = 100
-
-    _needs_clip = False
-    _kind = _RANDOM
-    _losses = frozenset({"hinge"})
-
-    @property
-    def n_support_(self) -> int:
-        """Points kept."""
-        return self._size
-
-    @property
-    def components_(self) -> np.ndarray:
-        """The points kept."""
-        return self._points[: self._size]
-
-    def _begin(self, n_features):
-        budget = check_count("n_components", self.n_components)
-        name = self._loss().name
-        if name not in self._losses:
-            known = " and ".join(sorted(self._losses, reverse=True))
-            raise InputError(f"{type(self).__name__} has no loss={name!r}; it has {known}")
-        self._kernel = as_kernel(self.kernel, self.kernel_params)
-        self._rule = self._new_rule()
-        self._seed = int(np.random.default_rng(self._random_state()).integers(2**63))
-        side = budget if self._kind == _OLDEST else 0
-        self._points, self._size = np.empty((budget, n_features)), 0
-        self._kept = _Kept(
-            np.zeros(budget),
-            np.zeros(budget, np.int64),
-            np.zeros(budget),
-            np.zeros((side, side)),
-            np.zeros(2),
-        )
-
-    def _random_state(self):
-        return getattr(self, "random_state", 0)
-
-    def _new_rule(self):
-        return _Rule(self._kind, self._loss().law, 1.0, 1.0, np.inf, self._bound())
-
-    def _scores(self, points):
-        if not self._size:
-            return np.zeros(len(points))
-        values = self._kernel(points, self.components_) @ self._kept.a[: self._size]
-        return np.clip(values, -self._bound(), self._bound())
-
-    def _features_of(self, points):
-        return Embedding(self._kernel, self.components_)(points)
-
-    def _learn(self, points, targets):
-        out, budget = np.empty(len(points)), len(self._points)
-        for start in range(0, len(points), _BLOCK):
-            some = slice(start, min(start + _BLOCK, len(points)))
-            part, first = points[some], self.n_rounds_ + start
-            values = np.zeros((len(part), budget))
-            values[:, : self._size] = self._kernel(part, self.components_)
-            slots = np.full(budget, -1)  # the point of this block that a slot now holds
-            self._size = _budget_rounds(
-                values,
-                self._kernel(part, part),
-                targets[some],
-                uniforms(self._seed, first, first + len(part)),
-                self._rule,
-                self._kept,
-                self._size,
-                first,
-                slots,
-                out[some],
-            )
-            new = slots >= 0
-            self._points[new] = part[slots[new]]
-        return out
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class RBP(_BudgetLearner):
+class RBP(BudgetLearner):
     """Random budget perceptron: at a mistake, a random point makes room.
 
     Parameters
@@ -188,7 +74,7 @@ class RBP(_BudgetLearner):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Forgetron(_BudgetLearner):
+class Forgetron(BudgetLearner):
     """Self-tuned Forgetron: at a mistake all coefficients shrink, and the oldest point goes.
 
     Its bound on the number of mistakes is for kernels with k(x, x) <= 1.
@@ -223,7 +109,7 @@ class Forgetron(_BudgetLearner):
 
     loss: Literal["hinge"] = "hinge"
 
-    _kind = _OLDEST
+    _kind = OLDEST
 
     @property
     def spent_(self) -> float:
@@ -233,23 +119,22 @@ class Forgetron(_BudgetLearner):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BPAS(_BudgetLearner):
-    """Budgeted passive-aggressive learning, simple form: a new point takes in the one that goes.
+class Projectron(OnlineLearner):
+    """A perceptron that projects: points near the span of the others are not kept.
 
     Parameters
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"hinge", "epsilon_insensitive"}
-        The first makes a classifier, the second a regressor.
-    tolerance : float, optional
-        e of the second loss, see `loss_of`.
+    loss, tolerance
+        "hinge", None: it learns from mistakes.
     clip : float or None
-        Bound of predictions, if any.
+        Bound of the scores that are shown, if any.
     n_components : int
-        B, the most points.
-    aggressiveness : float
-        C, the longest step.
+        B, the most points; later ones are projected, however far.
+    threshold : float
+        e, the distance from the span up to which a point is projected at once; the first point
+        is kept in any case.
 
     Attributes
     ----------
@@ -261,164 +146,138 @@ class BPAS(_BudgetLearner):
     Examples
     --------
     >>> X = np.random.default_rng(7).normal(size=(400, 2))
-    >>> m = BPAS(n_components=20).fit(X, np.sign(X[:, 0]))
-    >>> m.n_support_, m.score(X, np.sign(X[:, 0])) > 0.8
-    (20, True)
+    >>> m = Projectron(n_components=20).fit(X, np.sign(X[:, 0]))
+    >>> m.n_support_ <= 20, m.score(X, np.sign(X[:, 0])) > 0.9
+    (True, True)
     """
 
-    loss: Literal["hinge", "epsilon_insensitive"] = "hinge"
-    aggressiveness: float = 1.0
+    clip: float | None = None
+    loss: Literal["hinge"] = "hinge"
+    n_components: int = 100
+    threshold: float = 0.1
 
-    _kind = _LIKEST
-    _losses = frozenset({"hinge", "epsilon_insensitive"})
+    _needs_clip = False
+    _uses_margins = False
 
-    def _new_rule(self):
-        most = check_real("aggressiveness", self.aggressiveness, above=0.0)
-        return super()._new_rule()._replace(step=most)
+    def _n_kept(self):
+        return self._factor.size
+
+    @property
+    def components_(self) -> np.ndarray:
+        """The points kept."""
+        return self._points[: self._factor.size]
+
+    def _begin(self, n_features):
+        if self._loss().name != "hinge":
+            kind = type(self).__name__
+            raise InputError(f"{kind} has no loss={self.loss!r}; it has 'hinge'")
+        budget = check_count("n_components", self.n_components)
+        least = {"above": 0.0} if self._uses_margins else {"least": 0.0}
+        check_real("threshold", self.threshold, **least)
+        self._kernel = as_kernel(self.kernel, self.kernel_params)
+        self._factor = GrowingCholesky()
+        self._points, self._w = np.empty((budget, n_features)), np.zeros(budget)
+
+    def _scores(self, points):
+        values = self._features_of(points) @ self._w[: self.n_support_]
+        return np.clip(values, -self._bound(), self._bound())
+
+    def _features_of(self, points):
+        if not self.n_support_:
+            return np.zeros((len(points), 0))
+        return self._factor.solve(self._kernel(self.components_, points)).T
+
+    def _learn(self, points, targets):
+        out = np.empty(len(points))
+        for start in range(0, len(points), _BLOCK):
+            some = slice(start, start + _BLOCK)
+            self._learn_block(points[some], targets[some], out[some])
+        return np.clip(out, -self._bound(), self._bound())
+
+    def _learn_block(self, points, targets, out):
+        j, budget = self.n_support_, len(self._points)
+        features = np.zeros((min(j + len(points), budget), len(points)), order="F")
+        features[:j] = self._features_of(points).T
+        diagonal = np.asarray(self._kernel.diag(points), dtype=np.float64)
+        threshold, done = float(self.threshold), 0
+        while done < len(points):
+            j = self.n_support_
+            state = self._w, j, threshold, self._uses_margins, j < budget
+            t = _rounds(features[:, done:], diagonal[done:], targets[done:], *state, out[done:])
+            done += t
+            if done < len(points):  # this point is to be kept
+                self._keep(points, features, diagonal, done, targets[done])
+                done += 1
+
+    def _keep(self, points, features, diagonal, t, target):
+        j, later = self.n_support_, slice(t + 1, None)
+        z = features[:j, t]
+        pivot = np.sqrt(diagonal[t] - z @ z)
+        self._points[j] = points[t]
+        self._w[:j] += target * z
+        self._w[j] = target * pivot
+        self._factor.append(z, pivot)
+        if t + 1 < len(points):
+            values = self._kernel(points[t : t + 1], points[later])[0]
+            features[j, later] = (values - z @ features[:j, later]) / pivot
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class BOGD(_BudgetLearner):
-    """Bounded online gradient descent: a random point makes room, the others weigh more.
+class ProjectronPP(Projectron):
+    """A Projectron that learns from small margins, too.
 
     Parameters
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
-        The first three make a regressor, the others a classifier.
-    tolerance : float, optional
-        e of the loss, see `loss_of`; with "squared", errors up to it make no step.
+    loss, tolerance
+        "hinge", None.
     clip : float or None
-        Bound of predictions, if any.
+        Bound of the scores that are shown, if any.
     n_components : int
-        B, the most points.
-    learning_rate, regularization : float
-        eta and lam.
-    largest : float
-        Of the coefficients, over eta: with all B points, f shrinks until none is larger.
-    random_state : int, numpy Generator or None
+        B, the most points; later ones are projected, however far.
+    threshold : float
+        e > 0: mistakes within it of the span are projected, and a margin is learnt from if its loss
+        is more than the distance over e.
 
     Attributes
     ----------
-    n_support_, n_rounds_ : int
-        Points kept, and rounds so far.
-    components_ : ndarray
-        The points kept.
+    n_support_, n_rounds_, components_
+        As in `Projectron`.
 
     Examples
     --------
     >>> X = np.random.default_rng(7).normal(size=(400, 2))
-    >>> m = BOGD(loss="hinge", n_components=50, random_state=7).fit(X, np.sign(X[:, 0]))
-    >>> m.n_support_, m.score(X, np.sign(X[:, 0])) > 0.8
-    (50, True)
+    >>> m = ProjectronPP(n_components=20).fit(X, np.sign(X[:, 0]))
+    >>> m.n_support_ <= 20, m.score(X, np.sign(X[:, 0])) > 0.9
+    (True, True)
     """
 
-    learning_rate: float = 0.2
-    regularization: float = 0.01
-    largest: float = 10.0
-    random_state: RandomState = None
-
-    _kind = _RESCALED
-    _losses = frozenset(LOSSES)
-
-    def _new_rule(self):
-        step = check_real("learning_rate", self.learning_rate, above=0.0)
-        lam = check_real("regularization", self.regularization, least=0.0)
-        most = step * check_real("largest", self.largest, above=0.0)
-        shrink = max(1 - step * lam, 0.0)
-        return super()._new_rule()._replace(step=step, shrink=shrink, most=most)
+    _uses_margins = True
 
 
 @compiled(fastmath={"reassoc", "contract"})
-def _budget_rounds(values, inside, targets, coins, rule, kept, size, before, slots, out):
-    """Rounds with the kernel values of a block to the points kept; how many are kept then."""
-    a, n = kept.a, targets.size
-    for t in range(n):
-        value = 0.0
+def _rounds(features, diagonal, targets, w, size, threshold, margins, has_room, out):
+    """Rounds in `size` coordinates, until a point is to be kept; how many were done."""
+    for t in range(targets.size):
+        value, square = 0.0, 0.0
         for i in range(size):
-            value += a[i] * values[t, i]
-        out[t] = min(max(value, -rule.clip), rule.clip)
-        if rule.shrink != 1:
+            value += w[i] * features[i, t]
+            square += features[i, t] ** 2
+        out[t] = value
+        left = diagonal[t] - square
+        if left <= _TOLERANCE * diagonal[t]:
+            left = 0.0
+        margin = targets[t] * value
+        step = 0.0
+        if margin <= 0:
+            if has_room and left > (threshold**2 if size else 0.0):
+                return t
+            step = 1.0
+        elif margins and margin < 1 and square > 0:
+            surplus = 1.0 - margin - np.sqrt(left) / threshold
+            if surplus > 0:
+                step = min(1.0, (1.0 - margin) / square, 2.0 * surplus / square)
+        if step > 0:
             for i in range(size):
-                a[i] *= rule.shrink
-        new = _coefficient(rule, targets[t], value, out[t], inside[t, t])
-        if new == 0:
-            continue
-        kept.spent[1] += 1
-        slot = size
-        if size < a.size:
-            size += 1
-        else:
-            slot, new = _make_room(rule, kept, values, inside, coins[t], new, t)
-        a[slot], kept.came[slot], kept.diagonal[slot] = new, before + t, inside[t, t]
-        slots[slot] = t
-        if kept.gram.size:
-            for i in range(size):
-                kept.gram[slot, i] = kept.gram[i, slot] = values[t, i]
-            kept.gram[slot, slot] = inside[t, t]
-        for later in range(t + 1, n):
-            values[later, slot] = inside[later, t]
-    return size
-
-
-@subroutine
-def _coefficient(rule, y, value, prediction, diagonal):
-    """What a point is to be kept with; 0: not at all."""
-    if rule.kind == _RANDOM or rule.kind == _OLDEST:
-        return y if y * value <= 0 else 0.0
-    slope = loss_slope(rule.loss, y, prediction)
-    if rule.kind == _RESCALED:
-        return -rule.step * slope
-    if diagonal <= 0:
-        return 0.0
-    return -slope * min(rule.step, loss_value(rule.loss, y, prediction) / diagonal)
-
-
-@subroutine
-def _make_room(rule, kept, values, inside, coin, new, t):
-    """Let a point go: its slot, and the coefficient of the one that takes it."""
-    a, row, diagonal = kept.a, values[t], inside[t, t]
-    if rule.kind == _OLDEST:
-        slot = 0
-        for i in range(a.size):
-            slot = i if kept.came[i] < kept.came[slot] else slot
-        phi = _shrinkage(kept, slot, row, new)
-        for i in range(a.size):
-            a[i] *= phi
-        return slot, phi * new
-    if rule.kind == _LIKEST:
-        slot, least = 0, np.inf
-        for i in range(a.size):
-            apart = a[i] ** 2 * (kept.diagonal[i] - row[i] ** 2 / diagonal)
-            if apart < least:
-                slot, least = i, apart
-        return slot, new + a[slot] * row[slot] / diagonal
-    slot = int(coin * a.size)
-    if rule.kind == _RESCALED:
-        a[slot] = 0.0
-        grown, largest = a.size / max(a.size - 1, 1), abs(new)
-        for i in range(a.size):
-            largest = max(largest, grown * abs(a[i]))
-        scale = min(rule.most / largest, 1.0)
-        for i in range(a.size):
-            a[i] *= scale * grown
-        return slot, scale * new
-    return slot, new
-
-
-@subroutine
-def _shrinkage(kept, slot, row, new):
-    """phi, by which the Forgetron can afford to let the point in `slot` go; notes the cost."""
-    a = kept.a
-    value = new * row[slot]
-    for i in range(a.size):
-        value += a[i] * kept.gram[slot, i]
-    square = a[slot] ** 2 * kept.gram[slot, slot] - 2.0 * a[slot] * value
-    linear = 2.0 * abs(a[slot])
-    free = kept.spent[0] - _SHARE * kept.spent[1]
-    phi = 1.0
-    if square + linear + free > 0:
-        phi = -2.0 * free / (linear + np.sqrt(linear**2 - 4.0 * square * free))
-    kept.spent[0] += phi * (square * phi + linear)
-    return phi
+                w[i] += step * targets[t] * features[i, t]
+    return targets.size

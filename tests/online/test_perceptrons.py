@@ -213,8 +213,9 @@ def test_bounded_descent_keeps_its_expectation_and_its_bound():
             kept.append(t)
             a.append(0.3 * y[t])
             continue
-        each = [np.array(a) * (np.arange(BUDGET) != r) * BUDGET / (BUDGET - 1) for r in range(BUDGET)]
-        np.testing.assert_allclose(np.mean(each, axis=0), a)  # over the point that goes
+        grown = np.array(a) * BUDGET / (BUDGET - 1)
+        each = (1 - np.eye(BUDGET)) * grown  # a row for every point that may go
+        np.testing.assert_allclose(np.mean(each, axis=0), a)
         now, r = each[slots[t]], slots[t]
         now[r], kept[r] = 0.3 * y[t], t
         capped += np.abs(now).max() > 0.75

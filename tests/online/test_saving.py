@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError
-from graphsqueak.online import CONKONS, KernelOGD, WidthMixture
+from graphsqueak.online import CONKONS, KernelOGD
 from graphsqueak.system.packing import pack_bytes
 from tests.online.test_learner import EVERY, LEARNERS_OF_CLASSES, problem
 
@@ -37,7 +37,7 @@ def test_classes_go_on_as_well(learner, tmp_path):
 
 def test_a_mixture_and_a_generator_go_on(tmp_path):
     X, y = problem()
-    goes_on(WidthMixture(n_widths=3), tmp_path / "mixture", X, y)
+    goes_on(CONKONS(kernel_params="auto", random_state=2), tmp_path / "mixture", X, y)
     learner = CONKONS(n_components=8, random_state=np.random.default_rng(5)).fit(X, y)
     learner.save(tmp_path / "learner")
     copy = CONKONS.load(tmp_path / "learner")
