@@ -207,12 +207,8 @@ class BOGD(BudgetLearner):
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
-        The first three make a regressor, the others a classifier.
-    tolerance : float, optional
-        e of the loss, see `loss_of`; with "squared", errors up to it make no step.
-    clip : float or None
-        Bound of predictions, if any.
+    loss, tolerance, clip
+        As in `KernelOGD`.
     n_components : int
         B, the most points.
     learning_rate, regularization : float
