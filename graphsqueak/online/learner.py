@@ -51,8 +51,8 @@ class OnlineLearner(BaseEstimator):
     `_scores(points)`, `_features_of(points)`, the coordinates in its space,
     `_learn(points, targets)`, which returns the scores before each update, and `_n_kept()`.
 
-    With kernel_params="auto" a Gaussian kernel needs no width: copies of the learner with several
-    widths are mixed by their losses (`mixture_`, a `WidthMixture`).
+    With kernel_params="auto" a Gaussian or Laplacian kernel needs no width: copies of the learner
+    with several widths are mixed by their losses (`mixture_`, a `WidthMixture`).
     """
 
     kernel: KernelLike = "rbf"

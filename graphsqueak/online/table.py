@@ -248,8 +248,7 @@ class _Columns:
         elif self.task == "regression":
             if law.is_classification:
                 raise InputError(f"loss={law.name!r} is for labels; {self.target!r} has numbers")
-            bounded = law.name != "squared" or learner.kernel_params == "auto"
-            learner = learner.set_params(clip=_CLIP if bounded else None)
+            learner = learner.set_params(clip=None if law.name == "squared" else _CLIP)
         self.learner = learner
         return self
 

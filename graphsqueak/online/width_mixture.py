@@ -8,7 +8,7 @@ prediction is their average with the weights
 With eta = sigma, the curvature of the loss, the sum of the losses is at most that of the best copy
 and log(copies) / sigma, however many rounds there are [CL06, Theorem 3.2]: 8 C^2 log 7 for the
 squared loss. Where a loss has none, eta_t = (log(copies) / t)^1/2 / (L C), and the difference grows
-with t^1/2.
+with t^1/2. Without a clip, for the squared loss, C is the largest target so far.
 
 References
 ----------
@@ -25,17 +25,19 @@ from graphsqueak.errors import InputError
 __all__ = ["WidthMixture"]
 
 _N_WIDTHS = 7
+_LEAST = 1e-12  # C, before a target was seen
 
 
 class WidthMixture:
-    """Copies of a learner with Gaussian kernels of several widths, mixed by their losses.
+    """Copies of a learner with kernels of several widths, mixed by their losses.
 
     What a learner with kernel_params="auto" is made of, as its attribute `mixture_`.
 
     Parameters
     ----------
     learner : OnlineLearner
-        What is copied. Its kernel is "rbf" or "gaussian", and it has a clip.
+        What is copied. Its kernel is "rbf", "gaussian" or "laplacian", and it has a clip, or the
+        squared loss.
     n_features : int
         Of the points to come.
     n_widths : int
@@ -59,14 +61,16 @@ class WidthMixture:
     """
 
     def __init__(self, learner: Any, n_features: int, *, n_widths: int = _N_WIDTHS) -> None:
-        if learner.kernel not in ("rbf", "gaussian"):
+        if learner.kernel not in ("rbf", "gaussian", "laplacian"):
             raise InputError(
-                f"kernel_params='auto' finds the width of a Gaussian kernel, not of "
+                "kernel_params='auto' finds the width of a Gaussian or Laplacian kernel, not of "
                 f"{learner.kernel!r}; give its parameters"
             )
-        if learner.clip is None:
+        self._loss, self._clip, self._largest = learner._loss(), learner._bound(), _LEAST
+        if learner.clip is None and self._loss.name != "squared":
             raise InputError(
-                "kernel_params='auto' needs a clip: losses without a bound cannot be mixed"
+                f"kernel_params='auto' needs a clip for loss={self._loss.name!r}: losses without a "
+                "bound cannot be mixed"
             )
         self.gammas = 4.0 ** (np.arange(n_widths) - (n_widths - 1) // 2) / n_features
         self.copies = [
@@ -75,7 +79,6 @@ class WidthMixture:
         for copy in self.copies:
             copy.classes_ = np.array([-1, 1])
             copy._start(n_features)
-        self._loss, self._clip = learner._loss(), learner._bound()
         self._paid, self._n_rounds = np.zeros(n_widths), 0
 
     @property
@@ -86,11 +89,16 @@ class WidthMixture:
     @property
     def shares(self) -> np.ndarray:
         """p, the weights of the copies now."""
-        return self._shares(self._paid[None], self._n_rounds)[0]
+        return self._shares(self._paid[None], self._n_rounds, self._bound())[0]
+
+    def _bound(self):
+        """C, as things stand."""
+        return self._largest if np.isinf(self._clip) else self._clip
 
     def scores(self, points: np.ndarray) -> np.ndarray:
         """The average of the copies' scores."""
-        return np.column_stack([copy._scores(points) for copy in self.copies]) @ self.shares
+        each = np.column_stack([copy._scores(points) for copy in self.copies])
+        return np.clip(each, -self._bound(), self._bound()) @ self.shares
 
     def features_of(self, points: np.ndarray) -> np.ndarray:
         """The coordinates of all copies."""
@@ -99,19 +107,24 @@ class WidthMixture:
     def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """A round for every point; the averages before each update."""
         each = np.column_stack([copy._take(points, targets) for copy in self.copies])
-        each = np.clip(each, -self._clip, self._clip)
+        bound = np.full((len(points), 1), self._bound())
+        if np.isinf(self._clip):
+            largest = np.maximum.accumulate(np.append(self._largest, np.abs(targets)))
+            bound[:, 0], self._largest = largest[:-1], float(largest[-1])
+        each = np.clip(each, -bound, bound)
         losses = self._loss.value(targets[:, None], each)
         paid = self._paid + np.cumsum(losses, axis=0)
         before = np.vstack([self._paid, paid[:-1]])
-        shares = self._shares(before, self._n_rounds + np.arange(len(points))[:, None])
+        shares = self._shares(before, self._n_rounds + np.arange(len(points))[:, None], bound)
         self._paid, self._n_rounds = paid[-1], self._n_rounds + len(points)
         return np.einsum("ij,ij->i", shares, each)
 
-    def _shares(self, paid, t):
-        """p from what every copy has paid, a row for every round."""
-        eta = self._loss.sigma(self._clip)
-        if eta == 0:
-            bound = self._loss.lipschitz(self._clip) * self._clip
-            eta = np.sqrt(np.log(self._paid.size) / (t + 1)) / bound
+    def _shares(self, paid, t, bound):
+        """p from what every copy has paid, a row for every round, and C."""
+        if self._loss.name == "squared":
+            eta = self._loss.sigma(bound)
+        elif (eta := self._loss.sigma(self._clip)) == 0:
+            steepest = self._loss.lipschitz(self._clip) * self._clip
+            eta = np.sqrt(np.log(self._paid.size) / (t + 1)) / steepest
         share = np.exp(-eta * (paid - paid.min(axis=1, keepdims=True)))
         return share / share.sum(axis=1, keepdims=True)

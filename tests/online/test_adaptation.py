@@ -82,6 +82,25 @@ def test_a_mixture_of_widths_is_nearly_as_good_as_the_best(speed, loss):
     assert learner.n_support_ == sum(one.n_support_ for one in learner.mixture_.copies) > 100
 
 
+def test_without_a_clip_the_largest_target_bounds_the_mixture():
+    """In other units everything is the same; the sum of losses is near that of the best copy."""
+    rng = np.random.default_rng(50_032)
+    X = rng.uniform(-1, 1, size=(1200, 1))
+    y = np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=1200)
+    settings = {"clip": None, "n_components": 40, "random_state": 3}
+    mixture = CONKONS(kernel_params="auto", **settings)
+    losses = progressive(mixture, X, y).losses
+    copies = [
+        progressive(CONKONS(kernel_params={"gamma": gamma}, **settings), X, y).losses.sum()
+        for gamma in mixture.mixture_.gammas
+    ]
+    assert losses.sum() <= min(copies) + 8 * np.abs(y).max() ** 2 * np.log(7)
+    assert losses.sum() < 0.5 * max(copies)
+    large = progressive(CONKONS(kernel_params="auto", **settings), X, 1e3 * y)
+    np.testing.assert_allclose(large.losses, 1e6 * losses, rtol=1e-6, atol=1e-3)
+    assert np.abs(mixture.predict([[50.0]])) <= np.abs(y).max()
+
+
 def test_rows_and_batches_make_the_same_mixture():
     rng = np.random.default_rng(6_180)
     X = rng.uniform(-1, 1, size=(60, 2))
@@ -111,8 +130,8 @@ def test_every_class_has_a_mixture_of_its_own():
     ("learner", "message"),
     [
         (CONKONS(kernel_params="any"), "kernel_params='any' is not"),
-        (KernelOGD(kernel_params="auto"), "needs a clip"),
-        (KONS(kernel="linear", kernel_params="auto"), "width of a Gaussian kernel"),
+        (KernelOGD(loss="huber", kernel_params="auto"), "needs a clip for loss='huber'"),
+        (KONS(kernel="linear", kernel_params="auto"), "width of a Gaussian or"),
         (CONKONS(discount=0.0), "discount"),
         (CONKONS(discount=1.5), "discount"),
     ],
