@@ -182,6 +182,11 @@ def one_row(quick):
 def peers(quick, n_rows=20_000):
     """One row per data set and model."""
     n_rows = min(n_rows, 3000) if quick else n_rows
+    few = np.random.default_rng(SEED).normal(size=(400, 2))
+    for labels in (False, True):
+        for name, run in _models(labels, 2).items():
+            if not name.startswith(("river", "scikit-learn")):
+                run(few, np.sign(few[:, 0]))  # compiles
     for name in available(["cadata", "casp", "cpusmall", "parkinsons", "ijcnn1", "cod-rna subset"]):
         X, y = load_online(name)
         order = np.random.default_rng(SEED).permutation(len(X))[:n_rows]
