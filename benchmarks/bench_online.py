@@ -9,10 +9,11 @@ prediction is shown.
 *rounds*: microseconds a round of B-KONS after so many rounds, the dictionary being full.
 *sizes*: microseconds a round against the number of atoms, and the exponent.
 *one row*: learn_one against rounds in blocks.
-*peers*: progressive validation of `CONKONS` with 100 atoms and of `SkeGD` beside scikit-learn's SGD
-on 100 Nystroem features of the first thousand rows, row by row, and river's adaptive random forest
-and Hoeffding tree, where river is installed. Error: mean squared over the variance, or share of
-wrong labels, after the first thousand rows.
+*peers*: progressive validation of `CONKONS` with 100 atoms, with its width found, and with 400, of
+`SkeGD` and, for labels, of the learners with a budget of 100 points, beside scikit-learn's SGD on
+100 Nystroem features of the first thousand rows, row by row, and river's forests (adaptive random,
+Mondrian), Hoeffding tree and nearest neighbors, where river is installed (extra `bench`). Error:
+mean squared over the variance, or share of wrong labels, after the first thousand rows.
 """
 
 import argparse
@@ -24,7 +25,19 @@ from online_data import available, load_online
 from real_data import add_data_option
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.online import BKONS, CONKONS, PROSNKONS, SkeGD
+from graphsqueak.online import (
+    BKONS,
+    BOGD,
+    BPAS,
+    CONKONS,
+    NOGD,
+    PROSNKONS,
+    RBP,
+    Forgetron,
+    Projectron,
+    ProjectronPP,
+    SkeGD,
+)
 from graphsqueak.randomness import uniforms
 
 SEED = 602_214
@@ -38,14 +51,18 @@ def main():
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     add_data_option(parser)
     parser.add_argument("--only", nargs="+", choices=list(STUDIES), default=list(STUDIES))
+    parser.add_argument("--rows", type=int, help="of the peers' study; default: 20,000")
     options = parser.parse_args()
     studies = {}
     with threadpool_limits(1, user_api="blas"):
         for name in options.only:
-            studies[name] = STUDIES[name](options.quick)
+            more = {"n_rows": options.rows} if name == "peers" and options.rows else {}
+            studies[name] = []
             if not options.json:
                 print(f"-- {name}")
-                for row in studies[name]:
+            for row in STUDIES[name](options.quick, **more):
+                studies[name].append(row)
+                if not options.json:
                     print("  ".join(f"{key} {_text(v)}" for key, v in row.items()), flush=True)
     if options.json:
         print(json.dumps({"benchmark": "online", **studies}))
@@ -162,9 +179,14 @@ def one_row(quick):
     return [{"learn_one_us": 1e6 * single / n, "block_us": 1e6 * block / n}]
 
 
-def peers(quick):
+def peers(quick, n_rows=20_000):
     """One row per data set and model."""
-    n_rows, rows = (3000 if quick else 20_000), []
+    n_rows = min(n_rows, 3000) if quick else n_rows
+    few = np.random.default_rng(SEED).normal(size=(400, 2))
+    for labels in (False, True):
+        for name, run in _models(labels, 2).items():
+            if not name.startswith(("river", "scikit-learn")):
+                run(few, np.sign(few[:, 0]))  # compiles
     for name in available(["cadata", "casp", "cpusmall", "parkinsons", "ijcnn1", "cod-rna subset"]):
         X, y = load_online(name)
         order = np.random.default_rng(SEED).permutation(len(X))[:n_rows]
@@ -174,37 +196,47 @@ def peers(quick):
         if not labels:
             y = (y - y[:_FIRST].mean()) / y[:_FIRST].std()
         for model, run in _models(labels, X.shape[1]).items():
-            began = time.perf_counter()
+            began = time.process_time()
             predicted = run(X, y)[_FIRST:]
-            spent = time.perf_counter() - began
+            spent = time.process_time() - began
             truth = y[_FIRST:]
             wrong = np.mean(np.sign(predicted) != truth) if labels else None
             error = wrong if labels else np.mean((predicted - truth) ** 2) / truth.var()
             row = {"data": name, "model": model, "error": float(error)}
-            rows.append(row | {"us_per_round": 1e6 * spent / len(X)})
-    return rows
+            yield row | {"us_per_round": 1e6 * spent / len(X)}
 
 
 def _models(labels, n_features):
-    settings = {"random_state": SEED, "kernel_params": {"gamma": 1 / n_features}}
+    random, kernel = {"random_state": SEED}, {"kernel_params": {"gamma": 1 / n_features}}
     newton = {"loss": "squared_hinge", "clip": 3.0} if labels else {"clip": None}
+    newton |= random
     hinge = {"loss": "hinge"} if labels else {"learning_rate": 0.1}
-    models = {
-        "CON-KONS, 100 atoms": CONKONS(n_components=100, **newton, **settings).predict_then_learn,
-        "SkeGD": SkeGD(**hinge, **settings).predict_then_learn,
-        "scikit-learn SGD, Nystroem": lambda X, y: _sgd(X, y, labels, n_features),
+    auto = {"kernel_params": "auto"}
+    ours = {
+        "CON-KONS, 100 atoms": CONKONS(n_components=100, **newton, **kernel),
+        "CON-KONS, 100 atoms, width found": CONKONS(n_components=100, **newton, **auto),
+        "CON-KONS, 400 atoms, width found": CONKONS(n_components=400, **newton, **auto),
+        "SkeGD": SkeGD(**hinge, **random, **kernel),
+        "NOGD": NOGD(**hinge, **kernel),
+        "BOGD": BOGD(**hinge, **random, **kernel),
     }
+    if labels:
+        ours |= {kind.__name__: kind(**kernel) for kind in (Projectron, ProjectronPP, BPAS)}
+        ours |= {"Forgetron": Forgetron(**kernel), "RBP": RBP(**random, **kernel)}
+    models = {name: learner.predict_then_learn for name, learner in ours.items()}
+    models["scikit-learn SGD, Nystroem"] = lambda X, y: _sgd(X, y, labels, n_features)
     try:
-        from river import forest, tree
+        from river import forest, neighbors, tree
     except ImportError:
         return models
-    kinds = (
-        (forest.ARFClassifier, tree.HoeffdingAdaptiveTreeClassifier)
-        if labels
-        else (forest.ARFRegressor, tree.HoeffdingAdaptiveTreeRegressor)
-    )
-    for kind in kinds:
-        models[f"river {kind.__name__}"] = lambda X, y, kind=kind: _river(kind(seed=SEED), X, y)
+    theirs = [
+        (forest.AMFClassifier, forest.ARFClassifier, tree.HoeffdingAdaptiveTreeClassifier),
+        (forest.AMFRegressor, forest.ARFRegressor, tree.HoeffdingAdaptiveTreeRegressor),
+    ][not labels]
+    near = neighbors.KNNClassifier if labels else neighbors.KNNRegressor
+    for model in (*(kind(seed=SEED) for kind in theirs), near()):
+        name = f"river {type(model).__name__}"
+        models[name] = lambda X, y, model=model: _river(model, X, y)
     return models
 
 

@@ -125,7 +125,11 @@ def classification(options):
             ),
             "NOGD": lambda seed: NOGD(loss="hinge", learning_rate=0.2, n_components=100, **WIDE),
             "Dual-SGD": lambda seed: DualSGD(
-                loss="hinge", regularization=1e-3, n_components=100, random_state=seed, **WIDE
+                loss="hinge",
+                regularization=1e-4,
+                n_components=100,
+                kernel_params={"gamma": 1.0},
+                random_state=seed,
             ),
         }
         for algorithm, maker in NEWTON.items():

@@ -29,6 +29,7 @@ ALONE = {
     "graphsqueak.sources.distinct": "kernel and file of distinct edges",
     "graphsqueak.sources.pairs.cliques": "kernels of cliques, and the file that holds them",
     "graphsqueak.sources.neighbors.search": "kernels of the neighbor search",
+    "graphsqueak.sources.table_files": "formats of tables",
     "graphsqueak.sparsifiers.resistance.degrees": "kernels of resistances by degrees",
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",
     "graphsqueak.sparsifiers.stream.thinning": "kernels of thinning and rounding",

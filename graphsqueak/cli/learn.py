@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli import options
+from graphsqueak.system.atomic import note_written
 
 __all__ = ["learn"]
 
@@ -21,7 +22,8 @@ def learn(
     learner: Annotated[
         str,
         typer.Option(
-            help="con-kons, pros-n-kons, b-kons, width-mixture, kernel-ogd, fogd, nogd or skegd."
+            help="con-kons, pros-n-kons, b-kons, kernel-ogd, fogd, nogd, dual-sgd, skegd, bogd, or "
+            "for classes bpa-s, rbp, forgetron, projectron, projectron++."
         ),
     ] = "con-kons",
     task: Annotated[str, typer.Option(help="auto, regression or classification.")] = "auto",
@@ -37,12 +39,20 @@ def learn(
         int, typer.Option("-m", "--atoms", help="Points that the learner may keep.")
     ] = 100,
     gamma: Annotated[
-        float | None,
-        typer.Option(help="Of the Gaussian kernel of standardized features. [default: 1/features]"),
+        str | None,
+        typer.Option(
+            help="Of the Gaussian kernel of standardized features, or auto: seven widths side by "
+            "side, mixed by their losses. [default: 1/features]"
+        ),
     ] = None,
     discount: Annotated[
         float, typer.Option(help="con-kons: weight of a round for each later one; 1 forgets none.")
     ] = 1.0,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Save the state in this file now and then.")
+    ] = None,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to save.")] = 60.0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     force: options.Force = False,
     seed: options.Seed = None,
     as_json: options.Json = False,
@@ -59,7 +69,14 @@ def learn(
 
     if out is not None:
         options.check_table(out)
-    options.check_outputs({"--out": out}, [table], force=force, quiet=quiet, as_json=as_json)
+    options.check_outputs(
+        {"--checkpoint": checkpoint, "--out": out},
+        [table],
+        force=force,
+        quiet=quiet,
+        as_json=as_json,
+        resumes=checkpoint if resume else None,
+    )
     made = _learner(learner, n_components, gamma, discount, seed)
     run = learn_table(
         made,
@@ -69,8 +86,13 @@ def learn(
         features=None if features is None else _names(features),
         classes=None if classes is None else _names(classes),
         out=out,
+        checkpoint=checkpoint,
+        every=every,
+        resume=resume,
         progress=options.shows_progress(quiet=quiet, as_json=as_json),
     )
+    if checkpoint is not None:
+        note_written(checkpoint, [out])
     if as_json:
         options.print_json({**run._asdict(), "learner": learner, "seed": seed})
     elif not quiet:
@@ -86,23 +108,41 @@ def _names(text):
     return [name.strip() for name in text.split(",")]
 
 
+def _width(text):
+    """Parameters of the kernel, from what stands after --gamma."""
+    from graphsqueak.errors import InputError
+
+    if text == "auto":
+        return text
+    try:
+        return {"gamma": float(text)}
+    except ValueError:
+        raise InputError(f"--gamma {text} is neither a number nor auto") from None
+
+
 def _learner(name, n_components, gamma, discount, seed):
     """The learner that the options describe."""
     from graphsqueak import online
     from graphsqueak.errors import InputError
 
-    kernel = {} if gamma is None else {"kernel_params": {"gamma": gamma}}
+    kernel = {} if gamma is None else {"kernel_params": _width(gamma)}
     atoms, random = {"n_components": n_components}, {"random_state": seed}
     newton = {**kernel, **atoms, **random, "discount": discount}
     makers = {
         "con-kons": lambda: online.CONKONS(**newton),
         "pros-n-kons": lambda: online.PROSNKONS(**newton),
         "b-kons": lambda: online.BKONS(**newton),
-        "width-mixture": lambda: online.WidthMixture(learner=online.CONKONS(**newton)),
         "kernel-ogd": lambda: online.KernelOGD(**kernel),
         "fogd": lambda: online.FOGD(**kernel, **atoms, **random),
         "nogd": lambda: online.NOGD(**kernel, **atoms),
+        "dual-sgd": lambda: online.DualSGD(**kernel, **atoms, **random),
         "skegd": lambda: online.SkeGD(**kernel, **atoms, **random),
+        "bogd": lambda: online.BOGD(**kernel, **atoms, **random),
+        "bpa-s": lambda: online.BPAS(**kernel, **atoms),
+        "rbp": lambda: online.RBP(**kernel, **atoms, **random),
+        "forgetron": lambda: online.Forgetron(**kernel, **atoms),
+        "projectron": lambda: online.Projectron(**kernel, **atoms),
+        "projectron++": lambda: online.ProjectronPP(**kernel, **atoms),
     }
     if name not in makers:
         raise InputError(f"--learner {name} is not one of {', '.join(makers)}")

@@ -1,8 +1,8 @@
 """Full kernel ridge regression, (K + lam I) c = y, by conjugate gradients with a preconditioner.
 
 No point is left out and no matrix of all pairs need exist: a step asks for the kernel values in
-blocks of rows, n^2 of them, and keeps vectors only. How many steps it takes is a matter of the
-preconditioner. With F F' from randomly pivoted Cholesky (`pivots`), of rank m,
+blocks of rows, half of n^2 by symmetry, and keeps vectors only. How many steps it takes is a matter
+of the preconditioner. With F F' from randomly pivoted Cholesky (`pivots`), of rank m,
 
     (F F' + lam I)^-1 = (I - F (F'F + lam I)^-1 F') / lam,
 
@@ -189,16 +189,21 @@ class KernelRidge(RegressorMixin, BaseEstimator):
 
 
 def _product(kernel, points, *, held=_HELD, entries=CHUNK_ENTRIES):
-    """v -> K v; K is made once if there is room for it, else at every call, in blocks of rows."""
+    """v -> K v; K is made once if there is room for it, else at every call, in blocks of rows.
+
+    A block holds the values from its diagonal on, and stands for those below by symmetry.
+    """
     n = len(points)
     if n * n <= held:
         K = kernel(points, points)
         return lambda v: K @ v
 
     def times(v):
-        out = np.empty(n)
+        out = np.zeros(n)
         for part in row_chunks(n, n, most_entries=entries):
-            out[part] = kernel(points[part], points) @ v
+            values = kernel(points[part], points[part.start :])
+            out[part] += values @ v[part.start :]
+            out[part.stop :] += v[part] @ values[:, part.stop - part.start :]
         return out
 
     return times

@@ -2,6 +2,9 @@
 from graphsqueak.online.bounds import kons_regret as kons_regret
 from graphsqueak.online.bounds import pros_n_kons_regret as pros_n_kons_regret
 from graphsqueak.online.bounds import sketched_kons_regret as sketched_kons_regret
+from graphsqueak.online.bounds import squared_loss_regret as squared_loss_regret
+from graphsqueak.online.budgets import BOGD as BOGD
+from graphsqueak.online.budgets import BPAS as BPAS
 from graphsqueak.online.evaluation import Run as Run
 from graphsqueak.online.evaluation import flipped_blocks as flipped_blocks
 from graphsqueak.online.evaluation import progressive as progressive
@@ -12,6 +15,10 @@ from graphsqueak.online.kons import KONS as KONS
 from graphsqueak.online.kons import SketchedKONS as SketchedKONS
 from graphsqueak.online.losses import loss_of as loss_of
 from graphsqueak.online.nystrom_ogd import NOGD as NOGD
+from graphsqueak.online.perceptrons import Forgetron as Forgetron
+from graphsqueak.online.perceptrons import Projectron as Projectron
+from graphsqueak.online.perceptrons import ProjectronPP as ProjectronPP
+from graphsqueak.online.perceptrons import RBP as RBP
 from graphsqueak.online.pros_n_kons import BKONS as BKONS
 from graphsqueak.online.pros_n_kons import CONKONS as CONKONS
 from graphsqueak.online.pros_n_kons import PROSNKONS as PROSNKONS
@@ -21,13 +28,19 @@ from graphsqueak.online.width_mixture import WidthMixture as WidthMixture
 
 __all__ = [
     "BKONS",
+    "BOGD",
+    "BPAS",
     "CONKONS",
     "DualSGD",
     "FOGD",
+    "Forgetron",
     "KONS",
     "KernelOGD",
     "NOGD",
     "PROSNKONS",
+    "Projectron",
+    "ProjectronPP",
+    "RBP",
     "Run",
     "SkeGD",
     "SketchedKONS",
@@ -39,4 +52,5 @@ __all__ = [
     "progressive",
     "pros_n_kons_regret",
     "sketched_kons_regret",
+    "squared_loss_regret",
 ]

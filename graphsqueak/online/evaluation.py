@@ -168,7 +168,7 @@ def progressive(
     best = None
     if regret:
         alpha = getattr(learner, "alpha", math.sqrt(np.finfo(np.float64).eps))
-        features = learner._features_of(points)
+        features = learner._own_features(points)
         columns = targets.reshape(len(targets), -1).T
         whole = [best_scores(features, y, loss=loss, alpha=alpha) for y in columns]
         best = _total(loss.value(targets, np.column_stack(whole).reshape(targets.shape)))

@@ -104,9 +104,7 @@ class FOGD(GradientLearner):
     n_components: int = 400
     random_state: RandomState = None
 
-    @property
-    def n_support_(self) -> int:
-        """Number of frequencies."""
+    def _n_kept(self):
         return self._features.frequencies.shape[1]
 
     def _begin(self, n_features):
@@ -174,9 +172,7 @@ class DualSGD(OnlineLearner):
 
     _needs_clip = False
 
-    @property
-    def n_support_(self) -> int:
-        """Points kept."""
+    def _n_kept(self):
         return self._size
 
     def _begin(self, n_features):

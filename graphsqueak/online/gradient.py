@@ -190,9 +190,7 @@ class KernelOGD(GradientLearner):
     0.5
     """
 
-    @property
-    def n_support_(self) -> int:
-        """Points kept."""
+    def _n_kept(self):
         return len(self._expansion.a)
 
     def _begin(self, n_features):

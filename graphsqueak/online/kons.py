@@ -158,9 +158,7 @@ class KONS(OnlineLearner):
     alpha: float = 1.0
     eta: float | Literal["auto", "global"] = "auto"
 
-    @property
-    def n_support_(self) -> int:
-        """Points kept."""
+    def _n_kept(self):
         return len(self._state.c)
 
     def _begin(self, n_features):

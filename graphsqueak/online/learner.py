@@ -6,6 +6,7 @@ at once (`partial_fit`, `predict_then_learn`) are the same rounds, faster.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -21,11 +22,15 @@ from threadpoolctl import threadpool_limits
 from graphsqueak.errors import InputError
 from graphsqueak.kernel.kernels import KernelLike, KernelParams
 from graphsqueak.online.losses import LOSSES, Loss, loss_of
-from graphsqueak.validation import check_real
+from graphsqueak.online.width_mixture import WidthMixture
+from graphsqueak.system.atomic import atomic_file
+from graphsqueak.system.packing import pack_state, unpack_state
+from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["OnlineLearner"]
 
 _MANY = 256
+_FORMAT, _VERSION = "graphsqueak learner", 1
 
 
 def _classifies(learner):
@@ -43,13 +48,15 @@ class OnlineLearner(BaseEstimator):
     classifier. Of two classes, scores are positive for `classes_[1]`; of more there is a column of
     scores for each, from a learner for each (one against the rest), of which this one is the first:
     `n_support_` and the like are those of the first class. A subclass offers `_begin(n_features)`,
-    `_scores(points)`, `_features_of(points)`, the coordinates in its space, and
-    `_learn(points, targets)`, which returns the scores before each update; `n_support_` tells how
-    many points it holds.
+    `_scores(points)`, `_features_of(points)`, the coordinates in its space,
+    `_learn(points, targets)`, which returns the scores before each update, and `_n_kept()`.
+
+    With kernel_params="auto" a Gaussian or Laplacian kernel needs no width: copies of the learner
+    with several widths are mixed by their losses (`mixture_`, a `WidthMixture`).
     """
 
     kernel: KernelLike = "rbf"
-    kernel_params: KernelParams = None
+    kernel_params: KernelParams | Literal["auto"] = None
     loss: Literal[
         "squared", "logistic", "squared_hinge", "hinge", "epsilon_insensitive", "huber"
     ] = "squared"
@@ -57,6 +64,11 @@ class OnlineLearner(BaseEstimator):
     clip: float | None = 1.0
 
     _needs_clip = True  # for the curvature of a loss other than the squared one
+
+    @property
+    def n_support_(self) -> int:
+        """Points (or frequencies) kept, by all copies together where widths are mixed."""
+        return self._n_kept() if self.mixture_ is None else self.mixture_.n_support
 
     def predict_one(self, x: ArrayLike) -> Any:
         """The prediction for one point; 0 (the first class) before anything was learnt.
@@ -72,7 +84,7 @@ class OnlineLearner(BaseEstimator):
         point = self._row(x)
         known = self.__sklearn_is_fitted__()
         if not self._loss().is_classification:
-            return float(self._scores(point)[0]) if known else 0.0
+            return float(self._own_scores(point)[0]) if known else 0.0
         if known:
             return self._labels(self._all_scores(point))[0].item()
         return getattr(self, "classes_", np.array([-1, 1]))[0].item()
@@ -195,6 +207,30 @@ class OnlineLearner(BaseEstimator):
         of = accuracy_score if self._loss().is_classification else r2_score
         return float(of(y, self.predict(X)))
 
+    def save(self, path: str | Path) -> None:
+        """Write the learner, with all that it has learnt, to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that `load` reads; without pickle, so a kernel must be one by name.
+        """
+        with atomic_file(path) as file:
+            pack_state(file, {"format": _FORMAT, "version": _VERSION}, self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The learner of a file that `save` wrote; it goes on to the same bytes.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        record, learner = unpack_state(Path(path).expanduser().read_bytes(), path)
+        if record != {"format": _FORMAT, "version": _VERSION} or not isinstance(learner, cls):
+            raise InputError(f"{path} holds no {cls.__name__}, or one of another version")
+        return learner
+
     def _loss(self) -> Loss:
         return loss_of(self.loss, self.tolerance)
 
@@ -205,7 +241,12 @@ class OnlineLearner(BaseEstimator):
         else:
             check_real("clip", self.clip, above=0.0)
         self.n_features_in_ = n_features
-        self._begin(n_features)
+        self.mixture_ = None
+        if isinstance(self.kernel_params, str):
+            check_choice("kernel_params", self.kernel_params, ("auto",))
+            self.mixture_ = WidthMixture(self, n_features)
+        else:
+            self._begin(n_features)
         self.n_rounds_, self._others = 0, []
         if self._loss().is_classification and len(self.classes_) > 2:
             for _ in self.classes_[1:]:
@@ -216,11 +257,12 @@ class OnlineLearner(BaseEstimator):
 
     def _take(self, points, targets):
         own = targets[:, 0] if self._others else targets
+        learn = self._learn if self.mixture_ is None else self.mixture_.learn
         if len(points) > _MANY:
             with threadpool_limits(1, user_api="blas"):  # its calls are too short to be shared
-                scores = self._learn(points, own)
+                scores = learn(points, own)
         else:
-            scores = self._learn(points, own)
+            scores = learn(points, own)
         self.n_rounds_ += len(points)
         if not self._others:
             return scores
@@ -229,10 +271,17 @@ class OnlineLearner(BaseEstimator):
 
     def _all_scores(self, points):
         """Scores, a column for each of more than two classes."""
-        scores = self._scores(points)
+        scores = self._own_scores(points)
         if not self._others:
             return scores
-        return np.column_stack([scores, *(other._scores(points) for other in self._others)])
+        return np.column_stack([scores, *(other._own_scores(points) for other in self._others)])
+
+    def _own_scores(self, points):
+        return self._scores(points) if self.mixture_ is None else self.mixture_.scores(points)
+
+    def _own_features(self, points):
+        mixed = self.mixture_
+        return self._features_of(points) if mixed is None else mixed.features_of(points)
 
     def _labels(self, scores):
         """The classes that scores stand for."""

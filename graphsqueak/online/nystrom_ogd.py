@@ -53,9 +53,7 @@ class NOGD(GradientLearner):
     n_components: int = 100
     rank: float = 0.2
 
-    @property
-    def n_support_(self) -> int:
-        """Points kept."""
+    def _n_kept(self):
         return len(self._expansion.a)
 
     def _begin(self, n_features):

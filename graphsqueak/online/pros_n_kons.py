@@ -122,9 +122,7 @@ class PROSNKONS(OnlineLearner):
 
     _carries = False
 
-    @property
-    def n_support_(self) -> int:
-        """Number of atoms."""
+    def _n_kept(self):
         return len(self._stream)
 
     @property

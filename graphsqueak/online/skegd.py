@@ -106,9 +106,7 @@ class SkeGD(GradientLearner):
     transfer: Literal["least-squares", "paper"] = "least-squares"
     random_state: RandomState = None
 
-    @property
-    def n_support_(self) -> int:
-        """Points stored."""
+    def _n_kept(self):
         return len(self._expansion.a) if self._sketch is None else len(self._sketch.points)
 
     def _begin(self, n_features):

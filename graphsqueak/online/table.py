@@ -4,22 +4,29 @@ A table (.csv, .tsv or .parquet) is read in batches and never held. The first ba
 target is, numbers or classes, and the scale: features, and targets that are numbers, are
 standardized by its means and deviations, and later rows by the same. Predictions are written in the
 units of the table, and each was made before its row was learnt from.
+
+A checkpoint holds the learner and the sums so far, as they were between two batches. Predictions
+lie beside it (`run.ckpt.predictions`, eight bytes a row: numbers, or numbers of classes). Going on
+reads the rows before it again, to see that they are the same, and learns from those after it.
 """
 
 import time
-from contextlib import ExitStack, contextmanager
+import warnings
+import zlib
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, SavingWarning
 from graphsqueak.online.learner import OnlineLearner
-from graphsqueak.online.width_mixture import WidthMixture
-from graphsqueak.sources.files.writing import format_of
+from graphsqueak.sources.table_files import table_batches, table_writer
 from graphsqueak.system.atomic import atomic_file
+from graphsqueak.system.packing import pack_state, unpack_state
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_choice, check_count
+from graphsqueak.system.signals import hold_signals, resumable_from
+from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["TableRun", "learn_table"]
 
@@ -27,6 +34,7 @@ _BATCH = 4096
 _FEW = 20  # whole numbers of which there are no more are classes
 _CLIP = 3.0  # of margins, and of standardized targets where a learner needs a bound
 _FARTHEST = 10.0  # deviations; later rows may be anything
+_FORMAT = "graphsqueak learn 1"
 
 
 class TableRun(NamedTuple):
@@ -55,6 +63,9 @@ def learn_table(
     classes: list[str] | None = None,
     out: str | Path | None = None,
     batch_size: int = _BATCH,
+    checkpoint: str | Path | None = None,
+    every: float = 60.0,
+    resume: bool = False,
     progress: Progress = False,
 ) -> TableRun:
     """Run a learner over the rows of a file, once, and tell how well it predicted.
@@ -78,6 +89,12 @@ def learn_table(
         A table of predictions, one for each row: .csv, .tsv or .parquet.
     batch_size : int
         Rows at a time; the first so many decide scale, task and classes.
+    checkpoint : str or Path, optional
+        Save the state in this file every `every` seconds, at the end, and when the run is stopped.
+    every : float
+        Seconds.
+    resume : bool
+        Go on from the checkpoint, if it is there: to the same bytes as in one go.
     progress : bool or callable
         A bar, or a function called as progress(done, fraction, note).
 
@@ -96,27 +113,109 @@ def learn_table(
     """
     check_choice("task", task, ("auto", "regression", "classification"))
     size = check_count("batch_size", batch_size)
-    began, state = time.perf_counter(), None
+    check_real("every", every, least=0.0)
+    if resume and checkpoint is None:
+        raise InputError("resume needs a checkpoint to go on from; give checkpoint=")
+    given = {"batch_size": size, "target": target, "task": task, "learner": repr(learner)}
+    given |= {"features": features, "classes": classes}
+    saved = _Saved(checkpoint, given, every, keeps=out is not None)
+    began, state = time.perf_counter(), saved.open() if resume else None
     with ExitStack() as stack:
+        stack.enter_context(resumable_from(checkpoint))
         report = stack.enter_context(reporter(progress, type(learner).__name__, unit="rows"))
-        write = None if out is None else stack.enter_context(_writer(out))
-        for frame, fraction in _batches(Path(path).expanduser(), size):
+        write = None if out is None else stack.enter_context(table_writer(out))
+        stack.enter_context(saved)
+        n_read, check, n_before = 0, 0, 0 if state is None else state.n_rows
+        for frame, fraction in table_batches(Path(path).expanduser(), size):
             if state is None:
                 state = _Columns(frame, path, target, features, task, classes).begin(learner)
-            predicted = state.learn(frame)
+            check = state.checksum(frame, check)
+            n_read += len(frame)
+            if n_read <= n_before:
+                predicted = state.decode(saved.earlier(len(frame))) if write is not None else None
+                if n_read == n_before and check != state.check:
+                    raise InputError(f"{path} is not the table that {checkpoint} has seen")
+            else:
+                with hold_signals():
+                    predicted, state.check = state.learn(frame), check
+                    saved.note(state, predicted)
             if write is not None:
                 write(predicted)
-            report(state.n_rows, fraction, f"{state.learner.n_support_} points kept")
+            report(n_read, fraction, f"{state.learner.n_support_} points kept")
+        if n_read < n_before:
+            raise InputError(f"{checkpoint} has seen {n_before:,} rows, {path} has {n_read:,}")
     if state is None:
         raise InputError(f"{path} has no rows to learn from")
     return state.summary(time.perf_counter() - began)
+
+
+class _Saved:
+    """The checkpoint of a run, and its predictions beside it, if there are to be any."""
+
+    def __init__(self, path, given, every, *, keeps):
+        self.path = None if path is None else Path(path).expanduser()
+        self.given, self.every, self.keeps = {"format": _FORMAT, **given}, every, keeps
+        self.state, self._file, self._last, self._n_rows = None, None, time.monotonic(), 0
+
+    def open(self):
+        """The state to go on from; None: there is nothing yet."""
+        if not self.path.is_file():
+            return None
+        given, state = unpack_state(self.path.read_bytes(), self.path)
+        odd = [name for name in self.given if given.get(name) != self.given[name]]
+        if odd or not isinstance(state, _Columns):
+            raise InputError(
+                f"{self.path} is of a run with another {odd[0] if odd else 'format'}; give that, "
+                "or begin anew without resume"
+            )
+        self._n_rows = state.n_rows
+        return state
+
+    def __enter__(self):
+        if self.path is None or not self.keeps:
+            return self
+        beside = Path(f"{self.path}.predictions")
+        if self._n_rows and not (beside.is_file() and beside.stat().st_size >= 8 * self._n_rows):
+            raise InputError(f"{beside} lacks predictions; resume without out, or begin anew")
+        self._file = open(beside, "r+b" if self._n_rows else "w+b")
+        return self
+
+    def earlier(self, count):
+        """Predictions of the rows that were learnt from before, in order."""
+        return np.frombuffer(self._file.read(8 * count))
+
+    def note(self, state, predicted):
+        """Take down a batch, and save if it is time."""
+        self.state = state
+        if self._file is not None:
+            self._file.write(state.encode(predicted).tobytes())
+        if self.path is not None and time.monotonic() - self._last > self.every:
+            self._save()
+
+    def _save(self):
+        """A full disk must not end the run: the last checkpoint is still whole."""
+        try:
+            if self._file is not None:
+                self._file.flush()
+            with atomic_file(self.path) as file:
+                pack_state(file, self.given, self.state)
+        except (InputError, OSError) as error:
+            warnings.warn(SavingWarning(f"no checkpoint: {error}"), stacklevel=2)
+        self._last, self._n_rows = time.monotonic(), self.state.n_rows
+
+    def __exit__(self, *_):
+        if self.path is not None and self.state is not None and self.state.n_rows > self._n_rows:
+            with hold_signals():
+                self._save()
+        if self._file is not None:
+            self._file.close()
 
 
 class _Columns:
     """Which columns a table has, how they are scaled, and the sums of a run."""
 
     def __init__(self, frame, path, target, features, task, classes):
-        self.path, self.target = path, target
+        self.path, self.target = str(path), target
         for name in [target, *(features or [])]:
             if name not in frame.columns:
                 raise InputError(
@@ -127,7 +226,7 @@ class _Columns:
             raise InputError(
                 f"{path} has the column {target!r} only; there is nothing to learn from"
             )
-        self.n_rows = 0
+        self.n_rows = self.check = 0
         X, y = self._matrix(frame), frame[target]
         self.task = _task_of(y) if task == "auto" else task
         self.center, spread = X.mean(axis=0), X.std(axis=0)
@@ -149,8 +248,7 @@ class _Columns:
         elif self.task == "regression":
             if law.is_classification:
                 raise InputError(f"loss={law.name!r} is for labels; {self.target!r} has numbers")
-            bounded = law.name != "squared" or isinstance(learner, WidthMixture)
-            learner = learner.set_params(clip=_CLIP if bounded else None)
+            learner = learner.set_params(clip=None if law.name == "squared" else _CLIP)
         self.learner = learner
         return self
 
@@ -165,6 +263,21 @@ class _Columns:
         self.n_rows += len(y)
         self.sums += np.sum((predicted - y) ** 2), np.sum(y), np.sum(y**2)
         return predicted
+
+    def checksum(self, frame, before):
+        """Of all rows so far, from that of the rows before a batch."""
+        words = "\n".join(str(value) for value in frame[self.target].to_list())
+        return zlib.crc32(words.encode(), zlib.crc32(self._matrix(frame).tobytes(), before))
+
+    def encode(self, predicted):
+        """Predictions as numbers."""
+        is_label = self.task == "classification"
+        return np.searchsorted(self.classes, predicted) * 1.0 if is_label else predicted
+
+    def decode(self, numbers):
+        """Predictions from numbers."""
+        is_label = self.task == "classification"
+        return self.classes[numbers.astype(np.int64)] if is_label else numbers
 
     def _learn_labels(self, X, column):
         y = column.cast(str).to_numpy()
@@ -220,63 +333,3 @@ def _task_of(column):
     values = column.drop_nulls().unique()
     few = len(values) <= _FEW and not column.dtype.is_float()
     return "classification" if few else "regression"
-
-
-def _batches(path, size):
-    """Data frames of at most `size` rows, and what share of the file lies behind each."""
-    import polars as pl
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    if not path.is_file():
-        raise InputError(f"{path} is no file; give a table as .csv, .tsv or .parquet")
-    form = path.suffix.lower()
-    try:
-        if form in (".parquet", ".pq"):
-            file = pyarrow.parquet.ParquetFile(path)
-            total = max(file.metadata.num_rows, 1)
-            parts = file.iter_batches(batch_size=size)
-        elif form in (".csv", ".tsv"):
-            parse = pyarrow.csv.ParseOptions(delimiter="\t" if form == ".tsv" else ",")
-            parts, total = pyarrow.csv.open_csv(path, parse_options=parse), None
-        else:
-            raise InputError(f"{path.name!r} does not end in .csv, .tsv or .parquet")
-        done, left = 0, None
-        for part in parts:
-            frame = pl.from_arrow(pa.table(part) if isinstance(part, dict) else part)
-            left = frame if left is None else pl.concat([left, frame])
-            while len(left) >= size:
-                done += size
-                yield left[:size], done / total if total else float("nan")
-                left = left[size:]
-        if left is not None and len(left):
-            yield left, 1.0
-    except (pa.ArrowException, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
-
-
-@contextmanager
-def _writer(path):
-    """A function that appends predictions to a table, which is there at the end, or not at all."""
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    form, compression = format_of(path)
-    if form not in ("csv", "tsv", "parquet"):
-        raise InputError(f"{path}: predictions are written as .csv, .tsv or .parquet")
-    with atomic_file(path, compression) as file, ExitStack() as stack:
-        opened = []
-
-        def write(values):
-            table = pa.table({"prediction": pa.array(values.tolist())})
-            if not opened:
-                if form == "parquet":
-                    made = pyarrow.parquet.ParquetWriter(file, table.schema)
-                else:
-                    made = pyarrow.csv.CSVWriter(file, table.schema)
-                opened.append(stack.enter_context(made))
-            opened[0].write_table(table)
-
-        yield write

@@ -1,6 +1,11 @@
 """graphsqueak learn and graphsqueak dictionary: tables in, predictions and atoms out."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -8,6 +13,9 @@ import pytest
 
 from graphsqueak.cli import run
 from graphsqueak.online import CONKONS, learn_table
+from graphsqueak.online import table as table_module
+
+ROOT = Path(__file__).parent.parent.parent
 
 RNG = np.random.default_rng(70_418)
 POINTS = RNG.normal(size=(1500, 3))
@@ -57,12 +65,26 @@ def test_every_format_is_the_same_table(tmp_path, capsys, suffix):
     assert wrong < 0.15
 
 
-@pytest.mark.parametrize("learner", ["pros-n-kons", "b-kons", "width-mixture", "nogd", "skegd"])
+@pytest.mark.parametrize(
+    "learner", ["pros-n-kons", "b-kons", "con-kons --gamma auto", "nogd", "skegd", "bogd"]
+)
 def test_every_learner_has_a_name(houses, capsys, learner):
-    words = ["learn", houses, "--target", "price", "--learner", learner, "-m", "30", "--json"]
-    assert run([*words, "--seed", "2"]) == 0
+    words = ["learn", houses, "--target", "price", "-m", "30", "--json", "--seed", "2"]
+    assert run([*words, "--learner", *learner.split()]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["loss"] < record["guess"]
+
+
+@pytest.mark.parametrize(
+    "learner", ["dual-sgd", "rbp", "forgetron", "projectron", "projectron++", "bpa-s"]
+)
+def test_learners_of_labels_have_names(tmp_path, capsys, learner):
+    path = tmp_path / "animals.csv"
+    table().drop("price").write_csv(path)
+    words = ["learn", str(path), "--target", "kind", "-m", "30", "--json", "--learner", learner]
+    assert run(words) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["loss"] < 0.7 * record["guess"]
 
 
 def test_batches_change_nothing_but_the_scale(tmp_path):
@@ -85,6 +107,9 @@ def test_batches_change_nothing_but_the_scale(tmp_path):
         (["--target", "price", "--features", "a,z"], "no column 'z'"),
         (["--target", "price", "--features", "a", "--task", "guess"], "--task 'guess'"),
         (["--target", "price", "--features", "a", "--learner", "svm"], "--learner svm is not one"),
+        (["--target", "price", "--features", "a", "--gamma", "wide"], "neither a number nor auto"),
+        (["--target", "price", "--features", "a", "--learner", "rbp"], "'hinge' is for labels"),
+        (["--target", "price", "--features", "a", "--resume"], "needs a checkpoint"),
         (["--target", "price", "--features", "a", "-m", "0"], "--atoms 0 must be at least 1"),
         (["--target", "kind", "--features", "a", "--classes", "ant,bee"], "label 'cat' in row"),
         (["--target", "price", "--features", "a", "-o", "x.mtx"], "x.mtx"),
@@ -99,6 +124,105 @@ def test_mistakes_are_one_line_and_leave_nothing(tmp_path, monkeypatch, capsys, 
     assert message in error
     assert error.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+KILLED = """
+import os, sys
+from graphsqueak.online import CONKONS, table
+
+batches, left = table.table_batches, int(sys.argv[2])
+
+def until(path, size):
+    for number, batch in enumerate(batches(path, size)):
+        if number == left:
+            os.kill(os.getpid(), 9)
+        yield batch
+
+table.table_batches = until
+target, suffix = sys.argv[1], sys.argv[3]
+table.learn_table(
+    CONKONS(n_components=20, random_state=6), "table.parquet", target=target, features=["a", "b"],
+    out="out" + suffix, batch_size=100, checkpoint="run.ckpt", every=0.0, resume=True,
+)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "suffix", "kills"), [("price", ".csv", (4, 9)), ("kind", ".parquet", (6,))]
+)
+def test_killed_and_resumed_the_predictions_are_the_same_bytes(
+    tmp_path, monkeypatch, target, suffix, kills
+):
+    monkeypatch.chdir(tmp_path)
+    table().write_parquet("table.parquet")
+    settings = {"target": target, "features": ["a", "b"], "batch_size": 100}
+    straight = learn_table(
+        CONKONS(n_components=20, random_state=6),
+        "table.parquet",
+        out=f"straight{suffix}",
+        **settings,
+    )
+    for n_batches in kills:
+        command = [sys.executable, "-c", KILLED, target, str(n_batches), suffix]
+        killed = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        assert killed.returncode == -signal.SIGKILL
+        assert not Path(f"out{suffix}").exists()
+    again = {**settings, "out": f"out{suffix}", "checkpoint": "run.ckpt", "resume": True}
+    resumed = learn_table(CONKONS(n_components=20, random_state=6), "table.parquet", **again)
+    assert Path(f"out{suffix}").read_bytes() == Path(f"straight{suffix}").read_bytes()
+    assert resumed[:-1] == straight[:-1]  # all but the seconds
+    Path(f"out{suffix}").unlink()
+    learn_table(CONKONS(n_components=20, random_state=6), "table.parquet", **again)  # all is done
+    assert Path(f"out{suffix}").read_bytes() == Path(f"straight{suffix}").read_bytes()
+
+
+def test_a_stop_is_saved_and_told_how_to_go_on(houses, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["learn", houses, "--target", "price", "--seed", "3", "--quiet"]
+    assert run([*words, "-o", "straight.csv"]) == 0
+    batches = table_module.table_batches
+
+    def stopped(path, size):
+        yield next(batches(path, 500))
+        os.kill(os.getpid(), signal.SIGTERM)
+        yield from ()
+
+    words += ["-o", "out.csv", "--checkpoint", "run.ckpt"]
+    with monkeypatch.context() as patch:
+        patch.setattr(table_module, "table_batches", stopped)
+        assert run(words) == 143
+    assert "go on with: graphsqueak learn" in capsys.readouterr().err
+    assert not Path("out.csv").exists()
+
+
+def test_a_checkpoint_goes_on_only_with_its_own_run(houses, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["learn", houses, "--target", "price", "--seed", "3", "--checkpoint", "run.ckpt"]
+    assert run([*words, "-o", "out.csv"]) == 0
+    assert run([*words, "-o", "out.csv"]) == 2  # it is there
+    assert "--resume to go on from it" in capsys.readouterr().err
+    again = [*words, "--resume"]
+    assert run([*again, "-o", "out.csv"]) == 0
+    capsys.readouterr()
+    assert run([*again, "-m", "7"]) == 2
+    assert "of a run with another learner" in capsys.readouterr().err
+    assert run([*again, "--target", "a"]) == 2
+    assert "of a run with another target" in capsys.readouterr().err
+    Path("run.ckpt.predictions").write_bytes(b"")
+    assert run([*again, "-o", "other.csv"]) == 2
+    assert "lacks predictions" in capsys.readouterr().err
+    assert run(again) == 0  # without them
+    frame = pl.read_csv(houses)
+    frame[:1000].write_csv(houses)
+    assert run(again) == 2
+    assert "has seen 1,500 rows" in capsys.readouterr().err
+    frame.with_columns(a=pl.col("a") * 2).write_csv(houses)
+    assert run(again) == 2
+    assert "is not the table" in capsys.readouterr().err
+    Path("run.ckpt").write_bytes(b"nothing")
+    assert run(again) == 2
+    assert "run.ckpt" in capsys.readouterr().err
 
 
 def test_holes_are_told_by_row(tmp_path, capsys):

@@ -8,7 +8,7 @@ import pytest
 from graphsqueak import InputError
 from graphsqueak.kernel import KORS, SQUEAK
 from graphsqueak.kernel.samplers.dictionary import kors_copies
-from graphsqueak.online import CONKONS, KONS, PROSNKONS, WidthMixture, flipped_blocks, progressive
+from graphsqueak.online import CONKONS, KONS, PROSNKONS, KernelOGD, flipped_blocks, progressive
 from graphsqueak.online.losses import LOSSES
 from graphsqueak.online.newton import NewtonStep, step_rule
 
@@ -69,40 +69,69 @@ def test_a_mixture_of_widths_is_nearly_as_good_as_the_best(speed, loss):
     X = rng.uniform(-1, 1, size=(1500, 1))
     y = np.sin(speed * X[:, 0])
     y = np.sign(y) if loss == "hinge" else y
-    base = CONKONS(n_components=40, random_state=3)
-    mixture = WidthMixture(learner=base, loss=loss)
-    run = progressive(mixture, X, y)
+    learner = CONKONS(kernel_params="auto", n_components=40, random_state=3, loss=loss)
+    run = progressive(learner, X, y)
     each = []
-    for gamma in mixture.gammas_:
+    for gamma in learner.mixture_.gammas:
         one = CONKONS(n_components=40, random_state=3, kernel_params={"gamma": gamma}, loss=loss)
         each.append(progressive(one, X, y).losses.sum())
     slack = np.log(7) / LOSSES[loss].sigma(1.0) if loss == "squared" else 2 * np.sqrt(1500 * 2)
     assert run.losses.sum() <= min(each) + slack
     assert run.losses.sum() < 0.5 * max(each)
-    assert mixture.shares_.sum() == pytest.approx(1)
+    assert learner.mixture_.shares.sum() == pytest.approx(1)
+    assert learner.n_support_ == sum(one.n_support_ for one in learner.mixture_.copies) > 100
+
+
+def test_without_a_clip_the_largest_target_bounds_the_mixture():
+    """In other units everything is the same; the sum of losses is near that of the best copy."""
+    rng = np.random.default_rng(50_032)
+    X = rng.uniform(-1, 1, size=(1200, 1))
+    y = np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=1200)
+    settings = {"clip": None, "n_components": 40, "random_state": 3}
+    mixture = CONKONS(kernel_params="auto", **settings)
+    losses = progressive(mixture, X, y).losses
+    copies = [
+        progressive(CONKONS(kernel_params={"gamma": gamma}, **settings), X, y).losses.sum()
+        for gamma in mixture.mixture_.gammas
+    ]
+    assert losses.sum() <= min(copies) + 8 * np.abs(y).max() ** 2 * np.log(7)
+    assert losses.sum() < 0.5 * max(copies)
+    large = progressive(CONKONS(kernel_params="auto", **settings), X, 1e3 * y)
+    np.testing.assert_allclose(large.losses, 1e6 * losses, rtol=1e-6, atol=1e-3)
+    assert np.abs(mixture.predict([[50.0]])) <= np.abs(y).max()
 
 
 def test_rows_and_batches_make_the_same_mixture():
     rng = np.random.default_rng(6_180)
     X = rng.uniform(-1, 1, size=(60, 2))
     y = np.sin(4 * X[:, 0])
-    learner = CONKONS(n_components=10, random_state=3)
-    whole, rows = (
-        WidthMixture(learner=learner, n_widths=3),
-        WidthMixture(learner=learner, n_widths=3),
-    )
+    settings = {"kernel_params": "auto", "n_components": 10, "random_state": 3}
+    whole, rows = CONKONS(**settings), CONKONS(**settings)
     scores = whole.predict_then_learn(X, y)
     for t in range(60):
         assert rows.predict_one(X[t]) == pytest.approx(scores[t], abs=1e-9)
         rows.learn_one(X[t], y[t])
 
 
+def test_every_class_has_a_mixture_of_its_own():
+    rng = np.random.default_rng(6_181)
+    X = rng.uniform(-1, 1, size=(200, 2))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.4, 0.4])]
+    settings = {"loss": "squared_hinge", "clip": 3.0, "n_components": 10, "random_state": 3}
+    whole = CONKONS(kernel_params="auto", **settings)
+    scores = whole.predict_then_learn(X, y)
+    for k, name in enumerate("abc"):
+        one = CONKONS(kernel_params="auto", **settings)
+        single = one.predict_then_learn(X, np.where(y == name, 1, -1))
+        np.testing.assert_allclose(scores[:, k], single, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (WidthMixture(n_widths=1), "n_widths"),
-        (WidthMixture(clip=None), "needs a clip"),
-        (WidthMixture(learner=KONS(kernel="linear")), "Gaussian"),
+        (CONKONS(kernel_params="any"), "kernel_params='any' is not"),
+        (KernelOGD(loss="huber", kernel_params="auto"), "needs a clip for loss='huber'"),
+        (KONS(kernel="linear", kernel_params="auto"), "width of a Gaussian or"),
         (CONKONS(discount=0.0), "discount"),
         (CONKONS(discount=1.5), "discount"),
     ],

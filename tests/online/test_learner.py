@@ -9,13 +9,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from graphsqueak import InputError
 from graphsqueak.online import (
     BKONS,
+    BOGD,
+    BPAS,
     CONKONS,
     FOGD,
     KONS,
     NOGD,
     PROSNKONS,
+    RBP,
     DualSGD,
+    Forgetron,
     KernelOGD,
+    ProjectronPP,
     SkeGD,
     SketchedKONS,
     progressive,
@@ -35,6 +40,8 @@ EVERY = [
     NOGD(n_components=10),
     DualSGD(n_components=10, random_state=3),
     SkeGD(n_components=20, cycle=10, random_state=3),
+    BOGD(n_components=10, random_state=3),
+    BPAS(loss="epsilon_insensitive", n_components=10),
 ]
 CHECKED = [
     KONS(),
@@ -43,6 +50,8 @@ CHECKED = [
     SkeGD(n_components=20, cycle=10, random_state=3),
     NOGD(loss="logistic", learning_rate=0.5, n_components=50, rank=0.5),
     FOGD(loss="hinge", learning_rate=0.5, random_state=3),
+    BPAS(),
+    ProjectronPP(),
 ]
 
 
@@ -59,6 +68,10 @@ LEARNERS_OF_CLASSES = [
     NOGD(loss="hinge", n_components=20),
     DualSGD(loss="hinge", n_components=20, random_state=3),
     SkeGD(loss="hinge", n_components=20, cycle=10, random_state=3),
+    RBP(n_components=20, random_state=3),
+    Forgetron(n_components=20),
+    ProjectronPP(n_components=20),
+    BOGD(loss="hinge", n_components=20, random_state=3),
 ]
 
 

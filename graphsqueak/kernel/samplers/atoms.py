@@ -16,9 +16,9 @@ A merge depends on nothing but its nodes and its random generator, so it can run
 
 Of the atoms that are held, a fixed-size dictionary shows `size` (`show_atoms`). Half of them are
 drawn as above; the others one after the other, by how much of them, with their weights, those
-before leave unexplained (`pivots`), which makes the span of the atoms about as good as one that is
-drawn from all points. Both halves give an unbiased sum over all points, the first one with less
-variance, and the weights are .9 and .1 of the two.
+before leave unexplained, and by how much they explain of the others (`pivots`), which makes the
+span of the atoms as good as that of pivots from all points or better. Both halves give an unbiased
+sum over all points, the first one with less variance, and the weights are .97 and .03 of the two.
 
 References
 ----------
@@ -34,9 +34,9 @@ from scipy.linalg import lapack
 from scipy.optimize import brentq
 
 from graphsqueak.kernel.cholesky import cholesky
-from graphsqueak.kernel.kernels import Kernel, bind
+from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.kernel.leverage import atom_leverage, merged_ridge
-from graphsqueak.kernel.pivots import draw_pivots, pivot_weights
+from graphsqueak.kernel.pivots import draw_best_pivots, pivot_weights
 from graphsqueak.sampling import Sample, choose_apart, inclusion, shrink, shrink_to
 from graphsqueak.system.packing import pack_bytes, unpack
 
@@ -46,7 +46,7 @@ __all__ += ["unpack_node"]
 
 ATOMS_PER_DIMENSION = 4  # with ridge="auto"; 2 favors outlying points, 8 the bulk of them
 _FLOOR = 1e-3  # of the chances of pivots, so that no atom is out of reach
-_SURE = 0.9  # share of the weights that is by inclusion, the rest by pivots
+_SURE = 0.97  # share of the weights that is by inclusion, the rest by pivots
 _COLUMNS = ("rows", "points", "prob", "copies")
 
 
@@ -177,9 +177,8 @@ def show_atoms(
     root = np.sqrt(weight)
     scaled = root[:, None] * gram * root
     chosen = choose_apart(keep, _likeness(scaled, ridge), rng=rng)
-    kernel, numbers = bind("precomputed", None, scaled)
     share = max(rule.uniform_share, _FLOOR)
-    pivots = draw_pivots(kernel, numbers, size - chosen.size, rng=rng, first=chosen, floor=share)
+    pivots = draw_best_pivots(scaled, size - chosen.size, rng=rng, first=chosen, floor=share)
     sure = (_SURE / keep[chosen] + 1 - _SURE) * weight[chosen]
     others = (1 - _SURE) * pivot_weights(pivots.chance) * weight[pivots.rows]
     i, shown = np.append(chosen, pivots.rows), np.append(sure, others)
