@@ -5,6 +5,7 @@ from graphsqueak.errors import AccuracyWarning as AccuracyWarning
 from graphsqueak.errors import ConvergenceWarning as ConvergenceWarning
 from graphsqueak.errors import InputError as InputError
 from graphsqueak.graph import EdgeList as EdgeList
+from graphsqueak.outofcore import StreamedSolver as StreamedSolver
 from graphsqueak.solvers import LaplacianSolver as LaplacianSolver
 from graphsqueak.sources import EdgeSource as EdgeSource
 from graphsqueak.sources import neighbor_edges as neighbor_edges
@@ -31,6 +32,7 @@ from . import datasets as datasets
 from . import integrations as integrations
 from . import kernel as kernel
 from . import online as online
+from . import outofcore as outofcore
 from . import solvers as solvers
 from . import sources as sources
 from . import sparsifiers as sparsifiers
@@ -57,6 +59,7 @@ __all__ = [
     "StableHFSRegressor",
     "StreamOptions",
     "StreamSparsifier",
+    "StreamedSolver",
     "SubsampledHFSClassifier",
     "analysis",
     "certify",
@@ -67,6 +70,7 @@ __all__ = [
     "kernel",
     "neighbor_edges",
     "online",
+    "outofcore",
     "read_edges",
     "solvers",
     "sources",

@@ -1,7 +1,8 @@
 """L_G X for a graph that is read from its source, edge by edge, in one pass.
 
 The product is taken in the numbering of another graph, the sparsifier: nodes are matched by id.
-The first pass looks, in addition, for the connected components.
+The first pass looks, in addition, for the connected components. Every pass counts its edges and
+adds up a checksum of them, whatever their order: the passes must see one graph.
 """
 
 from collections.abc import Callable
@@ -9,13 +10,15 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
+from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.nodes.matching import NodeMatching
+from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.kernels import compiled, run, shared
 
-__all__ = ["StreamedLaplacian"]
+__all__ = ["StreamedLaplacian", "check_same_edges"]
 
 _CACHE_BYTES = 2**22  # a sum that should stay in the cache beside three others
 _MOST_TERMS = 64  # per node, in a float32 sum
@@ -36,6 +39,9 @@ class StreamedLaplacian:
         Whether the graph is in memory, so that a pass reads nothing.
     component : ndarray or None
         After the first pass: the smallest node of each node's component.
+    fingerprint : tuple of two ints, or None
+        Edges of a pass and their checksum, which every later pass must have; None before the first
+        pass, and for a graph in memory, which does not change.
 
     Examples
     --------
@@ -56,6 +62,7 @@ class StreamedLaplacian:
         self.n_passes = 0
         self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
         self.component = None
+        self.fingerprint = None
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
         """L_G X, in one pass over the source.
@@ -87,18 +94,37 @@ class StreamedLaplacian:
 
     def _edges(self, report):
         """One pass: the ends of all edges as nodes of the sparsifier, and their weights."""
-        n_edges = 0
+        n_edges, checksum = 0, 0
         for batch in self._source:
             tail, head = self._matching.ends(batch)
+            if not self.is_held:
+                checksum = (checksum + int(_checksum(tail, head, batch.weight))) % 2**64
             if self.component is None:
                 join(self._parent, tail, head)
             n_edges += batch.n_edges
             if report is not None:
                 report(n_edges, getattr(self._source, "fraction_read", 1.0))
             yield tail, head, batch.weight
+        if not self.is_held:
+            self.fingerprint = check_same_edges(self.fingerprint, (n_edges, checksum))
         self.n_edges, self.n_passes = n_edges, self.n_passes + 1
         if self.component is None:
             self.component = labels(self._parent)
+
+
+def check_same_edges(before: tuple | None, now: tuple) -> tuple:
+    """The fingerprint of a pass; an InputError if an earlier pass had another.
+
+    >>> check_same_edges((4, 7), (5, 9))
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: the input had 4 edges in an earlier pass and has 5 now; ...
+    """
+    if before not in (None, now):
+        said = f"{before[0]:,} edges in an earlier pass and has {now[0]:,} now"
+        if before[0] == now[0]:
+            said = f"other edges in an earlier pass, as many as now, {now[0]:,}"
+        raise InputError(f"the input had {said}; it must not change while it is read: read a copy")
+    return now
 
 
 @shared
@@ -121,3 +147,13 @@ def _add_edges(tail, head, weight, matrix):
         matrix[v, v] += w
         matrix[u, v] -= w
         matrix[v, u] -= w
+
+
+@compiled
+def _checksum(tail, head, weight):
+    """A sum over the edges, so that neither their order nor the batches matter."""
+    bits = weight.view(np.uint64)
+    total = np.uint64(0)
+    for e in range(tail.size):
+        total += mix64((np.uint64(tail[e]) << np.uint64(32)) ^ mix64(np.uint64(head[e]) ^ bits[e]))
+    return total

@@ -1,0 +1,12 @@
+# written by docs/generate.py; do not edit
+from graphsqueak.outofcore.block_cg import BlockCG as BlockCG
+from graphsqueak.outofcore.convergence import Iterate as Iterate
+from graphsqueak.outofcore.pencil import Pencil as Pencil
+from graphsqueak.outofcore.streamed_solver import StreamedSolver as StreamedSolver
+
+__all__ = [
+    "BlockCG",
+    "Iterate",
+    "Pencil",
+    "StreamedSolver",
+]
