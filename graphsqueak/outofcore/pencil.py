@@ -156,6 +156,9 @@ def find_sparsifier(
     -------
     EdgeList
     """
+    if sparsifier is None and isinstance(source, EdgeList) and not source.n_edges:
+        budget.checked()
+        return source
     if sparsifier is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)  # it costs passes, not accuracy

@@ -142,12 +142,11 @@ class StreamedSolver:
                 self._source, budget, sparsifier, random_state=random_state, progress=progress
             )
             numbers = {"n_passes": int(sparsifier is None), "backend": "auto"}
-            self._settings["seed"] = _seed_from(None) if seed is None else seed
+            self._settings["seed"] = seed or _seed_from(None)
         self.ridge = check_ridge(ridge, kept.n_nodes)
         self.n_passes_ = numbers["n_passes"]
         self._use(kept, backend=numbers["backend"], fingerprint=numbers.get("fingerprint"))
-        self.residual_: float = np.inf
-        self.history_: list[tuple[int, float]] = []
+        self.residual_, self.history_ = float("inf"), list[tuple[int, float]]()
         if self._saved is None:
             self._save()
 
@@ -173,7 +172,8 @@ class StreamedSolver:
             The solution, of mean zero over every component without a ridge.
         """
         given = check_block(B, self.sparsifier_.n_nodes)
-        unit = np.array([power_of_two(abs(b).max(initial=0) or 1) for b in given.T], dtype=given.dtype)
+        largest = np.abs(given).max(axis=0, initial=0)
+        unit = np.array([power_of_two(size or 1) for size in largest], dtype=given.dtype)
         start = None if x0 is None else _check_start(x0, given.shape) / unit
         x, self.residual_ = np.zeros(given.shape), 0.0
         for now in self.iterate(given / unit, x0=start):

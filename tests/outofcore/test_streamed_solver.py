@@ -103,6 +103,16 @@ def test_what_is_given_comes_back():
     assert np.allclose(tiny * 1e200, huge / 1e200, rtol=1e-4)
 
 
+def test_graphs_of_next_to_nothing():
+    alone = EdgeList(tail=[], head=[], n_nodes=3)
+    assert not StreamedSolver(alone, n_edges=4).solve(np.zeros((3, 2))).any()
+    assert np.allclose(StreamedSolver(alone, n_edges=4, ridge=2.0).solve(np.ones(3)), 0.5)
+    for weight in (1e-300, 1e300):
+        pair = EdgeList(tail=[0], head=[1], weight=[weight])
+        x = StreamedSolver(pair, n_edges=4).solve(np.array([1.0, -1.0]))
+        assert np.allclose(x * weight, [0.5, -0.5])
+
+
 def test_steps_one_by_one_and_a_warm_start():
     graph = examples()["dense"]
     B = right_hand_sides(graph, 3, SEED + 5)
