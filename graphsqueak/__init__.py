@@ -34,7 +34,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "certify": "sparsifiers",
         "compare": "analysis",
         "datasets": "",
-        "effective_resistance": "sparsifiers",
+        "effective_resistance": "outofcore",
         "integrations": "",
         "kernel": "",
         "neighbor_edges": "sources",

@@ -6,6 +6,7 @@ from graphsqueak.errors import ConvergenceWarning as ConvergenceWarning
 from graphsqueak.errors import InputError as InputError
 from graphsqueak.graph import EdgeList as EdgeList
 from graphsqueak.outofcore import StreamedSolver as StreamedSolver
+from graphsqueak.outofcore import effective_resistance as effective_resistance
 from graphsqueak.solvers import LaplacianSolver as LaplacianSolver
 from graphsqueak.sources import EdgeSource as EdgeSource
 from graphsqueak.sources import neighbor_edges as neighbor_edges
@@ -15,7 +16,6 @@ from graphsqueak.sparsifiers import Certificate as Certificate
 from graphsqueak.sparsifiers import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers import certify as certify
-from graphsqueak.sparsifiers import effective_resistance as effective_resistance
 from graphsqueak.sparsifiers.sparsify import sparsify as sparsify
 from graphsqueak.ssl import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl import HFSClassifier as HFSClassifier

@@ -9,5 +9,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "Iterate": "convergence",
         "Pencil": "pencil",
         "StreamedSolver": "streamed_solver",
+        "effective_resistance": "resistances",
     },
 )

@@ -2,6 +2,7 @@
 from graphsqueak.outofcore.block_cg import BlockCG as BlockCG
 from graphsqueak.outofcore.convergence import Iterate as Iterate
 from graphsqueak.outofcore.pencil import Pencil as Pencil
+from graphsqueak.outofcore.resistances import effective_resistance as effective_resistance
 from graphsqueak.outofcore.streamed_solver import StreamedSolver as StreamedSolver
 
 __all__ = [
@@ -9,4 +10,5 @@ __all__ = [
     "Iterate",
     "Pencil",
     "StreamedSolver",
+    "effective_resistance",
 ]

@@ -1,6 +1,9 @@
 """How an iteration goes, told by the largest relative residual after each pass."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +13,8 @@ _PATIENCE = 10  # passes without progress that are borne
 _TREND = 5  # passes over which the rate is told
 
 
-class Iterate(NamedTuple):
+@dataclass(frozen=True)
+class Iterate:
     """Where a solve stands after a pass; the arrays are the solver's own and change later.
 
     Attributes
@@ -30,6 +34,21 @@ class Iterate(NamedTuple):
     relative: np.ndarray
     n_passes: int
     is_measured: bool
+    _precondition: Callable[[np.ndarray], np.ndarray] = field(repr=False)
+
+    @cached_property
+    def correction(self) -> np.ndarray:
+        """M^+ residual, about what x still lacks; takes no pass, and the next step needs it."""
+        return self._precondition(self.residual)
+
+    @property
+    def energy(self) -> np.ndarray:
+        """residual . correction, per column: |x - x*|_A^2, within the accuracy of the sparsifier.
+
+        With lambda_min and lambda_max of a certificate it is rigorous: the true one lies between
+        lambda_min * energy and lambda_max * energy.
+        """
+        return np.einsum("ik,ik->k", self.residual, self.correction)
 
 
 class Convergence:

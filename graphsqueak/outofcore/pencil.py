@@ -136,7 +136,6 @@ def find_sparsifier(
     source: EdgeSource | EdgeList,
     budget: Budget,
     sparsifier: GraphLike | None,
-    *,
     random_state: RandomState,
     progress: Progress,
 ) -> EdgeList:

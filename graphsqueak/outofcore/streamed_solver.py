@@ -138,9 +138,7 @@ class StreamedSolver:
             self._settings = self._saved.settings
             kept, numbers = self._saved.sparsifier, self._saved.numbers
         else:
-            kept = find_sparsifier(
-                self._source, budget, sparsifier, random_state=random_state, progress=progress
-            )
+            kept = find_sparsifier(self._source, budget, sparsifier, random_state, progress)
             numbers = {"n_passes": int(sparsifier is None), "backend": "auto"}
             self._settings["seed"] = seed or _seed_from(None)
         self.ridge = check_ridge(ridge, kept.n_nodes)
@@ -211,12 +209,14 @@ class StreamedSolver:
         block = block.astype(np.float64, copy=False)
         start = None if x0 is None else self._pencil.centered(_check_start(x0, block.shape))
         self.history_, self._stopped_by, self._was_told = [], "", False
-        with (
-            threadpool_limits(1, user_api="blas"),  # more threads may round otherwise
-            resumable_from(self._checkpoint),
-            reporter(self._progress, "solving") as report,
-        ):
-            yield from self._iterate(block, start, report)
+        with resumable_from(self._checkpoint), reporter(self._progress, "solving") as report:
+            steps = self._iterate(block, start, report)
+            while True:
+                with threadpool_limits(1, user_api="blas"):  # more threads may round otherwise
+                    now = next(steps, None)
+                if now is None:
+                    return
+                yield now
 
     def precondition(self, R: ArrayLike) -> np.ndarray:
         """M^+ R, about, M = L_H + diag(ridge): the answer of the sparsifier alone, without a pass.
@@ -238,7 +238,7 @@ class StreamedSolver:
         name = digest(block, self.ridge, *([] if start is None else [start]))
         x = np.zeros_like(block) if start is None else start.copy()
         cg = BlockCG(x, block.copy(), self._pencil.times_sparsifier)
-        course = Convergence(is_measured=start is None)
+        course, now = Convergence(is_measured=start is None), None
         self._restore(name, cg, course)
         while True:
             relative = norms_of(cg.residual) / size
@@ -248,7 +248,8 @@ class StreamedSolver:
                     return
                 cg.restart(block - self._multiply(cg.x, report))
             else:
-                cg.turn(self._pencil.precondition(cg.residual), relative > _SAFETY * self.tol)
+                z = self._pencil.precondition(cg.residual) if now is None else now.correction
+                cg.turn(z, relative > _SAFETY * self.tol)
                 cg.advance(self._multiply(cg.direction, report))
             relative = norms_of(cg.residual) / size
             course.note(float(relative.max()), is_measured=bool(reason))
@@ -256,7 +257,8 @@ class StreamedSolver:
             if not reason and self._is_too_slow(course):
                 cg.restart(cg.residual, self._pencil.times_sparsifier)
             self._save(name, cg, course)
-            yield Iterate(cg.x, cg.residual, relative, len(self.history_), course.is_measured)
+            where = (cg.x, cg.residual, relative, len(self.history_), course.is_measured)
+            yield (now := Iterate(*where, self._pencil.precondition))
 
     def _reason_to_stop(self, course, worst):
         """Why no further step is taken, or nothing; measured, this is where it ends."""
@@ -287,13 +289,8 @@ class StreamedSolver:
         kept, n_all = self.sparsifier_.n_edges, self._pencil.laplacian.n_edges
         n_edges = min(_GROWTH * kept, self.max_edges or n_all, n_all)
         if self._may_grow and n_edges > kept:
-            grown = find_sparsifier(
-                self._source,
-                Budget(n_edges, None, None),
-                None,
-                random_state=self._settings["seed"],
-                progress=self._progress,
-            )
+            budget, seed = Budget(n_edges, None, None), self._settings["seed"]
+            grown = find_sparsifier(self._source, budget, None, seed, self._progress)
             self.n_passes_ += 1
             self._use(grown, fingerprint=self._pencil.laplacian.fingerprint)
             course.begin_anew()

@@ -5,7 +5,7 @@ The first pass looks, in addition, for the connected components. Every pass coun
 adds up a checksum of them, whatever their order: the passes must see one graph.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numba
 import numpy as np
@@ -62,7 +62,7 @@ class StreamedLaplacian:
         self.n_passes = 0
         self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
         self.component = None
-        self.fingerprint = None
+        self.fingerprint: tuple | None = None
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
         """L_G X, in one pass over the source.
@@ -73,7 +73,7 @@ class StreamedLaplacian:
         n_parts = 4 if X.nbytes <= _CACHE_BYTES else 2
         total, partial = np.zeros(X.shape), np.zeros((n_parts, *X.shape), dtype=X.dtype)
         n_waiting = 0
-        for tail, head, weight in self._edges(report):
+        for tail, head, weight in self.edges(report):
             bounds = np.linspace(0, tail.size, n_parts + 1).astype(np.int64)
             work = tail.size * X.shape[1]
             weight = weight.astype(X.dtype, copy=False)
@@ -88,11 +88,11 @@ class StreamedLaplacian:
         """L_G as an array, in one pass over the source."""
         n_nodes = self._parent.size
         matrix = np.zeros((n_nodes, n_nodes))
-        for tail, head, weight in self._edges(report):
+        for tail, head, weight in self.edges(report):
             _add_edges(tail, head, weight, matrix)
         return matrix
 
-    def _edges(self, report):
+    def edges(self, report: Callable | None = None) -> Iterator[tuple]:
         """One pass: the ends of all edges as nodes of the sparsifier, and their weights."""
         n_edges, checksum = 0, 0
         for batch in self._source:
