@@ -41,6 +41,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "online": "",
         "outofcore": "",
         "read_edges": "sources",
+        "smallest_eigenpairs": "outofcore",
         "solvers": "",
         "sources": "",
         "sparsifiers": "",

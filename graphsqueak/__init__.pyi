@@ -7,6 +7,7 @@ from graphsqueak.errors import InputError as InputError
 from graphsqueak.graph import EdgeList as EdgeList
 from graphsqueak.outofcore import StreamedSolver as StreamedSolver
 from graphsqueak.outofcore import effective_resistance as effective_resistance
+from graphsqueak.outofcore import smallest_eigenpairs as smallest_eigenpairs
 from graphsqueak.solvers import LaplacianSolver as LaplacianSolver
 from graphsqueak.sources import EdgeSource as EdgeSource
 from graphsqueak.sources import neighbor_edges as neighbor_edges
@@ -72,6 +73,7 @@ __all__ = [
     "online",
     "outofcore",
     "read_edges",
+    "smallest_eigenpairs",
     "solvers",
     "sources",
     "sparsifiers",

@@ -10,5 +10,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "Pencil": "pencil",
         "StreamedSolver": "streamed_solver",
         "effective_resistance": "resistances",
+        "smallest_eigenpairs": "eigenpairs",
     },
 )

@@ -46,6 +46,9 @@ from graphsqueak.validation import check_count, check_real
 __all__ = ["effective_resistance"]
 
 _BLOCK_BYTES = 2**25  # of the columns that are solved for at a time
+_MOST_COLUMNS = (
+    128  # a multiple of 64, beyond which the work on blocks outweighs the reading it saves
+)
 _SHARE = 4  # of rtol, that what is left open may take
 _NEVER = 1e-14  # a tolerance that is not meant to end a solve
 _ROUNDED = 1e-12  # a relative residual that rounding explains
@@ -205,7 +208,7 @@ def _of_pairs(solver, tail, head, rtol):
     component = kept.components()
     resistance = np.where(tail == head, 0.0, np.inf)
     asked = np.flatnonzero((component[tail] == component[head]) & (tail != head))
-    at_once = max(_BLOCK_BYTES // (8 * max(kept.n_nodes, 1)), 1)
+    at_once = min(max(_BLOCK_BYTES // (8 * max(kept.n_nodes, 1)), 1), _MOST_COLUMNS)
     for first in range(0, asked.size, at_once):
         chunk = asked[first : first + at_once]
         b = np.zeros((kept.n_nodes, chunk.size))
@@ -225,7 +228,8 @@ def _of_edges(source, solver, n_probes, rtol, rng):
     """r of every edge of the source, by random flows, a block of them at a time."""
     kept, seed = solver.sparsifier_, np.uint64(rng.integers(2**63))
     laplacian = StreamedLaplacian(source, kept)
-    at_once = max(_BLOCK_BYTES // (8 * max(kept.n_nodes, 1)) // 64 * 64, 64)
+    is_small = 8 * _MOST_COLUMNS * kept.n_nodes <= _BLOCK_BYTES
+    at_once = _MOST_COLUMNS if is_small else 64  # whole words of signs
     sums, weights = None, None
     for first in range(0, n_probes, at_once):
         flows = np.zeros((kept.n_nodes, min(at_once, n_probes - first)))
@@ -233,7 +237,9 @@ def _of_edges(source, solver, n_probes, rtol, rng):
         for tail, head, weight in laplacian.edges():
             _add_flows(tail, head, weight, seed, n_before, first // 64, flows)
             n_before += tail.size
-        points = _solved(solver, flows, lambda _, now: now.energy <= (rtol / _SHARE) ** 2).x
+        points = np.zeros_like(flows)
+        if flows.any():
+            points = _solved(solver, flows, lambda _, now: now.energy <= (rtol / _SHARE) ** 2).x
         found = [
             (_squared_distances(points, tail, head) * flows.shape[1], weight)
             for tail, head, weight in laplacian.edges()

@@ -79,6 +79,16 @@ def test_all_edges_are_sketched_without_bias():
     assert (by_blocks <= 1 / weight).all()
 
 
+def test_no_edges_and_edges_that_cancel():
+    alone = EdgeList(tail=[], head=[], n_nodes=3)
+    assert effective_resistance(alone, n_edges=5).shape == (0,)
+    assert effective_resistance(alone, [(0, 1), (2, 2)], n_edges=5).tolist() == [np.inf, 0.0]
+    twice = EdgeList(tail=[0, 1], head=[1, 0])
+    for seed in range(6):  # the two flows cancel in half of them
+        found = effective_resistance(twice, n_edges=5, n_probes=1, random_state=seed)
+        assert found.tolist() in ([0.5, 0.5], [0.0, 0.0])
+
+
 def test_what_cannot_be_done_is_said():
     graph = examples()["dense"]
     with pytest.raises(InputError, match="method='exact' holds the graph"):
