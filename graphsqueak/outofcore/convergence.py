@@ -1,11 +1,14 @@
 """How an iteration goes, told by the largest relative residual after each pass."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from graphsqueak.errors import ConvergenceWarning
 
 __all__ = ["Convergence", "Iterate"]
 
@@ -74,6 +77,7 @@ class Convergence:
         self.is_measured = is_measured
         self.worst: list[float] = []
         self.checked: list[float] = []
+        self.was_told = False  # that it is slow
         self._since = 0  # passes before the preconditioner was changed
 
     def note(self, worst: float, *, is_measured: bool) -> None:
@@ -101,6 +105,20 @@ class Convergence:
             return 0.0
         rate = np.log(recent[-1 - _TREND] / recent[-1]) / _TREND
         return np.log(recent[-1] / tol) / rate if rate > 0 else np.inf
+
+    def warn_once(self, n_more: float) -> None:
+        """Say that so many more passes are needed, the first time."""
+        if not self.was_told:
+            many = f"about {n_more:,.0f}" if n_more < 10_000 else "thousands of"
+            warnings.warn(
+                ConvergenceWarning(
+                    f"the sparsifier is too coarse: at this rate {many} more passes are needed; "
+                    "give it more edges, or max_edges, so that it may grow",
+                    residual=self.worst[-1],
+                ),
+                stacklevel=7,
+            )
+        self.was_told = True
 
     def numbers(self) -> dict[str, Any]:
         """What `restore` takes."""

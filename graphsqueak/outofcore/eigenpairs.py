@@ -37,6 +37,7 @@ from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers import eigenpairs
 from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real
@@ -114,8 +115,9 @@ def smallest_eigenpairs(
     n_columns = min(k + max(_MORE, k // 4), n_free)
     with threadpool_limits(1, user_api="blas"), reporter(progress, "finding eigenvectors") as tell:
         if kept.n_nodes <= max(_DENSE_NODES, 3 * n_columns):
-            values, vectors = scipy.linalg.eigh(pencil.laplacian.to_dense(tell))
-            n_zero = np.unique(pencil.laplacian.component).size
+            laplacian = StreamedLaplacian(source, kept)
+            values, vectors = scipy.linalg.eigh(laplacian.to_dense(tell))
+            n_zero = np.unique(np.asarray(laplacian.component)).size
             return values[n_zero : n_zero + k], vectors[:, n_zero : n_zero + k]
         _, start = eigenpairs.smallest_eigenpairs(kept, n_columns, random_state=rng)
         return lobpcg(pencil, start, min(k, n_free), tol, most, tell)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import AccuracyWarning, ConvergenceWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.matching import node_finder
+from graphsqueak.outofcore.parted_laplacian import PartedLaplacian, Sharing
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
@@ -47,12 +48,14 @@ class Pencil:
         Of the solver on H.
     backend : str
         Of the solver on H; "auto" is settled by the first solve.
+    sharing : Sharing, optional
+        Read G in parts.
 
     Attributes
     ----------
     sparsifier, ridge
         As given.
-    laplacian : StreamedLaplacian
+    laplacian : StreamedLaplacian or PartedLaplacian
         That counts the passes.
     backend : str
         As given, or what "auto" has settled on.
@@ -76,9 +79,14 @@ class Pencil:
         *,
         seed: int,
         backend: str = "auto",
+        sharing: Sharing | None = None,
     ) -> None:
         self.sparsifier, self.ridge, self.backend = sparsifier, ridge, backend
-        self.laplacian = StreamedLaplacian(source, sparsifier)
+        self.laplacian: StreamedLaplacian | PartedLaplacian
+        if sharing is not None and sharing.is_wanted:
+            self.laplacian = PartedLaplacian(source, sparsifier, sharing.n_parts)
+        else:
+            self.laplacian = StreamedLaplacian(source, sparsifier)
         self._inner = LaplacianSolver(
             sparsifier,
             solver=backend,
@@ -138,6 +146,7 @@ def find_sparsifier(
     sparsifier: GraphLike | None,
     random_state: RandomState,
     progress: Progress,
+    sharing: Sharing | None = None,
 ) -> EdgeList:
     """A sparsifier to precondition with: the one that is given, or one made in a pass.
 
@@ -150,6 +159,8 @@ def find_sparsifier(
         Put on the nodes of `source`, in their order, where these are known before a pass.
     random_state : int, Generator or None
     progress : bool or callable
+    sharing : Sharing, optional
+        Make it of parts.
 
     Returns
     -------
@@ -164,6 +175,7 @@ def find_sparsifier(
             return sparsify(
                 source,
                 **budget.checked()._asdict(),
+                **({} if sharing is None else sharing.settings()),
                 certify=False,
                 random_state=random_state,
                 progress=progress,

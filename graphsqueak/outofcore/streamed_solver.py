@@ -26,6 +26,7 @@ from graphsqueak.graph.edge_list import EdgeList, power_of_two
 from graphsqueak.outofcore.block_cg import BlockCG
 from graphsqueak.outofcore.checkpoint import Saved, digest, load, save
 from graphsqueak.outofcore.convergence import Convergence, Iterate
+from graphsqueak.outofcore.parted_laplacian import Sharing
 from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.conjugate_gradient import norms_of
@@ -35,6 +36,7 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.atomic import check_writable
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.signals import resumable_from
+from graphsqueak.trees.backends import open_backend
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["StreamedSolver"]
@@ -58,7 +60,7 @@ class StreamedSolver:
     n_edges, epsilon, keep : optional
         Size of the sparsifier, as of `sparsify`; `epsilon` is predicted, not proved.
     sparsifier : EdgeList or any graph, optional
-        A sparsifier that is there already, with the ids of the graph.
+        One that is there already, with the ids of the graph.
     ridge : float or array of shape (n_nodes,)
         Added to the diagonal, not negative.
     tol : float
@@ -72,6 +74,11 @@ class StreamedSolver:
         File in which the sparsifier is saved and, after every pass, the iteration.
     resume : bool
         Go on from `checkpoint`, if it is there, to the same result.
+    workers, scheduler : int, str, optional
+        Let so many processes of this machine, or the Dask cluster of a scheduler, each multiply
+        some parts of the edges, which must lie in files or in memory.
+    n_parts : int, optional
+        About how many parts; the same parts give the same bytes, whoever reads them.
     random_state : int, Generator or None
         Same seed, same bytes, on any number of threads.
     progress : bool or callable
@@ -115,10 +122,13 @@ class StreamedSolver:
         max_edges: int | None = None,
         checkpoint: str | os.PathLike | None = None,
         resume: bool = False,
+        workers: int | None = None,
+        scheduler: str | None = None,
+        n_parts: int | None = None,
         random_state: RandomState = None,
         progress: Progress = False,
     ) -> None:
-        self._source = rereadable(source)
+        self._source, self._sharing = rereadable(source), Sharing(workers, scheduler, n_parts)
         self.tol = check_real("tol", tol, above=0.0, below=1.0)
         most = _MOST_PASSES if max_passes is None else max_passes
         self.max_passes = check_count("max_passes", most, least=2)
@@ -138,7 +148,8 @@ class StreamedSolver:
             self._settings = self._saved.settings
             kept, numbers = self._saved.sparsifier, self._saved.numbers
         else:
-            kept = find_sparsifier(self._source, budget, sparsifier, random_state, progress)
+            how = (random_state, progress, self._sharing)
+            kept = find_sparsifier(self._source, budget, sparsifier, *how)
             numbers = {"n_passes": int(sparsifier is None), "backend": "auto"}
             self._settings["seed"] = seed or _seed_from(None)
         self.ridge = check_ridge(ridge, kept.n_nodes)
@@ -208,14 +219,16 @@ class StreamedSolver:
         block = self._pencil.consistent(check_block(B, self.sparsifier_.n_nodes))
         block = block.astype(np.float64, copy=False)
         start = None if x0 is None else self._pencil.centered(_check_start(x0, block.shape))
-        self.history_, self._stopped_by, self._was_told = [], "", False
-        with resumable_from(self._checkpoint), reporter(self._progress, "solving") as report:
+        self.history_, self._stopped_by = [], ""
+        workers, scheduler, _ = self._sharing
+        with (
+            resumable_from(self._checkpoint),
+            reporter(self._progress, "solving") as report,
+            open_backend(workers=workers, scheduler=scheduler) as self._backend,
+        ):
             steps = self._iterate(block, start, report)
-            while True:
-                with threadpool_limits(1, user_api="blas"):  # more threads may round otherwise
-                    now = next(steps, None)
-                if now is None:
-                    return
+            one_thread = threadpool_limits.wrap(limits=1, user_api="blas")
+            while (now := one_thread(next)(steps, None)) is not None:
                 yield now
 
     def precondition(self, R: ArrayLike) -> np.ndarray:
@@ -225,10 +238,6 @@ class StreamedSolver:
         ----------
         R : ndarray of shape (n_nodes,) or (n_nodes, K)
             Centered first, where a component has no ridge.
-
-        Returns
-        -------
-        ndarray of the shape of R
         """
         return self._pencil.precondition(R)
 
@@ -277,6 +286,8 @@ class StreamedSolver:
         def tell(n_read, share):
             report(n_before * n_edges + n_read, np.nan, f"pass {n_before + 1}, {note}".rstrip(", "))
 
+        if self._sharing.is_wanted:
+            self._pencil.laplacian.backend = self._backend
         product = self._pencil.multiply(block, tell)
         self.n_passes_ += 1
         return product
@@ -289,29 +300,18 @@ class StreamedSolver:
         kept, n_all = self.sparsifier_.n_edges, self._pencil.laplacian.n_edges
         n_edges = min(_GROWTH * kept, self.max_edges or n_all, n_all)
         if self._may_grow and n_edges > kept:
-            budget, seed = Budget(n_edges, None, None), self._settings["seed"]
-            grown = find_sparsifier(self._source, budget, None, seed, self._progress)
+            how = (self._settings["seed"], self._progress, self._sharing)
+            grown = find_sparsifier(self._source, Budget(n_edges, None, None), None, *how)
             self.n_passes_ += 1
             self._use(grown, fingerprint=self._pencil.laplacian.fingerprint)
             course.begin_anew()
             return True
-        if not self._was_told:
-            many = f"about {n_more:,.0f}" if n_more < 10_000 else "thousands of"
-            warnings.warn(
-                ConvergenceWarning(
-                    f"the sparsifier is too coarse: at this rate {many} more passes are needed; "
-                    "give it more edges, or max_edges, so that it may grow",
-                    residual=course.worst[-1],
-                ),
-                stacklevel=4,
-            )
-        self._was_told = True
+        course.warn_once(n_more)
         return False
 
     def _use(self, sparsifier, *, backend="auto", fingerprint=None):
-        self._pencil = Pencil(
-            self._source, sparsifier, self.ridge, seed=self._settings["seed"], backend=backend
-        )
+        how = {"seed": self._settings["seed"], "backend": backend, "sharing": self._sharing}
+        self._pencil = Pencil(self._source, sparsifier, self.ridge, **how)
         if fingerprint is not None:
             self._pencil.laplacian.fingerprint = tuple(fingerprint)
 
