@@ -27,7 +27,7 @@ from graphsqueak.system.signals import hold_signals
 
 __all__ = ["Saved", "digest", "load", "save"]
 
-FORMAT = "graphsqueak streamed solve"
+FORMAT = "graphsqueak solve"
 VERSION = 1
 _BLOCKS = ("x", "residual", "direction", "image")  # a row for every node
 _IDS = ("ids", "ids_text", "ids_end")
@@ -107,7 +107,11 @@ def _read(path):
             tail=ends[0], head=ends[1], weight=ends[2], n_nodes=n_nodes, ids=unpack_ids(ids)
         )
         _check_blocks(arrays, n_nodes)
-        return Saved(sparsifier, dict(record["settings"]), dict(record["numbers"]), arrays)
+        settings, numbers = dict(record["settings"]), dict(record["numbers"])
+        wanted = {"x", "residual", "direction"} if "name" in numbers else set()
+        if not wanted <= arrays.keys() or not {"n_passes", "backend"} <= numbers.keys():
+            raise InputError("a part of it is missing")
+        return Saved(sparsifier, settings, numbers, arrays)
     except (InputError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{path} holds no state of a solve ({error}); start again without resume"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphsqueak import InputError, StreamedSolver, read_edges, sources, sparsify, write_edges
+from graphsqueak import InputError, StreamedSolver, read_edges, sources, write_edges
 from graphsqueak.outofcore.parted_laplacian import PartedLaplacian
 from graphsqueak.sources import StreamedLaplacian
 from tests import reference
@@ -51,18 +51,3 @@ def test_a_solve_in_parts():
     solver = StreamedSolver(graph, keep=0.4, tol=1e-10, n_parts=3, random_state=SEED)
     truth = reference.pseudo_solve(graph, b)
     assert np.abs(solver.solve(b) - truth).max() <= 1e-8 * np.abs(truth).max()
-
-
-@pytest.mark.slow
-def test_workers_give_the_same_bytes(tmp_path):
-    graph = examples()["heavy"]
-    write_edges(graph, tmp_path / "edges.tsv")
-    b = right_hand_sides(graph, 2, SEED)
-    found = []
-    source = read_edges(tmp_path / "edges.tsv", ids="text")
-    kept = sparsify(source, n_edges=1500, random_state=SEED)
-    for workers in (None, 2):
-        options = {"sparsifier": kept, "n_parts": 3, "workers": workers, "random_state": SEED}
-        solver = StreamedSolver(source, tol=1e-2, **options)
-        found.append((solver.solve(b).tobytes(), solver.n_passes_))
-    assert found[0] == found[1]

@@ -16,11 +16,13 @@ from graphsqueak import (
     InputError,
     LaplacianSolver,
     StreamedSolver,
+    StreamSparsifier,
     read_edges,
     sources,
     sparsify,
     write_edges,
 )
+from graphsqueak.system.packing import pack
 from tests import reference
 from tests.outofcore.graphs import examples, right_hand_sides
 
@@ -313,6 +315,13 @@ class TestCheckpoints:
         path.write_text("".join([*lines[:5], *lines[6:]]))
         with pytest.raises(InputError, match="the input had 4,000 edges in an earlier pass and"):
             self.solver(path, checkpoint=checkpoint, resume=True).solve(b)
+        with open(checkpoint, "wb") as file:
+            pack(file, {"format": "graphsqueak solve", "version": 1, "n_nodes": 2}, {})
+        with pytest.raises(InputError, match="holds no state of a solve"):
+            self.solver(path, checkpoint=checkpoint, resume=True)
+        StreamSparsifier(n_edges=5).partial_fit(examples()["dense"]).save(checkpoint)
+        with pytest.raises(InputError, match="is not a checkpoint of a streamed solve"):
+            self.solver(path, checkpoint=checkpoint, resume=True)
         checkpoint.write_bytes(checkpoint.read_bytes()[:-40])
         with pytest.raises(InputError, match="no complete checkpoint"):
             self.solver(path, checkpoint=checkpoint, resume=True)
