@@ -7,6 +7,7 @@ from graphsqueak import (
     ConvergenceWarning,
     EdgeList,
     InputError,
+    SimpleHFSClassifier,
     read_edges,
     smallest_eigenpairs,
     sources,
@@ -74,6 +75,23 @@ def test_small_graphs_and_graphs_in_memory():
         assert vectors.shape == (graph.n_nodes, 6)
     values, _ = smallest_eigenpairs(graph, 1000, keep=0.5, random_state=SEED)
     assert values.size == graph.n_nodes - n_zero
+
+
+def test_simple_hfs_on_a_graph_that_is_read(tmp_path):
+    """The scores of the graph in memory; sets of classes need no further pass."""
+    graph = sources.block_model(1100, 60_000, n_blocks=2, random_state=SEED).to_edge_list()
+    write_edges(graph, tmp_path / "edges.tsv")
+    labels = {node: node % 2 for node in range(40)}
+    held = SimpleHFSClassifier(n_components=1, random_state=SEED).fit(graph, labels)
+    source = read_edges(tmp_path / "edges.tsv")
+    read = SimpleHFSClassifier(n_components=1, keep=0.3, random_state=SEED).fit(source, labels)
+    order = np.argsort(read.ids_)
+    assert np.abs(read.scores_[order] - held.scores_).max() <= 1e-2 * np.abs(held.scores_).max()
+    assert (read.transduction_[order] == np.arange(1100) % 2).all()
+    (tmp_path / "edges.tsv").unlink()
+    assert read.prediction_sets(0.2).any(axis=1).all()
+    with pytest.raises(InputError, match="are for graphs, not for points"):
+        SimpleHFSClassifier(affinity="knn", keep=0.3).fit(np.eye(4), [0, 1, -1, -1])
 
 
 def test_what_is_wrong_is_said():
