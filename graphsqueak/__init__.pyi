@@ -5,6 +5,9 @@ from graphsqueak.errors import AccuracyWarning as AccuracyWarning
 from graphsqueak.errors import ConvergenceWarning as ConvergenceWarning
 from graphsqueak.errors import InputError as InputError
 from graphsqueak.graph import EdgeList as EdgeList
+from graphsqueak.outofcore import StreamedSolver as StreamedSolver
+from graphsqueak.outofcore import effective_resistance as effective_resistance
+from graphsqueak.outofcore import smallest_eigenpairs as smallest_eigenpairs
 from graphsqueak.solvers import LaplacianSolver as LaplacianSolver
 from graphsqueak.sources import EdgeSource as EdgeSource
 from graphsqueak.sources import neighbor_edges as neighbor_edges
@@ -15,7 +18,6 @@ from graphsqueak.sparsifiers import Certificate as Certificate
 from graphsqueak.sparsifiers import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers import certify as certify
-from graphsqueak.sparsifiers import effective_resistance as effective_resistance
 from graphsqueak.sparsifiers.sparsify import sparsify as sparsify
 from graphsqueak.ssl import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl import HFSClassifier as HFSClassifier
@@ -32,6 +34,7 @@ from . import datasets as datasets
 from . import integrations as integrations
 from . import kernel as kernel
 from . import online as online
+from . import outofcore as outofcore
 from . import solvers as solvers
 from . import sources as sources
 from . import sparsifiers as sparsifiers
@@ -58,6 +61,7 @@ __all__ = [
     "StableHFSRegressor",
     "StreamOptions",
     "StreamSparsifier",
+    "StreamedSolver",
     "SubsampledHFSClassifier",
     "analysis",
     "certify",
@@ -68,8 +72,10 @@ __all__ = [
     "kernel",
     "neighbor_edges",
     "online",
+    "outofcore",
     "read_edges",
     "read_pairs",
+    "smallest_eigenpairs",
     "solvers",
     "sources",
     "sparsifiers",

@@ -45,6 +45,21 @@ def pseudo_solve(graph, b, ridge=0.0):
     return x
 
 
+def pencil_condition(graph, sparsifier, ridge=0.0):
+    """Largest over smallest ratio of x'(L_G + ridge)x to x'(L_H + ridge)x, equal components."""
+    component = graph.components()
+    same = (component[:, None] == component).astype(np.float64)
+    singular = same @ np.broadcast_to(ridge, graph.n_nodes) == 0
+    fill = same * graph.degrees().mean() / graph.n_nodes * singular
+    fill += np.diag(np.broadcast_to(ridge, graph.n_nodes))
+    values = scipy.linalg.eigh(
+        graph.laplacian().toarray() + fill,
+        sparsifier.laplacian().toarray() + fill,
+        eigvals_only=True,
+    )
+    return max(values[-1], 1.0) / min(values[0], 1.0) if singular.any() else values[-1] / values[0]
+
+
 def epsilon(graph, sparsifier, ridge=0.0):
     """The smallest eps with (1 - eps)(L_G + ridge) <= L_H + ridge <= (1 + eps)(L_G + ridge)."""
     component = graph.components()

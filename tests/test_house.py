@@ -21,6 +21,7 @@ MOST_MODULES, MOST_LINES = 16, 350
 # Private modules that have a single importer and yet stand alone: kernels and formats.
 ALONE = {
     "graphsqueak.nodes.sides": "kernel that puts names before ids",
+    "graphsqueak.outofcore.checkpoint": "a format",
     "graphsqueak.solvers.approximate_cholesky": "a backend: kernels of its sweeps",
     "graphsqueak.solvers.direct": "a backend, as formats are",
     "graphsqueak.solvers.elimination": "kernels of the approximate Cholesky factor",

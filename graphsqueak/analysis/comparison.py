@@ -15,6 +15,7 @@ from graphsqueak.nodes.matching import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.eigenpairs import smallest_eigenpairs
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
+from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.validation import check_count
 
@@ -36,11 +37,15 @@ class Comparison:
         Spearman's, of the two orders by PageRank; NaN where all nodes rank alike.
     top_overlap : float
         Share of the 100 (or a tenth of the) nodes of highest PageRank that both agree on.
+    brackets : dict
+        With a certificate: for cuts, resistances and eigenvalues two arrays between which the
+        graph's values are proved to lie, from those of the sparsifier alone.
     """
 
     pairs: dict = field(repr=False)
     rank_correlation: float
     top_overlap: float
+    brackets: dict = field(default_factory=dict, repr=False)
 
     def rows(self) -> list[tuple[str, float, float]]:
         """Name, median and largest relative error of every quantity."""
@@ -55,6 +60,10 @@ class Comparison:
         lines += [f"{name:<22} {middle:>9.2%} {most:>9.2%}" for name, middle, most in self.rows()]
         lines.append(f"{'PageRank order':<22} rank correlation {self.rank_correlation:.4f}, ")
         lines[-1] += f"{self.top_overlap:.0%} of the top nodes agree"
+        for name, (low, high) in self.brackets.items():
+            sparse = self.pairs[name][1]
+            span = f"{(low / sparse).min():.3g} to {(high / sparse).max():.3g}"
+            lines.append(f"{name:<22} proved: the graph's are {span} times the sparsifier's")
         return "\n".join(lines)
 
     def _repr_html_(self):
@@ -77,6 +86,7 @@ def compare(
     *,
     n_samples: int = 100,
     n_eigenvalues: int = 20,
+    certificate: Certificate | None = None,
     random_state: RandomState = None,
 ) -> Comparison:
     """Compare what is computed on `sparsifier` with what is computed on `graph`.
@@ -90,6 +100,9 @@ def compare(
     n_eigenvalues : int
         Smallest positive eigenvalues of both Laplacians. The signs of the graph's eigenvectors are
         its cluster cuts.
+    certificate : Certificate, optional
+        Of `sparsifier`, without a ridge; it brackets cuts, resistances and eigenvalues. Default:
+        the one that `sparsifier` carries, if it does.
     random_state : int, Generator or None
 
     Returns
@@ -113,8 +126,8 @@ def compare(
     check_count("n_samples", n_samples)
     check_count("n_eigenvalues", n_eigenvalues)
     rng = np.random.default_rng(random_state)
-    whole = as_edge_list(graph)
-    sparse = _on_nodes_of(whole, as_edge_list(sparsifier))
+    whole, given = as_edge_list(graph), as_edge_list(sparsifier)
+    sparse = _on_nodes_of(whole, given)
     both = (whole, sparse)
     values, vectors = smallest_eigenpairs(whole, n_eigenvalues, random_state=rng)
     others, _ = smallest_eigenpairs(sparse, n_eigenvalues, random_state=rng)
@@ -129,11 +142,19 @@ def compare(
         "eigenvalues": [values, others],
         "PageRank": ranks,
     }
+    pairs = {name: pair for name, pair in pairs.items() if pair[0].size}
+    known = given.certificate if certificate is None else certificate
     return Comparison(
-        pairs={name: pair for name, pair in pairs.items() if pair[0].size},
+        pairs=pairs,
         rank_correlation=_rank_correlation(*ranks),
         top_overlap=len(top[0] & top[1]) / len(top[0]),
+        brackets={} if known is None or known.ridge else _brackets(pairs, known),
     )
+
+
+def _brackets(pairs, certificate):
+    kinds = {name: name.split()[-1] for name in pairs if name != "PageRank"}
+    return {name: certificate.brackets(pairs[name][1], of=kind) for name, kind in kinds.items()}
 
 
 def _on_nodes_of(whole, sparse):

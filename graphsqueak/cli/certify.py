@@ -5,13 +5,14 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli import options
+from graphsqueak.cli.reading import Edges, Reading, reads_edges, tell_understood
 
 __all__ = ["certify"]
 
 
-@options.reads_edges
+@reads_edges
 def certify(
-    edges: options.Edges,
+    edges: Edges,
     sparsifier: Annotated[
         str, typer.Argument(metavar="SPARSIFIER", help="Edge file of the sparsifier.")
     ],
@@ -24,7 +25,7 @@ def certify(
     ] = 0.02,
     ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/certify.md.")] = 0.0,
     *,
-    reading: options.Reading,
+    reading: Reading,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -51,8 +52,8 @@ def certify(
         random_state=seed,
         progress=options.shows_progress(quiet=quiet, as_json=as_json),
     )
-    understood = options.tell_understood(source, quiet=quiet)
-    options.tell_understood(small, quiet=quiet)
+    understood = tell_understood(source, quiet=quiet)
+    tell_understood(small, quiet=quiet)
     if as_json:
         names = (
             "epsilon_lower epsilon_upper lambda_min lambda_max delta steps passes seconds problem "

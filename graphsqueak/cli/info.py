@@ -3,15 +3,16 @@
 from pathlib import Path
 
 from graphsqueak.cli import options
+from graphsqueak.cli.reading import Edges, Reading, reads_edges, tell_understood
 
 __all__ = ["info", "readable"]
 
 
-@options.reads_edges
+@reads_edges
 def info(
-    edges: options.Edges,
+    edges: Edges,
     *,
-    reading: options.Reading,
+    reading: Reading,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ):
@@ -34,7 +35,7 @@ def info(
         _tell_pairs(source, as_json=as_json, quiet=quiet)
         return
     summary = summarize(source, progress=options.shows_progress(quiet=quiet, as_json=as_json))
-    understood = options.tell_understood(source, quiet=quiet)
+    understood = tell_understood(source, quiet=quiet)
     if as_json:
         options.print_json(asdict(summary) | {"input": understood})
     elif not quiet:
@@ -44,7 +45,7 @@ def info(
 def _tell_pairs(source, *, as_json, quiet):
     """Sizes of a table of pairs and of its graph."""
     record = source.describe()
-    understood = options.tell_understood(source, quiet=quiet)
+    understood = tell_understood(source, quiet=quiet)
     if as_json:
         options.print_json(record | {"input": understood})
     elif not quiet:

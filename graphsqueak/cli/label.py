@@ -9,6 +9,7 @@ import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
+from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
 from graphsqueak.errors import InputError
 
 __all__ = ["label", "read_labels"]
@@ -16,9 +17,9 @@ __all__ = ["label", "read_labels"]
 _METHODS = ("sparse-hfs", "stable-hfs", "hfs", "simple-hfs", "subsampling", "eigfun", "1nn")
 
 
-@options.reads_edges
+@reads_edges
 def label(
-    edges: options.Edges,
+    edges: Edges,
     labels: Annotated[
         str,
         typer.Argument(
@@ -53,7 +54,7 @@ def label(
     force: options.Force = False,
     dry_run: DryRun = False,
     *,
-    reading: options.Reading,
+    reading: Reading,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -83,7 +84,7 @@ def label(
     source = reading.open(edges, seed)
     options.check_outputs(
         {"--out": out},
-        [*options.paths_read(edges, source), labels],
+        [*paths_read(edges, source), labels],
         force=force or dry_run,
         quiet=quiet,
         as_json=as_json,
@@ -115,7 +116,7 @@ def label(
         "seed": seed,
         **sizes,
     }
-    record["input"] = options.tell_understood(source, quiet=quiet)
+    record["input"] = tell_understood(source, quiet=quiet)
     if truth:
         record["accuracy"] = _accuracy(model, given, truth)
     if as_json:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli import options
+from graphsqueak.cli.reading import tell_understood
 
 __all__ = ["merge"]
 
@@ -52,7 +53,7 @@ def merge(
         "seed": seed,
     }
     if made.source is not None:
-        record["input"] = options.tell_understood(made.source, quiet=quiet)
+        record["input"] = tell_understood(made.source, quiet=quiet)
     if as_json:
         options.print_json(record)
     elif not quiet:

@@ -2,11 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass, fields
-from functools import wraps
 from importlib.util import find_spec
-from inspect import Signature, signature
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -17,105 +13,26 @@ from graphsqueak.system import atomic
 from graphsqueak.system.atomic import STANDARD_OUTPUT
 
 __all__ = [
-    "Edges",
     "Force",
     "Json",
     "NoHeaderOut",
     "Quiet",
-    "Reading",
     "Seed",
+    "check_budget",
     "check_drawing",
     "check_outputs",
     "check_table",
-    "paths_read",
     "print_json",
     "print_line",
     "print_summary",
     "print_table",
-    "reads_edges",
     "shows_progress",
-    "tell_understood",
     "write_result",
 ]
 
-Edges = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="EDGES...",
-        help="Edge files, folders or globs of parts, or - for standard input. Text (also .gz, "
-        ".zst, .bz2), Parquet, Arrow, Matrix Market or METIS.",
-    ),
-]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same seed, same result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
-Ids = Annotated[
-    str, typer.Option("--ids", help="How to read node ids: auto, integer or text (keeps 007).")
-]
-BadLine = Annotated[
-    str, typer.Option("--on-bad-line", help="error: stop at an unreadable line; skip: count it.")
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line is no edge (default: look)."),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="LIST",
-        help="Source, target and maybe weight, by number from 0 or by name: 0,1 or from,to,hits.",
-    ),
-]
-Delimiter = Annotated[
-    str, typer.Option("--delimiter", help="Between columns: one character, tab, space, or auto.")
-]
-Bipartite = Annotated[
-    bool | None,
-    typer.Option(
-        "--bipartite/--one-kind",
-        help="Sources and targets are two kinds of nodes, written user:51 and item:51; or one "
-        "kind (default: look at the names of the columns).",
-    ),
-]
-Duplicates = Annotated[
-    str,
-    typer.Option(
-        "--duplicates",
-        help="Edges listed more than once, in either direction: sum adds them up, once keeps the "
-        "first.",
-    ),
-]
-Weights = Annotated[
-    bool | None,
-    typer.Option("--weights/--no-weights", help="Demand weights, or ignore them (default: look)."),
-]
-_PAIRS = (
-    "EDGES are pairs of an entity and an attribute (columns 0 and 1, or --columns), and the graph "
-    "joins entities that share an attribute."
-)
-FromPairs = Annotated[bool, typer.Option("--pairs", "--from-pairs", help=_PAIRS)]
-_FromPairsAlone = Annotated[bool, typer.Option("--from-pairs", help=_PAIRS)]
-Normalize = Annotated[
-    str,
-    typer.Option(
-        "--normalize",
-        help="With --pairs, what an attribute of d of n entities gives each of its edges: size "
-        "1/(d-1), none 1, idf log(n/d).",
-    ),
-]
-MaxSize = Annotated[
-    int | None,
-    typer.Option("--max-size", min=2, help="With --pairs, leave out attributes of more entities."),
-]
-Degree = Annotated[
-    int | None,
-    typer.Option(
-        "--degree",
-        min=2,
-        help="With --pairs, edges that an entity has in what is drawn of a clique.",
-    ),
-]
 Force = Annotated[bool, typer.Option("--force", help="Replace outputs that are there already.")]
 NoHeaderOut = Annotated[
     bool,
@@ -126,150 +43,19 @@ NoHeaderOut = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How edge files are read, as the options say that `reads_edges` gives to a command."""
+def check_budget(epsilon, n_edges, keep):
+    """Refuse none or several of the three options, in the words of the command line.
 
-    ids: Ids = "auto"
-    header: Header = None
-    columns: Columns = None
-    delimiter: Delimiter = "auto"
-    weights: Weights = None
-    on_bad_line: BadLine = "error"
-    bipartite: Bipartite = None
-    duplicates: Duplicates = "sum"
-    from_pairs: FromPairs = False
-    normalize: Normalize = "size"
-    max_size: MaxSize = None
-    degree: Degree = None
-
-    def open(self, paths, seed=None):
-        """The stream of edges in files, folders or globs; `seed` is for what pairs draw."""
-        columns = self.columns
-        if columns is not None:
-            names = [name.strip() for name in columns.split(",")]
-            columns = tuple(int(name) if name.isdecimal() else name for name in names)
-        shared = {
-            "ids": self.ids,
-            "header": "auto" if self.header is None else self.header,
-            "on_bad_line": self.on_bad_line,
-            "delimiter": self.delimiter,
-        }
-        if self.from_pairs:
-            return self._open_pairs(paths, columns, shared, seed)
-        if (self.normalize, self.max_size, self.degree) != ("size", None, None):
-            raise InputError(
-                "--normalize, --max-size and --degree are for tables of pairs; give --pairs"
-            )
-        from graphsqueak.sources.files.reading import read_edges
-
-        return read_edges(
-            paths,
-            **shared,
-            columns=columns,
-            weighted="auto" if self.weights is None else self.weights,
-            bipartite="auto" if self.bipartite is None else self.bipartite,
-            duplicates=self.duplicates,
-        )
-
-    def _open_pairs(self, paths, columns, shared, seed):
-        from graphsqueak.sources.pairs.pair_source import read_pairs
-
-        if self.bipartite is not None or self.duplicates != "sum":
-            raise InputError(
-                "--pairs are of two kinds, and count once: leave --bipartite and --duplicates away"
-            )
-        columns = columns or ((0, 1, 2) if self.weights else (0, 1))
-        if len(columns) not in (2, 3):
-            raise InputError("--columns of --pairs are entity, attribute and maybe weight")
-        return read_pairs(
-            paths,
-            **shared,
-            entity=columns[0],
-            attribute=columns[1],
-            weight=columns[2] if len(columns) == 3 and self.weights is not False else None,
-            normalize=self.normalize,
-            max_size=self.max_size,
-            degree="auto" if self.degree is None else self.degree,
-            random_state=seed,
-        )
-
-    def open_result(self, path):
-        """The same for a file that we have written: its columns are known."""
-        plain = Reading(ids=self.ids, header=self.header, on_bad_line=self.on_bad_line)
-        return plain.open([path])
-
-
-def reads_edges(command):
-    """A command with the options of `Reading` in the place of its keyword `reading`.
-
-    Where --pairs is something else already, tables of pairs are read by --from-pairs alone.
+    >>> check_budget(None, None, 0.05)
     """
-    names = [field.name for field in fields(Reading)]
-
-    @wraps(command)
-    def run(**arguments):
-        reading = Reading(**{name: arguments.pop(name) for name in names})
-        return command(reading=reading, **arguments)
-
-    shared, own = dict(signature(Reading).parameters), signature(command).parameters.values()
-    if "pairs" in signature(command).parameters:
-        alone = shared["from_pairs"].replace(annotation=_FromPairsAlone)
-        shared["from_pairs"] = alone
-    pairs = [shared.values() if one.name == "reading" else [one] for one in own]
-    parameters = list(chain.from_iterable(pairs))
-    run.__signature__ = Signature(parameters)
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
-    return run
-
-
-def tell_understood(source, *, quiet, dropped=None):
-    """Say on standard error, in one line, how the input was understood; returns it by name.
-
-    `dropped` counts what was, where others than `source` have read it.
-    """
-    understood = source.understood | (dropped or {})
-    if not quiet:
-        print_line("; ".join(_in_words(understood)), on_stderr=True)
-    return understood
-
-
-def _in_words(understood):
-    """What was read as what, in a few words each."""
-    weights = understood["weights"]
-    yield f"{understood['name']}: undirected"
-    yield "columns {}, {}".format(*understood["columns"])
-    yield from understood["remarks"]
-    if understood["decimal"] is None:
-        yield f"ids {understood['ids']}"
-    else:
-        whole = understood["decimal"].partition(".")[0]
-        yield f"ids text such as {understood['decimal']} (--ids integer reads it as {whole})"
-    yield f"weights {'none' if weights is None else weights}"
-    if understood["sides"]:
-        yield "{} and {} kept apart".format(*understood["sides"])
-    for name, what in (
-        ("self_loops", "self-loop{} dropped"),
-        ("zero_weights", "edge{} of weight zero dropped"),
-        ("bad_lines", "bad line{} skipped"),
-    ):
-        if count := understood[name]:
-            yield f"{count:,} {what.format('s' * (count > 1))}"
-    share, is_exact = understood["repeated"], understood["is_exact"]
-    if share == 0:
-        yield "no edge repeats" + ("" if is_exact else " as far as can be told")
-    elif share is not None:
-        said = f"{100 * share:.0f} %" if share >= 0.01 else "under 1 %"
-        how = "counted once"
-        if understood["duplicates"] == "sum":
-            how = "summed (--duplicates once counts them once)"
-        yield f"{'' if is_exact else 'about '}{said} of the edges repeat, {how}"
-
-
-def paths_read(paths, source):
-    """What a source reads: its files, and the folders they lie in where those were given."""
-    folders = [path for path in paths if Path(path).expanduser().is_dir()]
-    return folders + [part.path for part in source.parts if part.path is not None]
+    given = {"--epsilon": epsilon, "--edges": n_edges, "--keep": keep}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise InputError(
+            f"how small shall the result be? {' and '.join(named) or 'none'} given; give exactly "
+            "one of --keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
+            "--epsilon 0.5 (as many as an error of at most a half needs)"
+        )
 
 
 def check_outputs(outputs, inputs, *, force=False, quiet=False, as_json=False, resumes=None):

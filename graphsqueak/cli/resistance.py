@@ -5,13 +5,14 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli import options
+from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
 
 __all__ = ["resistance"]
 
 
-@options.reads_edges
+@reads_edges
 def resistance(
-    edges: options.Edges,
+    edges: Edges,
     out: Annotated[
         str, typer.Option("-o", "--out", help="Table to write: .tsv, .csv, .parquet or .arrow.")
     ],
@@ -21,9 +22,22 @@ def resistance(
     ] = None,
     method: Annotated[str, typer.Option(help="auto, exact or sketch.")] = "auto",
     rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
+    keep: Annotated[
+        float | None,
+        typer.Option(help="Do not hold EDGES but such a share, and read EDGES several times."),
+    ] = None,
+    n_edges: Annotated[
+        int | None, typer.Option("--edges", help="The same, of at most so many edges.")
+    ] = None,
+    bounds: Annotated[
+        bool,
+        typer.Option(
+            "--bounds", help="With --keep or --edges: what each is proved to lie between, instead."
+        ),
+    ] = False,
     force: options.Force = False,
     *,
-    reading: options.Reading,
+    reading: Reading,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -31,7 +45,10 @@ def resistance(
     """Effective resistance of every edge, or of pairs of nodes: how far apart they are.
 
     OUT has the columns source, target, weight (edges only) and resistance. Between components it
-    is infinite. A pair of a node with itself is left out.
+    is infinite. A pair of a node with itself is left out. With --keep or --edges, EDGES are not
+    held in memory but read once for a sparsifier and some times more: pairs are solved for to
+    --rtol, edges are sketched. --bounds writes lower and upper instead of resistance, from a
+    certificate of the sparsifier.
 
     Example: graphsqueak resistance edges.tsv -o resistance.tsv
     """
@@ -39,37 +56,56 @@ def resistance(
 
     import numpy as np
 
+    from graphsqueak.errors import InputError
+    from graphsqueak.outofcore import effective_resistance
+    from graphsqueak.outofcore.pencil import find_sparsifier, rereadable
     from graphsqueak.sources import write_columns
-    from graphsqueak.sparsifiers import effective_resistance
+    from graphsqueak.sparsifiers.budget import Budget
 
     began = time.perf_counter()
     options.check_table(out)
+    is_read = keep is not None or n_edges is not None
+    if is_read:
+        options.check_budget(None, n_edges, keep)
+    if bounds and not is_read:
+        raise InputError("--bounds come from a sparsifier; give --keep 0.1 or --edges as well")
     source = reading.open(edges, seed)
     options.check_outputs(
         {"--out": out},
-        [*options.paths_read(edges, source), *([] if pairs is None else [pairs])],
+        [*paths_read(edges, source), *([] if pairs is None else [pairs])],
         force=force,
         quiet=quiet,
         as_json=as_json,
     )
-    graph = source.to_edge_list()
-    ends = (graph.tail, graph.head) if pairs is None else _read_pairs(pairs, graph)
+    progress = options.shows_progress(quiet=quiet, as_json=as_json)
+    if is_read:
+        whole = rereadable(source)
+        graph = find_sparsifier(whole, Budget(n_edges, None, keep), None, seed, progress)
+        more = {"sparsifier": graph, "bounds": bounds, "progress": progress}
+    else:
+        whole = graph = source.to_edge_list()
+        more = {}
+    ends = None if pairs is None else _read_pairs(pairs, graph)
     result = effective_resistance(
-        graph,
-        None if pairs is None else np.column_stack(ends),
+        whole,
+        None if ends is None else np.column_stack(ends),
         method=method,
         rtol=rtol,
         random_state=seed,
+        **more,
     )
-    table = {"source": graph.ids[ends[0]], "target": graph.ids[ends[1]]}
-    weight = {"weight": graph.weight} if pairs is None else {}
-    write_columns(table | weight | {"resistance": result}, out)
+    names = ("lower", "upper") if bounds else ("resistance",)
+    table = dict(zip(names, np.atleast_2d(result.T), strict=True))
+    if ends is None:
+        write_columns(_rows(whole, table), out)
+    else:
+        write_columns({"source": graph.ids[ends[0]], "target": graph.ids[ends[1]]} | table, out)
     record = {
         "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
+        "edges": source.n_edges_read,
         "resistances": len(result),
         "seconds": time.perf_counter() - began,
-        "input": options.tell_understood(source, quiet=quiet),
+        "input": tell_understood(source, quiet=quiet),
     }
     if as_json:
         options.print_json(record)
@@ -77,6 +113,17 @@ def resistance(
         options.print_summary(
             f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}", out
         )
+
+
+def _rows(graph, table):
+    """Ends, weights and figures of all edges, a batch at a time."""
+    begin = 0
+    for batch in graph:
+        rows = slice(begin, begin + batch.n_edges)
+        ids = batch.ids
+        edges = {"source": ids[batch.tail], "target": ids[batch.head], "weight": batch.weight}
+        yield edges | {name: column[rows] for name, column in table.items()}
+        begin = rows.stop
 
 
 def _read_pairs(path, graph):

@@ -6,15 +6,16 @@ import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
+from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written
 
 __all__ = ["sparsify"]
 
 
-@options.reads_edges
+@reads_edges
 def sparsify(
-    edges: options.Edges,
+    edges: Edges,
     out: Annotated[
         str | None,
         typer.Option("-o", "--out", help="Edge file to write: .tsv, .csv, .parquet, .mtx ..."),
@@ -84,7 +85,7 @@ def sparsify(
         bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
     ] = False,
     *,
-    reading: options.Reading,
+    reading: Reading,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -110,7 +111,7 @@ def sparsify(
     from graphsqueak.system.progress import reporter
 
     source = reading.open(edges, seed)
-    _check_budget(epsilon, n_edges, keep)
+    options.check_budget(epsilon, n_edges, keep)
     if certify is None and report is not None and source.is_rereadable:
         certify = True
     run = RunPlan(
@@ -143,7 +144,7 @@ def sparsify(
         options.check_drawing("--report")
     options.check_outputs(
         {"--checkpoint": checkpoint, "--out": out, "--report": report},
-        options.paths_read(edges, source),
+        paths_read(edges, source),
         force=force or dry_run,
         quiet=quiet,
         as_json=as_json,
@@ -162,7 +163,7 @@ def sparsify(
             write_report(result, report, edges=edges, out=out, **again)
     if checkpoint is not None:
         note_written(checkpoint, [out, report])
-    understood = options.tell_understood(source, quiet=quiet, dropped=result.dropped)
+    understood = tell_understood(source, quiet=quiet, dropped=result.dropped)
     if as_json:
         options.print_json(result.record() | {"input": understood})
     elif not quiet:
@@ -181,7 +182,7 @@ def sparsify(
 def _reading_words(reading):
     """The words of a command line that read edges in the same way.
 
-    >>> _reading_words(options.Reading(header=False, columns="0,1"))
+    >>> _reading_words(Reading(header=False, columns="0,1"))
     ['--no-header', '--columns', '0,1']
     """
     return [
@@ -202,21 +203,6 @@ def _reading_words(reading):
 
 def _either(choice, yes, no):
     return [] if choice is None else [yes if choice else no]
-
-
-def _check_budget(epsilon, n_edges, keep):
-    """Refuse none or several of the three options, in the words of the command line.
-
-    >>> _check_budget(None, None, 0.05)
-    """
-    given = {"--epsilon": epsilon, "--edges": n_edges, "--keep": keep}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        raise InputError(
-            f"how small shall the result be? {' and '.join(named) or 'none'} given; give exactly "
-            "one of --keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
-            "--epsilon 0.5 (as many as an error of at most a half needs)"
-        )
 
 
 def _dry_run(source, plan, paths, *, force, as_json):

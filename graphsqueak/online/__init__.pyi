@@ -2,7 +2,6 @@
 from graphsqueak.online.bounds import kons_regret as kons_regret
 from graphsqueak.online.bounds import pros_n_kons_regret as pros_n_kons_regret
 from graphsqueak.online.bounds import sketched_kons_regret as sketched_kons_regret
-from graphsqueak.online.bounds import squared_loss_regret as squared_loss_regret
 from graphsqueak.online.budgets import BOGD as BOGD
 from graphsqueak.online.budgets import BPAS as BPAS
 from graphsqueak.online.evaluation import Run as Run
@@ -52,5 +51,4 @@ __all__ = [
     "progressive",
     "pros_n_kons_regret",
     "sketched_kons_regret",
-    "squared_loss_regret",
 ]

@@ -22,10 +22,9 @@ import numpy as np
 from graphsqueak.errors import InputError, SavingWarning
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.sources.table_files import table_batches, table_writer
-from graphsqueak.system.atomic import atomic_file
+from graphsqueak.system.atomic import atomic_file, hold_signals, resumable_from
 from graphsqueak.system.packing import pack_state, unpack_state
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.system.signals import hold_signals, resumable_from
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["TableRun", "learn_table"]

@@ -129,6 +129,20 @@ class LaplacianSolver:
         """
         return self._components.centered(check_block(B, self._rows.n_nodes)).reshape(np.shape(B))
 
+    def consistent(self, B: ArrayLike) -> np.ndarray:
+        """B centered, after an InputError if more than rounding would be taken away.
+
+        Parameters
+        ----------
+        B : ndarray of shape (n_nodes,) or (n_nodes, K), float32 or float64
+
+        Returns
+        -------
+        ndarray of the shape and dtype of B
+        """
+        block = check_block(B, self._rows.n_nodes)
+        return self._components.check_consistent(block).reshape(np.shape(B))
+
     def solve(self, B: ArrayLike) -> np.ndarray:
         """Solve A x = b for every column of B.
 
@@ -167,6 +181,11 @@ class LaplacianSolver:
             )
         x *= largest
         return x.astype(given.dtype, copy=False).reshape(np.shape(B))
+
+    def settle(self) -> str:
+        """Keep the backend of the last `solve` for all to come, and return its name."""
+        self._settled = self.solver_
+        return self.solver_
 
     def _solve_block(self, block):
         """Let the settled backend solve `block`, or find one to settle on."""

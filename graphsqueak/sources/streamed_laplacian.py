@@ -1,26 +1,29 @@
 """L_G X for a graph that is read from its source, edge by edge, in one pass.
 
 The product is taken in the numbering of another graph, the sparsifier: nodes are matched by id.
-The first pass looks, in addition, for the connected components.
+The first pass looks, in addition, for the connected components. Every pass counts its edges and
+adds up a checksum of them, whatever their order: the passes must see one graph.
 
 A source that knows a product of its own (`multiply` and `components`: a table of pairs) is asked
 for that instead. It is the product with the graph that the source stands for, not with the edges
 that it hands out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
 import numpy as np
 
+from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.nodes.matching import NodeMatching
+from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.kernels import compiled, run, shared
 
-__all__ = ["StreamedLaplacian"]
+__all__ = ["StreamedLaplacian", "check_same_edges"]
 
 _CACHE_BYTES = 2**22  # a sum that should stay in the cache beside three others
 _MOST_TERMS = 64  # per node, in a float32 sum
@@ -41,6 +44,9 @@ class StreamedLaplacian:
         Whether the graph is in memory, so that a pass reads nothing.
     component : ndarray or None
         After the first pass: the smallest node of each node's component.
+    fingerprint : tuple of two ints, or None
+        Edges of a pass and their checksum, which every later pass must have; None before the first
+        pass, and for a graph in memory, which does not change.
 
     Examples
     --------
@@ -61,6 +67,7 @@ class StreamedLaplacian:
         self.n_passes = 0
         self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
         self.component = None
+        self.fingerprint: tuple | None = None
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
         """L_G X, in one pass over the source.
@@ -73,7 +80,7 @@ class StreamedLaplacian:
         n_parts = 4 if X.nbytes <= _CACHE_BYTES else 2
         total, partial = np.zeros(X.shape), np.zeros((n_parts, *X.shape), dtype=X.dtype)
         n_waiting = 0
-        for tail, head, weight in self._edges(report):
+        for tail, head, weight in self.edges(report):
             bounds = np.linspace(0, tail.size, n_parts + 1).astype(np.int64)
             work = tail.size * X.shape[1]
             weight = weight.astype(X.dtype, copy=False)
@@ -90,7 +97,7 @@ class StreamedLaplacian:
         if hasattr(self._source, "multiply"):
             return self._ask_source(np.eye(n_nodes), report)
         matrix = np.zeros((n_nodes, n_nodes))
-        for tail, head, weight in self._edges(report):
+        for tail, head, weight in self.edges(report):
             _add_edges(tail, head, weight, matrix)
         return matrix
 
@@ -110,20 +117,39 @@ class StreamedLaplacian:
             report(source.n_pairs, 1.0)
         return product
 
-    def _edges(self, report):
+    def edges(self, report: Callable | None = None) -> Iterator[tuple]:
         """One pass: the ends of all edges as nodes of the sparsifier, and their weights."""
-        n_edges = 0
+        n_edges, checksum = 0, 0
         for batch in self._source:
             tail, head = self._matching.ends(batch)
+            if not self.is_held:
+                checksum = (checksum + int(_checksum(tail, head, batch.weight))) % 2**64
             if self.component is None:
                 join(self._parent, tail, head)
             n_edges += batch.n_edges
             if report is not None:
                 report(n_edges, getattr(self._source, "fraction_read", 1.0))
             yield tail, head, batch.weight
+        if not self.is_held:
+            self.fingerprint = check_same_edges(self.fingerprint, (n_edges, checksum))
         self.n_edges, self.n_passes = n_edges, self.n_passes + 1
         if self.component is None:
             self.component = labels(self._parent)
+
+
+def check_same_edges(before: tuple | None, now: tuple) -> tuple:
+    """The fingerprint of a pass; an InputError if an earlier pass had another.
+
+    >>> check_same_edges((4, 7), (5, 9))
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: the input had 4 edges in an earlier pass and has 5 now; ...
+    """
+    if before not in (None, now):
+        said = f"{before[0]:,} edges in an earlier pass and has {now[0]:,} now"
+        if before[0] == now[0]:
+            said = f"other edges in an earlier pass, as many as now, {now[0]:,}"
+        raise InputError(f"the input had {said}; it must not change while it is read: read a copy")
+    return now
 
 
 @shared
@@ -146,3 +172,13 @@ def _add_edges(tail, head, weight, matrix):
         matrix[v, v] += w
         matrix[u, v] -= w
         matrix[v, u] -= w
+
+
+@compiled
+def _checksum(tail, head, weight):
+    """A sum over the edges, so that neither their order nor the batches matter."""
+    bits = weight.view(np.uint64)
+    total = np.uint64(0)
+    for e in range(tail.size):
+        total += mix64((np.uint64(tail[e]) << np.uint64(32)) ^ mix64(np.uint64(head[e]) ^ bits[e]))
+    return total

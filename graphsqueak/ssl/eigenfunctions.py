@@ -25,8 +25,12 @@ References
 import numpy as np
 import scipy.linalg
 
+from graphsqueak.errors import InputError
+from graphsqueak.outofcore.eigenpairs import smallest_eigenpairs as read_eigenpairs
+from graphsqueak.outofcore.pencil import find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers import smallest_eigenpairs
+from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.labels import labeled_components
 from graphsqueak.validation import check_count
@@ -57,6 +61,9 @@ class SimpleHFSClassifier(GraphClassifier):
         Neighbors that each point is joined to.
     metric : str
         Distance of points, by its name in scikit-learn.
+    n_edges, epsilon, keep : optional, at most one
+        Do not hold the graph, but a sparsifier of that size, and read the graph some times to find
+        its eigenvectors (`graphsqueak.smallest_eigenpairs`).
     random_state : int, Generator or None
         Seeds the search for eigenvectors.
 
@@ -81,12 +88,37 @@ class SimpleHFSClassifier(GraphClassifier):
         affinity: str = "precomputed",
         n_neighbors: int = 10,
         metric: str = "euclidean",
+        n_edges: int | None = None,
+        epsilon: float | None = None,
+        keep: float | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.unknown = unknown
         self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
+        self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
         self.random_state = random_state
+
+    def _read(self, X):
+        """The graph, or the sparsifier that stands for its nodes and components."""
+        budget = Budget(self.n_edges, self.epsilon, self.keep)
+        self._source = self._vectors = None
+        if all(value is None for value in budget):
+            return super()._read(X)
+        if self.affinity != "precomputed":
+            raise InputError("n_edges, epsilon and keep are for graphs, not for points")
+        self._source = rereadable(X)
+        return find_sparsifier(self._source, budget, None, self.random_state, False)
+
+    def _eigenvectors(self, graph, n_vectors):
+        """Of the graph that is held, or of the one that is read: once, then without it."""
+        if self._source is not None:
+            how = {"sparsifier": graph, "random_state": self.random_state}
+            self._vectors = read_eigenpairs(self._source, n_vectors, **how)[1]
+            self._source = None
+        if self._vectors is not None:  # a fit without some labels wants fewer
+            return self._vectors[:, :n_vectors]
+        return smallest_eigenpairs(graph, n_vectors, random_state=self.random_state)[1]
 
     def _scores(self, graph, labels):
         n_labels, n_classes = labels.nodes.size, labels.classes.size
@@ -101,8 +133,7 @@ class SimpleHFSClassifier(GraphClassifier):
         basis = (component[:, None] == constants).astype(np.float64)
         basis /= np.sqrt(basis.sum(axis=0))
         if wanted:
-            _, vectors = smallest_eigenpairs(graph, wanted, random_state=self.random_state)
-            basis = np.column_stack([basis, vectors])
+            basis = np.column_stack([basis, self._eigenvectors(graph, wanted)])
         weights = np.linalg.lstsq(basis[labels.nodes], labels.one_hot(), rcond=1e-10)[0]
         scores = basis @ weights
         scores -= scores.mean(axis=1, keepdims=True)

@@ -1,10 +1,13 @@
 """The command line: what it prints, what it writes, how it fails."""
 
+import io
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
+import graphsqueak as gs
 from graphsqueak import __version__
 from graphsqueak.cli import run
 from graphsqueak.sources import read_edges
@@ -84,6 +87,39 @@ def test_resistance_of_every_edge(square, tmp_path, capsys, name):
     assert table.columns == ["source", "target", "weight", "resistance"]
     assert table["source"].to_list() == ["ann", "bob", "cy", "dan", "dan"]
     assert table["resistance"].to_list() == pytest.approx([0.75] * 4 + [1.0])
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet", "r.arrow"])
+def test_resistances_of_edges_that_are_only_read(tmp_path, capsys, name):
+    """In batches, in the order of the file; sketched, so within six sigma of exact."""
+    graph = gs.sources.erdos_renyi(60, 600, random_state=96_001).to_edge_list()
+    edges, out = tmp_path / "edges.tsv", tmp_path / name
+    gs.write_edges(graph, edges)
+    truth = gs.effective_resistance(gs.read_edges(edges), method="exact")
+    words = ["resistance", str(edges), "-o", str(out), "--keep", "0.4", "--seed", "5"]
+    assert run([*words, "--rtol", "0.2"]) == 0
+    assert "600 resistances" in capsys.readouterr().out
+    found = read_table(out)
+    assert found.columns == ["source", "target", "weight", "resistance"]
+    assert found["source"].to_list() == graph.tail.tolist()
+    sigma = np.sqrt(2 / 32)  # 4 / pi / 0.2^2 probes
+    assert (np.abs(found["resistance"].to_numpy() / truth - 1) <= 6 * sigma).all()
+    assert run([*words, "--bounds", "--force"]) == 0
+    found = read_table(out)
+    assert found.columns == ["source", "target", "weight", "lower", "upper"]
+    assert (found["lower"].to_numpy() <= truth).all()
+    assert (truth <= found["upper"].to_numpy()).all()
+
+
+def test_bounds_need_a_sparsifier_and_reading_needs_a_file(tmp_path, capsys, monkeypatch):
+    edges = tmp_path / "edges.tsv"
+    edges.write_text("0 1\n1 2\n")
+    assert run(["resistance", str(edges), "-o", str(tmp_path / "r.tsv"), "--bounds"]) == 2
+    assert "--bounds come from a sparsifier; give --keep" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"0 1\n1 2\n")))
+    assert run(["resistance", "-", "-o", str(tmp_path / "r.tsv"), "--keep", "0.9"]) == 2
+    assert "a pipe can be read once: write it to a file first" in capsys.readouterr().err
+    assert not (tmp_path / "r.tsv").exists()
 
 
 def test_resistance_of_pairs_keeps_their_order(square, tmp_path, capsys):

@@ -189,3 +189,16 @@ def test_many_columns_are_not_tried_with_jacobi_where_one_shows_that_it_loses():
     np.testing.assert_array_equal(auto.solve(b), own.solve(b))
     assert auto.solver_ == "cholesky"
     assert auto.n_iter_ == own.n_iter_
+
+
+def test_a_settled_backend_is_kept_and_can_be_named():
+    """What was settled on solves the next block as a solver of that name does, bit by bit."""
+    graph = random_graphs.small_world(60, 60, 500, random_state=98_001).to_edge_list()
+    rng = np.random.default_rng(98_002)
+    first, second = (rng.standard_normal((3600, k)) for k in (8, 1))
+    auto = LaplacianSolver(graph, ridge=1e-4, random_state=98_003)
+    auto.solve(first)
+    name = auto.settle()
+    named = LaplacianSolver(graph, solver=name, ridge=1e-4, random_state=98_003)
+    assert auto.solve(second).tobytes() == named.solve(second).tobytes()
+    assert auto.solver_ == name

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphsqueak import InputError, read_edges, sources, sparsify, write_edges
+from graphsqueak import InputError, StreamedSolver, read_edges, sources, sparsify, write_edges
 from graphsqueak.cli import run
 from graphsqueak.kernel import SQUEAK
 from graphsqueak.sources.files.splitting import split
@@ -72,6 +72,17 @@ def test_pieces_of_one_file_are_read_by_workers(cluster, tmp_path, form):
     here = sparsify(read_edges(path), **arguments, tree="balanced")
     for name in ("tail", "head", "weight", "ids"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+
+
+def test_a_solve_whose_products_workers_add_up(cluster, folder):
+    """The sparsifier and every product come from there, to the bytes of this process."""
+    found = []
+    for where in ({}, {"scheduler": cluster.scheduler_address}):
+        options = {"n_edges": 3_000, "n_parts": 4, "tol": 1e-3, "random_state": 3}
+        solver = StreamedSolver(read_edges(folder), **options, **where)
+        b = np.cos(np.arange(300))
+        found.append((solver.solve(b - b.mean()).tobytes(), solver.n_passes_))
+    assert found[0] == found[1]
 
 
 @pytest.mark.slow

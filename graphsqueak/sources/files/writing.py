@@ -11,8 +11,8 @@ The file appears whole or not at all: it is written beside its path and moved th
 Matrix Market and METIS are written by `matrix_market.py` and `metis.py`, which read them too.
 """
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
@@ -103,13 +103,16 @@ def write_edges(
         _write_table(edges, path, form, compression, True, header)
 
 
-def write_columns(columns: Mapping[str, ArrayLike], path: str | Path) -> None:
+def write_columns(
+    columns: Mapping[str, ArrayLike] | Iterable[Mapping[str, ArrayLike]], path: str | Path
+) -> None:
     """Write columns to `path`, whose name says the format; whole or not at all.
 
     Parameters
     ----------
-    columns : mapping of str to array
-        Name and values of each column, all of one length.
+    columns : mapping of str to array, or several
+        Name and values of each column, all of one length. Of several, with the same names, one is
+        held at a time.
     path : str or Path
         .tsv, .csv (also .gz, .zst, .bz2 behind them), .parquet or .arrow.
 
@@ -126,14 +129,19 @@ def write_columns(columns: Mapping[str, ArrayLike], path: str | Path) -> None:
     form, compression = format_of(path)
     if form not in ("tsv", "csv", "parquet", "arrow"):
         raise InputError(f"{path}: a table cannot be written as {form}; use .tsv, .csv or .parquet")
-    frame = pl.DataFrame({name: _plain_values(column) for name, column in columns.items()})
-    with atomic_file(path, compression) as file:
-        if form == "parquet":
-            frame.write_parquet(file)
-        elif form == "arrow":
-            frame.write_ipc(file, compression="zstd")
-        else:
-            frame.write_csv(file, separator="\t" if form == "tsv" else ",")
+    with atomic_file(path, compression) as file, ExitStack() as closing_later:
+        writer = None
+        for part in [columns] if isinstance(columns, Mapping) else columns:
+            frame = pl.DataFrame({name: _plain_values(column) for name, column in part.items()})
+            if form in ("tsv", "csv"):
+                separator = "\t" if form == "tsv" else ","
+                frame.write_csv(file, separator=separator, include_header=writer is None)
+                writer = file
+                continue
+            table = frame.to_arrow()
+            if writer is None:
+                writer = closing_later.enter_context(_open_arrow(file, form, table.schema))
+            writer.write_table(table)
 
 
 def format_of(path):
@@ -248,21 +256,21 @@ class _ArrowTable:
 
         table = pa.table(self._names.columns(batch, with_weights=self._with_weights))
         if self._writer is None:
-            self._writer = self._open(table.schema)
+            self._writer = _open_arrow(self._file, self._form, table.schema)
         self._writer.write_table(table)
-
-    def _open(self, schema):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if self._form == "parquet":
-            return pq.ParquetWriter(self._file, schema, compression="zstd")
-        options = pa.ipc.IpcWriteOptions(compression="zstd")
-        return pa.ipc.new_file(self._file, schema, options=options)
 
     def close(self):
         if self._writer is not None:
             self._writer.close()
+
+
+def _open_arrow(file, form, schema):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if form == "parquet":
+        return pq.ParquetWriter(file, schema, compression="zstd")
+    return pa.ipc.new_file(file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd"))
 
 
 class _Names:

@@ -5,8 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from graphsqueak.errors import InputError
+from graphsqueak.validation import check_choice
 
 __all__ = ["Certificate"]
+
+_ROUNDING = 1e-8  # relative, of values that are computed on a sparsifier
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,51 @@ class Certificate:
     def meets(self, epsilon: float) -> bool:
         """Whether the accuracy is proved to be `epsilon` or better."""
         return self.epsilon_upper <= epsilon
+
+    def brackets(self, values: ArrayLike, of: str) -> tuple[np.ndarray, np.ndarray]:
+        """Between what the graph's own values lie, given those of the sparsifier.
+
+        From lambda_min L_G <= L_H <= lambda_max L_G follow, with the probability of the
+        certificate for all at once,
+
+            cuts, x'Lx          c_H / lambda_max <= c_G <= c_H / lambda_min
+            eigenvalues         the same, for each in ascending order (Courant and Fischer)
+            resistances         lambda_min r_H <= r_G <= lambda_max r_H
+
+        the last one because L_G^+ lies between lambda_min L_H^+ and lambda_max L_H^+.
+
+        Parameters
+        ----------
+        values : array
+            Of the sparsifier, exact but for rounding.
+        of : {"cuts", "eigenvalues", "resistances"}
+
+        Returns
+        -------
+        low, high : ndarray of the shape of `values`
+            What is 0 or infinite on the sparsifier is so on the graph, if there is no `problem`.
+
+        Examples
+        --------
+        >>> certificate = Certificate(0.5, 0.5, 0.5, 1.25, delta=0.0)
+        >>> np.round(certificate.brackets([1.0, 4.0], of="cuts"), 6).tolist()
+        [[0.8, 3.2], [2.0, 8.0]]
+        >>> np.round(certificate.brackets([1.0, 4.0], of="resistances"), 6).tolist()
+        [[0.5, 2.0], [1.25, 5.0]]
+        """
+        check_choice("of", of, ("cuts", "eigenvalues", "resistances"))
+        if self.ridge > 0:
+            raise InputError(
+                "this certificate is of L + ridge I and bounds no cut, eigenvalue or resistance; "
+                "certify without a ridge"
+            )
+        given = np.asarray(values, dtype=np.float64)
+        if self.lambda_min <= 0 or not math.isfinite(self.lambda_max):
+            return np.zeros_like(given), np.full_like(given, np.inf)
+        low, high = self.lambda_min, self.lambda_max
+        if of != "resistances":
+            low, high = 1 / high, 1 / low
+        return given * low * (1 - _ROUNDING), given * high * (1 + _ROUNDING)
 
     def rows(self) -> list[tuple[str, Any, str]]:
         """Name, value and meaning of every figure, for tables."""

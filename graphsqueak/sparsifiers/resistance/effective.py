@@ -24,7 +24,7 @@ from graphsqueak.sparsifiers.resistance.bounds import resistance_bounds
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_parts
 from graphsqueak.validation import check_choice, check_count, check_real, check_span
 
-__all__ = ["effective_resistance", "exact_resistances"]
+__all__ = ["check_pairs", "effective_resistance", "exact_resistances"]
 
 _FEW_NODES = 1000  # up to here the exact answer costs no more than the sketch
 _PILOT_PROBES = 32
@@ -99,7 +99,7 @@ def effective_resistance(
     if pairs is None:
         tail, head = graph.tail, graph.head
     else:
-        tail, head = _check_pairs(pairs, graph, by_id)
+        tail, head = check_pairs(pairs, graph, by_id)
     check_span(graph.weight.min(initial=np.inf), graph.weight.max(initial=0.0))
     unit = power_of_two(graph.weight.max(initial=1e-300))
     graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
@@ -126,7 +126,7 @@ def effective_resistance(
     return resistance / unit
 
 
-def _check_pairs(pairs, graph, by_id):
+def check_pairs(pairs, graph, by_id):
     """Numbers of the nodes on either side."""
     if hasattr(pairs, "__array__"):
         pairs = np.asarray(pairs)

@@ -1,0 +1,15 @@
+"""Exact answers about a graph that is read again and again, and never held."""
+
+from graphsqueak._lazy import lazy_names
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "BlockCG": "block_cg",
+        "Iterate": "convergence",
+        "Pencil": "pencil",
+        "StreamedSolver": "streamed_solver",
+        "effective_resistance": "resistances",
+        "smallest_eigenpairs": "eigenpairs",
+    },
+)

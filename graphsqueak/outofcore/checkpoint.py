@@ -1,0 +1,138 @@
+"""Checkpoints of a streamed solve: the preconditioner, and the iteration between two passes.
+
+A checkpoint is an Arrow stream (`graphsqueak.system.packing`) with a JSON record and the arrays
+
+    tail, head, weight                  the sparsifier
+    ids, or ids_text and ids_end        its ids, where nodes are not plain numbers
+    x, residual, direction, image, gram    the iteration, if one has begun
+
+It is written beside its path and renamed, so that a stop never leaves half of one, and read back
+without pickle; an array that does not fit is refused.
+"""
+
+import hashlib
+import os
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphsqueak.errors import InputError, SavingWarning
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.nodes.union import pack_ids, unpack_ids
+from graphsqueak.system.atomic import atomic_file, hold_signals
+from graphsqueak.system.packing import pack, unpack
+
+__all__ = ["Saved", "digest", "load", "save"]
+
+FORMAT = "graphsqueak solve"
+VERSION = 1
+_BLOCKS = ("x", "residual", "direction", "image")  # a row for every node
+_IDS = ("ids", "ids_text", "ids_end")
+
+
+class Saved(NamedTuple):
+    """What a checkpoint holds.
+
+    `settings` are those of the solver; `numbers` those of the iteration, and `arrays` its blocks,
+    both empty if none had begun.
+    """
+
+    sparsifier: EdgeList
+    settings: dict[str, Any]
+    numbers: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+def save(path: str | os.PathLike, saved: Saved) -> None:
+    """Write a checkpoint, whole or not at all.
+
+    One that cannot be written is a warning: a full disk must not end a run that can do without.
+    """
+    edges = saved.sparsifier
+    record = {"format": FORMAT, "version": VERSION, "n_nodes": edges.n_nodes}
+    record |= {"settings": saved.settings, "numbers": saved.numbers}
+    columns = {"tail": edges.tail, "head": edges.head, "weight": edges.weight}
+    ids = pack_ids(edges.own_ids, edges.n_nodes)
+    try:
+        with hold_signals(), atomic_file(path) as file:
+            pack(file, record, columns | ids | saved.arrays)
+    except InputError as error:
+        warnings.warn(SavingWarning(f"no checkpoint: {error}"), stacklevel=5)
+
+
+def load(path: str | os.PathLike, settings: dict[str, Any]) -> Saved:
+    """Read a checkpoint; an InputError if it is none, not whole, or of a run with other settings.
+
+    Parameters
+    ----------
+    path : path
+    settings : dict
+        What has to agree; a `seed` that is None agrees with any.
+    """
+    saved = _read(path)
+    known = {name: saved.settings.get(name) for name in settings}
+    if settings["seed"] is None:
+        settings = settings | {"seed": known["seed"]}
+    if known != settings:
+        raise InputError(
+            f"{path} was written with other options or another random_state; resume with the "
+            "same, or give another path"
+        )
+    return saved
+
+
+def _read(path):
+    try:
+        record, arrays = unpack(Path(path).read_bytes(), path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}; check the path") from None
+    except InputError as error:
+        raise InputError(
+            f"{path} is no complete checkpoint ({error}); start again without resume"
+        ) from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(f"{path} is not a checkpoint of a streamed solve; give another path")
+    if record.get("version") != VERSION:
+        raise InputError(
+            f"{path} is a checkpoint of version {record.get('version')}, this program reads "
+            f"{VERSION}; start again without resume"
+        )
+    try:
+        n_nodes, ids = record["n_nodes"], {k: arrays.pop(k) for k in _IDS if k in arrays}
+        ends = (arrays.pop("tail"), arrays.pop("head"), arrays.pop("weight"))
+        sparsifier = EdgeList(
+            tail=ends[0], head=ends[1], weight=ends[2], n_nodes=n_nodes, ids=unpack_ids(ids)
+        )
+        _check_blocks(arrays, n_nodes)
+        settings, numbers = dict(record["settings"]), dict(record["numbers"])
+        wanted = {"x", "residual", "direction"} if "name" in numbers else set()
+        if not wanted <= arrays.keys() or not {"n_passes", "backend"} <= numbers.keys():
+            raise InputError("a part of it is missing")
+        return Saved(sparsifier, settings, numbers, arrays)
+    except (InputError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{path} holds no state of a solve ({error}); start again without resume"
+        ) from None
+
+
+def _check_blocks(arrays, n_nodes):
+    for name, array in arrays.items():
+        fits = array.dtype == np.float64 and array.ndim == 2
+        rows = n_nodes if name in _BLOCKS else array.shape[-1]
+        if not fits or len(array) != rows or not np.isfinite(array).all():
+            raise InputError(f"the array {name} is {array.dtype} of shape {array.shape}")
+
+
+def digest(*arrays: np.ndarray) -> str:
+    """A name for what some arrays hold.
+
+    >>> digest(np.zeros(2)) == digest(np.zeros(2)), digest(np.zeros(2)) == digest(np.zeros(3))
+    (True, False)
+    """
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(repr(array.shape).encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()

@@ -1,0 +1,170 @@
+"""Resistances of a graph that is read: within what is asked, and within what is proved."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import (
+    ConvergenceWarning,
+    EdgeList,
+    InputError,
+    certify,
+    compare,
+    effective_resistance,
+    read_edges,
+    sources,
+    sparsify,
+    write_edges,
+)
+from graphsqueak.outofcore import resistances
+from tests import reference
+from tests.outofcore.graphs import examples
+
+SEED = 95_000
+
+
+@pytest.mark.parametrize("name", ["dense", "heavy", "clusters", "grid", "pieces"])
+def test_pairs_are_as_accurate_as_asked(name, monkeypatch):
+    graph = examples()[name]
+    monkeypatch.setattr(resistances, "_BLOCK_BYTES", 8 * graph.n_nodes * 17)  # several blocks
+    rng = np.random.default_rng(SEED)
+    pairs = rng.integers(graph.n_nodes, size=(60, 2))
+    pairs[0] = 5
+    truth = reference.resistances(graph, pairs)
+    label = graph.components()
+    truth[label[pairs[:, 0]] != label[pairs[:, 1]]] = np.inf
+    truth[pairs[:, 0] == pairs[:, 1]] = 0.0
+    for rtol in (0.05, 1e-3, 1e-8):
+        found = effective_resistance(graph, pairs, keep=0.4, rtol=rtol, random_state=SEED)
+        np.testing.assert_allclose(found, truth, rtol=rtol)
+
+
+def test_files_and_names(tmp_path):
+    graph = examples()["heavy"]
+    names = np.array([f"n{node}" for node in range(graph.n_nodes)], dtype=object)
+    write_edges(
+        EdgeList(tail=graph.tail, head=graph.head, weight=graph.weight, ids=names),
+        tmp_path / "edges.tsv",
+    )
+    source = read_edges(tmp_path / "edges.tsv")
+    found = effective_resistance(
+        source, [("n3", "n77")], n_edges=1500, rtol=1e-6, random_state=SEED
+    )
+    assert found == pytest.approx(reference.resistances(graph, [(3, 77)]), rel=1e-6)
+    options = {"n_edges": 3000, "bounds": True, "random_state": SEED}
+    low, high = effective_resistance(source, [("n3", "n77")], **options)[0]
+    assert low <= found[0] <= high
+    low, high = effective_resistance(source, **options).T
+    every = effective_resistance(source)
+    assert low.shape == every.shape
+    assert (low <= every).all()
+    assert (every <= high).all()
+    with pytest.raises(InputError, match="names node 'n777'; it is not in the graph"):
+        effective_resistance(source, [("n3", "n777")], n_edges=1500)
+
+
+def test_all_edges_are_sketched_without_bias():
+    """Relative error sqrt(2 / k) per edge; Foster's sum exact; each edge at six sigma."""
+    graph = sources.erdos_renyi(120, 900, random_state=SEED).to_edge_list()
+    weight = np.random.default_rng(SEED).lognormal(size=graph.n_edges)
+    graph = EdgeList(tail=graph.tail, head=graph.head, weight=weight, n_nodes=120)
+    truth = reference.resistances(graph, np.c_[graph.tail, graph.head])
+    n_probes = 700
+    found = effective_resistance(graph, keep=0.5, n_probes=n_probes, rtol=0.02, random_state=SEED)
+    sigma = np.sqrt(2 / n_probes)
+    assert (np.abs(found / truth - 1) <= 6 * sigma).all()
+    assert 0.5 * sigma <= np.std(found / truth - 1) <= 1.5 * sigma
+    free = graph.n_nodes - graph.components().max() - 1
+    assert weight @ found == pytest.approx(free, rel=0.01)  # clipped at 1 / w here and there
+    by_blocks = effective_resistance(graph, keep=0.5, n_probes=64, random_state=SEED)
+    assert (by_blocks <= 1 / weight).all()
+
+
+def test_no_edges_and_edges_that_cancel():
+    alone = EdgeList(tail=[], head=[], n_nodes=3)
+    assert effective_resistance(alone, n_edges=5).shape == (0,)
+    assert effective_resistance(alone, [(0, 1), (2, 2)], n_edges=5).tolist() == [np.inf, 0.0]
+    twice = EdgeList(tail=[0, 1], head=[1, 0])
+    for seed in range(6):  # the two flows cancel in half of them
+        found = effective_resistance(twice, n_edges=5, n_probes=1, random_state=seed)
+        assert found.tolist() in ([0.5, 0.5], [0.0, 0.0])
+
+
+def test_what_cannot_be_done_is_said():
+    graph = examples()["dense"]
+    with pytest.raises(InputError, match="method='exact' holds the graph"):
+        effective_resistance(graph, keep=0.5, method="exact")
+    with pytest.raises(InputError, match="pairs on a graph that is read are solved for"):
+        effective_resistance(graph, [(0, 1)], keep=0.5, n_probes=3)
+    with pytest.raises(InputError, match="this certificate is of L \\+ ridge I"):
+        certify(graph, graph, ridge=1.0).brackets([1.0], of="cuts")
+    ring = sources.cycle(150).to_edge_list()
+    with pytest.raises(InputError, match="it belongs to another graph"):
+        effective_resistance(examples()["pieces"], [(0, 3)], sparsifier=ring, bounds=True)
+    with pytest.raises(InputError, match="bounds come from a sparsifier; give one"):
+        effective_resistance(graph, [(0, 1)], bounds=True)
+
+
+def test_too_coarse_a_sparsifier_says_so():
+    graph = sources.small_world(40, 40, 12_000, random_state=SEED).to_edge_list()
+    with pytest.warns(ConvergenceWarning, match="less accurate than rtol after 100 passes"):
+        effective_resistance(graph, [(0, 777)], n_edges=1650, rtol=1e-12, random_state=SEED)
+
+
+def small_graph(seed):
+    """8 to 40 nodes, in one piece or several, weights that span up to some decades."""
+    rng = np.random.default_rng(seed)
+    n_nodes = int(rng.integers(8, 40))
+    tail, head = rng.integers(n_nodes, size=(2, n_nodes * int(rng.integers(2, 12))))
+    weight = rng.lognormal(sigma=rng.choice([0.0, 1.0, 3.0]), size=tail.size)
+    inside = (tail % 3 == head % 3) | (seed % 4 > 0)
+    columns = (tail[inside], head[inside], weight[inside])
+    return EdgeList(tail=columns[0], head=columns[1], weight=columns[2], n_nodes=n_nodes)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::graphsqueak.AccuracyWarning")
+def test_brackets_always_contain_the_truth():
+    """200 random small graphs, exact certificates: cuts, eigenvalues and resistances, no miss."""
+    rng = np.random.default_rng(SEED + 1)
+    widest = 0.0
+    for seed in range(95_100, 95_300):
+        graph = small_graph(seed)
+        n_edges = max(int(rng.uniform(0.4, 0.9) * graph.n_edges), graph.n_nodes)
+        sparsifier = sparsify(graph, n_edges=n_edges, random_state=seed)
+        certificate = certify(graph, sparsifier)
+        label = graph.components()
+        pairs = rng.integers(graph.n_nodes, size=(40, 2))
+        pairs = pairs[(label[pairs[:, 0]] == label[pairs[:, 1]]) & (pairs[:, 0] != pairs[:, 1])]
+        sides = rng.random((graph.n_nodes, 20)) < rng.random(20)
+        cuts = [g.weight @ (sides[g.tail] != sides[g.head]) for g in (graph, sparsifier)]
+        n_zero = label.max() + 1
+        values = [np.linalg.eigvalsh(g.laplacian().toarray())[n_zero:] for g in (graph, sparsifier)]
+        lengths = [effective_resistance(g, pairs, method="exact") for g in (graph, sparsifier)]
+        for of, (truth, held) in {
+            "cuts": cuts,
+            "eigenvalues": values,
+            "resistances": lengths,
+        }.items():
+            low, high = certificate.brackets(held, of=of)
+            assert (low <= truth).all(), (seed, of)
+            assert (truth <= high).all(), (seed, of)
+        widest = max(widest, certificate.lambda_max / certificate.lambda_min)
+    assert widest > 2  # some of them are coarse
+
+
+def test_brackets_of_a_comparison():
+    graph = examples()["dense"]
+    sparsifier = sparsify(graph, keep=0.5, certify=True, random_state=SEED)
+    found = compare(graph, sparsifier, random_state=SEED)
+    assert set(found.brackets) == {"random cuts", "cluster cuts", "resistances", "eigenvalues"}
+    for name, (low, high) in found.brackets.items():
+        whole = found.pairs[name][0]
+        assert (low <= whole * (1 + 1e-6)).all()
+        assert (whole <= high * (1 + 1e-6)).all()
+    assert "resistances            proved: the graph's are 0." in str(found)
+    assert not compare(graph, bare(sparsifier), random_state=SEED).brackets
+
+
+def bare(graph):
+    """The same edges without a certificate."""
+    return EdgeList(tail=graph.tail, head=graph.head, weight=graph.weight, n_nodes=graph.n_nodes)
