@@ -83,7 +83,7 @@ def resistance(
         graph = find_sparsifier(whole, Budget(n_edges, None, keep), None, seed, progress)
         more = {"sparsifier": graph, "bounds": bounds, "progress": progress}
     else:
-        whole = graph = source.to_edge_list()
+        whole = graph = source if reading.from_pairs else source.to_edge_list()
         more = {}
     ends = None if pairs is None else _read_pairs(pairs, graph)
     result = effective_resistance(

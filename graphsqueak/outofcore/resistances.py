@@ -145,6 +145,11 @@ def effective_resistance(
     """
     budget = Budget(n_edges, epsilon, keep)
     is_held = sparsifier is None and all(value is None for value in budget)
+    if hasattr(graph, "multiply") and (is_held or pairs is None):
+        raise InputError(
+            "the graph of a table of pairs is never built: give the pairs of nodes to measure "
+            "between (--pairs), and n_edges (--edges), some eight for each entity"
+        )
     if is_held and bounds:
         raise InputError("bounds come from a sparsifier; give one, or its n_edges, epsilon or keep")
     if is_held:

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from graphsqueak import read_edges
+from graphsqueak import read_edges, read_pairs
 from graphsqueak.cli import run
 
 
@@ -51,8 +51,16 @@ def test_accounts_are_labeled_by_shared_devices(folder, capsys):
 def test_resistances_between_entities_are_read_by_another_name(folder, capsys):
     """There --pairs are the nodes between which to measure."""
     (folder / "between.csv").write_text("acc0,acc2\n")
-    said(capsys, "resistance", "pairs.csv", "--from-pairs", "--pairs", "between.csv", "-o", "r.csv")
-    assert len((folder / "r.csv").read_text().splitlines()) == 2
+    read = ["pairs.csv", "--from-pairs", "--degree", "2", "-o", "r.csv", "--rtol", "1e-8"]
+    assert run(["resistance", *read, "--columns", "account,device"]) == 2
+    assert "never built" in capsys.readouterr().err
+    said(capsys, "resistance", *read, "--pairs", "between.csv", "--edges", "120", "--seed", "3")
+    found = float((folder / "r.csv").read_text().splitlines()[1].split(",")[2])
+    pairs = read_pairs("pairs.csv", entity="account", attribute="device")
+    inverse = np.linalg.pinv(pairs.multiply(np.eye(30)))
+    ends = [pairs.ids.tolist().index(name) for name in ("acc0", "acc2")]
+    part = inverse[np.ix_(ends, ends)]
+    assert found == pytest.approx(part[0, 0] + part[1, 1] - 2 * part[0, 1], rel=1e-6)
 
 
 @pytest.mark.parametrize(
