@@ -6,12 +6,12 @@
 The stream is made as it is read and never stored: edge e is a function of the seed and of e alone.
 Ids are 0, ..., n - 1. The node of rank i is an end with probability proportional to (i + c)^-s,
 s = 2/3, so that the number of nodes of degree d falls as d^-2.5, and c makes the largest degree
-about 5,214, as in com-Friendster; ids are the ranks, shuffled. --share 0.2 runs a fifth of both nodes
-and edges.
+about 5,214, as in com-Friendster; ids are the ranks, shuffled. --share 0.2 runs a fifth of both,
+nodes and edges.
 
-With --folder the run saves a checkpoint there every so many seconds and, stopped in any way, goes on
-from the last one when it is started again with the same options. What is printed as it goes, and at
-the end, tells of the edges since this start.
+With --folder the run saves a checkpoint there every so many seconds and, stopped in any way, goes
+on from the last one when it is started again with the same options. What is printed as it goes, and
+at the end, tells of the edges since this start.
 """
 
 import argparse

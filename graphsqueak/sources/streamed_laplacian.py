@@ -80,7 +80,8 @@ class StreamedLaplacian:
     def to_edge_list(self, report: Callable | None = None) -> EdgeList:
         """The graph itself, on the nodes of the sparsifier, in one pass over the source."""
         columns = zip(*self._edges(report), strict=True)
-        return EdgeList.from_clean(*map(np.concatenate, columns), self._parent.size)
+        tail, head, weight = map(np.concatenate, columns)
+        return EdgeList.from_clean(tail, head, weight, self._parent.size)
 
     def to_dense(self, report: Callable | None = None) -> np.ndarray:
         """L_G as an array, in one pass over the source."""

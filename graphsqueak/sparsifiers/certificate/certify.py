@@ -58,7 +58,7 @@ def certify(
     Parameters
     ----------
     graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
-        Read once per step and never held, so it must be readable again.
+        Read once per step, so it must be readable again, and held only where that saves many.
     sparsifier : EdgeList or any graph
         Its nodes are matched with those of `graph` by id.
     delta : float
