@@ -30,6 +30,25 @@ def _rough_grid(side):
     return EdgeList(tail=smooth.tail, head=smooth.head, weight=10**exponent)
 
 
+def _solid_grid(side, decades=0):
+    """A grid in three dimensions; weights 10^uniform(-decades, decades)."""
+    node = np.arange(side**3).reshape(side, side, side)
+    pairs = [(node[1:], node[:-1]), (node[:, 1:], node[:, :-1]), (node[..., 1:], node[..., :-1])]
+    tail, head = (np.concatenate([pair[end].ravel() for pair in pairs]) for end in (0, 1))
+    exponent = np.random.default_rng(SEED).uniform(-decades, decades, tail.size)
+    return EdgeList(tail=tail, head=head, weight=10**exponent)
+
+
+def _rmat(scale, n_edges):
+    """Each bit of the two ids falls into one of four quadrants; loops go, repeats stay."""
+    rng = np.random.default_rng(SEED)
+    tail = head = np.zeros(n_edges, dtype=np.int64)
+    for _ in range(scale):
+        quadrant = np.searchsorted([0.57, 0.76, 0.95], rng.random(n_edges), side="right")
+        tail, head = 2 * tail + quadrant // 2, 2 * head + quadrant % 2
+    return EdgeList(tail=tail, head=head, n_nodes=2**scale)
+
+
 def _metis(name):
     lines = data_file("meshes", name).read_text().splitlines()
     rows = [np.array(line.split(), dtype=np.int64) - 1 for line in lines[1:]]
@@ -66,9 +85,13 @@ def _random(make, *arguments):
 ZOO = {
     "grid 500x500": lambda: synthetic.grid(500, 500).to_edge_list(),
     "grid 300x300 rough": lambda: _rough_grid(300),
+    "grid 64^3": lambda: _solid_grid(64),
+    "grid 64^3 rough": lambda: _solid_grid(64, decades=2),
     "Erdos-Renyi 1e5 x 1e6": _random(random_graphs.erdos_renyi, 100_000, 1_000_000),
     "Erdos-Renyi 2e4 x 2e6": _random(random_graphs.erdos_renyi, 20_000, 2_000_000),
     "Chung-Lu 1e5 x 2e6": _random(random_graphs.chung_lu, 100_000, 2_000_000),
+    "Chung-Lu 1e5 x 1.5e5": _random(random_graphs.chung_lu, 100_000, 150_000),
+    "R-MAT 2^16": lambda: _rmat(16, 2_450_000),
     "Gaussian 50-NN 4e4": lambda: _neighbors(40_000, 50),
     "barbell 2 x 500": lambda: synthetic.barbell(500, 1000).to_edge_list(),
     "path 1e5": lambda: synthetic.path(100_000).to_edge_list(),

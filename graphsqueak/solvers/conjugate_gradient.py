@@ -47,7 +47,8 @@ def conjugate_gradient(
     precondition : callable, optional
         Maps a residual block to an approximate solution block. Default: Jacobi, 1 / diag(A).
     watch : callable, optional
-        Called after each step with (step, norms, target); stops the iteration when true.
+        Called after each step with (step, norms, target, alpha, beta), all but the first by column:
+        how far the step went, and how much of the last direction it kept. True stops the iteration.
     by_degree : bool
         Measure residuals by sqrt(r . D^-1 r), D the diagonal of A, instead of by |r|.
     worth_sharing : int
@@ -80,12 +81,13 @@ def conjugate_gradient(
     still = np.zeros(columns.size, x.dtype)
     norms, rz_next = _advance(parts, x, r, p, p, inverse, still, worth_sharing)
     rz = np.ones(columns.size)
+    alpha = beta = still
     step = best_step = 0
     best = np.inf
     while True:
         if by_degree:
             norms = np.sqrt(rz_next)
-        if watch and step and watch(step, norms, target):
+        if watch and step and watch(step, norms, target, alpha, beta):
             break
         leads, active = target > 0, norms > target
         if step >= max_iter or not (leads & active).any():

@@ -1,7 +1,7 @@
 """Solve (L + diag(ridge)) x = b on a graph, for one or many right-hand sides.
 
 Every backend is a preconditioner of the same conjugate gradients; which one "auto" takes is told by
-`components`.
+`costs`.
 """
 
 import warnings
@@ -14,16 +14,16 @@ from graphsqueak.errors import ConvergenceWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
-from graphsqueak.solvers.components import (
+from graphsqueak.solvers.components import Components, dimension
+from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
+from graphsqueak.solvers.costs import (
     TRIAL_STEPS,
-    Components,
     JacobiTrial,
     Shape,
     cheapest,
-    dimension,
+    far_share,
     first_choice,
 )
-from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
 from graphsqueak.solvers.direct import Direct
 from graphsqueak.solvers.matrix import (
     Rows,
@@ -207,14 +207,14 @@ class LaplacianSolver:
         """Whether one of many columns shows within the trial that Jacobi will not do."""
         if block.shape[1] < MANY_COLUMNS:
             return False
-        trial = JacobiTrial(shape)
+        trial = JacobiTrial(shape, from_scratch=True)
         r = np.ascontiguousarray(block[:, :1])
         conjugate_gradient(
             self._rows.astype(block.dtype),
             r,
             np.zeros_like(r),
             target=self.tol * np.maximum(norms_of(r), np.finfo(r.dtype).tiny),
-            max_iter=2 * TRIAL_STEPS,
+            max_iter=4 * TRIAL_STEPS,
             watch=trial,
         )
         return trial.lost
@@ -250,6 +250,7 @@ class LaplacianSolver:
 
     def shape(self, n_columns: int, *, digits: float) -> Shape:
         """What the cost of solving so many columns to so many digits depends on."""
+        degree = np.diff(self._rows.start.view(np.int64)).astype(np.float64)
         return Shape(
             n_nodes=self._rows.n_nodes,
             n_edges=self._rows.weight.size // 2,
@@ -260,6 +261,8 @@ class LaplacianSolver:
             n_columns=n_columns,
             digits=digits,
             n_solves=self._n_solves,
+            far=far_share(self._rows, n_columns),
+            skew=float((degree**2).mean() / max(degree.mean(), 1e-9) ** 2) if degree.any() else 1.0,
         )
 
     def _may_go_on(self):

@@ -91,6 +91,12 @@ class StreamedLaplacian:
                 partial[:], n_waiting = 0, 0
         return total + partial.sum(axis=0, dtype=np.float64)
 
+    def to_edge_list(self, report: Callable | None = None) -> EdgeList:
+        """The graph itself, on the nodes of the sparsifier, in one pass over the source."""
+        columns = zip(*self._edges(report), strict=True)
+        tail, head, weight = map(np.concatenate, columns)
+        return EdgeList.from_clean(tail, head, weight, self._parent.size)
+
     def to_dense(self, report: Callable | None = None) -> np.ndarray:
         """L_G as an array, in one pass over the source."""
         n_nodes = self._parent.size

@@ -5,6 +5,11 @@ extreme ratios are eigenvalues of a pencil: of small graphs all are computed by 
 algebra; of large ones, which only have to be read, once per step, both ends are bounded from inside
 and from outside by block Lanczos. A sparsifier has the components of its graph; where it has not,
 no accuracy is left to measure.
+
+*Turning round.* How much too light H is cannot exceed 1. Once an error near 1 has been found, only
+the lowest of the ratios mu of G to H is wanted, and Lanczos on L_H^+ L_G is slow to find it below a
+long range of others. It is the highest of L_G^+ L_H, where it stands out: steps are fewer by the
+root of the largest mu over the smallest, but each solves with G, which must be held.
 """
 
 import time
@@ -16,20 +21,23 @@ from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
+from graphsqueak.solvers.matrix import build_rows, multiply
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
-from graphsqueak.sparsifiers.certificate.certificate import Certificate
+from graphsqueak.sparsifiers.certificate.certificate import Certificate, component_problem
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, n_columns_for
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["certify", "component_problem", "dense_ratios"]
+__all__ = ["certify", "dense_ratios"]
 
 _DENSE_NODES = 2000
 _MOST_STEPS = 500
 _SMALL = 1e-6  # an accuracy that nobody asks to know better
 _ROUNDING = 1e-9  # of a ratio that was found
+_MOST_HELD = 2**22  # edges of a graph that may be held
+_SOLVING, _STEPPING, _READING = 100, 180, 100  # nanoseconds for an edge, of G, of H, and of G
 
 
 def certify(
@@ -50,7 +58,7 @@ def certify(
     Parameters
     ----------
     graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
-        Read once per step and never held, so it must be readable again.
+        Read once per step, so it must be readable again, and held only where that saves many.
     sparsifier : EdgeList or any graph
         Its nodes are matched with those of `graph` by id.
     delta : float
@@ -119,14 +127,14 @@ class _Stop(NamedTuple):
         inner, outer = history[-1]
         if self.goal is not None and (outer <= self.goal or inner > 1.1 * self.goal):
             return True
-        return len(history) >= self.steps or self._is_close(inner, outer)
+        return len(history) >= self.steps or self.is_close(inner, outer)
 
     def what_is_open(self, history, inner, outer):
         """In words, which end keeps the bounds apart, if they are; `inner` and `outer` by end."""
         least, most = history[-1]
-        if self._is_close(least, most) or self.goal is not None:
+        if self.is_close(least, most) or self.goal is not None:
             return ""
-        ends = [end for end in (0, 1) if not self._is_close(least, outer[end])]
+        ends = [end for end in (0, 1) if not self.is_close(least, outer[end])]
         found = [
             f"{('heavy', 'light')[end]} (an error of {max(inner[end], 0.0):.4g} was found, "
             f"{outer[end]:.4g} is proved)"
@@ -135,7 +143,8 @@ class _Stop(NamedTuple):
         steps = "1 step" if len(history) == 1 else f"{len(history)} steps"
         return f"after {steps} it is open how much too {' and how much too '.join(found)}"
 
-    def _is_close(self, inner, outer):
+    def is_close(self, inner, outer):
+        """Whether an error is known well enough."""
         return outer <= max((1 + self.rtol) * inner, inner + _SMALL)
 
     def share_done(self, history, share_of_step):
@@ -199,6 +208,11 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
                 places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
                 run.settle(end)
         note = "error {:.3g} to {:.3g}".format(*history[-1])
+        if stop.is_close(max(inner), 1.0) and _turning_pays(run.ritz, laplacian, sparsifier):
+            graphs, light = (laplacian.to_edge_list(), sparsifier), (inner[1], outer[1])
+            heavy = _turned(*graphs, ridge, delta, stop, rng, history, light)
+            lightest = places.get(1) or _ends(run.ritz_vector(1), sparsifier)
+            return {"lambda_min": float(1 / bounds.high), "lightest": lightest} | heavy
         product = laplacian.multiply(run.newest, tell)
     for end in {0, 1} - set(places):
         places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
@@ -212,6 +226,44 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         "history": history,
         "ratios": 1 / bounds.values[::-1],
         "shares": bounds.shares[::-1],
+    }
+
+
+def _turning_pays(ritz, laplacian, sparsifier):
+    """Whether fewer steps that solve with G cost less; a model without a clock."""
+    n_edges, reading = laplacian.n_edges, 8 + (0 if laplacian.is_held else _READING)
+    a_step = _STEPPING * sparsifier.n_edges + reading * n_edges
+    return n_edges <= _MOST_HELD and _SOLVING * n_edges <= np.sqrt(ritz[1] / ritz[0]) * a_step
+
+
+def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light):
+    """The highest ratio of H to G, given what is known of the lowest, as errors: `light`.
+
+    The bound on `light` fails with probability delta / 2, and so does the one that is found here.
+    """
+    run = BlockLanczos(graph, ridge=ridge, n_columns=1, random_state=rng)
+    run.settle(0)
+    bounds, rows = OuterBounds(run, delta=delta), build_rows(sparsifier, np.zeros(graph.n_nodes))
+    while True:
+        product = np.empty_like(run.newest)
+        multiply(rows, run.newest, product)
+        run.step(product)
+        bounds.update(now=len(history) + 1 >= stop.steps)
+        heavy = float(run.ritz[1] - 1) * (1 - _ROUNDING), float(bounds.high - 1)
+        history.append((max(history[-1][0], heavy[0]), max(light[1], heavy[1])))
+        if stop.reached(history) or run.newest.shape[1] == 0:
+            break
+    return {
+        "epsilon_lower": history[-1][0],
+        "epsilon_upper": history[-1][1],
+        "lambda_max": float(bounds.high),
+        "delta": delta,
+        "steps": len(history),
+        "heaviest": _hottest(run.ritz_vector(1), sparsifier),
+        "open": stop.what_is_open(history, *zip(heavy, light, strict=True)),
+        "history": history,
+        "ratios": bounds.values,
+        "shares": bounds.shares,
     }
 
 
@@ -296,54 +348,3 @@ def dense_ratios(graph_laplacian, sparsifier_laplacian, component, ridge):
     ends = np.zeros((n_nodes, 2))
     ends[free] = scipy.linalg.solve_triangular(factor, vectors[:, [0, -1]], lower=True, trans=1)
     return ratios, ends[:, 0], ends[:, 1]
-
-
-def component_problem(component, sparsifier, ridge=0.0):
-    """The fields of a certificate that says so, or None if the components agree.
-
-    An edge between two components of G makes epsilon infinite: x' L_G x = 0 < x' L_H x for the
-    indicator x of one. A component of G that falls apart in H makes it at least 1. With a ridge
-    all ratios are finite, and components may differ.
-
-    Parameters
-    ----------
-    component : ndarray
-        The smallest node of each node's component in the graph.
-    sparsifier : EdgeList
-    ridge : float
-
-    Examples
-    --------
-    >>> from graphsqueak.graph import EdgeList
-    >>> component_problem(np.array([0, 0, 0]), EdgeList(tail=[0], head=[1], n_nodes=3))["problem"]
-    'the graph joins 0 and 2, the sparsifier does not: it has lost a bridge, or belongs to ...'
-    """
-    if ridge > 0:
-        return None
-    names, tail, head = sparsifier.ids, sparsifier.tail, sparsifier.head
-    joined = np.flatnonzero(component[tail] != component[head])
-    if joined.size:
-        u, v = names[tail[joined[0]]], names[head[joined[0]]]
-        return _nothing_known(np.inf) | {
-            "problem": f"the sparsifier joins {u} and {v}, which are in two components of the "
-            "graph; it belongs to another graph"
-        }
-    own = sparsifier.components()
-    split = np.flatnonzero(own[component] != own)
-    if split.size:
-        u, v = names[component[split[0]]], names[split[0]]
-        return _nothing_known(1.0) | {
-            "problem": f"the graph joins {u} and {v}, the sparsifier does not: it has lost a "
-            "bridge, or belongs to another graph"
-        }
-    return None
-
-
-def _nothing_known(epsilon_lower):
-    return {
-        "epsilon_lower": epsilon_lower,
-        "epsilon_upper": np.inf,
-        "lambda_min": 0.0,
-        "lambda_max": np.inf,
-        "delta": 0.0,
-    }

@@ -50,8 +50,8 @@ import numba
 import numpy as np
 
 from graphsqueak.randomness import random_bits
-from graphsqueak.solvers.components import cheapest, first_choice, jacobi_limit
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
+from graphsqueak.solvers.costs import cheapest, first_choice, jacobi_limit
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds, degree_bound, resistance_bounds
 from graphsqueak.system.kernels import compiled, run, shared

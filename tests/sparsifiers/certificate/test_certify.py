@@ -5,7 +5,15 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from graphsqueak import EdgeList, InputError, certify, sources, sparsify
+from graphsqueak import (
+    EdgeList,
+    InputError,
+    certify,
+    read_edges,
+    sources,
+    sparsify,
+    write_edges,
+)
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, gaussian_start
 from graphsqueak.sparsifiers.certificate.outer_bounds import (
@@ -249,3 +257,24 @@ def test_too_few_steps_say_which_end_is_open():
     enough = certify(graph, sparsifier, random_state=44_006)
     assert enough.epsilon_upper <= 1.02 * enough.epsilon_lower
     assert not enough.open
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_graph_is_solved_with_where_the_sparsifier_is_far_too_heavy(is_held, tmp_path):
+    """The truth is within the bounds of all starts; delta leaves 1 failure in 40,000 to chance."""
+    graph = sources.chung_lu(900, 12_000, random_state=55_811).to_edge_list().simplified()
+    sparsifier = sparsify(graph, n_edges=1_400, random_state=55_812)
+    exact = certify(graph, sparsifier)
+    assert exact.epsilon_upper > 1.5
+    source = graph
+    if not is_held:
+        write_edges(graph, tmp_path / "graph.tsv")
+        source = read_edges(tmp_path / "graph.tsv")
+    for seed in range(5):
+        found = certify(source, sparsifier, method="lanczos", delta=5e-6, random_state=seed)
+        assert found.epsilon_lower <= exact.epsilon_upper * (1 + 1e-9)
+        assert exact.epsilon_upper <= found.epsilon_upper <= 1.02 * found.epsilon_lower
+        assert found.lambda_max == 1 + found.epsilon_upper
+        assert found.lambda_min <= exact.lambda_min
+        assert found.heaviest == exact.heaviest
+        assert found.passes < found.steps
