@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 
-__all__ = ["label"]
+__all__ = ["label", "read_labels"]
 
 _METHODS = ("sparse-hfs", "stable-hfs", "hfs", "simple-hfs", "subsampling", "eigfun", "1nn")
 
@@ -40,6 +41,14 @@ def label(
         int | None, typer.Option("--edges", help="Of sparse-hfs: edges to hold.")
     ] = None,
     keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share to hold.")] = None,
+    passes: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|N",
+            help="Of sparse-hfs: how often to read the edges at most; 1 is a single read. auto "
+            "reads until the labels have settled, up to four times; a pipe once.",
+        ),
+    ] = "auto",
     sets: Annotated[
         float | None,
         typer.Option(
@@ -64,11 +73,12 @@ def label(
     """Label every node of a graph from a few labeled ones.
 
     Nodes that are joined strongly get the same label. OUT has the columns node, label and
-    confidence. sparse-hfs reads the edges once and never holds them; the other methods hold the
-    graph, and of those stable-hfs is the one to take. Nodes that no label reaches get the most
-    frequent label and confidence 1 / classes. An empty label is none; with a column truth the
-    accuracy over the nodes without a label is measured. With --sets there is a column set, its
-    classes separated by |; sparse-hfs then reads the edges up to twenty times again.
+    confidence. sparse-hfs reads the edges a few times and never holds them, with the labels of
+    stable-hfs on the whole graph; of a pipe, read once, its labels are those of a small part. The
+    other methods hold the graph, and of those stable-hfs is the one to take. Nodes that no label
+    reaches get the most frequent label and confidence 1 / classes. An empty label is none; with a
+    column truth the accuracy over the nodes without a label is measured. With --sets there is a
+    column set, its classes separated by |.
 
     Example: graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
     """
@@ -77,11 +87,10 @@ def label(
     from graphsqueak.sources.files.writing import write_columns
     from graphsqueak.sparsifiers.budget import Budget
     from graphsqueak.ssl.base import UnreachedWarning
-    from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
     options.check_table(out)
-    model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
+    model = _model(method, eta, Budget(n_edges, epsilon, keep), passes, seed)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
     source = options.open_edges(
@@ -124,6 +133,8 @@ def label(
         "eta": getattr(model, "eta_", None),
         "edges_read": getattr(model, "n_edges_seen_", source.n_edges_read),
         "edges_used": getattr(model, "n_edges_used_", source.n_edges_read),
+        "passes": getattr(model, "n_passes_", 1),
+        "undecided": getattr(model, "n_undecided_", 0),
         "seconds": time.perf_counter() - began,
         "method": method,
         "seed": seed,
@@ -139,17 +150,21 @@ def label(
         said += f", {sizes['average_set_size']:.2f} classes in a set" if sizes else ""
         options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
-            f"{record['classes']} classes, {record['reached']:,} reached, in "
-            f"{record['seconds']:.1f} s{said}, in {out}",
+            f"{record['classes']} classes, {record['reached']:,} reached, "
+            f"{_passes_told(record)} {record['seconds']:.1f} s{said}, in {out}",
             out,
         )
 
 
-def _model(method, eta, budget, seed):
+def _model(method, eta, budget, passes, seed):
     from graphsqueak.errors import InputError
     from graphsqueak.validation import check_choice
 
     check_choice("method", method, _METHODS)
+    if passes != "auto" and not (passes.isdecimal() and int(passes) > 0):
+        raise InputError(f"--passes {passes} is neither auto nor a number of reads, 1 or more")
+    if method != "sparse-hfs" and passes != "auto":
+        raise InputError("--passes is for --method sparse-hfs only; the others hold the graph")
     if method != "sparse-hfs" and budget != (None, None, None):
         raise InputError("--epsilon, --edges and --keep are for --method sparse-hfs only")
     if eta is not None and method not in ("sparse-hfs", "stable-hfs"):
@@ -158,7 +173,8 @@ def _model(method, eta, budget, seed):
     if method == "sparse-hfs":
         from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier
 
-        return SparseHFSClassifier(**budget._asdict(), eta=eta, random_state=seed)
+        passes = passes if passes == "auto" else int(passes)
+        return SparseHFSClassifier(**budget._asdict(), passes=passes, eta=eta, random_state=seed)
 
     from graphsqueak import ssl
 
@@ -172,6 +188,18 @@ def _model(method, eta, budget, seed):
         "1nn": "NearestLabelClassifier",
     }
     return getattr(ssl, other[method])(random_state=seed)
+
+
+def _passes_told(record):
+    """How often the edges were read, and how many labels may differ from the whole graph's."""
+    if record["method"] != "sparse-hfs":
+        return "in"
+    if record["undecided"] is None:
+        return "in one pass, from a part of the edges, in"
+    if record["passes"] == 1:
+        return "in one pass, from all edges, in"
+    differ = f"{record['undecided']:,} of them" if record["undecided"] else "none"
+    return f"in {record['passes']} passes, {differ} unsure to be as on the whole graph, in"
 
 
 def _check_sets(alpha, given):
@@ -200,3 +228,86 @@ def _accuracy(model, given, truth):
     pairs = zip(map(str, model.ids_.tolist()), map(str, model.transduction_.tolist()), strict=True)
     right = [asked[node] == label for node, label in pairs if node in asked]
     return sum(right) / len(right) if right else None
+
+
+def read_labels(path: str | Path) -> tuple[dict, dict]:
+    """Labels and truths by node id, of a csv, tsv or Parquet file.
+
+    An empty label, or -1, is none: the row may still hold a truth. Without a header of these names
+    the two columns are node and label. A node may be named twice, but not with two labels.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    given, truth : dict
+        Ids that all look like numbers are numbers; estimators match them with text, too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> _ = path.write_text("node,label,truth\\nann,spam,spam\\nbob,,ham\\n")
+    >>> read_labels(path)
+    ({'ann': 'spam'}, {'ann': 'spam', 'bob': 'ham'})
+    """
+    from graphsqueak.errors import InputError
+
+    table = _name_columns(_label_table(path), path)
+    given: dict = {}
+    truth: dict = {}
+    for row in table.iter_rows(named=True):
+        node, value = row["node"], row["label"]
+        if node is None:
+            raise InputError(f"{path}: a row has no node; fill it in or remove it")
+        if value not in (None, "", -1, "-1") and given.setdefault(node, value) != value:
+            raise InputError(
+                f"{path}: node {node!r} has two labels, {given[node]!r} and {value!r}; keep one"
+            )
+        if row.get("truth") not in (None, ""):
+            truth[node] = row["truth"]
+    if not given:
+        raise InputError(f"{path} labels no node at all; label at least one")
+    return given, truth
+
+
+def _label_table(path):
+    import polars as pl
+    import pyarrow as pa
+
+    from graphsqueak.errors import InputError
+    from graphsqueak.sources.files.columnar import parquet_frame
+
+    name = str(path).lower()
+    if not Path(path).exists():
+        raise InputError(f"{path} does not exist; check the path of the labels")
+    try:
+        if name.endswith((".parquet", ".pq")):
+            return parquet_frame(path)
+        separator = "\t" if ".tsv" in name or ".txt" in name else ","
+        return pl.read_csv(path, separator=separator, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path} cannot be read as a table of labels: {reason}") from None
+
+
+def _name_columns(table, path):
+    """The table with columns node and label; a first line that is no header becomes a row."""
+    import polars as pl
+
+    from graphsqueak.errors import InputError
+
+    if {"node", "label"} <= set(table.columns):
+        return table
+    if table.width != 2:
+        raise InputError(f"{path} has columns {table.columns}; name two of them node and label")
+    first = dict(zip(("node", "label"), table.columns, strict=True))
+    rest = table.rename(dict(zip(table.columns, ("node", "label"), strict=True)))
+    row = pl.DataFrame({key: [value] for key, value in first.items()})
+    try:
+        row = row.cast(dict(rest.schema))
+    except pl.exceptions.PolarsError:
+        return rest  # the names of the columns in the user's own words
+    return pl.concat([row, rest])

@@ -1,8 +1,11 @@
-"""Edges that keep coming, and labels that come late and change [C17, Section 4.4.4].
+"""Edges that are read, once or several times, and edges that keep coming [C17, Section 4.4.4].
 
 `OnlineEdges` is what the classifier and the regressor on sparsifiers share: the budget, the stream,
-and the online setting. `partial_fit` feeds a stream sparsifier that favors the nodes labeled by
-then; `relabel` sets other labels at any time; answers are computed when they are asked for.
+the passes, and the online setting. Where the edges can be read again, the sparsifier of the first
+pass is a preconditioner for the others (`refinement`).
+
+`partial_fit` feeds a stream sparsifier that favors the nodes labeled by then; `relabel` sets other
+labels at any time; answers are computed when they are asked for.
 
 References
 ----------
@@ -10,6 +13,7 @@ References
       PhD thesis, 2017.
 """
 
+import copy
 import math
 import warnings
 from collections.abc import Mapping
@@ -25,9 +29,11 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.arrivals import SHARE
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.base import GraphEstimator
+from graphsqueak.ssl.choice import unit_of_degrees
 from graphsqueak.ssl.labels import GivenLabels
+from graphsqueak.ssl.refinement import MOST_PASSES, Refinement
 from graphsqueak.system.progress import reporter
-from graphsqueak.validation import check_choice, check_real
+from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["LateLabelsWarning", "OnlineEdges"]
 
@@ -39,12 +45,13 @@ class LateLabelsWarning(UserWarning):
 class OnlineEdges(GraphEstimator):
     """What `SparseHFSClassifier` and `SparseHFSRegressor` share: budget, stream, late labels.
 
-    A subclass says which entries of an array y mean that there is no label (`_is_unlabeled`) and
-    how labels are read (`_read_labels`).
+    A subclass says which entries of an array y mean that there is no label (`_is_unlabeled`), how
+    labels are read (`_read_labels`) and what is aimed at (`_targets`), and has `_refine`, which
+    reads on until its answer has settled.
     """
 
     def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
-        """Read the stream of edges X once and answer for all its nodes; return self.
+        """Read the stream of edges X and answer for all its nodes; return self.
 
         Parameters
         ----------
@@ -56,7 +63,21 @@ class OnlineEdges(GraphEstimator):
         source = self._source(X)
         self.__dict__.pop("_stream", None)  # of an earlier partial_fit
         self._stale, self._source_read = False, source
+        self._most = self._most_passes(source)
         return self._fit_source(source, y)
+
+    def _most_passes(self, source):
+        """How often the edges may be read."""
+        is_auto = isinstance(self.passes, str) and self.passes == "auto"
+        most = MOST_PASSES if is_auto else check_count("passes", self.passes)
+        if getattr(source, "is_rereadable", True):
+            return most
+        if is_auto or most == 1:
+            return 1
+        raise InputError(
+            f"a pipe can be read once, not passes={most} times: write it to a file first, or give "
+            "passes=1"
+        )
 
     def _budget(self, source=None):
         """The budget asked for; where all edges are at hand, a share of them is a number."""
@@ -90,10 +111,39 @@ class OnlineEdges(GraphEstimator):
 
     def _fit_source(self, source, y):
         """Fit to a stream of edges."""
-        return self._fit_sampled(source, y)
+        return self._fit_once(source, y) if self._most == 1 else self._fit_refined(source, y)
 
-    def _fit_sampled(self, source, y):
-        """Fit on a sparsifier that favors the labeled nodes."""
+    def _fit_once(self, source, y):
+        """Fit in one pass, on a sparsifier that favors the labeled nodes."""
+        stream = self._fill_stream(source, y)
+        graph = stream.sparsifier()
+        self._note(graph, stream.n_edges_seen_)
+        return self._fit_graph(graph, self._read_labels(y, graph))
+
+    def _fit_refined(self, source, y):
+        """Fit in several passes, the sparsifier of the first as a preconditioner."""
+        plain = copy.copy(self)
+        plain.label_share = 0.0 if self.label_share == "auto" else self.label_share
+        stream = plain._fill_stream(source, y)
+        graph = stream.sparsifier()
+        self._note(graph, stream.n_edges_seen_)
+        self._is_blind |= plain.label_share == 0
+        labels = self._read_labels(y, graph)
+        if graph.n_edges == stream.n_edges_seen_:
+            return self._fit_graph(graph, labels)
+        refinement = Refinement(
+            source,
+            graph,
+            stream.degrees_,
+            labels.nodes,
+            self._targets(labels),
+            random_state=self._seed(),
+            progress=self.progress,
+        )
+        return self._refine(refinement, graph, labels, unit_of_degrees(stream.degrees_))
+
+    def _fill_stream(self, source, y):
+        """A stream sparsifier that has read the source."""
         labels = self._labels_by_id(y, getattr(source, "own_ids", None))
         stream = self._favoring_stream(labels, source)
         is_by_number = not isinstance(y, Mapping) and not isinstance(source, EdgeList)
@@ -106,13 +156,12 @@ class OnlineEdges(GraphEstimator):
                 stream.partial_fit(batch)
                 fraction = getattr(source, "fraction_read", 1.0)
                 report(stream.n_edges_seen_, fraction, f"kept {stream.n_kept_:,}")
-        graph = stream.sparsifier()
-        self._note(graph, stream.n_edges_seen_)
-        return self._fit_graph(graph, self._read_labels(y, graph))
+        return stream
 
     def _note(self, graph, n_seen):
         self.sparsifier_, self.n_edges_used_, self.n_edges_seen_ = graph, graph.n_edges, n_seen
         self._is_blind = self.label_share == 0 or graph.n_edges == n_seen
+        self.n_passes_ = 1
 
     @available_if(lambda self: self.affinity == "precomputed")
     def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:

@@ -13,16 +13,19 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.ssl.base import UnreachedWarning
-from graphsqueak.ssl.choice import CHOICE_TOL
+from graphsqueak.ssl.bounds import Bound, no_bound
+from graphsqueak.ssl.choice import CHOICE_TOL, GOOD_ENOUGH, candidate_etas
 from graphsqueak.ssl.label_stream import FEW_LABELS, read_with_labels
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges
+from graphsqueak.ssl.refinement import count_undecided
 from graphsqueak.ssl.stable import Fit, stable_scores
-from graphsqueak.ssl.stable_classifier import StableHFSClassifier
+from graphsqueak.ssl.stable_classifier import CalibrationWarning, StableHFSClassifier
 from graphsqueak.system.progress import Progress
 
 __all__ = ["SparseHFSClassifier"]
 
+_SETTLED = 0.002  # share of the nodes that may still be decided otherwise
 _MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
 
 
@@ -98,6 +101,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         epsilon: float | None = None,
         keep: float | None = None,
         label_share: float | str = "auto",
+        passes: int | str = "auto",
         eta: float | str = "auto",
         threshold: float | str = "auto",
         calibrated: bool = False,
@@ -121,15 +125,57 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             random_state=random_state,
         )
         self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
-        self.label_share, self.progress = label_share, progress
+        self.label_share, self.passes, self.progress = label_share, passes, progress
 
     _is_unlabeled = staticmethod(is_unlabeled)
     _read_labels = staticmethod(class_labels)
 
-    def _fit_source(self, source, y):
+    @staticmethod
+    def _targets(labels):
+        return labels.one_hot()
+
+    def _seed(self):
+        return self.random_state
+
+    def _fit_once(self, source, y):
         if self.label_share != "auto":
-            return self._fit_sampled(source, y)
+            return super()._fit_once(source, y)
         return self._fit_summed(source, encode_classes(y))
+
+    def _note(self, graph, n_seen):
+        super()._note(graph, n_seen)
+        self.n_undecided_ = 0 if graph.n_edges == n_seen else None
+
+    def _refine(self, refinement, graph, labels, unit):
+        self._remember(graph, labels)
+        self._graph = graph
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CalibrationWarning)
+            answers = refinement.preconditioned
+            self._decided(answers, labels, unit)
+            if self.eta == "auto" and self._mistakes > GOOD_ENOUGH / 2:
+                for eta in candidate_etas(unit, labels.nodes.size):
+                    answers.left_out(eta)
+            while self.n_passes_ < self._most:
+                refinement.read()
+                self.n_passes_ += 1
+                others, _ = self._decided(refinement.preconditioned, labels, unit)
+                answers = refinement.smoothed
+                scores, fit = self._decided(answers, labels, unit)
+                self.n_undecided_ = count_undecided(scores[fit.reached], others[fit.reached])
+                if self.n_undecided_ <= _SETTLED * graph.n_nodes:
+                    break
+        scores, fit = self._decided(answers, labels, unit)
+        self._evidence = (graph, labels.nodes, labels.one_hot(), fit)
+        return self._answer(scores, fit.reached)
+
+    @property
+    def bound_(self) -> Bound:
+        """As of `StableHFSClassifier`; nothing is promised about a graph that is read, not held."""
+        self._check_fitted()
+        if self.n_passes_ > 1:
+            return no_bound("the graph was read, not held, and its smallest eigenvalue is unknown")
+        return super().bound_
 
     def _fit_summed(self, source, encoded, *, few=FEW_LABELS):
         """Fit with the edges at labeled nodes summed; `few` labels have sums of their own."""
@@ -203,8 +249,12 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
         code = labels.code[is_held_out]
         if small.untied is not None:
-            score_held_out, _ = self._leave_one_out(small.untied, labels.nodes, labels.one_hot())
+            fits = self._held_fits(small.untied, labels.nodes, labels.one_hot())
             code = labels.code
+
+            def score_held_out(eta):
+                return fits.left_out(eta).scores
+
         all_counts = np.bincount(labels.code, minlength=n_classes)
         choice = self._choose(score_held_out, code, all_counts, small.unit)
         fit = stable_scores(
