@@ -9,12 +9,14 @@ import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
+from graphsqueak.errors import InputError
 
 __all__ = ["label", "read_labels"]
 
 _METHODS = ("sparse-hfs", "stable-hfs", "hfs", "simple-hfs", "subsampling", "eigfun", "1nn")
 
 
+@options.reads_edges
 def label(
     edges: options.Edges,
     labels: Annotated[
@@ -58,14 +60,8 @@ def label(
     ] = None,
     force: options.Force = False,
     dry_run: DryRun = False,
-    ids: options.Ids = "auto",
-    header: options.Header = None,
-    columns: options.Columns = None,
-    delimiter: options.Delimiter = "auto",
-    weights: options.Weights = None,
-    on_bad_line: options.BadLine = "error",
-    bipartite: options.Bipartite = None,
-    duplicates: options.Duplicates = "sum",
+    *,
+    reading: options.Reading,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -93,17 +89,7 @@ def label(
     model = _model(method, eta, Budget(n_edges, epsilon, keep), passes, seed)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
-    source = options.open_edges(
-        edges,
-        ids=ids,
-        header=header,
-        on_bad_line=on_bad_line,
-        columns=columns,
-        delimiter=delimiter,
-        weights=weights,
-        bipartite=bipartite,
-        duplicates=duplicates,
-    )
+    source = reading.open(edges)
     options.check_outputs(
         {"--out": out},
         [*options.paths_read(edges, source), labels],
@@ -146,7 +132,8 @@ def label(
     if as_json:
         options.print_json(record)
     elif not quiet:
-        said = f", accuracy {record['accuracy']:.3f}" if truth else ""
+        accuracy = record.get("accuracy")  # None, too, where every node with a truth is labeled
+        said = "" if accuracy is None else f", accuracy {accuracy:.3f}"
         said += f", {sizes['average_set_size']:.2f} classes in a set" if sizes else ""
         options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
@@ -156,8 +143,48 @@ def label(
         )
 
 
+def read_labels(path: str | Path) -> tuple[dict, dict]:
+    """Labels and truths by node id, of a csv, tsv or Parquet file.
+
+    An empty label, or -1, is none: the row may still hold a truth. Without a header of these names
+    the two columns are node and label. A node may be named twice, but not with two labels.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    given, truth : dict
+        Ids that all look like numbers are numbers; estimators match them with text, too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> _ = path.write_text("node,label,truth\\nann,spam,spam\\nbob,,ham\\n")
+    >>> read_labels(path)
+    ({'ann': 'spam'}, {'ann': 'spam', 'bob': 'ham'})
+    """
+    table = _name_columns(_read_table(path), path)
+    given: dict = {}
+    truth: dict = {}
+    for row in table.iter_rows(named=True):
+        node, value = row["node"], row["label"]
+        if node is None:
+            raise InputError(f"{path}: a row has no node; fill it in or remove it")
+        if value not in (None, "", -1, "-1") and given.setdefault(node, value) != value:
+            raise InputError(
+                f"{path}: node {node!r} has two labels, {given[node]!r} and {value!r}; keep one"
+            )
+        if row.get("truth") not in (None, ""):
+            truth[node] = row["truth"]
+    if not given:
+        raise InputError(f"{path} labels no node at all; label at least one")
+    return given, truth
+
+
 def _model(method, eta, budget, passes, seed):
-    from graphsqueak.errors import InputError
     from graphsqueak.validation import check_choice
 
     check_choice("method", method, _METHODS)
@@ -198,12 +225,13 @@ def _passes_told(record):
         return "in one pass, from a part of the edges, in"
     if record["passes"] == 1:
         return "in one pass, from all edges, in"
-    differ = f"{record['undecided']:,} of them" if record["undecided"] else "none"
-    return f"in {record['passes']} passes, {differ} unsure to be as on the whole graph, in"
+    return (
+        f"in {record['passes']} passes, after which at most {record['undecided']:,} labels may "
+        "differ from those of the whole graph, in"
+    )
 
 
 def _check_sets(alpha, given):
-    from graphsqueak.errors import InputError
     from graphsqueak.validation import check_real
 
     check_real("--sets", alpha, above=0.0, below=0.5)
@@ -230,54 +258,10 @@ def _accuracy(model, given, truth):
     return sum(right) / len(right) if right else None
 
 
-def read_labels(path: str | Path) -> tuple[dict, dict]:
-    """Labels and truths by node id, of a csv, tsv or Parquet file.
-
-    An empty label, or -1, is none: the row may still hold a truth. Without a header of these names
-    the two columns are node and label. A node may be named twice, but not with two labels.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    given, truth : dict
-        Ids that all look like numbers are numbers; estimators match them with text, too.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "labels.csv"
-    >>> _ = path.write_text("node,label,truth\\nann,spam,spam\\nbob,,ham\\n")
-    >>> read_labels(path)
-    ({'ann': 'spam'}, {'ann': 'spam', 'bob': 'ham'})
-    """
-    from graphsqueak.errors import InputError
-
-    table = _name_columns(_label_table(path), path)
-    given: dict = {}
-    truth: dict = {}
-    for row in table.iter_rows(named=True):
-        node, value = row["node"], row["label"]
-        if node is None:
-            raise InputError(f"{path}: a row has no node; fill it in or remove it")
-        if value not in (None, "", -1, "-1") and given.setdefault(node, value) != value:
-            raise InputError(
-                f"{path}: node {node!r} has two labels, {given[node]!r} and {value!r}; keep one"
-            )
-        if row.get("truth") not in (None, ""):
-            truth[node] = row["truth"]
-    if not given:
-        raise InputError(f"{path} labels no node at all; label at least one")
-    return given, truth
-
-
-def _label_table(path):
+def _read_table(path):
     import polars as pl
     import pyarrow as pa
 
-    from graphsqueak.errors import InputError
     from graphsqueak.sources.files.columnar import parquet_frame
 
     name = str(path).lower()
@@ -296,8 +280,6 @@ def _label_table(path):
 def _name_columns(table, path):
     """The table with columns node and label; a first line that is no header becomes a row."""
     import polars as pl
-
-    from graphsqueak.errors import InputError
 
     if {"node", "label"} <= set(table.columns):
         return table

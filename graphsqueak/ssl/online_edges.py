@@ -28,18 +28,14 @@ from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.arrivals import SHARE
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.ssl.base import GraphEstimator
+from graphsqueak.ssl.base import GraphEstimator, LateLabelsWarning
 from graphsqueak.ssl.choice import unit_of_degrees
 from graphsqueak.ssl.labels import GivenLabels
 from graphsqueak.ssl.refinement import MOST_PASSES, Refinement
 from graphsqueak.system.progress import reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["LateLabelsWarning", "OnlineEdges"]
-
-
-class LateLabelsWarning(UserWarning):
-    """Labels came after edges had been dropped; those edges were sampled as any other."""
+__all__ = ["OnlineEdges"]
 
 
 class OnlineEdges(GraphEstimator):
