@@ -46,11 +46,12 @@ from graphsqueak.validation import check_real
 
 __all__ = [
     "CHOICE_TOL",
-    "GOOD_ENOUGH",
+    "NOT_LEFT_OUT",
     "N_ETAS",
     "Choice",
     "HeldFits",
     "LeftOut",
+    "best_threshold",
     "candidate_etas",
     "centered_fit",
     "check_eta",
@@ -59,9 +60,8 @@ __all__ = [
     "cut_in_valley",
     "leave_one_out",
     "left_out_scores",
-    "natural_unit",
+    "may_need_others",
     "probe_signs",
-    "unit_of_degrees",
 ]
 
 CHOICE_TOL = 1e-5  # of solves that only serve to choose
@@ -71,7 +71,7 @@ _VALUE_ALPHAS = (2.0, 0.1, 30.0, 300.0)
 _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of the scores
 _FEWEST_HELD_OUT = 8  # below which leave-one-out says nothing
 _FEWEST_A_CLASS = 4
-GOOD_ENOUGH = 0.1  # share of mistakes at which no other eta is tried
+_GOOD_ENOUGH = 0.1  # share of mistakes at which no other eta is tried
 _CLOSEST = 1e-6  # of M_ii to one
 _FEW = 32  # labels that get a column each
 _N_CUTS = 300  # that are tried, over all but the outermost 2 % of the scores on either side
@@ -106,25 +106,12 @@ class LeftOut(NamedTuple):
     mean: np.ndarray
 
 
+NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
+
+
 def check_eta(eta):
     """`eta` as a positive number or "auto"."""
     return eta if eta == "auto" else check_real("eta", eta, above=0.0, below=np.inf)
-
-
-def natural_unit(graph):
-    """1 / (mean weighted degree): alpha in this unit does not depend on the scale of the weights.
-
-    >>> from graphsqueak.graph import EdgeList
-    >>> natural_unit(EdgeList(tail=[0, 1], head=[1, 0], weight=[2.0, 2.0]))
-    0.25
-    """
-    return unit_of_degrees(graph.degrees())
-
-
-def unit_of_degrees(degrees):
-    """`natural_unit` from the degrees alone."""
-    total = degrees.sum()
-    return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
 def candidate_etas(unit, n_labels):
@@ -161,17 +148,29 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
     least = None
     for candidate in etas:
         scores = score_held_out(candidate)
+        if scores is None:
+            break
         valid = np.isfinite(scores[:, 0]) & (counts[code] > 1)
         n_valid = np.count_nonzero(valid)
         if n_valid < _FEWEST_HELD_OUT:
             break
         held_out = scores[valid], code[valid]
-        level, mistakes = _threshold(*held_out, prior, threshold)
+        level, mistakes = best_threshold(*held_out, prior, threshold)
         if least is None or mistakes < least - np.sqrt(least):
             least, best = mistakes, Choice(candidate, level, mistakes / n_valid, *held_out)
-        if least <= GOOD_ENOUGH * n_valid:
+        if least <= _GOOD_ENOUGH * n_valid:
             break
     return best
+
+
+def may_need_others(mistakes, n_labels):
+    """Whether other etas may have to be tried, by a share of mistakes that is not quite exact.
+
+    >>> may_need_others(0.0, 20), may_need_others(0.05, 20), may_need_others(0.05, 1000)
+    (False, True, False)
+    """
+    spread = 1.5 * np.sqrt(mistakes * (1 - mistakes) / n_labels)
+    return bool(mistakes + spread + 1 / n_labels > _GOOD_ENOUGH)
 
 
 def choose_for_values(fits, labels, *, unit, eta):
@@ -188,6 +187,8 @@ def choose_for_values(fits, labels, *, unit, eta):
         return best
     for candidate in etas:
         left = fits.left_out(candidate)
+        if left is NOT_LEFT_OUT:
+            break
         wrong = (left.scores + left.mean - targets).ravel()
         valid = np.isfinite(wrong)
         if np.count_nonzero(valid) < _FEWEST_HELD_OUT:
@@ -330,8 +331,11 @@ def cut_in_valley(scores, held_out, is_second):
     return float(cuts[allowed[density[allowed].argmin()]]) / 2
 
 
-def _threshold(scores, code, prior, threshold):
-    """The threshold and the number of its mistakes among nodes that were held out."""
+def best_threshold(scores, code, prior, threshold):
+    """The threshold and the number of its mistakes among nodes that were held out.
+
+    `prior` are the classes' shares of the labels minus 1/C.
+    """
     auto = threshold == "auto"
     levels = np.array(_STRENGTHS) * scores.std() if auto else np.array([threshold])
     mistakes = np.array(

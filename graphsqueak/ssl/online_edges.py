@@ -21,6 +21,7 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
+from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
@@ -29,9 +30,9 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.arrivals import SHARE
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.base import GraphEstimator, LateLabelsWarning
-from graphsqueak.ssl.choice import unit_of_degrees
 from graphsqueak.ssl.labels import GivenLabels
 from graphsqueak.ssl.refinement import MOST_PASSES, Refinement
+from graphsqueak.ssl.stable import unit_of_degrees
 from graphsqueak.system.progress import reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
@@ -136,7 +137,9 @@ class OnlineEdges(GraphEstimator):
             random_state=self._seed(),
             progress=self.progress,
         )
-        return self._refine(refinement, graph, labels, unit_of_degrees(stream.degrees_))
+        unit = unit_of_degrees(stream.degrees_)
+        with threadpool_limits(1, user_api="blas"):  # more threads may round otherwise
+            return self._refine(refinement, graph, labels, unit)
 
     def _fill_stream(self, source, y):
         """A stream sparsifier that has read the source."""

@@ -17,7 +17,8 @@ classes is less than twice the error of a difference of two scores, the node's o
 nodes together (root mean square). That is an estimate, tried on many graphs, and no theorem.
 
 *A coarse H*, with fewer than six edges per node, is not far from a tree, and steps along M^-1 r
-alone converge slowly. Then D^-1 r are directions, too, twice as many in a pass.
+alone converge slowly. Then D^-1 r are directions, too, twice as many in a pass, and all of them are
+kept, since those of two kinds have to be made conjugate to all before.
 """
 
 import numpy as np
@@ -25,7 +26,7 @@ import numpy as np
 from graphsqueak.outofcore.block_cg import BlockCG
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
-from graphsqueak.ssl.choice import centered_fit, left_out_scores, probe_signs
+from graphsqueak.ssl.choice import NOT_LEFT_OUT, centered_fit, left_out_scores, probe_signs
 from graphsqueak.ssl.stable import StableSystem
 from graphsqueak.system.progress import reporter
 
@@ -92,11 +93,15 @@ class Refinement:
         self._laplacian = StreamedLaplacian(source, sparsifier)
         self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets)
         self._random_state, self._progress = random_state, progress
-        self._systems = {}
+        self._systems, self._is_closed = {}, False
         self.smoothed, self.preconditioned = _Answers(self, 0), _Answers(self, 1)
 
-    def read(self):
-        """Read the edges once and bring all fits closer."""
+    def is_refined(self, eta):
+        """Whether the fit has seen the whole graph at all."""
+        return eta in self._systems and self._systems[eta].cg.image is not None
+
+    def read(self, *, is_last=False):
+        """Read the edges once and bring all fits closer; `is_last`: those of no other eta begin."""
         systems = list(self._systems.values())
         for system in systems:
             system.turn()
@@ -109,10 +114,13 @@ class Refinement:
         ends = np.cumsum([system.cg.direction.shape[1] for system in systems])
         for system, own in zip(systems, np.split(product, ends[:-1], axis=1), strict=True):
             system.advance(own)
+        self._is_closed = is_last
 
     def at(self, eta, *, with_probes):
-        """The equations for this eta, solved on H when they are first asked for."""
+        """The equations for this eta, solved on H when they are first asked for; None if late."""
         system = self._systems.get(eta)
+        if self._is_closed:
+            return system
         if system is None or (with_probes and not system.has_probes):
             system = _Equations(
                 *self._about, eta, with_probes=with_probes, random_state=self._random_state
@@ -128,7 +136,8 @@ class _Answers:
         self._refinement, self._step = refinement, step
 
     def left_out(self, eta):
-        return self._refinement.at(eta, with_probes=True).left_out(self._step)
+        system = self._refinement.at(eta, with_probes=True)
+        return NOT_LEFT_OUT if system is None else system.left_out(self._step)
 
     def fit(self, eta):
         return self._refinement.at(eta, with_probes=False).fit(self._step)
@@ -156,20 +165,26 @@ class _Equations:
         self._diagonal = np.where(diagonal > 0, diagonal, 1.0)
         self._is_coarse = graph.n_edges < _COARSE * np.count_nonzero(degrees)
         self.cg = BlockCG(np.zeros_like(rhs), rhs, lambda block: self._diagonal * block)
-        self._z = self._precondition()
+        self._z, self._before = self._precondition(), []
 
     def _precondition(self):
         return self._solver.solve(self._solver.centered(self.cg.residual))
 
     def turn(self):
         """Make the next directions."""
-        ways = [self._z, self.cg.residual / self._diagonal]
-        self.cg.turn(np.column_stack(ways[: 1 + self._is_coarse]), slice(None))
+        ahead = self._z
+        if self._is_coarse:
+            ahead = np.column_stack([ahead, self.cg.residual / self._diagonal])
+            for direction, image, gram in self._before:
+                ahead -= direction @ np.linalg.solve(gram, image.T @ ahead)
+        self.cg.turn(ahead, slice(None))
 
     def advance(self, product):
         """Take in L times the directions."""
         product = product + self._system.ridge[:, None] * self.cg.direction
         self.cg.advance(self._solver.centered(product))
+        if self._is_coarse:
+            self._before.append((self.cg.direction, self.cg.image, self.cg.gram))
         self._z = self._precondition()
 
     def left_out(self, step):

@@ -11,9 +11,10 @@ from sklearn.base import RegressorMixin
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import GraphLike
 from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
-from graphsqueak.ssl.choice import HeldFits, check_eta, choose_for_values, natural_unit
+from graphsqueak.ssl.choice import HeldFits, check_eta, choose_for_values
 from graphsqueak.ssl.labels import is_missing, real_labels
 from graphsqueak.ssl.online_edges import OnlineEdges
+from graphsqueak.ssl.stable import natural_unit
 from graphsqueak.system.progress import Progress
 
 __all__ = ["GraphRegressor", "SparseHFSRegressor", "StableHFSRegressor"]
@@ -240,8 +241,8 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
     def _refine(self, refinement, graph, labels, unit):
         fit = self._fit_of(refinement.preconditioned, labels, unit)
         while self.n_passes_ < self._most:
-            refinement.read()
             self.n_passes_ += 1
+            refinement.read()
             other = self._fit_of(refinement.preconditioned, labels, unit)
             fit = self._fit_of(refinement.smoothed, labels, unit)
             if np.linalg.norm(fit.centered - other.centered) <= _SETTLED * np.linalg.norm(

@@ -14,8 +14,8 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.bounds import Bound, no_bound
-from graphsqueak.ssl.choice import CHOICE_TOL, GOOD_ENOUGH, candidate_etas
-from graphsqueak.ssl.label_stream import FEW_LABELS, read_with_labels
+from graphsqueak.ssl.choice import CHOICE_TOL, candidate_etas, may_need_others
+from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, choose_graph, read_with_labels
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.refinement import count_undecided
@@ -153,16 +153,18 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             warnings.simplefilter("ignore", CalibrationWarning)
             answers = refinement.preconditioned
             self._decided(answers, labels, unit)
-            if self.eta == "auto" and self._mistakes > GOOD_ENOUGH / 2:
+            if self.eta == "auto" and may_need_others(self._mistakes, labels.nodes.size):
                 for eta in candidate_etas(unit, labels.nodes.size):
                     answers.left_out(eta)
             while self.n_passes_ < self._most:
-                refinement.read()
                 self.n_passes_ += 1
+                refinement.read(is_last=self.n_passes_ + 1 >= self._most)
                 others, _ = self._decided(refinement.preconditioned, labels, unit)
                 answers = refinement.smoothed
                 scores, fit = self._decided(answers, labels, unit)
-                self.n_undecided_ = count_undecided(scores[fit.reached], others[fit.reached])
+                self.n_undecided_ = int(fit.reached.sum())
+                if refinement.is_refined(self.eta_):
+                    self.n_undecided_ = count_undecided(scores[fit.reached], others[fit.reached])
                 if self.n_undecided_ <= _SETTLED * graph.n_nodes:
                     break
         scores, fit = self._decided(answers, labels, unit)
@@ -177,9 +179,9 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             return no_bound("the graph was read, not held, and its smallest eigenvalue is unknown")
         return super().bound_
 
-    def _fit_summed(self, source, encoded, *, few=FEW_LABELS):
-        """Fit with the edges at labeled nodes summed; `few` labels have sums of their own."""
-        small = read_with_labels(
+    def _fit_summed(self, source, encoded, *, few=FEW_LABELS, choose=choose_graph):
+        """Fit in one pass, with sums at labeled nodes; `few` labels have sums of their own."""
+        kept = read_with_labels(
             source,
             encoded,
             self._budget(source),
@@ -187,15 +189,17 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             random_state=self.random_state,
             progress=self.progress,
         )
-        self._note(small.graph, small.n_seen)
-        labels = encoded.locate(small.label)
-        if small.tied.size == 0:
-            self._graph = small.graph
-            self._remember(small.graph, labels)
-            return self._answer(*self._scores(small.graph, labels, small.unit))
-        self._remember(small, labels)
-        self._evidence = None
-        return self._answer(*self._tied_scores(small, labels))
+        labels = encoded.locate(kept.label)
+        small = kept.plain if kept.is_whole else choose(kept, labels)
+        if isinstance(small, SmallGraph) and small.tied.size:
+            self._note(small.graph, kept.n_seen)
+            self._remember(small, labels)
+            self._evidence = None
+            return self._answer(*self._tied_scores(small, labels, kept.unit))
+        self._graph = small.graph if isinstance(small, SmallGraph) else small
+        self._note(self._graph, kept.n_seen)
+        self._remember(self._graph, labels)
+        return self._answer(*self._scores(self._graph, labels, kept.unit))
 
     def _rounds(self, labels, alpha):
         """As on any graph, if the labels had no say in it; else every fit reads the edges again."""
@@ -223,50 +227,37 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
         return self._refits(refit, labels, alpha, _MOST_READS)
 
-    def _tied_scores(self, small, labels):
+    def _tied_scores(self, small, labels, unit):
         """Scores where most labeled nodes stand behind their class; the others choose eta."""
-        n_nodes, n_classes, graph = small.n_nodes, labels.classes.size, small.graph
-        is_held_out = ~np.isin(labels.nodes, small.tied)
-        held_out, behind = labels.nodes[is_held_out], labels.code[~is_held_out]
-        counts = np.bincount(behind, minlength=n_classes)
-        present = np.flatnonzero(counts)
-        copies = np.concatenate([np.ones(n_nodes), counts])
-        copies[small.tied] = 0.0
-        one_hot, leaders = np.eye(n_classes), n_nodes + present
+        tie = small.tie(labels)
+        n_classes, code = labels.classes.size, labels.code[tie.is_free]
         rng = np.random.default_rng(self.random_state)
 
-        def score_held_out(eta):
-            fit = stable_scores(
-                graph,
-                leaders,
-                one_hot[present],
-                behind.size * eta,
-                copies=copies,
-                tol=CHOICE_TOL,
-                random_state=rng,
-            )
-            return fit.centered[held_out]
+        def fit_classes(nodes, classes, strength, tol):
+            one_hot = np.eye(n_classes)[classes]
+            settings = {"copies": tie.copies, "tol": tol, "random_state": rng}
+            return stable_scores(small.graph, nodes, one_hot, strength, **settings)
 
-        code = labels.code[is_held_out]
+        def score_held_out(eta):
+            strength = tie.classes.size * eta
+            fit = fit_classes(tie.leaders, tie.present, strength, CHOICE_TOL)
+            return fit.centered[tie.free]
+
+        held_out = code
         if small.untied is not None:
             fits = self._held_fits(small.untied, labels.nodes, labels.one_hot())
-            code = labels.code
+            held_out = labels.code
 
             def score_held_out(eta):
                 return fits.left_out(eta).scores
 
-        all_counts = np.bincount(labels.code, minlength=n_classes)
-        choice = self._choose(score_held_out, code, all_counts, small.unit)
-        fit = stable_scores(
-            graph,
-            np.concatenate([held_out, leaders]),
-            one_hot[np.concatenate([labels.code[is_held_out], present])],
+        counts = np.bincount(labels.code, minlength=n_classes)
+        choice = self._choose(score_held_out, held_out, counts, unit)
+        fit = fit_classes(
+            np.concatenate([tie.free, tie.leaders]),
+            np.concatenate([code, tie.present]),
             labels.nodes.size * self.eta_,
-            copies=copies,
-            tol=self.tol,
-            random_state=rng,
+            self.tol,
         )
-        value_of = np.arange(n_nodes)  # the node whose value each one has
-        value_of[labels.nodes[~is_held_out]] = n_nodes + behind
-        fit = Fit(*(part[value_of] for part in fit))
-        return self._decision_scores(fit, choice, all_counts / all_counts.sum()), fit.reached
+        fit = Fit(*(part[tie.value_of] for part in fit))
+        return self._decision_scores(fit, choice, counts / counts.sum()), fit.reached

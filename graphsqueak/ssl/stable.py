@@ -39,9 +39,11 @@ __all__ = [
     "Fit",
     "StableSystem",
     "label_means",
+    "natural_unit",
     "posterior_deviation",
     "smooth_labels",
     "stable_scores",
+    "unit_of_degrees",
 ]
 
 
@@ -128,6 +130,22 @@ def label_means(targets, labeled, component, *, copies=None):
     everywhere = (times * targets).sum(axis=0) / times.sum()
     total = component_sums(own, n_components, times * targets)
     return np.where(counts > 0, total / np.where(counts > 0, counts, 1.0), everywhere)
+
+
+def natural_unit(graph):
+    """1 / (mean weighted degree): alpha in this unit does not depend on the scale of the weights.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> natural_unit(EdgeList(tail=[0, 1], head=[1, 0], weight=[2.0, 2.0]))
+    0.25
+    """
+    return unit_of_degrees(graph.degrees())
+
+
+def unit_of_degrees(degrees):
+    """`natural_unit` from the degrees alone."""
+    total = degrees.sum()
+    return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
 def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):

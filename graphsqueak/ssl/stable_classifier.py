@@ -20,10 +20,9 @@ from graphsqueak.ssl.choice import (
     check_eta,
     choose_for_classes,
     cut_in_valley,
-    natural_unit,
 )
 from graphsqueak.ssl.conformal import fit_without_each
-from graphsqueak.ssl.stable import posterior_deviation
+from graphsqueak.ssl.stable import natural_unit, posterior_deviation
 from graphsqueak.validation import check_real
 
 __all__ = ["CalibrationWarning", "StableHFSClassifier"]
