@@ -26,8 +26,7 @@ import numpy as np
 from graphsqueak import AccuracyWarning
 from graphsqueak.randomness import uniform
 from graphsqueak.sources.synthetic.closed_forms import SyntheticSource
-from graphsqueak.sparsifiers.run import RunPlan, open_stream
-from graphsqueak.sparsifiers.stream.feeding import run_stream
+from graphsqueak.sparsifiers.run import RunPlan, open_stream, run_stream
 from graphsqueak.system.kernels import compiled
 from graphsqueak.system.memory import peak_rss
 

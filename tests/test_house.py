@@ -34,7 +34,8 @@ ALONE = {
     "graphsqueak.sparsifiers.resistance.degrees": "kernels of resistances by degrees",
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",
     "graphsqueak.sparsifiers.stream.thinning": "kernels of thinning and rounding",
-    "graphsqueak.ssl.label_stream": "kernel and table of the sums at labeled nodes",
+    "graphsqueak.ssl.label_stream": "a way to read edges, as formats are",
+    "graphsqueak.ssl.tally": "kernel and table of the sums at labeled nodes",
 }
 
 

@@ -44,6 +44,14 @@ def label(
         int | None, typer.Option("--edges", help="Of sparse-hfs: edges to hold.")
     ] = None,
     keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share to hold.")] = None,
+    passes: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|N",
+            help="Of sparse-hfs: how often to read the edges at most; 1 is a single read. auto "
+            "reads until the labels have settled, up to four times; a pipe once.",
+        ),
+    ] = "auto",
     sets: Annotated[
         float | None,
         typer.Option(
@@ -62,11 +70,12 @@ def label(
     """Label every node of a graph from a few labeled ones.
 
     Nodes that are joined strongly get the same label. OUT has the columns node, label and
-    confidence. sparse-hfs reads the edges once and never holds them; the other methods hold the
-    graph, and of those stable-hfs is the one to take. Nodes that no label reaches get the most
-    frequent label and confidence 1 / classes. An empty label is none; with a column truth the
-    accuracy over the nodes without a label is measured. With --sets there is a column set, its
-    classes separated by |; sparse-hfs then reads the edges up to twenty times again.
+    confidence. sparse-hfs reads the edges a few times and never holds them, with the labels of
+    stable-hfs on the whole graph; of a pipe, read once, its labels are those of a small part. The
+    other methods hold the graph, and of those stable-hfs is the one to take. Nodes that no label
+    reaches get the most frequent label and confidence 1 / classes. An empty label is none; with a
+    column truth the accuracy over the nodes without a label is measured. With --sets there is a
+    column set, its classes separated by |.
 
     Example: graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
     """
@@ -78,7 +87,7 @@ def label(
 
     began = time.perf_counter()
     options.check_table(out)
-    model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
+    model = _model(method, eta, Budget(n_edges, epsilon, keep), passes, seed)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
     source = reading.open(edges, seed)
@@ -111,6 +120,8 @@ def label(
         "eta": getattr(model, "eta_", None),
         "edges_read": getattr(model, "n_edges_seen_", source.n_edges_read),
         "edges_used": getattr(model, "n_edges_used_", source.n_edges_read),
+        "passes": getattr(model, "n_passes_", 1),
+        "undecided": getattr(model, "n_undecided_", 0),
         "seconds": time.perf_counter() - began,
         "method": method,
         "seed": seed,
@@ -127,8 +138,8 @@ def label(
         said += f", {sizes['average_set_size']:.2f} classes in a set" if sizes else ""
         options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
-            f"{record['classes']} classes, {record['reached']:,} reached, in "
-            f"{record['seconds']:.1f} s{said}, in {out}",
+            f"{record['classes']} classes, {record['reached']:,} reached, "
+            f"{_passes_told(record)} {record['seconds']:.1f} s{said}, in {out}",
             out,
         )
 
@@ -174,10 +185,14 @@ def read_labels(path: str | Path) -> tuple[dict, dict]:
     return given, truth
 
 
-def _model(method, eta, budget, seed):
+def _model(method, eta, budget, passes, seed):
     from graphsqueak.validation import check_choice
 
     check_choice("method", method, _METHODS)
+    if passes != "auto" and not (passes.isdecimal() and int(passes) > 0):
+        raise InputError(f"--passes {passes} is neither auto nor a number of reads, 1 or more")
+    if method != "sparse-hfs" and passes != "auto":
+        raise InputError("--passes is for --method sparse-hfs only; the others hold the graph")
     if method != "sparse-hfs" and budget != (None, None, None):
         raise InputError("--epsilon, --edges and --keep are for --method sparse-hfs only")
     if eta is not None and method not in ("sparse-hfs", "stable-hfs"):
@@ -186,7 +201,8 @@ def _model(method, eta, budget, seed):
     if method == "sparse-hfs":
         from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier
 
-        return SparseHFSClassifier(**budget._asdict(), eta=eta, random_state=seed)
+        passes = passes if passes == "auto" else int(passes)
+        return SparseHFSClassifier(**budget._asdict(), passes=passes, eta=eta, random_state=seed)
 
     from graphsqueak import ssl
 
@@ -200,6 +216,20 @@ def _model(method, eta, budget, seed):
         "1nn": "NearestLabelClassifier",
     }
     return getattr(ssl, other[method])(random_state=seed)
+
+
+def _passes_told(record):
+    """How often the edges were read, and how many labels may differ from the whole graph's."""
+    if record["method"] != "sparse-hfs":
+        return "in"
+    if record["undecided"] is None:
+        return "in one pass, from a part of the edges, in"
+    if record["passes"] == 1:
+        return "in one pass, from all edges, in"
+    return (
+        f"in {record['passes']} passes, after which at most {record['undecided']:,} labels may "
+        "differ from those of the whole graph, in"
+    )
 
 
 def _check_sets(alpha, given):

@@ -41,20 +41,27 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from graphsqueak.ssl.labels import labeled_components
-from graphsqueak.ssl.stable import Fit, label_means, smooth_labels
+from graphsqueak.ssl.stable import Fit, label_means, smooth_labels, stable_scores
 from graphsqueak.validation import check_real
 
 __all__ = [
     "CHOICE_TOL",
+    "NOT_LEFT_OUT",
     "N_ETAS",
     "Choice",
+    "HeldFits",
     "LeftOut",
+    "best_threshold",
+    "candidate_etas",
+    "centered_fit",
     "check_eta",
     "choose_for_classes",
     "choose_for_values",
     "cut_in_valley",
     "leave_one_out",
-    "natural_unit",
+    "left_out_scores",
+    "may_need_others",
+    "probe_signs",
 ]
 
 CHOICE_TOL = 1e-5  # of solves that only serve to choose
@@ -99,21 +106,17 @@ class LeftOut(NamedTuple):
     mean: np.ndarray
 
 
+NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
+
+
 def check_eta(eta):
     """`eta` as a positive number or "auto"."""
     return eta if eta == "auto" else check_real("eta", eta, above=0.0, below=np.inf)
 
 
-def natural_unit(graph):
-    """1 / (mean weighted degree): alpha in this unit does not depend on the scale of the weights.
-
-    >>> from graphsqueak.graph import EdgeList
-    >>> natural_unit(EdgeList(tail=[0, 1], head=[1, 0], weight=[2.0, 2.0]))
-    0.25
-    """
-    degrees = graph.degrees()
-    total = degrees.sum()
-    return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
+def candidate_etas(unit, n_labels):
+    """What "auto" chooses from; the first is the one to take when in doubt."""
+    return [alpha * unit / n_labels for alpha in _ALPHAS]
 
 
 def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
@@ -133,7 +136,7 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
     eta, threshold : float or "auto"
         What the user has set.
     """
-    etas = [alpha * unit / counts.sum() for alpha in _ALPHAS] if eta == "auto" else [eta]
+    etas = candidate_etas(unit, counts.sum()) if eta == "auto" else [eta]
     none = np.zeros((0, counts.size)), np.zeros(0, dtype=np.int64)
     best = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan, *none)
     even = counts.size > 2 and (counts == counts[0]).all()
@@ -145,12 +148,14 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
     least = None
     for candidate in etas:
         scores = score_held_out(candidate)
+        if scores is None:
+            break
         valid = np.isfinite(scores[:, 0]) & (counts[code] > 1)
         n_valid = np.count_nonzero(valid)
         if n_valid < _FEWEST_HELD_OUT:
             break
         held_out = scores[valid], code[valid]
-        level, mistakes = _threshold(*held_out, prior, threshold)
+        level, mistakes = best_threshold(*held_out, prior, threshold)
         if least is None or mistakes < least - np.sqrt(least):
             least, best = mistakes, Choice(candidate, level, mistakes / n_valid, *held_out)
         if least <= _GOOD_ENOUGH * n_valid:
@@ -158,20 +163,32 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
     return best
 
 
-def choose_for_values(graph, labels, *, eta, rng):
-    """eta for a regressor: that of the least squared leave-one-out error."""
+def may_need_others(mistakes, n_labels):
+    """Whether other etas may have to be tried, by a share of mistakes that is not quite exact.
+
+    >>> may_need_others(0.0, 20), may_need_others(0.05, 20), may_need_others(0.05, 1000)
+    (False, True, False)
+    """
+    spread = 1.5 * np.sqrt(mistakes * (1 - mistakes) / n_labels)
+    return bool(mistakes + spread + 1 / n_labels > _GOOD_ENOUGH)
+
+
+def choose_for_values(fits, labels, *, unit, eta):
+    """eta for a regressor: that of the least squared leave-one-out error.
+
+    `fits` gives `LeftOut` for an eta, as `HeldFits` does.
+    """
     if eta != "auto":
         return eta
     targets, n_labels = labels.value[:, None], labels.nodes.size
-    etas = [alpha * natural_unit(graph) / n_labels for alpha in _VALUE_ALPHAS]
+    etas = [alpha * unit / n_labels for alpha in _VALUE_ALPHAS]
     best, least = etas[0], np.inf
     if n_labels < _FEWEST_HELD_OUT:
         return best
-    seed = int(rng.integers(2**63))
     for candidate in etas:
-        left = leave_one_out(
-            graph, labels.nodes, targets, n_labels * candidate, tol=CHOICE_TOL, random_state=seed
-        )
+        left = fits.left_out(candidate)
+        if left is NOT_LEFT_OUT:
+            break
         wrong = (left.scores + left.mean - targets).ravel()
         valid = np.isfinite(wrong)
         if np.count_nonzero(valid) < _FEWEST_HELD_OUT:
@@ -209,26 +226,71 @@ def leave_one_out(graph, labeled, targets, alpha, *, n_probes=16, tol=1e-8, rand
     (array([0., 0.]), array([0., 1.]))
     """
     rng = np.random.default_rng(random_state)
-    n_labels, n_columns = targets.shape
-    exact = n_labels <= max(n_probes, _FEW)
-    signs = np.eye(n_labels) if exact else rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
-    columns = np.column_stack([targets, np.ones(n_labels), signs])
+    signs = probe_signs(len(targets), rng, n_probes=n_probes)
+    columns = np.column_stack([targets, np.ones(len(targets)), signs])
     values = smooth_labels(graph, labeled, columns, alpha, tol=tol, random_state=rng)
-    component = graph.components()
-    own = component[labeled]
-    mean, has_label = (
-        label_means(targets, labeled, component),
-        labeled_components(component, labeled),
-    )
-    raw, constant = values[:, :n_columns], values[:, n_columns : n_columns + 1]
-    fit = Fit(raw - mean[component] * constant, mean[component], has_label[component])
-    products = signs * values[labeled, n_columns + 1 :]
-    diagonal = products.sum(axis=1) if exact else products.mean(axis=1)
+    return left_out_scores(values, signs, graph.components(), labeled, targets)
+
+
+class HeldFits:
+    """Stable-HFS on a graph in memory, for the etas that are asked for.
+
+    Parameters
+    ----------
+    graph, labeled, targets, tol
+        As of `stable_scores`.
+    random_state : int, Generator or None
+        Seeds the probes and the solver, of every fit alike.
+    """
+
+    def __init__(self, graph, labeled, targets, *, tol, random_state):
+        self._about = (graph, labeled, targets)
+        self._tol, self._random_state, self._fits = tol, random_state, {}
+
+    def left_out(self, eta):
+        """`leave_one_out` with this eta."""
+        left = self._solve(leave_one_out, eta)
+        self._fits[eta] = left.fit
+        return left
+
+    def fit(self, eta):
+        """`stable_scores` with this eta."""
+        return self._fits[eta] if eta in self._fits else self._solve(stable_scores, eta)
+
+    def _solve(self, function, eta):
+        rng = np.random.default_rng(self._random_state)
+        alpha = self._about[1].size * eta
+        return function(*self._about, alpha, tol=self._tol, random_state=rng)
+
+
+def probe_signs(n_labels, rng, *, n_probes=16):
+    """Columns that tell the diagonal of M: one for each of few labels, else random signs."""
+    if n_labels <= max(n_probes, _FEW):
+        return np.eye(n_labels)
+    return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
+
+
+def centered_fit(values, component, labeled, targets):
+    """`Fit` from `values`, M b for the columns b of `targets` and of ones."""
+    n_columns = targets.shape[1]
+    mean = label_means(targets, labeled, component)[component]
+    centered = values[:, :n_columns] - mean * values[:, n_columns : n_columns + 1]
+    return Fit(centered, mean, labeled_components(component, labeled)[component])
+
+
+def left_out_scores(values, signs, component, labeled, targets):
+    """`LeftOut` from `values`, M b for the columns b of `targets`, of ones and of `signs`."""
+    n_labels, n_columns = targets.shape
+    fit, own = centered_fit(values, component, labeled, targets), component[labeled]
+    raw, constant, probes = np.split(values[labeled], [n_columns, n_columns + 1], axis=1)
+    products = signs * probes
+    is_exact = signs.shape[1] == n_labels
+    diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
     diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
     others = np.bincount(own)[own][:, None] - 1.0
     others[others == 0] = np.nan
-    rest = (mean[own] * (others + 1) - targets) / others
-    scores = raw[labeled] - diagonal * targets - rest * (constant[labeled] - diagonal)
+    rest = (fit.offset[labeled] * (others + 1) - targets) / others
+    scores = raw - diagonal * targets - rest * (constant - diagonal)
     return LeftOut(fit, scores / (1 - diagonal), rest)
 
 
@@ -269,8 +331,11 @@ def cut_in_valley(scores, held_out, is_second):
     return float(cuts[allowed[density[allowed].argmin()]]) / 2
 
 
-def _threshold(scores, code, prior, threshold):
-    """The threshold and the number of its mistakes among nodes that were held out."""
+def best_threshold(scores, code, prior, threshold):
+    """The threshold and the number of its mistakes among nodes that were held out.
+
+    `prior` are the classes' shares of the labels minus 1/C.
+    """
     auto = threshold == "auto"
     levels = np.array(_STRENGTHS) * scores.std() if auto else np.array([threshold])
     mistakes = np.array(

@@ -8,7 +8,18 @@ matters of their edges is
     t_xc = sum of the weights between x and the labeled nodes of class c,
 
 n C exact numbers, whatever the number of edges. With few labels there is a column for each labeled
-node, and nothing is tied together at all. Only edges between other nodes are left to sparsify.
+node, and nothing is tied together at all. So beside a sparsifier of all edges the sums are kept,
+and there are three small graphs to choose from:
+
+    plain    the sparsifier alone
+    aware    the sums, and the sparsifier's edges between other nodes
+    damped   the same, these edges weighing less, the coarser the sparsifier is
+
+Which one is best depends on whether a label says more at its own neighbors or far away. Where a
+node has several labeled neighbors they say most, and "damped" is taken; else "aware"; or "plain",
+where there are hardly any and the sums would take a third of the budget. But the labels have the
+last word: each graph is made without some of them, whose nodes are then classified by it, and one
+that makes clearly fewer mistakes wins.
 """
 
 from typing import NamedTuple
@@ -18,32 +29,59 @@ import numpy as np
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.ssl.choice import natural_unit
-from graphsqueak.system.kernels import compiled
+from graphsqueak.ssl.choice import CHOICE_TOL, best_threshold
+from graphsqueak.ssl.stable import stable_scores, unit_of_degrees
+from graphsqueak.ssl.tally import Tally
 from graphsqueak.system.progress import reporter
 
-__all__ = ["FEW_LABELS", "SmallGraph", "Tally", "read_with_labels"]
+__all__ = [
+    "FEW_LABELS",
+    "Kept",
+    "SmallGraph",
+    "aware_graph",
+    "choose_graph",
+    "read_with_labels",
+]
 
 FEW_LABELS = 256  # that are tallied one by one
+_WAYS = ("plain", "aware", "damped")
+_FOLDS, _FEWEST_TO_CHOOSE = 4, 8  # folds of labels, and labels that are enough to choose by
+_FEW_AT_A_NODE, _MANY_AT_A_NODE = 1.8, 2.5  # labeled neighbors that a node has
+_MOST_SUMS = 1 / 3  # of the budget, where labels are few
+_ALPHA = 2.0  # l eta in natural units, for all three
 _MOST_HELD_OUT = 128  # of more labels: at most so many, and an eighth, stay out to choose eta by
-_MOST_ENTRIES = 30_000_000  # of a table with a column per node; beyond it has one per class
+
+
+class Kept(NamedTuple):
+    """What is left of a stream, within a budget of `n_edges`.
+
+    `ids` and `label` have an entry per node of the stream: its id, and the index of its label among
+    those given, or -1. `unit` is `natural_unit` of the stream, `seed` that of all that is drawn.
+    """
+
+    plain: EdgeList  # the sparsifier, or all edges
+    tally: Tally
+    n_seen: int  # edges of the stream
+    n_edges: int
+    ids: np.ndarray
+    label: np.ndarray
+    unit: float
+    seed: int | None
+
+    @property
+    def is_whole(self):
+        """Whether all edges are there."""
+        return self.plain.n_edges == self.n_seen
 
 
 class SmallGraph(NamedTuple):
-    """What is left of the stream.
-
-    `ids` and `label` have an entry per node of the stream: its id, and the index of its label among
-    those given, or -1.
-    """
+    """Sums and sampled edges together."""
 
     graph: EdgeList  # with C nodes for the classes at the end if `tied` is not empty
     tied: np.ndarray  # nodes that stand behind their class
     untied: EdgeList | None  # the same with every labeled node by itself, where that is known
     n_nodes: int
-    n_seen: int  # edges of the stream
     ids: np.ndarray
-    label: np.ndarray
-    unit: float  # `natural_unit` of the stream
 
     def tie(self, labels):
         """Who stands behind a class and who does not, of the labeled nodes."""
@@ -79,10 +117,7 @@ class Tie(NamedTuple):
 
 
 def read_with_labels(source, labels, budget, *, few=FEW_LABELS, random_state=None, progress=False):
-    """Sparsify `source`, with the edges at labeled nodes summed exactly.
-
-    Sums count as edges: where both together are above the budget, they are thinned to it, the sums
-    favored.
+    """Sparsify `source`, and sum the edges at labeled nodes exactly; returns `Kept`.
 
     Parameters
     ----------
@@ -114,8 +149,8 @@ def read_with_labels(source, labels, budget, *, few=FEW_LABELS, random_state=Non
                 new = labels.given.find(numbering.ids, label.size, n_nodes)
                 label = np.concatenate([label, new])
                 tally.meet(np.where((new >= 0) & held_out[new], -1, new))
-            left = tally.absorb(tail, head, batch.weight)
-            stream.partial_fit(EdgeList.from_clean(*left, n_nodes))
+            tally.absorb(tail, head, batch.weight)
+            stream.partial_fit(EdgeList.from_clean(tail, head, batch.weight, n_nodes))
             n_seen += batch.n_edges
             if spare is not None:
                 fits = n_seen <= budget(n_nodes, n_seen)
@@ -123,120 +158,111 @@ def read_with_labels(source, labels, budget, *, few=FEW_LABELS, random_state=Non
             report(n_seen, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
     n_nodes = label.size
     ids = np.arange(n_nodes) if numbering.ids is None else np.asarray(numbering.ids)[:n_nodes]
-    about = (n_nodes, n_seen, ids, label)
-    none = np.zeros(0, dtype=np.int64)
-    if spare is not None:
+    if spare is None:
+        plain = stream.sparsifier()
+        columns = (plain.tail, plain.head, plain.weight)
+    else:
         columns = map(np.concatenate, zip(*spare, strict=True))
-        whole = EdgeList.from_clean(*columns, n_nodes, ids)
-        return SmallGraph(whole, none, whole, *about, natural_unit(whole))
-    rest, n_edges = stream.sparsifier(), budget(n_nodes, n_seen)
-    unit = natural_unit(tally.join(rest))
-    n_left = max(n_edges - tally.n_edges(), n_edges // 2)
-    rest = _discount(rest, min(n_left, rest.n_edges), stream.n_edges_seen_)
-    tied = np.flatnonzero(tally.index >= 0)
-    untied = None
-    if tally.per_node:
-        has_few_sums = tally.n_edges() <= n_nodes * n_classes
-        untied = _shrink(tally.join(rest, ids), tied, n_edges, random_state)
-        if has_few_sums:
-            return SmallGraph(untied, none, untied, *about, unit)
-        tally.merge_classes()
-    leaders = np.arange(n_nodes, n_nodes + n_classes)
-    graph = _shrink(tally.join(rest), leaders, n_edges, random_state)
-    return SmallGraph(graph, tied, untied, *about, unit)
+    plain = EdgeList.from_clean(*columns, n_nodes, ids)
+    n_edges, unit = budget(n_nodes, n_seen), unit_of_degrees(stream.degrees_)
+    return Kept(plain, tally, n_seen, n_edges, ids, label, unit, random_state)
 
 
-class Tally:
-    """A table of summed weights, a row per node and a column per labeled node or per class.
+def aware_graph(kept, *, is_damped=False, without=()):
+    """The sums and the sampled edges between other nodes, within the budget: a `SmallGraph`.
 
-    Parameters
-    ----------
-    code : array of int
-        Class of every tallied node, as `meet` numbers them.
-    n_classes : int
-    per_node : bool
-        Begin with a column for each node rather than for each class.
-
-    Examples
-    --------
-    >>> tally = Tally(np.array([0, 1, 1]), 2, per_node=False)
-    >>> tally.meet(np.array([0, 1, -1, 2]))  # nodes 0, 1 and 3 are labeled
-    >>> ends = np.array([0, 1, 2]), np.array([2, 2, 3])
-    >>> tally.absorb(*ends, np.array([1.0, 2.0, 4.0]))[0].size  # nothing is left to sparsify
-    0
-    >>> tally.table[2]
-    array([1., 6.])
+    Labels `without` are those of nodes like any other (where each labeled node has its sums).
     """
-
-    def __init__(self, code, n_classes, *, per_node):
-        self.code, self.n_classes, self.per_node = code, n_classes, per_node
-        self.index = np.zeros(0, dtype=np.int32)  # of each node among the tallied, or -1
-        self._rows = np.zeros((0, code.size if per_node else n_classes))
-
-    @property
-    def table(self):
-        """Rows of all nodes so far."""
-        return self._rows[: self.index.size]
-
-    def meet(self, index):
-        """Append nodes: the number of each among the tallied ones, or -1."""
-        self.index = np.concatenate([self.index, index.astype(np.int32)])
-        n_nodes = self.index.size
-        if self.per_node and n_nodes * self.code.size > _MOST_ENTRIES:
-            self.merge_classes()
-        if n_nodes > len(self._rows):
-            grown = np.zeros((max(n_nodes, 3 * len(self._rows) // 2), self._rows.shape[1]))
-            grown[: len(self._rows)] = self._rows
-            self._rows = grown
-
-    def absorb(self, tail, head, weight):
-        """Add up the edges at tallied nodes; returns tail, head and weight of the others."""
-        column = np.arange(self.code.size) if self.per_node else self.code
-        left = (np.empty_like(tail), np.empty_like(head), np.empty_like(weight))
-        n_left = _absorb(self.index, column, tail, head, weight, self._rows, *left)
-        return tuple(part[:n_left] for part in left)
-
-    def merge_classes(self):
-        """One column per class from now on."""
-        self._rows = self._rows @ np.eye(self.n_classes)[self.code]
-        self.per_node = False
-
-    def join(self, rest, ids=None):
-        """`rest`, a graph of the other nodes, together with the tallied edges.
-
-        With a column per node, on the same nodes. With a column per class, on n + C nodes, the last
-        ones standing for the classes; the tallied nodes themselves are left without an edge.
-        """
-        n_nodes, table = rest.n_nodes, self.table
-        tallied = np.flatnonzero(self.index >= 0)
-        if self.per_node:
-            node_of = np.empty(self.code.size, dtype=np.int64)
-            node_of[self.index[tallied]] = tallied
-            row, column = np.nonzero(table)
-            other = node_of[column]
-            once = (self.index[row] < 0) | (row < other)
-            tail, head, weight = row[once], other[once], table[row[once], column[once]]
-        else:
-            row, column = np.nonzero(table * (self.index < 0)[:, None])
-            tail, head, weight = row, n_nodes + column, table[row, column]
-            between = np.eye(self.n_classes)[self.code[self.index[tallied]]].T @ table[tallied]
-            low, high = np.triu_indices(self.n_classes, 1)
-            tail = np.concatenate([tail, n_nodes + low])
-            head = np.concatenate([head, n_nodes + high])
-            weight = np.concatenate([weight, between[low, high]])
-            n_nodes += self.n_classes
-        keep = weight > 0
-        columns = (tail[keep], head[keep], weight[keep])
-        parts = zip((rest.tail, rest.head, rest.weight), columns, strict=True)
-        ids = ids if n_nodes == rest.n_nodes else None
-        return EdgeList.from_clean(*map(np.concatenate, parts), n_nodes, ids)
-
-    def n_edges(self):
-        """Edges that `join` adds, at most."""
-        return int(np.count_nonzero(self.table))
+    plain, tally, seed = kept.plain, kept.tally.without(without), kept.seed
+    is_other = tally.index < 0
+    both = is_other[plain.tail] & is_other[plain.head]
+    rest = EdgeList.from_clean(
+        plain.tail[both], plain.head[both], plain.weight[both], plain.n_nodes, kept.ids
+    )
+    if is_damped:
+        n_left = max(kept.n_edges - tally.n_edges(), kept.n_edges // 2)
+        share = min(plain.n_edges / max(kept.n_seen, 1), 1.0)
+        rest = _discount(rest, min(n_left, rest.n_edges), share)
+    about = (plain.n_nodes, kept.ids)
+    tied, none, untied = np.flatnonzero(~is_other), np.zeros(0, dtype=np.int64), None
+    if tally.per_node:
+        untied = _shrink(tally.join(rest, kept.ids), tied, kept.n_edges, seed)
+        if len(without) or tally.n_edges() <= plain.n_nodes * tally.n_classes:
+            return SmallGraph(untied, none, untied, *about)
+        tally = tally.merged()
+    leaders = np.arange(plain.n_nodes, plain.n_nodes + tally.n_classes)
+    graph = _shrink(tally.join(rest), leaders, kept.n_edges, seed)
+    return SmallGraph(graph, tied, untied, *about)
 
 
-def _discount(rest, n_left, n_seen):
+def choose_graph(kept, labels):
+    """What to label on, of the three: the sparsifier, an EdgeList, or a `SmallGraph`."""
+    counts = np.bincount(labels.code)
+    n_at_a_node = labels.nodes.size * 2 * kept.n_seen / kept.plain.n_nodes**2
+    way = "damped" if n_at_a_node >= _MANY_AT_A_NODE else "aware"
+    if n_at_a_node < _FEW_AT_A_NODE and kept.tally.n_edges() > _MOST_SUMS * kept.n_edges:
+        way = "plain"
+    if labels.nodes.size >= _FEWEST_TO_CHOOSE and counts.min() >= 2:
+        hold_out = _score_folds if kept.tally.per_node else _score_held_out
+        prior = counts / counts.sum() - 1 / counts.size
+        mistakes = {}
+        for name in _WAYS:
+            scores, code = hold_out(kept, labels, name)
+            mistakes[name] = best_threshold(scores, code, prior, "auto")[1]
+        way = _clearly_best(mistakes, way)
+    return kept.plain if way == "plain" else aware_graph(kept, is_damped=way == "damped")
+
+
+def _clearly_best(mistakes, way):
+    """The way of the fewest mistakes, if they are fewer by more than the noise of counting.
+
+    >>> _clearly_best({"plain": 9, "aware": 7, "damped": 5}, "plain")
+    'damped'
+    >>> _clearly_best({"plain": 0, "aware": 1, "damped": 4}, "aware")
+    'aware'
+    """
+    best, least = min(mistakes, key=mistakes.get), mistakes[way]
+    return best if mistakes[best] < least - np.sqrt(least) else way
+
+
+def _score_folds(kept, labels, way):
+    """Scores of labeled nodes, without a quarter of the labels at a time, and their classes."""
+    rng, n_labels = np.random.default_rng(kept.seed), labels.nodes.size
+    shuffled, fold = rng.permutation(n_labels), np.empty(n_labels, dtype=np.int64)
+    fold[shuffled[np.argsort(labels.code[shuffled], kind="stable")]] = np.arange(n_labels) % _FOLDS
+    scores, one_hot = np.zeros((n_labels, labels.classes.size)), labels.one_hot()
+    for out in (fold == number for number in range(_FOLDS)):
+        graph = kept.plain
+        if way != "plain":
+            given = kept.label[labels.nodes[out]]
+            graph = aware_graph(kept, is_damped=way == "damped", without=given).graph
+        scores[out] = _scores_at(
+            labels.nodes[out], graph, labels.nodes[~out], one_hot[~out], kept.unit, rng
+        )
+    return scores, labels.code
+
+
+def _score_held_out(kept, labels, way):
+    """The same with many labels, at those that no class has in its sums."""
+    rng, one_hot = np.random.default_rng(kept.seed), np.eye(labels.classes.size)
+    small = aware_graph(kept, is_damped=way == "damped")
+    tie = small.tie(labels)
+    nodes, code, graph, copies = tie.leaders, tie.present, small.graph, tie.copies
+    if way == "plain":
+        nodes, code = labels.nodes[~tie.is_free], labels.code[~tie.is_free]
+        graph, copies = kept.plain, None
+    scores = _scores_at(tie.free, graph, nodes, one_hot[code], kept.unit, rng, copies=copies)
+    return scores, labels.code[tie.is_free]
+
+
+def _scores_at(asked, graph, nodes, targets, unit, rng, copies=None):
+    fit = stable_scores(
+        graph, nodes, targets, _ALPHA * unit, copies=copies, tol=CHOICE_TOL, random_state=rng
+    )
+    return fit.centered[asked]
+
+
+def _discount(rest, n_left, share):
     """`rest` with less weight, the coarser a sparsifier the `n_left` edges make that it may keep.
 
     At mean degree d, eps is 2 / sqrt(d) at best. Where that is a half or more, the sampled edges
@@ -245,7 +271,6 @@ def _discount(rest, n_left, n_seen):
     between, weights are multiplied by share^min(1, 2 eps), share being that of the edges kept.
     """
     degree = 2 * n_left / max(rest.n_nodes, 1)
-    share = min(rest.n_edges / max(n_seen, 1), 1.0)
     weight = rest.weight * share ** min(1.0, 4 / max(degree, 1.0) ** 0.5)
     return EdgeList.from_clean(rest.tail, rest.head, weight, rest.n_nodes, rest.own_ids)
 
@@ -257,19 +282,3 @@ def _shrink(graph, carriers, n_edges, seed):
     names = (np.arange(graph.n_nodes) if graph.own_ids is None else graph.own_ids)[carriers]
     stream = StreamSparsifier(n_edges=n_edges, favored_nodes=names, random_state=seed)
     return stream.partial_fit(graph).sparsifier()
-
-
-@compiled
-def _absorb(index, column, tail, head, weight, table, left_tail, left_head, left_weight):
-    size = 0
-    for e in range(tail.size):
-        u, v = tail[e], head[e]
-        if index[u] < 0 and index[v] < 0:
-            left_tail[size], left_head[size], left_weight[size] = u, v, weight[e]
-            size += 1
-            continue
-        if index[u] >= 0:
-            table[v, column[index[u]]] += weight[e]
-        if index[v] >= 0:
-            table[u, column[index[v]]] += weight[e]
-    return size

@@ -11,13 +11,15 @@ from sklearn.base import RegressorMixin
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import GraphLike
 from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
-from graphsqueak.ssl.choice import check_eta, choose_for_values
+from graphsqueak.ssl.choice import HeldFits, check_eta, choose_for_values
 from graphsqueak.ssl.labels import is_missing, real_labels
-from graphsqueak.ssl.sparse_classifier import OnlineEdges
-from graphsqueak.ssl.stable import stable_scores
+from graphsqueak.ssl.online_edges import OnlineEdges
+from graphsqueak.ssl.stable import natural_unit
 from graphsqueak.system.progress import Progress
 
 __all__ = ["GraphRegressor", "SparseHFSRegressor", "StableHFSRegressor"]
+
+_SETTLED = 0.002  # share of the variation that the values may still be off
 
 
 class GraphRegressor(RegressorMixin, GraphEstimator):
@@ -132,16 +134,24 @@ class StableHFSRegressor(GraphRegressor):
         self.tol, self.random_state = tol, random_state
 
     def _fit_graph(self, graph, labels):
-        rng = np.random.default_rng(self.random_state)
-        self.eta_ = choose_for_values(graph, labels, eta=check_eta(self.eta), rng=rng)
-        fit = stable_scores(
-            graph,
-            labels.nodes,
-            labels.value[:, None],
-            labels.nodes.size * self.eta_,
-            tol=self.tol,
-            random_state=rng,
+        fits = HeldFits(
+            graph, labels.nodes, self._targets(labels), tol=self.tol, random_state=self._seed()
         )
+        return self._answer(graph, labels, self._fit_of(fits, labels, natural_unit(graph)))
+
+    @staticmethod
+    def _targets(labels):
+        return labels.value[:, None]
+
+    def _seed(self):
+        """One seed for the probes of every eta."""
+        return int(np.random.default_rng(self.random_state).integers(2**63))
+
+    def _fit_of(self, fits, labels, unit):
+        self.eta_ = choose_for_values(fits, labels, unit=unit, eta=check_eta(self.eta))
+        return fits.fit(self.eta_)
+
+    def _answer(self, graph, labels, fit):
         self.ids_, self.n_nodes_ = graph.ids, graph.n_nodes
         self.mean_ = float(labels.value.mean())
         self.reached_ = fit.reached
@@ -153,7 +163,7 @@ class StableHFSRegressor(GraphRegressor):
                     f"{n_lost} of {graph.n_nodes} nodes lie in components without a value; they "
                     "are predicted as the mean of all values (see reached_)"
                 ),
-                stacklevel=3,
+                stacklevel=4,
             )
         return self
 
@@ -211,6 +221,7 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
         epsilon: float | None = None,
         keep: float | None = None,
         label_share: float | str = "auto",
+        passes: int | str = "auto",
         eta: float | str = "auto",
         affinity: str = "precomputed",
         n_neighbors: int = 10,
@@ -222,7 +233,20 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
         super().__init__(eta=eta, tol=tol, random_state=random_state)
         self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
         self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
-        self.label_share, self.progress = label_share, progress
+        self.label_share, self.passes, self.progress = label_share, passes, progress
 
     _is_unlabeled = staticmethod(is_missing)
     _read_labels = staticmethod(real_labels)
+
+    def _refine(self, refinement, graph, labels, unit):
+        fit = self._fit_of(refinement.preconditioned, labels, unit)
+        while self.n_passes_ < self._most:
+            self.n_passes_ += 1
+            refinement.read()
+            other = self._fit_of(refinement.preconditioned, labels, unit)
+            fit = self._fit_of(refinement.smoothed, labels, unit)
+            if np.linalg.norm(fit.centered - other.centered) <= _SETTLED * np.linalg.norm(
+                fit.centered
+            ):
+                break
+        return self._answer(graph, labels, fit)

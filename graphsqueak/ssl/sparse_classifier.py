@@ -1,10 +1,5 @@
 """Sparse-HFS: Stable-HFS on what one pass over a stream of edges leaves [C17, Section 4.4].
 
-`OnlineEdges` is what the classifier and the regressor on sparsifiers share: the budget, the stream,
-and edges that keep coming with labels that come late and change [C17, Section 4.4.4]. `partial_fit`
-feeds a stream sparsifier that favors the nodes labeled by then; `relabel` sets other labels at any
-time; answers are computed when they are asked for.
-
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -12,169 +7,26 @@ References
 """
 
 import copy
-import math
 import warnings
-from collections.abc import Mapping
-from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.metaestimators import available_if
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sources.edge_source import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.sparsifiers.stream.arrivals import SHARE
-from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.ssl.base import GraphEstimator, LateLabelsWarning, UnreachedWarning
-from graphsqueak.ssl.choice import CHOICE_TOL
-from graphsqueak.ssl.label_stream import FEW_LABELS, read_with_labels
-from graphsqueak.ssl.labels import GivenLabels, class_labels, encode_classes, is_unlabeled
+from graphsqueak.ssl.base import UnreachedWarning
+from graphsqueak.ssl.bounds import Bound, no_bound
+from graphsqueak.ssl.choice import CHOICE_TOL, candidate_etas, may_need_others
+from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, choose_graph, read_with_labels
+from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
+from graphsqueak.ssl.online_edges import OnlineEdges
+from graphsqueak.ssl.refinement import count_undecided
 from graphsqueak.ssl.stable import Fit, stable_scores
-from graphsqueak.ssl.stable_classifier import StableHFSClassifier
-from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_choice, check_real
+from graphsqueak.ssl.stable_classifier import CalibrationWarning, StableHFSClassifier
+from graphsqueak.system.progress import Progress
 
-__all__ = ["OnlineEdges", "SparseHFSClassifier"]
+__all__ = ["SparseHFSClassifier"]
 
+_SETTLED = 0.002  # share of the nodes that may still be decided otherwise
 _MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
-
-
-class OnlineEdges(GraphEstimator):
-    """What `SparseHFSClassifier` and `SparseHFSRegressor` share: budget, stream, late labels.
-
-    A subclass says which entries of an array y mean that there is no label (`_is_unlabeled`) and
-    how labels are read (`_read_labels`).
-    """
-
-    def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
-        """Read the stream of edges X once and answer for all its nodes; return self.
-
-        Parameters
-        ----------
-        X : EdgeSource, EdgeList, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), or mapping from node ids to labels
-            In an array, which is in the order of the nodes, -1 marks a node without a class, and
-            NaN one without a value.
-        """
-        source = self._source(X)
-        self.__dict__.pop("_stream", None)  # of an earlier partial_fit
-        self._stale, self._source_read = False, source
-        return self._fit_source(source, y)
-
-    def _budget(self, source=None):
-        """The budget asked for; where all edges are at hand, a share of them is a number."""
-        budget = Budget(self.n_edges, self.epsilon, self.keep)
-        if budget == (None, None, None):
-            budget = budget._replace(epsilon=0.5)
-        budget.checked(source)
-        if budget.keep is None or not isinstance(source, EdgeList):
-            return budget
-        return Budget(max(math.ceil(budget.keep * source.n_edges), 1), None, None)
-
-    def _source(self, X):
-        """X as a stream of edges."""
-        check_choice("affinity", self.affinity, ("precomputed", "knn"))
-        return as_stream(X) if self.affinity == "precomputed" else self._read_points(X)
-
-    def _labels_by_id(self, y, ids):
-        """Labels by id, or by number where the ids come only with the edges."""
-        return GivenLabels(y, self._is_unlabeled).by_id(ids)
-
-    def _favoring_stream(self, labels, source=None):
-        """A stream that gives `label_share` of its budget to edges at labeled nodes."""
-        share = self.label_share
-        share = SHARE if share == "auto" else check_real("label_share", share, least=0.0, below=1.0)
-        return StreamSparsifier(
-            **self._budget(source)._asdict(),
-            favored_nodes=list(labels) if share else None,
-            favored_share=share,
-            random_state=self.random_state,
-        )
-
-    def _fit_source(self, source, y):
-        """Fit to a stream of edges, on a sparsifier that favors the labeled nodes."""
-        labels = self._labels_by_id(y, getattr(source, "own_ids", None))
-        stream = self._favoring_stream(labels, source)
-        is_by_number = not isinstance(y, Mapping) and not isinstance(source, EdgeList)
-        with reporter(self.progress, "labeling") as report:
-            for batch in source:
-                if stream.n_nodes_ == 0 and batch.own_ids is not None and is_by_number:
-                    raise InputError(
-                        "the nodes of this source have ids: give y as a mapping from ids to labels"
-                    )
-                stream.partial_fit(batch)
-                fraction = getattr(source, "fraction_read", 1.0)
-                report(stream.n_edges_seen_, fraction, f"kept {stream.n_kept_:,}")
-        graph = stream.sparsifier()
-        self._note(graph, stream.n_edges_seen_)
-        return self._fit_graph(graph, self._read_labels(y, graph))
-
-    def _note(self, graph, n_seen):
-        self.sparsifier_, self.n_edges_used_, self.n_edges_seen_ = graph, graph.n_edges, n_seen
-        self._is_blind = self.label_share == 0 or graph.n_edges == n_seen
-
-    @available_if(lambda self: self.affinity == "precomputed")
-    def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:
-        """Take in more edges; labels given with the first ones are favored from then on.
-
-        Parameters
-        ----------
-        X : EdgeList, EdgeSource or any graph
-            The next edges. (Points have no `partial_fit`: new ones change the neighbors of old.)
-        y : mapping from node ids to labels, or array, optional
-            All labels known by now. They replace those given before.
-
-        Returns
-        -------
-        self
-        """
-        if y is not None:
-            self._labels = self._labels_by_id(y, getattr(as_stream(X), "own_ids", None))
-        if not hasattr(self, "_stream"):
-            self._labels = self._labels if y is not None else {}
-            self._favored = frozenset(self._labels)
-            self._stream = self._favoring_stream(self._favored)
-        self._stream.partial_fit(X)
-        self._stale, self._source_read = True, None
-        return self
-
-    def relabel(self, y: ArrayLike | Mapping) -> Self:
-        """Replace the labels, without another look at the edges.
-
-        Parameters
-        ----------
-        y : mapping from node ids to labels, or array of shape (n_nodes,)
-
-        Returns
-        -------
-        self
-        """
-        if not hasattr(self, "_stream"):
-            raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
-        self._labels = self._labels_by_id(y, self._stream.ids_)
-        late = set(self._labels) - self._favored
-        if late and self._stream.n_shrinks_:
-            warnings.warn(
-                LateLabelsWarning(
-                    f"{len(late)} labels came after edges had been dropped: for them the graph is "
-                    "a plain sparsifier; give labels to the first partial_fit where you can"
-                ),
-                stacklevel=2,
-            )
-        self._stale = True
-        return self
-
-    def _check_fitted(self):
-        if getattr(self, "_stale", False):
-            if not self._labels:
-                raise InputError("no labels have been given yet; call relabel(y)")
-            graph = self._stream.sparsifier()
-            self._fit_graph(graph, self._read_labels(self._labels, graph))
-            self._note(graph, self._stream.n_edges_seen_)
-            self._stale = False
-        super()._check_fitted()
 
 
 class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
@@ -203,8 +55,18 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     threshold : float or "auto"
         How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
         chosen as eta is.
-    calibrated, unknown, affinity, n_neighbors, metric, tol
-        As in `StableHFSClassifier`.
+    calibrated : bool
+        Make `label_distributions_` probabilities, where there are 20 labels or more.
+    unknown : "prior" or a label
+        Prediction where no label reaches: the most frequent class, or for example -1.
+    affinity : {"precomputed", "knn"}
+        Whether X is a graph in any form that graphsqueak reads, or an array of points.
+    n_neighbors : int
+        Neighbors that each point is joined to.
+    metric : str
+        Distance of points, by its name in scikit-learn.
+    tol : float
+        Relative residual of the solves.
     random_state : int or None
         Seeds everything that is drawn. Same seed, same answer, whatever the batches.
     progress : bool or callable
@@ -239,6 +101,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         epsilon: float | None = None,
         keep: float | None = None,
         label_share: float | str = "auto",
+        passes: int | str = "auto",
         eta: float | str = "auto",
         threshold: float | str = "auto",
         calibrated: bool = False,
@@ -262,19 +125,63 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             random_state=random_state,
         )
         self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
-        self.label_share, self.progress = label_share, progress
+        self.label_share, self.passes, self.progress = label_share, passes, progress
 
     _is_unlabeled = staticmethod(is_unlabeled)
     _read_labels = staticmethod(class_labels)
 
-    def _fit_source(self, source, y):
+    @staticmethod
+    def _targets(labels):
+        return labels.one_hot()
+
+    def _seed(self):
+        return self.random_state
+
+    def _fit_once(self, source, y):
         if self.label_share != "auto":
-            return super()._fit_source(source, y)
+            return super()._fit_once(source, y)
         return self._fit_summed(source, encode_classes(y))
 
-    def _fit_summed(self, source, encoded, *, few=FEW_LABELS):
-        """Fit with the edges at labeled nodes summed; `few` labels have sums of their own."""
-        small = read_with_labels(
+    def _note(self, graph, n_seen):
+        super()._note(graph, n_seen)
+        self.n_undecided_ = 0 if graph.n_edges == n_seen else None
+
+    def _refine(self, refinement, graph, labels, unit):
+        self._remember(graph, labels)
+        self._graph = graph
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CalibrationWarning)
+            answers = refinement.preconditioned
+            self._decided(answers, labels, unit)
+            if self.eta == "auto" and may_need_others(self._mistakes, labels.nodes.size):
+                for eta in candidate_etas(unit, labels.nodes.size):
+                    answers.left_out(eta)
+            while self.n_passes_ < self._most:
+                self.n_passes_ += 1
+                refinement.read(is_last=self.n_passes_ + 1 >= self._most)
+                others, _ = self._decided(refinement.preconditioned, labels, unit)
+                answers = refinement.smoothed
+                scores, fit = self._decided(answers, labels, unit)
+                self.n_undecided_ = int(fit.reached.sum())
+                if refinement.is_refined(self.eta_):
+                    self.n_undecided_ = count_undecided(scores[fit.reached], others[fit.reached])
+                if self.n_undecided_ <= _SETTLED * graph.n_nodes:
+                    break
+        scores, fit = self._decided(answers, labels, unit)
+        self._evidence = (graph, labels.nodes, labels.one_hot(), fit)
+        return self._answer(scores, fit.reached)
+
+    @property
+    def bound_(self) -> Bound:
+        """As of `StableHFSClassifier`; nothing is promised about a graph that is read, not held."""
+        self._check_fitted()
+        if self.n_passes_ > 1:
+            return no_bound("the graph was read, not held, and its smallest eigenvalue is unknown")
+        return super().bound_
+
+    def _fit_summed(self, source, encoded, *, few=FEW_LABELS, choose=choose_graph):
+        """Fit in one pass, with sums at labeled nodes; `few` labels have sums of their own."""
+        kept = read_with_labels(
             source,
             encoded,
             self._budget(source),
@@ -282,15 +189,17 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             random_state=self.random_state,
             progress=self.progress,
         )
-        self._note(small.graph, small.n_seen)
-        labels = encoded.locate(small.label)
-        if small.tied.size == 0:
-            self._graph = small.graph
-            self._remember(small.graph, labels)
-            return self._answer(*self._scores(small.graph, labels, small.unit))
-        self._remember(small, labels)
-        self._evidence = None
-        return self._answer(*self._tied_scores(small, labels))
+        labels = encoded.locate(kept.label)
+        small = kept.plain if kept.is_whole else choose(kept, labels)
+        if isinstance(small, SmallGraph) and small.tied.size:
+            self._note(small.graph, kept.n_seen)
+            self._remember(small, labels)
+            self._evidence = None
+            return self._answer(*self._tied_scores(small, labels, kept.unit))
+        self._graph = small.graph if isinstance(small, SmallGraph) else small
+        self._note(self._graph, kept.n_seen)
+        self._remember(self._graph, labels)
+        return self._answer(*self._scores(self._graph, labels, kept.unit))
 
     def _rounds(self, labels, alpha):
         """As on any graph, if the labels had no say in it; else every fit reads the edges again."""
@@ -318,7 +227,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
         return self._refits(refit, labels, alpha, _MOST_READS)
 
-    def _tied_scores(self, small, labels):
+    def _tied_scores(self, small, labels, unit):
         """Scores where most labeled nodes stand behind their class; the others choose eta."""
         tie = small.tie(labels)
         n_classes, code = labels.classes.size, labels.code[tie.is_free]
@@ -336,10 +245,14 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
         held_out = code
         if small.untied is not None:
-            score_held_out, _ = self._leave_one_out(small.untied, labels.nodes, labels.one_hot())
+            fits = self._held_fits(small.untied, labels.nodes, labels.one_hot())
             held_out = labels.code
+
+            def score_held_out(eta):
+                return fits.left_out(eta).scores
+
         counts = np.bincount(labels.code, minlength=n_classes)
-        choice = self._choose(score_held_out, held_out, counts, small.unit)
+        choice = self._choose(score_held_out, held_out, counts, unit)
         fit = fit_classes(
             np.concatenate([tie.free, tie.leaders]),
             np.concatenate([code, tie.present]),

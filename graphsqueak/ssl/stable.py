@@ -35,7 +35,16 @@ from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.labels import labeled_components
 
-__all__ = ["Fit", "label_means", "posterior_deviation", "smooth_labels", "stable_scores"]
+__all__ = [
+    "Fit",
+    "StableSystem",
+    "label_means",
+    "natural_unit",
+    "posterior_deviation",
+    "smooth_labels",
+    "stable_scores",
+    "unit_of_degrees",
+]
 
 
 class Fit(NamedTuple):
@@ -123,6 +132,22 @@ def label_means(targets, labeled, component, *, copies=None):
     return np.where(counts > 0, total / np.where(counts > 0, counts, 1.0), everywhere)
 
 
+def natural_unit(graph):
+    """1 / (mean weighted degree): alpha in this unit does not depend on the scale of the weights.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> natural_unit(EdgeList(tail=[0, 1], head=[1, 0], weight=[2.0, 2.0]))
+    0.25
+    """
+    return unit_of_degrees(graph.degrees())
+
+
+def unit_of_degrees(degrees):
+    """`natural_unit` from the degrees alone."""
+    total = degrees.sum()
+    return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
+
+
 def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):
     """Posterior standard deviation of every score, in units of the noise of one label.
 
@@ -148,21 +173,52 @@ def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):
 
 def _solve_constrained(graph, labeled, rhs, alpha, *, copies=None, tol, random_state):
     """A^-1 b - (1' A^-1 b / 1' v) v for every column b, which is zero where no label reaches."""
-    component = graph.components()
-    has_label = labeled_components(component, labeled)
-    weight = np.ones(graph.n_nodes) if copies is None else copies
-    ridge = np.zeros(graph.n_nodes)
-    ridge[labeled] = weight[labeled] / alpha
-    rhs = np.column_stack([rhs, has_label[component] * weight])
-    rhs /= alpha
-    solution = LaplacianSolver(graph, ridge=ridge, tol=tol, random_state=random_state).solve(rhs)
-    if has_label.size == 1:
-        total = (weight @ solution)[None, :]
-    else:
-        total = component_sums(component, has_label.size, weight[:, None] * solution)
-    shift = np.zeros_like(total[:, :-1])
-    np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
-    return solution[:, :-1] - shift[component] * solution[:, -1:]
+    system = StableSystem(graph.components(), labeled, alpha, copies=copies)
+    solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=random_state)
+    return system.constrained(solver.solve(system.right_side(rhs)))
+
+
+class StableSystem:
+    """The equations above over alpha: (L + diag(`ridge`)) x = `right_side`, then `constrained`.
+
+    Parameters
+    ----------
+    component : array of int
+        Of every node.
+    labeled, alpha, copies
+        As of `stable_scores`.
+
+    Examples
+    --------
+    Two nodes and an edge, one of them labeled:
+
+    >>> system = StableSystem(np.zeros(2, dtype=int), np.array([0]), 2.0)
+    >>> system.ridge, system.right_side(np.array([[1.0], [0.0]])).tolist()
+    (array([0.5, 0. ]), [[0.5, 0.5], [0.0, 0.5]])
+    """
+
+    def __init__(self, component, labeled, alpha, *, copies=None):
+        self.component, self._alpha = component, alpha
+        self._has_label = labeled_components(component, labeled)
+        self._weight = np.ones(component.size) if copies is None else copies
+        self.ridge = np.zeros(component.size)
+        self.ridge[labeled] = self._weight[labeled] / alpha
+
+    def right_side(self, rhs):
+        """`rhs` and a column for v, which no label reaches where it is zero."""
+        own = self._has_label[self.component] * self._weight
+        return np.column_stack([rhs, own]) / self._alpha
+
+    def constrained(self, solution):
+        """The solution's columns but the last, v, each with so much of v that it sums to zero."""
+        component, has_label, weight = self.component, self._has_label, self._weight
+        if has_label.size == 1:
+            total = (weight @ solution)[None, :]
+        else:
+            total = component_sums(component, has_label.size, weight[:, None] * solution)
+        shift = np.zeros_like(total[:, :-1])
+        np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
+        return solution[:, :-1] - shift[component] * solution[:, -1:]
 
 
 def _copies_of(copies, labeled):

@@ -16,14 +16,13 @@ from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
 from graphsqueak.ssl.choice import (
     N_ETAS,
+    HeldFits,
     check_eta,
     choose_for_classes,
     cut_in_valley,
-    leave_one_out,
-    natural_unit,
 )
 from graphsqueak.ssl.conformal import fit_without_each
-from graphsqueak.ssl.stable import posterior_deviation, stable_scores
+from graphsqueak.ssl.stable import natural_unit, posterior_deviation
 from graphsqueak.validation import check_real
 
 __all__ = ["CalibrationWarning", "StableHFSClassifier"]
@@ -113,31 +112,21 @@ class StableHFSClassifier(GraphClassifier):
         self.tol, self.random_state = tol, random_state
 
     def _scores(self, graph, labels, unit=None):
-        targets, n_labels = labels.one_hot(), labels.nodes.size
-        score_held_out, fits = self._leave_one_out(graph, labels.nodes, targets)
+        fits = self._held_fits(graph, labels.nodes, labels.one_hot())
         unit = natural_unit(graph) if unit is None else unit
-        choice = self._choose(score_held_out, labels.code, targets.sum(axis=0), unit)
-        fit = fits.get(self.eta_)
-        if fit is None:
-            rng = np.random.default_rng(self.random_state)
-            alpha = n_labels * self.eta_
-            fit = stable_scores(graph, labels.nodes, targets, alpha, tol=self.tol, random_state=rng)
-        self._evidence = (graph, labels.nodes, targets, fit)
-        return self._decision_scores(fit, choice, targets.mean(axis=0)), fit.reached
+        scores, fit = self._decided(fits, labels, unit)
+        self._evidence = (graph, labels.nodes, labels.one_hot(), fit)
+        return scores, fit.reached
 
-    def _leave_one_out(self, graph, nodes, targets):
-        """A function from eta to what labeled nodes get without their labels, and its fits."""
-        fits = {}
+    def _held_fits(self, graph, nodes, targets):
+        return HeldFits(graph, nodes, targets, tol=self.tol, random_state=self.random_state)
 
-        def score_held_out(eta):
-            rng = np.random.default_rng(self.random_state)
-            left = leave_one_out(
-                graph, nodes, targets, nodes.size * eta, tol=self.tol, random_state=rng
-            )
-            fits[eta] = left.fit
-            return left.scores
-
-        return score_held_out, fits
+    def _decided(self, fits, labels, unit):
+        """Decision scores and the fit behind them, of all that `fits` gives for an eta."""
+        counts = np.bincount(labels.code, minlength=labels.classes.size)
+        choice = self._choose(lambda eta: fits.left_out(eta).scores, labels.code, counts, unit)
+        fit = fits.fit(self.eta_)
+        return self._decision_scores(fit, choice, counts / counts.sum()), fit
 
     def _choose(self, score_held_out, code, counts, unit):
         """Set eta_ and threshold_ by nodes that are scored without their labels."""
@@ -147,12 +136,12 @@ class StableHFSClassifier(GraphClassifier):
         choice = choose_for_classes(
             score_held_out,
             code,
-            counts.astype(np.int64),
+            counts,
             unit=unit,
             eta=check_eta(self.eta),
             threshold=threshold,
         )
-        self.eta_, self.threshold_ = choice.eta, choice.threshold
+        self.eta_, self.threshold_, self._mistakes = choice.eta, choice.threshold, choice.mistakes
         if self.calibrated and not choice.code.size:
             choice = choice._replace(held_out=score_held_out(self.eta_), code=code)
         return choice
@@ -204,12 +193,10 @@ class StableHFSClassifier(GraphClassifier):
         shuffled = np.random.default_rng(self.random_state).permutation(n_labels)
         choosing, left_out = shuffled[:n_choosing], shuffled[n_choosing:]
         code, n_total = labels.code[choosing], n_choosing or n_labels
-        score_held_out, _ = self._leave_one_out(
-            graph, labels.nodes[choosing], labels.one_hot()[choosing]
-        )
+        fits = self._held_fits(graph, labels.nodes[choosing], labels.one_hot()[choosing])
         counts = np.bincount(code if n_choosing else labels.code, minlength=labels.classes.size)
         choice = choose_for_classes(
-            score_held_out,
+            lambda eta: fits.left_out(eta).scores,
             code,
             counts,
             unit=natural_unit(graph),
