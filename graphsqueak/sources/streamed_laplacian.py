@@ -93,7 +93,7 @@ class StreamedLaplacian:
 
     def to_edge_list(self, report: Callable | None = None) -> EdgeList:
         """The graph itself, on the nodes of the sparsifier, in one pass over the source."""
-        columns = zip(*self._edges(report), strict=True)
+        columns = zip(*self.edges(report), strict=True)
         tail, head, weight = map(np.concatenate, columns)
         return EdgeList.from_clean(tail, head, weight, self._parent.size)
 
