@@ -162,8 +162,7 @@ class RunResult:
             "seed": self.plan.random_state,
         }
         if certificate is not None:
-            for name in ("epsilon_lower", "epsilon_upper", "lambda_min", "lambda_max", "delta"):
-                record[name] = getattr(certificate, name)
+            record |= certificate.figures()
             record |= {"passes": certificate.passes, "runs": self.n_runs}
         record |= self.dropped
         if self.tree is not None:

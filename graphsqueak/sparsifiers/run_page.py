@@ -157,6 +157,9 @@ def _how_good(result):
         ("error proved", _amount(certificate.epsilon_upper), f"no error is larger, {sure}"),
         ("lightest", _amount(certificate.lambda_min), "times the graph's weight, no cut has less"),
         ("heaviest", _amount(certificate.lambda_max), "times the graph's weight, no cut has more"),
+        ("kappa", _amount(certificate.kappa), "the heaviest over the lightest, whatever the unit"),
+        ("best factor", _amount(certificate.best_factor), "on all weights makes the error least:"),
+        ("error after it", _amount(certificate.epsilon_rescaled), "at most"),
     ]
     if certificate.lightest is not None:
         rows += [

@@ -20,16 +20,17 @@ def measured_error(certificate: Certificate) -> str:
     """The error that a certificate proves, in a few words.
 
     >>> measured_error(Certificate(0.63, 0.6456, 0.4, 1.6, delta=0.01))
-    'error at most 0.646 (measured, with probability 0.99)'
+    'error at most 0.646, kappa 4 (measured, with probability 0.99)'
     >>> measured_error(Certificate(0.25, 0.25, 0.8, 1.25, delta=0.0))
-    'error 0.25 (measured, exact)'
+    'error 0.25, kappa 1.57 (measured, exact)'
     """
     if certificate.problem:
         return f"error not bounded: {certificate.problem}"
+    kappa = f"kappa {_rounded_up(certificate.kappa)}"
     if certificate.delta == 0:
-        return f"error {_rounded_up(certificate.epsilon_upper)} (measured, exact)"
+        return f"error {_rounded_up(certificate.epsilon_upper)}, {kappa} (measured, exact)"
     sure = f"measured, with probability {1 - certificate.delta:g}"
-    return f"error at most {_rounded_up(certificate.epsilon_upper)} ({sure})"
+    return f"error at most {_rounded_up(certificate.epsilon_upper)}, {kappa} ({sure})"
 
 
 def error_in_short(result: RunResult) -> str:
@@ -124,15 +125,16 @@ def _larger_error(asked, n_nodes, n_seen):
 def _rounded_up(error):
     """Three digits, upwards: what is proved stays true.
 
-    >>> _rounded_up(0.34561), _rounded_up(4.2801), _rounded_up(0.0)
-    ('0.346', '4.29', '0')
+    >>> _rounded_up(0.34561), _rounded_up(4.2801), _rounded_up(0.0), _rounded_up(12345.6)
+    ('0.346', '4.29', '0', '12,400')
     """
     if 0 < error < _LEAST_SHOWN:
         return f"below {_LEAST_SHOWN:g}"
     if not math.isfinite(error) or error == 0:
         return f"{error:g}"
     unit = 10.0 ** (math.floor(math.log10(error)) - 2)
-    return f"{math.ceil(error / unit - 1e-9) * unit:.3g}"
+    rounded = math.ceil(error / unit - 1e-9) * unit
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:.3g}"
 
 
 def _about(count):

@@ -83,7 +83,7 @@ def test_an_error_above_1_is_told_in_words(edges, tmp_path, capsys):
     arguments = ["--edges", "330", "--certify", "--seed", "3"]
     assert run(["sparsify", str(edges), "-o", str(tmp_path / "out.tsv"), *arguments]) == 0
     printed = capsys.readouterr().out
-    error = re.search(r"error ([\d.]+) \(measured, exact\)", printed)[1]
+    error = re.search(r"error ([\d.]+), kappa [\d.,]+ \(measured, exact\)", printed)[1]
     most = re.search(r"between [\d.e-]+ and ([\d.]+) times the graph's total weight", printed)[1]
     assert float(error) > 1
     assert abs(float(most) - 1 - float(error)) <= 0.05 * float(most)  # to two digits

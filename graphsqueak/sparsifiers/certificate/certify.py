@@ -19,7 +19,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
-from graphsqueak.sparsifiers.certificate.certificate import Certificate
+from graphsqueak.sparsifiers.certificate.certificate import Certificate, component_problem
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, n_columns_for
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
@@ -30,6 +30,8 @@ _DENSE_NODES = 2000
 _MOST_STEPS = 500
 _SMALL = 1e-6  # an accuracy that nobody asks to know better
 _ROUNDING = 1e-9  # of a ratio that was found
+_WIDE = 9.0  # times apart: from here on, an error of 0.8, both ends have to be known
+_WIDE_RTOL = 0.1
 
 
 def certify(
@@ -58,7 +60,8 @@ def certify(
     steps : int, optional
         Most Lanczos steps, a pass over the edges each. Default: 500; most graphs need 20 to 150.
     rtol : float
-        Stop when the upper bound is within this share of the lower one.
+        Stop when the upper bound is within this share of the lower one (and kappa, where it is 9 or
+        more, within a tenth).
     ridge : float
         gamma of an (eps, gamma)-sparsifier: both Laplacians get gamma added to their diagonal.
     goal : float, optional
@@ -115,11 +118,12 @@ class _Stop(NamedTuple):
     rtol: float
     goal: float | None
 
-    def reached(self, history):
+    def reached(self, history, kappa):
+        """Whether to stop; `kappa` are its bounds from inside and from outside."""
         inner, outer = history[-1]
         if self.goal is not None and (outer <= self.goal or inner > 1.1 * self.goal):
             return True
-        return len(history) >= self.steps or self._is_close(inner, outer)
+        return len(history) >= self.steps or (self._is_close(inner, outer) and _is_settled(*kappa))
 
     def what_is_open(self, history, inner, outer):
         """In words, which end keeps the bounds apart, if they are; `inner` and `outer` by end."""
@@ -192,10 +196,11 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         inner = np.array(_errors(*run.ritz)) * (1 - _ROUNDING)
         outer = _errors(bounds.low, bounds.high)
         history.append((float(max(*inner, 0.0)), float(max(*outer, 0.0))))
-        if stop.reached(history) or run.newest.shape[1] == 0:
+        kappa = _quotient(*run.ritz), _quotient(bounds.low, bounds.high)
+        if stop.reached(history, kappa) or run.newest.shape[1] == 0:
             break
         for end in (0, 1):
-            if outer[end] <= inner[1 - end] and end not in places:
+            if outer[end] <= inner[1 - end] and kappa[1] < _WIDE and end not in places:
                 places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
                 run.settle(end)
         note = "error {:.3g} to {:.3g}".format(*history[-1])
@@ -204,6 +209,7 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
     return _interval(1 / bounds.high, 1 / bounds.low if bounds.low > 0 else np.inf) | {
         "epsilon_lower": history[-1][0],
+        "kappa_lower": float(kappa[0]),
         "delta": delta,
         "steps": len(history),
         "lightest": places[1],
@@ -213,6 +219,15 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         "ratios": 1 / bounds.values[::-1],
         "shares": bounds.shares[::-1],
     }
+
+
+def _is_settled(inner, outer):
+    """Whether kappa is known as well as it has to be."""
+    return inner < _WIDE or outer <= (1 + _WIDE_RTOL) * inner
+
+
+def _quotient(lowest, highest):
+    return highest / lowest if lowest > 0 else np.inf
 
 
 def _errors(lowest, highest):
@@ -227,6 +242,7 @@ def _interval(least, most):
         "epsilon_upper": float(epsilon),
         "lambda_min": float(least),
         "lambda_max": float(most),
+        "kappa_lower": float(_quotient(least, most)),
     }
 
 
@@ -296,54 +312,3 @@ def dense_ratios(graph_laplacian, sparsifier_laplacian, component, ridge):
     ends = np.zeros((n_nodes, 2))
     ends[free] = scipy.linalg.solve_triangular(factor, vectors[:, [0, -1]], lower=True, trans=1)
     return ratios, ends[:, 0], ends[:, 1]
-
-
-def component_problem(component, sparsifier, ridge=0.0):
-    """The fields of a certificate that says so, or None if the components agree.
-
-    An edge between two components of G makes epsilon infinite: x' L_G x = 0 < x' L_H x for the
-    indicator x of one. A component of G that falls apart in H makes it at least 1. With a ridge
-    all ratios are finite, and components may differ.
-
-    Parameters
-    ----------
-    component : ndarray
-        The smallest node of each node's component in the graph.
-    sparsifier : EdgeList
-    ridge : float
-
-    Examples
-    --------
-    >>> from graphsqueak.graph import EdgeList
-    >>> component_problem(np.array([0, 0, 0]), EdgeList(tail=[0], head=[1], n_nodes=3))["problem"]
-    'the graph joins 0 and 2, the sparsifier does not: it has lost a bridge, or belongs to ...'
-    """
-    if ridge > 0:
-        return None
-    names, tail, head = sparsifier.ids, sparsifier.tail, sparsifier.head
-    joined = np.flatnonzero(component[tail] != component[head])
-    if joined.size:
-        u, v = names[tail[joined[0]]], names[head[joined[0]]]
-        return _nothing_known(np.inf) | {
-            "problem": f"the sparsifier joins {u} and {v}, which are in two components of the "
-            "graph; it belongs to another graph"
-        }
-    own = sparsifier.components()
-    split = np.flatnonzero(own[component] != own)
-    if split.size:
-        u, v = names[component[split[0]]], names[split[0]]
-        return _nothing_known(1.0) | {
-            "problem": f"the graph joins {u} and {v}, the sparsifier does not: it has lost a "
-            "bridge, or belongs to another graph"
-        }
-    return None
-
-
-def _nothing_known(epsilon_lower):
-    return {
-        "epsilon_lower": epsilon_lower,
-        "epsilon_upper": np.inf,
-        "lambda_min": 0.0,
-        "lambda_max": np.inf,
-        "delta": 0.0,
-    }
