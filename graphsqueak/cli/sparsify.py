@@ -25,8 +25,13 @@ def sparsify(
     n_edges: Annotated[int | None, typer.Option("--edges", help="Edges to keep, at most.")] = None,
     keep: Annotated[float | None, typer.Option(help="Share of the edges to keep: 0.05.")] = None,
     method: Annotated[
-        str, typer.Option(help="fast, or thesis: Algorithm 11 with its proof constants.")
-    ] = "fast",
+        str,
+        typer.Option(
+            help="fast: the stream. subgraph: the best few edges of a graph that is held. auto: "
+            "subgraph where few edges are kept and it is better, else fast. thesis: Algorithm 11 "
+            "with its proof constants."
+        ),
+    ] = "auto",
     ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/sparsify.md.")] = 0.0,
     certify: Annotated[
         bool | None,
@@ -103,8 +108,9 @@ def sparsify(
 
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
-    from graphsqueak.sparsifiers.run import RunPlan, run_plan
-    from graphsqueak.sparsifiers.verdict import error_in_short, next_step, verdict
+    from graphsqueak.sparsifiers.plan import RunPlan
+    from graphsqueak.sparsifiers.run import run_plan
+    from graphsqueak.sparsifiers.verdict import error_in_short, next_step, uses, verdict
     from graphsqueak.system.memory import size_in_bytes
     from graphsqueak.system.progress import reporter
 
@@ -185,7 +191,7 @@ def sparsify(
             f"{error_in_short(result)}, in {out}",
             out,
         )
-        for said in (verdict(result), next_step(result)):
+        for said in (verdict(result), uses(result), next_step(result)):
             if said:
                 options.print_summary(said, out)
 

@@ -1,7 +1,8 @@
 """One run from a graph to its sparsifier: one plan in, one result out.
 
-    plan    budget, method, stream or tree, checkpoint, memory, certificate: checked at once
     run     one pass over the edges, or a merge tree over their parts
+    few     where less than three edges a node are to be kept, the graph is read once more and the
+            best subgraph is found; between one and a half and three, what has the smaller kappa
     goal    the certificate measures the accuracy; while it misses `epsilon`, another run follows
 
 The function `graphsqueak.sparsify` and the command of the same name both make a `RunPlan` and
@@ -12,10 +13,9 @@ says by how much to correct: it falls like 1 / sqrt(n_edges) or faster.
 """
 
 import math
-import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,97 +23,21 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import StreamOptions, check_room
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
+from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.stream.feeding import run_stream
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.sparsifiers.subgraph.few_edges import sparsifier_of_few
 from graphsqueak.sparsifiers.tree.parts import DROPPED, TreeResult, run_parts
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.signals import resumable_from
-from graphsqueak.validation import check_count, check_real
 
 __all__ = ["RunPlan", "RunResult", "certify_and_correct", "open_stream", "run_plan"]
 
 _LEAST_GROWTH, _MOST_GROWTH = 1.1, 4.0
 _MARGIN = 1.03  # more edges than the measured accuracy asks for
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunPlan:
-    """What a run is to do; one that makes no sense is refused here, before an edge is read.
-
-    Its fields are the parameters of `graphsqueak.sparsify`, which documents them. Any of `workers`,
-    `scheduler` and `tree` makes it a merge tree instead of a single pass.
-    """
-
-    n_edges: int | None = None
-    epsilon: float | None = None
-    keep: float | None = None
-    method: str = "fast"
-    ridge: float = 0.0
-    options: StreamOptions = field(default_factory=StreamOptions)
-    certify: bool | None = None
-    delta: float = 0.01
-    workers: int | None = None
-    scheduler: str | None = None
-    tree: str | int | None = None
-    n_parts: int | None = None
-    memory_limit: int | None = None
-    checkpoint: str | os.PathLike | None = None
-    every: float = 60.0
-    resume: bool = False
-    random_state: RandomState = None
-    progress: Progress = False
-
-    def __post_init__(self):
-        if self.memory_limit is not None:
-            limit = check_room(check_count("memory_limit", self.memory_limit), self.n_edges)
-            object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
-        self.new_stream(seed=0)  # checks budget, method, ridge, and draws nothing
-        check_real("every", self.every, least=0.0)
-        check_real("delta", self.delta, above=0.0, below=1.0)
-        if self.n_parts is not None:
-            check_count("n_parts", self.n_parts)
-            if not self.is_tree:
-                raise InputError(
-                    "n_parts is for merge trees; give workers, scheduler or tree as well"
-                )
-        if self.resume and self.checkpoint is None:
-            raise InputError("resume=True needs checkpoint=PATH, the file or folder to go on from")
-
-    @property
-    def is_tree(self) -> bool:
-        """Whether the input is read in parts that are merged."""
-        return self.workers is not None or self.scheduler is not None or self.tree is not None
-
-    @property
-    def goal(self) -> float | None:
-        """The accuracy that has to be proved; the thesis' method has a guarantee of its own."""
-        return self.epsilon if self.method == "fast" else None
-
-    def settings(self) -> dict[str, Any]:
-        """The arguments of the `StreamSparsifier` but options and seed."""
-        names = ("n_edges", "epsilon", "keep", "method", "ridge")
-        return {name: getattr(self, name) for name in names}
-
-    def new_stream(self, seed: int | None = None) -> StreamSparsifier:
-        """A stream that has seen nothing yet; with a `seed` of its own, the plan's is not used."""
-        random_state = self.random_state if seed is None else seed
-        return StreamSparsifier(**self.settings(), options=self.options, random_state=random_state)
-
-    def certifies(self, source: GraphLike) -> bool:
-        """Whether the result on `source` is certified."""
-        is_rereadable = getattr(source, "is_rereadable", True)
-        if self.certify and not is_rereadable:
-            raise InputError(
-                "certify=True reads the input several times; a pipe can be read once: write it to "
-                "a file, or leave certify=True out and get a predicted accuracy"
-            )
-        if self.certify is None:
-            return self.goal is not None and is_rereadable
-        return self.certify
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +50,8 @@ class RunResult:
     stream : StreamSparsifier
         That made it: counters, exact degrees, predicted accuracy.
     certificate : Certificate or None
+    method : {"fast", "subgraph", "thesis"}
+        That made it.
     n_runs : int
         How many streams were run until the accuracy was met.
     plan : RunPlan
@@ -140,12 +66,18 @@ class RunResult:
     sparsifier: EdgeList
     stream: StreamSparsifier
     certificate: Certificate | None
+    method: str
     n_runs: int
     plan: RunPlan
     dropped: dict[str, int]
     tree: TreeResult | None
     seconds: float
     edges_per_second: float
+
+    @property
+    def probe_error(self) -> float | None:
+        """The stream's error on a few cuts; None of a subgraph, which it did not make."""
+        return None if self.method == "subgraph" else self.stream.probe_error_
 
     def record(self) -> dict[str, Any]:
         """The figures of the run by name, as `graphsqueak sparsify --json` prints them."""
@@ -155,9 +87,10 @@ class RunResult:
             "edges_read": stream.n_edges_seen_,
             "edges_kept": self.sparsifier.n_edges,
             "peak_rss_bytes": peak_rss(),
+            "method": self.method,
             "shrinks": stream.n_shrinks_,
             "epsilon_predicted": stream.epsilon_predicted_,
-            "probe_error": stream.probe_error_,
+            "probe_error": self.probe_error,
             "components": stream.n_components_,
             "seed": self.plan.random_state,
         }
@@ -211,6 +144,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             )
             dropped = {name: getattr(source, name, 0) for name in DROPPED}
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
+    sparsifier, method = sparsifier_of_few(source, stream, plan)
     if certifies:
         made = certify_and_correct(
             source,
@@ -220,11 +154,14 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             random_state=plan.random_state,
             progress=plan.progress,
             rerun=rerun,
+            sparsifier=sparsifier,
         )
     else:
-        made = _Certified(_thinned(stream, plan.progress), None, stream, 1)
+        thinned = _thinned(stream, plan.progress) if sparsifier is None else sparsifier
+        made = _Certified(thinned, None, stream, 1)
     return RunResult(
         **made._asdict(),
+        method=method,
         plan=plan,
         dropped={name.removeprefix("n_"): dropped[name] for name in DROPPED},
         tree=tree,
@@ -266,6 +203,7 @@ def certify_and_correct(
     random_state: RandomState = None,
     progress: Progress = False,
     rerun: Callable[[int], StreamSparsifier] | None = None,
+    sparsifier: EdgeList | None = None,
 ) -> "_Certified":
     """Certify what `stream` made of `source`; while `epsilon` is missed, run again with more edges.
 
@@ -274,7 +212,7 @@ def certify_and_correct(
     is read again: it ends.
 
     Without `epsilon` it is certified once. `rerun(n_edges)` gives a stream that has seen all of
-    `source`, by default in another pass.
+    `source`, by default in another pass; `sparsifier` stands in for what the first stream makes.
 
     Examples
     --------
@@ -286,7 +224,8 @@ def certify_and_correct(
     """
     n_runs = 1
     while True:
-        sparsifier = _thinned(stream, progress)
+        if sparsifier is None:
+            sparsifier = _thinned(stream, progress)
         if stream.is_whole_:
             exact = Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
             return _Certified(sparsifier, exact, stream, n_runs)
@@ -312,7 +251,7 @@ def certify_and_correct(
                 random_state=stream.random_state,
             )
             stream = run_stream(more, source, progress=progress)
-        n_runs += 1
+        n_runs, sparsifier = n_runs + 1, None
 
 
 def _thinned(stream, progress):

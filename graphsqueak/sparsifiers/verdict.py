@@ -10,10 +10,11 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.run import RunResult
 
-__all__ = ["error_in_short", "measured_error", "next_step", "verdict"]
+__all__ = ["error_in_short", "measured_error", "next_step", "uses", "verdict"]
 
 _CLOSE, _GOOD, _POOR = 0.25, 0.5, 0.8
 _LEAST_SHOWN = 0.001
+_ALIKE, _APART = 3.0, 9.0  # kappa up to which clusters are alike, and from which they are not
 
 
 def measured_error(certificate: Certificate) -> str:
@@ -66,7 +67,11 @@ def verdict(result: RunResult) -> str:
         parallel = f"; {n_parallel:,} edges that repeat others were added to them"
         return f"The output is the whole graph{parallel if n_parallel else ''}."
     if certificate is not None:
-        return f"{_grade(certificate)}{certificate.in_words()}"
+        chosen = (
+            "The edges are chosen as a subgraph, their weights are the graph's times one factor. "
+        )
+        how = chosen if result.method == "subgraph" else ""
+        return f"{_grade(certificate)}{how}{certificate.in_words()}"
     if (error := stream.epsilon_predicted_) < _POOR:
         return (
             f"Not measured. If the graph is dense, the weight between any group of nodes and all "
@@ -75,6 +80,42 @@ def verdict(result: RunResult) -> str:
     return (
         "Not measured, and too few edges to keep cuts: connected nodes stay connected, but the "
         "weight between a group of nodes and all others may be several times the graph's."
+    )
+
+
+def uses(result: RunResult) -> str:
+    """What the sparsifier is good for and what it is not, by the measured interval; else empty.
+
+    >>> from graphsqueak.sources import cycle
+    >>> from graphsqueak.sparsifiers.plan import RunPlan
+    >>> from graphsqueak.sparsifiers.run import run_plan
+    >>> print(uses(run_plan(cycle(50), RunPlan(n_edges=49, certify=True))))
+    Good as a preconditioner: about 8 steps of conjugate gradients for a digit. Not for cuts,
+    clusters or random walks: of two groups, or of two commute times, one may change up to 50 times
+    as much as the other.
+    """
+    certificate = result.certificate
+    if result.stream.is_whole_ or certificate is None or not math.isfinite(certificate.kappa):
+        return ""
+    kappa = certificate.kappa
+    steps = max(round(math.log(10) / 2 * math.sqrt(kappa)), 1)
+    solves = f"as a preconditioner: about {steps} steps of conjugate gradients for a digit"
+    if kappa >= _APART:
+        return (
+            f"Good {solves}. Not for cuts, clusters or random walks: of two groups, or of two "
+            f"commute times, one may change up to {_rounded_up(kappa)} times as much as the other."
+        )
+    longest = _rounded_up(1 / certificate.lambda_min)
+    walks = f"random walks (commute times at most {longest} times the graph's)"
+    if kappa > _ALIKE:
+        return (
+            f"Good for {walks} and {solves}. With care for cuts and clusters: of two groups one "
+            f"may gain up to {_rounded_up(kappa)} times as much weight as the other. Not for "
+            "single edges, triangles and shortest paths."
+        )
+    return (
+        f"Good for cuts, clusters, {walks} and {solves}. Not for single edges, triangles and "
+        "shortest paths."
     )
 
 

@@ -141,7 +141,7 @@ def test_a_browser_shows_it(page, tmp_path):
     from matplotlib.image import imread
 
     shot = tmp_path / "page.png"
-    window = ["--window-size=1000,2600", "--hide-scrollbars", f"--screenshot={shot}", "--dump-dom"]
+    window = ["--window-size=1000,2900", "--hide-scrollbars", f"--screenshot={shot}", "--dump-dom"]
     quiet = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
     offline = ["--host-resolver-rules=MAP * ~NOTFOUND"]
     done = subprocess.run(
