@@ -6,6 +6,12 @@ import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
+from graphsqueak.cli.expectation import (
+    expected_in_short,
+    forecast_of_small,
+    forecast_record,
+    tell_forecast,
+)
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written
 
@@ -167,6 +173,10 @@ def sparsify(
     if dry_run:
         _dry_run(source, run, [out, report], force=force, as_json=as_json)
         return
+    if not quiet and not as_json and not run.is_tree and epsilon is None:
+        forecast = forecast_of_small(source)
+        if forecast is not None and (said := expected_in_short(forecast, run)):
+            options.print_line(said, on_stderr=True)
     result = run_plan(source, run)
     options.write_result(result.sparsifier, out, header=not no_header_out)
     if report is not None:
@@ -222,7 +232,14 @@ def _dry_run(source, plan, paths, *, force, as_json):
     if n_seen:
         reads.append(f"{plan.checkpoint}, which has seen {n_seen:,} edges")
     writes = [path for path in paths if path is not None]
-    tell_dry_run(reads, writes, force=force, as_json=as_json)
+    forecast = forecast_of_small(source)
+    more = {} if forecast is None else forecast_record(forecast)
+    if forecast is not None and not as_json:
+        tell_forecast(forecast)
+        if said := expected_in_short(forecast, plan):
+            options.print_line(said)
+        options.print_line()
+    tell_dry_run(reads, writes, force=force, as_json=as_json, more=more)
 
 
 def _print_plan(source, plan, *, as_json):

@@ -7,6 +7,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "BlockLanczos": "certificate.block_lanczos",
         "Certificate": "certificate.certificate",
+        "Forecast": "forecast",
         "CostEstimate": "tree.plan",
         "RunPlan": "plan",
         "RunResult": "run",

@@ -8,8 +8,8 @@
 The function `graphsqueak.sparsify` and the command of the same name both make a `RunPlan` and
 call `run_plan`.
 
-The prediction eps = sqrt(2 n / n_edges) holds for dense graphs. Elsewhere the measured accuracy
-says by how much to correct: it falls like 1 / sqrt(n_edges) or faster.
+Edges for an `epsilon` are first counted as for a dense graph, n_edges = 2 n / eps^2. Elsewhere the
+measured accuracy says by how much to correct: it falls like 1 / sqrt(n_edges) or faster.
 """
 
 import math
@@ -52,6 +52,11 @@ class RunResult:
     certificate : Certificate or None
     method : {"fast", "subgraph", "thesis"}
         That made it.
+    factor : float
+        That all weights got, to make the error of few edges least; 1 of others, whose weights are
+        unbiased.
+    epsilon_predicted : float
+        The error to expect, 0 where nothing was dropped.
     n_runs : int
         How many streams were run until the accuracy was met.
     plan : RunPlan
@@ -67,6 +72,8 @@ class RunResult:
     stream: StreamSparsifier
     certificate: Certificate | None
     method: str
+    factor: float
+    epsilon_predicted: float
     n_runs: int
     plan: RunPlan
     dropped: dict[str, int]
@@ -88,8 +95,9 @@ class RunResult:
             "edges_kept": self.sparsifier.n_edges,
             "peak_rss_bytes": peak_rss(),
             "method": self.method,
+            "factor": self.factor,
             "shrinks": stream.n_shrinks_,
-            "epsilon_predicted": stream.epsilon_predicted_,
+            "epsilon_predicted": self.epsilon_predicted,
             "probe_error": self.probe_error,
             "components": stream.n_components_,
             "seed": self.plan.random_state,
@@ -144,7 +152,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             )
             dropped = {name: getattr(source, name, 0) for name in DROPPED}
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
-    sparsifier, method = sparsifier_of_few(source, stream, plan)
+    sparsifier, method, expected, factor = sparsifier_of_few(source, stream, plan)
     if certifies:
         made = certify_and_correct(
             source,
@@ -162,6 +170,8 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
     return RunResult(
         **made._asdict(),
         method=method,
+        factor=factor,
+        epsilon_predicted=made.stream.epsilon_predicted_ if expected is None else expected,
         plan=plan,
         dropped={name.removeprefix("n_"): dropped[name] for name in DROPPED},
         tree=tree,

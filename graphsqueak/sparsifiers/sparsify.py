@@ -109,7 +109,7 @@ def sparsify(
 
     >>> from graphsqueak.sources import complete
     >>> H = sparsify(complete(300), keep=0.1, random_state=7)
-    >>> bool(H.n_edges <= 4485 and abs(H.degrees() / 299 - 1).max() < 0.01)
+    >>> bool(H.n_edges <= 4485 and abs(H.degrees() / 299 - 1).max() < 0.02)
     True
 
     Or as many as a proved accuracy of one half needs:

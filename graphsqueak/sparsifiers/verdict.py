@@ -42,12 +42,12 @@ def error_in_short(result: RunResult) -> str:
     >>> error_in_short(run_plan(complete(9), RunPlan(keep=1.0)))
     'error 0: nothing was dropped'
     >>> error_in_short(run_plan(complete(300), RunPlan(n_edges=4800, random_state=7)))
-    'error about 0.35 (predicted, not measured)'
+    'error about 0.33 (predicted, not measured)'
     """
     if result.stream.is_whole_:
         return "error 0: nothing was dropped"
     if result.certificate is None:
-        return f"error about {result.stream.epsilon_predicted_:.2g} (predicted, not measured)"
+        return f"error about {result.epsilon_predicted:.2g} (predicted, not measured)"
     return measured_error(result.certificate)
 
 
@@ -67,15 +67,15 @@ def verdict(result: RunResult) -> str:
         parallel = f"; {n_parallel:,} edges that repeat others were added to them"
         return f"The output is the whole graph{parallel if n_parallel else ''}."
     if certificate is not None:
-        chosen = (
-            "The edges are chosen as a subgraph, their weights are the graph's times one factor. "
-        )
-        how = chosen if result.method == "subgraph" else ""
+        how = ""
+        if result.factor != 1:
+            chosen = "The edges are chosen as a subgraph. " if result.method == "subgraph" else ""
+            how = f"{chosen}All weights got a factor of {result.factor:.3g}, for the least error. "
         return f"{_grade(certificate)}{how}{certificate.in_words()}"
-    if (error := stream.epsilon_predicted_) < _POOR:
+    if (error := result.epsilon_predicted) < _POOR:
         return (
-            f"Not measured. If the graph is dense, the weight between any group of nodes and all "
-            f"others is within about {100 * error:.0f} % of the graph's."
+            "Not measured. The weight between any group of nodes and all others is expected within "
+            f"about {100 * error:.0f} % of the graph's."
         )
     return (
         "Not measured, and too few edges to keep cuts: connected nodes stay connected, but the "
@@ -133,7 +133,7 @@ def next_step(result: RunResult) -> str:
             "whatever the error."
         )
     certificate = result.certificate
-    error = stream.epsilon_predicted_ if certificate is None else certificate.epsilon_upper
+    error = result.epsilon_predicted if certificate is None else certificate.epsilon_upper
     if error < _POOR:
         return ""
     enough = Budget(None, _GOOD, None)(n_nodes, n_seen)

@@ -4,10 +4,12 @@ Below one and a half edges a node the subgraph has the smaller kappa on every ki
 tried, most often by far; from three on the stream has, whose edges stand for others by their
 weights. Between them, on graphs of uneven degrees sooner, on meshes later, it changes: there both
 are made, and the one with the smaller kappa stays. Then its epsilon is the smaller one, too: that
-of the subgraph is (kappa - 1) / (kappa + 1), and no interval of the same kappa has less.
+of the subgraph is (kappa - 1) / (kappa + 1), and no interval of the same kappa has less. Where the
+stream's would be above 1, all its weights get the factor that makes it least: it is then below 1.
 """
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,33 +17,33 @@ from graphsqueak.errors import AccuracyWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
+from graphsqueak.sparsifiers.budget import FEW, SURELY_FEW, held_bytes
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.subgraph.subgraph import ratios_found, subgraph_sparsifier
+from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph, ratios_found
 from graphsqueak.system.memory import check_fits
 from graphsqueak.system.progress import reporter
 
-__all__ = ["held_bytes", "sparsifier_of_few"]
+__all__ = ["OfFew", "sparsifier_of_few"]
 
-_SURELY, _PERHAPS = 1.5, 3.0  # edges a node
 _MOST_EDGES = 2**23  # that are held unless a subgraph is asked for
-_BASE = 300 << 20
-_PER_NODE, _PER_EDGE = 900, 150  # bytes
 
 
-def held_bytes(n_nodes, n_edges):
-    """Memory of a process that chooses a subgraph of a graph that it holds.
+class OfFew(NamedTuple):
+    """A sparsifier, None where the stream's is to be taken, and how it came about.
 
-    >>> held_bytes(10**6, 3 * 10**6) >> 20
-    1587
+    `epsilon` is the error to expect, None where the stream knows, and `factor` what all weights
+    were multiplied by.
     """
-    return _BASE + _PER_NODE * n_nodes + _PER_EDGE * n_edges
+
+    sparsifier: EdgeList | None
+    method: str
+    epsilon: float | None = None
+    factor: float = 1.0
 
 
-def sparsifier_of_few(
-    source: GraphLike, stream: StreamSparsifier, plan: RunPlan
-) -> tuple[EdgeList | None, str]:
-    """The sparsifier of few edges, or None where the stream's is to be taken, and the method.
+def sparsifier_of_few(source: GraphLike, stream: StreamSparsifier, plan: RunPlan) -> OfFew:
+    """The sparsifier of few edges, if that is what a plan asks for.
 
     Parameters
     ----------
@@ -57,33 +59,35 @@ def sparsifier_of_few(
     >>> for n_edges in (440, 760):  # of 400 nodes and 760 edges
     ...     stream = StreamSparsifier(n_edges=n_edges).partial_fit(grid(20, 20))
     ...     plan = RunPlan(n_edges=n_edges, random_state=7)
-    ...     print(sparsifier_of_few(grid(20, 20), stream, plan)[1])
+    ...     print(sparsifier_of_few(grid(20, 20), stream, plan).method)
     subgraph
     fast
     """
     per_node = stream.budget_ / max(stream.n_nodes_, 1)
     if not _is_wanted(source, stream, plan, per_node):
-        return None, plan.settings()["method"]
+        return OfFew(None, plan.settings()["method"])
     with reporter(plan.progress, "reading again, for few edges"):
         graph = as_edge_list(source).simplified()
     seed = int(np.random.default_rng(plan.random_state).integers(2**63))
     with reporter(plan.progress, "choosing a subgraph"):
-        chosen = subgraph_sparsifier(graph, stream.budget_, seed=seed)
-        if plan.method == "subgraph" or per_node < _SURELY or chosen.n_edges == graph.n_edges:
-            return chosen, "subgraph"
+        chosen, epsilon = best_subgraph(graph, stream.budget_, seed=seed)
+        if plan.method == "subgraph" or per_node < SURELY_FEW or chosen.n_edges == graph.n_edges:
+            return OfFew(chosen, "subgraph", epsilon, 1 + epsilon)
         key = child_seed(seed, Step.LAST)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AccuracyWarning)
             thinned = stream.sparsifier()
-        spreads = [
-            most / least
-            for least, most in (ratios_found(graph, each, seed=key) for each in (chosen, thinned))
-        ]
-    if spreads[0] <= spreads[1]:
-        return chosen, "subgraph"
-    for each in caught:
-        warnings.warn(each.message, stacklevel=2)
-    return thinned, "fast"
+        least, most = ratios_found(graph, thinned, seed=key)
+    if (1 + epsilon) / (1 - epsilon) <= most / least:
+        return OfFew(chosen, "subgraph", epsilon, 1 + epsilon)
+    if most <= 2:
+        for each in caught:
+            warnings.warn(each.message, stacklevel=2)
+        return OfFew(thinned, "fast")
+    factor = 2 / (least + most)
+    ends = (thinned.tail, thinned.head, thinned.weight * factor)
+    scaled = EdgeList.from_clean(*ends, graph.n_nodes, graph.own_ids)
+    return OfFew(scaled, "fast", (most - least) / (most + least), factor)
 
 
 def _is_wanted(source, stream, plan, per_node):
@@ -101,4 +105,4 @@ def _is_wanted(source, stream, plan, per_node):
             )
         return True
     fits = n_edges <= _MOST_EDGES and (limit is None or needed <= limit)
-    return fits and per_node < _PERHAPS and getattr(source, "is_rereadable", True)
+    return fits and per_node < FEW and getattr(source, "is_rereadable", True)

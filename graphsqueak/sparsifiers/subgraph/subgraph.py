@@ -34,7 +34,7 @@ from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest
 from graphsqueak.system.kernels import compiled
 
-__all__ = ["ratios_found", "subgraph_sparsifier"]
+__all__ = ["best_subgraph", "ratios_found", "subgraph_sparsifier"]
 
 _ROUNDS = 8
 _COLUMNS = 8
@@ -67,9 +67,19 @@ def subgraph_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList
     >>> H.n_edges, H.weight[:2].round(2).tolist()
     (99, [1.98, 1.98])
     """
-    graph = graph.simplified()
+    return best_subgraph(graph.simplified(), n_edges, seed=seed)[0]
+
+
+def best_subgraph(graph: EdgeList, n_edges: int, *, seed: int) -> tuple[EdgeList, float]:
+    """The same of a graph without parallel edges, and its epsilon as far as a few steps tell.
+
+    Parameters
+    ----------
+    graph : EdgeList
+    n_edges, seed : int
+    """
     if n_edges >= graph.n_edges:
-        return graph
+        return graph, 0.0
     kept = low_stretch_forest(graph, random_state=child_seed(seed, Step.SKETCH))
     n_forest = int(np.count_nonzero(kept))
     if n_forest > n_edges:
@@ -88,9 +98,8 @@ def subgraph_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList
     chosen = _part(graph, kept)
     least, _ = ratios_found(graph, chosen, seed=child_seed(seed, Step.LAST))
     factor = 2 / (least + 1)  # no ratio of a subgraph is above 1
-    return EdgeList.from_clean(
-        chosen.tail, chosen.head, chosen.weight * factor, graph.n_nodes, graph.own_ids
-    )
+    ends = (chosen.tail, chosen.head, chosen.weight * factor)
+    return EdgeList.from_clean(*ends, graph.n_nodes, graph.own_ids), factor - 1
 
 
 def ratios_found(graph: EdgeList, sparsifier: EdgeList, *, seed: int) -> tuple[float, float]:
