@@ -107,7 +107,7 @@ def sparsify(
     not single edges or triangles. Edges have no direction.
 
     --epsilon is measured, by reading the file again, and met: if the first run misses it, another
-    one with more edges follows. On a pipe the error is predicted, for dense graphs.
+    one with more edges follows. On a pipe there are as many as a dense graph needs.
 
     --workers or --scheduler read parts of the input apart and merge what they keep, on processes of
     this machine or on a Dask cluster.
