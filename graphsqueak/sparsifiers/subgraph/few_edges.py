@@ -5,7 +5,7 @@ tried, most often by far; from three on the stream has, whose edges stand for ot
 weights. Between them, on graphs of uneven degrees sooner, on meshes later, it changes: there both
 are made, and the one with the smaller kappa stays. Then its epsilon is the smaller one, too: that
 of the subgraph is (kappa - 1) / (kappa + 1), and no interval of the same kappa has less. Where the
-stream's would be above 1, all its weights get the factor that makes it least: it is then below 1.
+stream's would be about 1 or more, all its weights get the factor that makes it least.
 """
 
 import warnings
@@ -26,6 +26,8 @@ from graphsqueak.system.progress import reporter
 
 __all__ = ["OfFew", "sparsifier_of_few"]
 
+_STEPS = 60  # of Lanczos, for both ends
+_HEAVY = 1.9  # a largest ratio found from which weights get a factor
 _MOST_EDGES = 2**23  # that are held unless a subgraph is asked for
 
 
@@ -77,10 +79,10 @@ def sparsifier_of_few(source: GraphLike, stream: StreamSparsifier, plan: RunPlan
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AccuracyWarning)
             thinned = stream.sparsifier()
-        least, most = ratios_found(graph, thinned, seed=key)
+        least, most = ratios_found(graph, thinned, seed=key, n_steps=_STEPS)
     if (1 + epsilon) / (1 - epsilon) <= most / least:
         return OfFew(chosen, "subgraph", epsilon, 1 + epsilon)
-    if most <= 2:
+    if most < _HEAVY:
         for each in caught:
             warnings.warn(each.message, stacklevel=2)
         return OfFew(thinned, "fast")

@@ -40,7 +40,7 @@ _ROUNDS = 8
 _COLUMNS = 8
 _POWER = 2
 _TOL = 1e-2  # of the solves: directions are wanted, not numbers
-_STEPS = 24  # of Lanczos, for the ends of the interval
+_STEPS = 24  # of Lanczos, for the lower end of the interval, which is soon found
 
 
 def subgraph_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
@@ -102,14 +102,18 @@ def best_subgraph(graph: EdgeList, n_edges: int, *, seed: int) -> tuple[EdgeList
     return EdgeList.from_clean(*ends, graph.n_nodes, graph.own_ids), factor - 1
 
 
-def ratios_found(graph: EdgeList, sparsifier: EdgeList, *, seed: int) -> tuple[float, float]:
-    """The least and the largest ratio x' L_H x / x' L_G x that a few steps of Lanczos find.
+def ratios_found(
+    graph: EdgeList, sparsifier: EdgeList, *, seed: int, n_steps: int = _STEPS
+) -> tuple[float, float]:
+    """The least and the largest ratio x' L_H x / x' L_G x that some steps of Lanczos find.
 
     Parameters
     ----------
     graph, sparsifier : EdgeList
         With the same components.
     seed : int
+    n_steps : int
+        The largest ratio takes more of them.
 
     Examples
     --------
@@ -121,7 +125,7 @@ def ratios_found(graph: EdgeList, sparsifier: EdgeList, *, seed: int) -> tuple[f
     """
     laplacian = StreamedLaplacian(graph, sparsifier)
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=1, random_state=seed)
-    for _ in range(_STEPS):
+    for _ in range(n_steps):
         if run.newest.shape[1] == 0:
             break
         run.step(laplacian.multiply(run.newest))
