@@ -97,6 +97,7 @@ ZOO = {
     "path 1e5": lambda: synthetic.path(100_000).to_edge_list(),
     "star 1e5": lambda: synthetic.star(100_000).to_edge_list(),
     "4elt": lambda: _metis("4elt.graph"),
+    "fe_4elt2": lambda: _metis("fe_4elt2.graph"),
     "wing": lambda: _metis("wing.graph"),
     "minnesota": _minnesota,
     "ca-AstroPh": _astro,

@@ -36,6 +36,9 @@ def certify(
     sparsifier, within (1 +- epsilon_upper) of the graph's, with probability 1 - delta, and so is
     every x'Lx. An error of epsilon_lower was found. Up to 2000 nodes both are the exact error.
 
+    kappa is how far apart the ratios of both are at most, whatever common factor the weights get;
+    best_factor is the one with the least error.
+
     Example: graphsqueak certify edges.tsv.gz sparse.tsv
     """
     from graphsqueak.sparsifiers import certify as measure
@@ -55,11 +58,8 @@ def certify(
     understood = tell_understood(source, quiet=quiet)
     tell_understood(small, quiet=quiet)
     if as_json:
-        names = (
-            "epsilon_lower epsilon_upper lambda_min lambda_max delta steps passes seconds problem "
-            "open"
-        )
-        record = {name: getattr(certificate, name) for name in names.split()}
+        names = ("steps", "passes", "seconds", "problem", "open")
+        record = certificate.figures() | {name: getattr(certificate, name) for name in names}
         options.print_json(record | {"input": understood})
     elif not quiet:
         for name, value, meaning in certificate.rows():

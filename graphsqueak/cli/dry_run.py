@@ -25,12 +25,14 @@ DryRun = Annotated[
 _LINES_LOOKED_AT = 1000
 
 
-def tell_dry_run(reads, writes, *, force, as_json):
-    """Say what would happen: lists of texts about inputs, and of paths of options."""
+def tell_dry_run(reads, writes, *, force, as_json, more=None):
+    """Say what would happen: lists of texts about inputs, and of paths of options.
+
+    `more` is what --json prints besides.
+    """
     if as_json:
-        options.print_json(
-            {"dry_run": True, "reads": reads, "writes": [str(path) for path in writes]}
-        )
+        record = {"dry_run": True, "reads": reads, "writes": [str(path) for path in writes]}
+        options.print_json(record | (more or {}))
         return
     for said in reads:
         options.print_line(f"would read   {said}")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from graphsqueak.cli import options
+from graphsqueak.cli.expectation import forecast_of, forecast_record, tell_forecast
 from graphsqueak.cli.reading import Edges, Reading, reads_edges, tell_understood
 
 __all__ = ["info", "readable"]
@@ -16,9 +17,10 @@ def info(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ):
-    """Nodes, edges, weights, components and degrees of an edge file, in one pass.
+    """Nodes, edges, weights, components and degrees of an edge file, and what sparsify would give.
 
-    For a checkpoint of sparsify: how far it is.
+    Reads the file twice, a pipe once: without the forecast. For a checkpoint of sparsify: how far
+    it is.
 
     Example: graphsqueak info edges.tsv.gz
     """
@@ -36,10 +38,16 @@ def info(
         return
     summary = summarize(source, progress=options.shows_progress(quiet=quiet, as_json=as_json))
     understood = tell_understood(source, quiet=quiet)
+    forecast = None
+    if source.is_rereadable and summary.edges:
+        forecast = forecast_of(source, summary.edges)
     if as_json:
-        options.print_json(asdict(summary) | {"input": understood})
+        more = {} if forecast is None else forecast_record(forecast)
+        options.print_json(asdict(summary) | more | {"input": understood})
     elif not quiet:
         options.print_table(readable(summary))
+        if forecast is not None:
+            tell_forecast(forecast)
 
 
 def _tell_pairs(source, *, as_json, quiet):

@@ -6,6 +6,12 @@ import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
+from graphsqueak.cli.expectation import (
+    expected_in_short,
+    forecast_of_small,
+    forecast_record,
+    tell_forecast,
+)
 from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written
@@ -27,8 +33,13 @@ def sparsify(
     n_edges: Annotated[int | None, typer.Option("--edges", help="Edges to keep, at most.")] = None,
     keep: Annotated[float | None, typer.Option(help="Share of the edges to keep: 0.05.")] = None,
     method: Annotated[
-        str, typer.Option(help="fast, or thesis: Algorithm 11 with its proof constants.")
-    ] = "fast",
+        str,
+        typer.Option(
+            help="fast: the stream. subgraph: the best few edges of a graph that is held. auto: "
+            "subgraph where few edges are kept and it is better, else fast. thesis: Algorithm 11 "
+            "with its proof constants."
+        ),
+    ] = "auto",
     ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/sparsify.md.")] = 0.0,
     certify: Annotated[
         bool | None,
@@ -98,14 +109,15 @@ def sparsify(
     not single edges or triangles. Edges have no direction.
 
     --epsilon is measured, by reading the file again, and met: if the first run misses it, another
-    one with more edges follows. On a pipe the error is predicted, for dense graphs.
+    one with more edges follows. On a pipe there are as many as a dense graph needs.
 
     --workers or --scheduler read parts of the input apart and merge what they keep, on processes of
     this machine or on a Dask cluster.
 
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
-    from graphsqueak.sparsifiers.plan import RunPlan, error_in_short, next_step, verdict
+    from graphsqueak.sparsifiers.plan import RunPlan
+    from graphsqueak.sparsifiers.result import error_in_short, next_step, uses, verdict
     from graphsqueak.sparsifiers.run import run_plan
     from graphsqueak.system.memory import size_in_bytes
     from graphsqueak.system.progress import reporter
@@ -153,6 +165,10 @@ def sparsify(
     if dry_run:
         _dry_run(source, run, [out, report], force=force, as_json=as_json)
         return
+    if not quiet and not as_json and not run.is_tree and epsilon is None:
+        forecast = forecast_of_small(source)
+        if forecast is not None and (said := expected_in_short(forecast, run)):
+            options.print_line(said, on_stderr=True)
     result = run_plan(source, run)
     options.write_result(result.sparsifier, out, header=not no_header_out)
     if report is not None:
@@ -174,7 +190,7 @@ def sparsify(
             f"{error_in_short(result)}, in {out}",
             out,
         )
-        for said in (verdict(result), next_step(result)):
+        for said in (verdict(result), uses(result), next_step(result)):
             if said:
                 options.print_summary(said, out)
 
@@ -213,7 +229,14 @@ def _dry_run(source, plan, paths, *, force, as_json):
     if n_seen:
         reads.append(f"{plan.checkpoint}, which has seen {n_seen:,} edges")
     writes = [path for path in paths if path is not None]
-    tell_dry_run(reads, writes, force=force, as_json=as_json)
+    forecast = forecast_of_small(source)
+    more = {} if forecast is None else forecast_record(forecast)
+    if forecast is not None and not as_json:
+        tell_forecast(forecast)
+        if said := expected_in_short(forecast, plan):
+            options.print_line(said)
+        options.print_line()
+    tell_dry_run(reads, writes, force=force, as_json=as_json, more=more)
 
 
 def _print_plan(source, plan, *, as_json):

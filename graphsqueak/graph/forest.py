@@ -10,6 +10,10 @@ at it. Summed (by exclusive or) over one side of a forest edge's cut, words of e
 come twice and vanish; what is left are the edges that cross. It is zero for bridges, and for others
 with probability 2^-64.
 
+*Paths.* The path in a forest between two nodes leads over their lowest common ancestor, found by
+jumps along chains of nodes, each continued by its child with the largest subtree: at most log2(n)
+of them.
+
 *Weak cuts.* The cuts of the lightest forest edges are where a sparsifier that went wrong went
 wrong most. Eight of them are one byte per node: bit k of a node tells its side of cut k.
 """
@@ -19,7 +23,15 @@ import numpy as np
 from graphsqueak.randomness import random_bits
 from graphsqueak.system.kernels import compiled, subroutine
 
-__all__ = ["add_degrees", "find_bridges", "join", "labels", "roots", "weak_cuts"]
+__all__ = [
+    "add_degrees",
+    "find_bridges",
+    "join",
+    "labels",
+    "path_resistances",
+    "roots",
+    "weak_cuts",
+]
 
 _N_CUTS = 8
 
@@ -83,6 +95,33 @@ def find_bridges(tail, head, in_forest, n_nodes, *, seed):
     mask = np.zeros(tail.size, dtype=np.bool_)
     mask[forest] = bridge
     return mask
+
+
+def path_resistances(tail, head, weight, in_forest, n_nodes):
+    """Sum of 1 / weight along the forest's path between the ends of every edge.
+
+    Parameters
+    ----------
+    tail, head, weight : arrays
+        The edges.
+    in_forest : array of bool
+        Which of them are a spanning forest.
+    n_nodes : int
+
+    Examples
+    --------
+    A square without its last edge is a path; the resistances along it add up:
+
+    >>> tail, head = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0])
+    >>> in_forest = np.array([True, True, True, False])
+    >>> path_resistances(tail, head, np.array([1.0, 2.0, 4.0, 1.0]), in_forest, 4)
+    array([1.  , 0.5 , 0.25, 1.75])
+    """
+    forest = np.flatnonzero(in_forest)
+    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes)
+    out = np.empty(tail.size)
+    _path_sums(order, parent, above, 1 / weight[forest], tail, head, out)
+    return out
 
 
 def weak_cuts(tail, head, weight, n_nodes):
@@ -201,3 +240,35 @@ def _mark_sides(order, parent, above, bit, sides):
     for u in order:
         if parent[u] >= 0:
             sides[u] = sides[parent[u]] ^ bit[above[u]]
+
+
+@compiled
+def _path_sums(order, parent, above, length, tail, head, out):
+    n_nodes = order.size
+    size = np.ones(n_nodes, dtype=np.int64)
+    following = np.full(n_nodes, -1, dtype=np.int64)  # of a node, its child on the same chain
+    for i in range(n_nodes - 1, -1, -1):
+        u, p = order[i], parent[order[i]]
+        if p >= 0:
+            size[p] += size[u]
+            if following[p] < 0 or size[u] > size[following[p]]:
+                following[p] = u
+    depth = np.zeros(n_nodes, dtype=np.int64)
+    distance = np.zeros(n_nodes)
+    top = np.arange(n_nodes)
+    for u in order:
+        p = parent[u]
+        if p >= 0:
+            depth[u] = depth[p] + 1
+            distance[u] = distance[p] + length[above[u]]
+            if following[p] == u:
+                top[u] = top[p]
+    for e in range(tail.size):
+        u, v = tail[e], head[e]
+        while top[u] != top[v]:
+            if depth[top[u]] < depth[top[v]]:
+                v = parent[top[v]]
+            else:
+                u = parent[top[u]]
+        meet = u if depth[u] < depth[v] else v
+        out[e] = distance[tail[e]] + distance[head[e]] - 2 * distance[meet]

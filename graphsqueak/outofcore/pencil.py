@@ -24,7 +24,7 @@ from graphsqueak.solvers.matrix import multiply
 from graphsqueak.sources.edge_source import EdgeSource, GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.sparsifiers.certificate.certify import component_problem
+from graphsqueak.sparsifiers.certificate.certificate import component_problem
 from graphsqueak.sparsifiers.sparsify import sparsify
 from graphsqueak.system.progress import Progress
 

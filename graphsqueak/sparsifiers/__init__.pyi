@@ -6,14 +6,18 @@ from graphsqueak.sparsifiers.budget import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos as BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate as Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify as certify
+from graphsqueak.sparsifiers.forecast import Forecast as Forecast
 from graphsqueak.sparsifiers.merge_files import merge_edge_files as merge_edge_files
 from graphsqueak.sparsifiers.plan import RunPlan as RunPlan
-from graphsqueak.sparsifiers.plan import RunResult as RunResult
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance as effective_resistance
+from graphsqueak.sparsifiers.result import RunResult as RunResult
 from graphsqueak.sparsifiers.run import run_plan as run_plan
 from graphsqueak.sparsifiers.run_page import write_report as write_report
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers.stream.thesis import thesis_copies as thesis_copies
+from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest as low_stretch_forest
+from graphsqueak.sparsifiers.subgraph.few_edges import sparsifier_of_few as sparsifier_of_few
+from graphsqueak.sparsifiers.subgraph.subgraph import subgraph_sparsifier as subgraph_sparsifier
 from graphsqueak.sparsifiers.tree.parts import grow_tree as grow_tree
 from graphsqueak.sparsifiers.tree.plan import CostEstimate as CostEstimate
 from graphsqueak.sparsifiers.tree.plan import estimate_cost as estimate_cost
@@ -22,6 +26,7 @@ __all__ = [
     "BlockLanczos",
     "Certificate",
     "CostEstimate",
+    "Forecast",
     "RunPlan",
     "RunResult",
     "StreamOptions",
@@ -32,8 +37,11 @@ __all__ = [
     "estimate_cost",
     "grow_tree",
     "kors_sparsifier",
+    "low_stretch_forest",
     "merge_edge_files",
     "run_plan",
+    "sparsifier_of_few",
+    "subgraph_sparsifier",
     "thesis_copies",
     "uniform_sparsifier",
     "write_report",

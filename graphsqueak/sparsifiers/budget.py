@@ -23,19 +23,24 @@ from graphsqueak.errors import InputError
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
+    "FEW",
+    "SURELY_FEW",
     "Budget",
     "StreamOptions",
     "check_room",
     "edges_within",
+    "held_bytes",
     "predicted_epsilon",
     "state_bytes",
     "stream_bytes",
 ]
 
+SURELY_FEW, FEW = 1.5, 3.0  # edges a node: below, a subgraph is better, or may be
 _MARGIN = 1.1  # more edges than the limit asks for
 _BASE = 300 << 20
 _PER_NODE = 500
 _PER_EDGE = 100
+_HELD_PER_NODE, _HELD_PER_EDGE = 900, 150
 
 
 class Budget(NamedTuple):
@@ -213,6 +218,15 @@ def check_room(n_bytes, n_edges=None):
             "for fewer edges or allow more memory"
         )
     return n_bytes
+
+
+def held_bytes(n_nodes, n_edges):
+    """Memory of a process that chooses a subgraph of a graph that it holds.
+
+    >>> held_bytes(10**6, 3 * 10**6) >> 20
+    1587
+    """
+    return _BASE + _HELD_PER_NODE * n_nodes + _HELD_PER_EDGE * n_edges
 
 
 def state_bytes(n_nodes, n_kept):

@@ -2,10 +2,12 @@
 
     pass    all batches of the edges through one stream, with checkpoints, from where it stands
     tree    or the parts of the input, merged
+    few     where less than three edges a node are to be kept, the graph is read once more and the
+            best subgraph is found; between one and a half and three, what has the smaller kappa
     goal    the certificate measures the accuracy; while it misses `epsilon`, another run follows
 
-The prediction eps = sqrt(2 n / n_edges) holds for dense graphs. Elsewhere the measured accuracy
-says by how much to correct: it falls like 1 / sqrt(n_edges) or faster.
+Edges for an `epsilon` are first counted as for a dense graph, n_edges = 2 n / eps^2. Elsewhere the
+measured accuracy says by how much to correct: it falls like 1 / sqrt(n_edges) or faster.
 """
 
 import math
@@ -26,8 +28,10 @@ from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
-from graphsqueak.sparsifiers.plan import RunPlan, RunResult
+from graphsqueak.sparsifiers.plan import RunPlan
+from graphsqueak.sparsifiers.result import RunResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.sparsifiers.subgraph.few_edges import sparsifier_of_few
 from graphsqueak.sparsifiers.tree.parts import DROPPED, run_parts
 from graphsqueak.system.atomic import hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
@@ -77,6 +81,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             )
             dropped = {name: getattr(source, name, 0) for name in DROPPED}
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
+    sparsifier, method, expected, factor = sparsifier_of_few(source, stream, plan)
     if certifies:
         made = certify_and_correct(
             source,
@@ -86,11 +91,16 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             random_state=plan.random_state,
             progress=plan.progress,
             rerun=rerun,
+            sparsifier=sparsifier,
         )
     else:
-        made = _Certified(_thinned(stream, plan.progress), None, stream, 1)
+        thinned = _thinned(stream, plan.progress) if sparsifier is None else sparsifier
+        made = _Certified(thinned, None, stream, 1)
     return RunResult(
         **made._asdict(),
+        method=method,
+        factor=factor,
+        epsilon_predicted=made.stream.epsilon_predicted_ if expected is None else expected,
         plan=plan,
         dropped={name.removeprefix("n_"): dropped[name] for name in DROPPED},
         tree=tree,
@@ -183,6 +193,7 @@ def certify_and_correct(
     random_state: RandomState = None,
     progress: Progress = False,
     rerun: Callable[[int], StreamSparsifier] | None = None,
+    sparsifier: EdgeList | None = None,
 ) -> "_Certified":
     """Certify what `stream` made of `source`; while `epsilon` is missed, run again with more edges.
 
@@ -191,7 +202,7 @@ def certify_and_correct(
     is read again: it ends.
 
     Without `epsilon` it is certified once. `rerun(n_edges)` gives a stream that has seen all of
-    `source`, by default in another pass.
+    `source`, by default in another pass; `sparsifier` stands in for what the first stream makes.
 
     Examples
     --------
@@ -203,7 +214,8 @@ def certify_and_correct(
     """
     n_runs = 1
     while True:
-        sparsifier = _thinned(stream, progress)
+        if sparsifier is None:
+            sparsifier = _thinned(stream, progress)
         if stream.is_whole_ and getattr(source, "is_exact", True):
             exact = Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
             return _Certified(sparsifier, exact, stream, n_runs)
@@ -235,7 +247,7 @@ def certify_and_correct(
                 random_state=stream.random_state,
             )
             stream = run_stream(more, source, progress=progress)
-        n_runs += 1
+        n_runs, sparsifier = n_runs + 1, None
 
 
 def _thinned(stream, progress):

@@ -11,7 +11,7 @@ import numpy as np
 from graphsqueak import __version__
 from graphsqueak.report.page import html_page, picture
 from graphsqueak.report.table import html_table
-from graphsqueak.sparsifiers.plan import RunResult, error_in_short, next_step, verdict
+from graphsqueak.sparsifiers.result import RunResult, error_in_short, next_step, uses, verdict
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.memory import readable_size
 
@@ -84,9 +84,9 @@ def _verdict(result, again, out):
     n_kept, n_read = result.sparsifier.n_edges, result.stream.n_edges_seen_
     yield "heading", "Verdict"
     yield "text", f"{n_kept:,} of {n_read:,} edges were kept: {error_in_short(result)}."
-    yield "text", f"{verdict(result)} {next_step(result)}"
-    error = result.stream.probe_error_
-    if math.isfinite(error) and not result.stream.is_whole_:
+    yield "text", f"{verdict(result)} {uses(result)} {next_step(result)}"
+    error = result.probe_error
+    if error is not None and math.isfinite(error) and not result.stream.is_whole_:
         probed = f"of eight random groups of nodes none is off by more than {error:.2g}"
         yield "text", f"That is the worst case: {probed}."
     yield "heading", "What to do next"
@@ -156,6 +156,12 @@ def _how_good(result):
         ("error proved", _amount(certificate.epsilon_upper), f"no error is larger, {sure}"),
         ("lightest", _amount(certificate.lambda_min), "times the graph's weight, no cut has less"),
         ("heaviest", _amount(certificate.lambda_max), "times the graph's weight, no cut has more"),
+        ("kappa", _amount(certificate.kappa), "the heaviest over the lightest, whatever the unit"),
+        (
+            "best factor",
+            _amount(certificate.best_factor),
+            f"on all weights: the error is then at most {_amount(certificate.epsilon_rescaled)}",
+        ),
     ]
     if certificate.lightest is not None:
         rows += [

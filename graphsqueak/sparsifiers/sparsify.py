@@ -14,7 +14,7 @@ from graphsqueak.sparsifiers.baselines import (
     uniform_sparsifier,
 )
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
-from graphsqueak.sparsifiers.plan import RunPlan
+from graphsqueak.sparsifiers.plan import METHODS, RunPlan
 from graphsqueak.sparsifiers.run import run_plan
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice
@@ -30,7 +30,7 @@ def sparsify(
     n_edges: int | None = None,
     epsilon: float | None = None,
     keep: float | None = None,
-    method: str = "fast",
+    method: str = "auto",
     ridge: float = 0.0,
     options: StreamOptions | None = None,
     certify: bool | None = None,
@@ -51,11 +51,16 @@ def sparsify(
     Parameters
     ----------
     graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
-        Read once, batch by batch.
+        Read once, batch by batch; for fewer than three edges a node, once more, and held.
     n_edges, epsilon, keep : exactly one
         Edges of the result, or its accuracy, or their share of all edges.
-    method : {"fast", "thesis", "batch", "uniform", "kors"}
-        The first two stream. The others hold the whole graph and are there to compare with:
+    method : {"auto", "fast", "subgraph", "thesis", "batch", "uniform", "kors"}
+        "fast" is the stream: unbiased weights, one read. "subgraph" is for few edges: a forest of
+        low stretch and the edges that it misses most, their weights times one factor (not
+        unbiased); it holds the graph. "auto" takes what has the smaller kappa where less than three
+        edges a node are kept of a graph that can be read twice, of up to 8 million edges, and
+        the stream elsewhere. "thesis" streams with the constants of the thesis. The others
+        hold the whole graph and are there to compare with:
         Spielman and Srivastava's sampling by resistances, uniform sampling, and insertion only.
     ridge : float
         gamma > 0 asks for an (eps, gamma)-sparsifier, which may be coarser where the spectrum of L
@@ -104,7 +109,7 @@ def sparsify(
 
     >>> from graphsqueak.sources import complete
     >>> H = sparsify(complete(300), keep=0.1, random_state=7)
-    >>> bool(H.n_edges <= 4485 and abs(H.degrees() / 299 - 1).max() < 0.01)
+    >>> bool(H.n_edges <= 4485 and abs(H.degrees() / 299 - 1).max() < 0.02)
     True
 
     Or as many as a proved accuracy of one half needs:
@@ -113,7 +118,7 @@ def sparsify(
     >>> bool(H.certificate.epsilon_upper <= 0.5 and H.n_edges <= 1.25 * 300 * (2 / 0.5) ** 2 / 2)
     True
     """
-    check_choice("method", method, ("fast", "thesis", *_IN_MEMORY))
+    check_choice("method", method, (*METHODS, *_IN_MEMORY))
     if method in _IN_MEMORY:
         if certify:
             raise InputError(f"method={method!r} is not certified here; call certify(graph, H)")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -29,8 +30,12 @@ def test_the_certificate_is_the_true_accuracy(edges, tmp_path, capsys):
     )
     assert record["epsilon_upper"] == pytest.approx(truth, abs=1e-8)
     assert record["passes"] == 1
+    assert record["kappa"] == record["kappa_lower"] == record["lambda_max"] / record["lambda_min"]
     assert run(["certify", str(edges), str(out)]) == 0
-    assert "no error is larger, always" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "no error is larger, always" in printed
+    assert re.search(r"kappa +[\d.]+ ", printed)
+    assert re.search(r"best_factor +[\d.]+ ", printed)
 
 
 def test_epsilon_is_met_and_proved(edges, tmp_path, capsys):
@@ -40,6 +45,7 @@ def test_epsilon_is_met_and_proved(edges, tmp_path, capsys):
     record = json.loads(capsys.readouterr().out)
     assert record["epsilon_lower"] <= record["epsilon_upper"] <= 0.3
     assert record["lambda_min"] >= 0.7
+    assert record["kappa"] == record["lambda_max"] / record["lambda_min"]
     truth = reference.epsilon(
         *aligned(read_edges(edges).to_edge_list(), read_edges(out).to_edge_list())
     )

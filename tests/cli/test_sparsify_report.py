@@ -52,7 +52,7 @@ def test_it_tells_what_was_read_kept_and_certified(page):
 
 def test_it_begins_with_a_verdict_and_commands_that_work(page, monkeypatch, capsys):
     text = page.read_text()
-    error = float(re.search(r"error ([\d.]+) \(measured, exact\)", text)[1])
+    error = float(re.search(r"error ([\d.]+), kappa [\d.,]+ \(measured, exact\)", text)[1])
     grade = "A close copy" if error <= 0.25 else "A good" if error <= 0.5 else "A rough"
     assert re.search(rf"<h2>Verdict</h2>\n<p>.*</p>\n<p>{grade}", text)
     probed = re.search(r"of eight random groups of nodes none is off by more than ([\d.]+)", text)
@@ -141,7 +141,7 @@ def test_a_browser_shows_it(page, tmp_path):
     from matplotlib.image import imread
 
     shot = tmp_path / "page.png"
-    window = ["--window-size=1000,2600", "--hide-scrollbars", f"--screenshot={shot}", "--dump-dom"]
+    window = ["--window-size=1000,2900", "--hide-scrollbars", f"--screenshot={shot}", "--dump-dom"]
     quiet = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
     offline = ["--host-resolver-rules=MAP * ~NOTFOUND"]
     done = subprocess.run(

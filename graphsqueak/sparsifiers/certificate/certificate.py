@@ -13,6 +13,7 @@ from graphsqueak.validation import check_choice
 __all__ = ["Certificate", "component_problem"]
 
 _ROUNDING = 1e-8  # relative, of values that are computed on a sparsifier
+_KAPPA = "lambda_max / lambda_min: so far apart two ratios are at most"
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,14 @@ class Certificate:
         (1 - epsilon_upper) L_G <= L_H <= (1 + epsilon_upper) L_G.
     lambda_min, lambda_max : float
         All ratios x' L_H x / x' L_G x lie between them, with the same probability.
+    kappa : float
+        lambda_max / lambda_min: no two ratios are further apart. A common factor on all weights of
+        H changes epsilon and not kappa, which is what a preconditioner or a clustering feels.
+    kappa_lower : float
+        Two ratios so many times apart were found.
+    best_factor, epsilon_rescaled : float
+        The factor on all weights of H that makes epsilon least, 2 / (lambda_min + lambda_max), and
+        the epsilon that is proved then, (kappa - 1) / (kappa + 1).
     delta : float
         0 when everything was computed exactly.
     ridge : float
@@ -62,9 +71,35 @@ class Certificate:
     heaviest: tuple | None = None
     problem: str = ""
     open: str = ""
+    kappa_lower: float = 1.0
     history: list = field(default_factory=list, repr=False)
     ratios: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+
+    @property
+    def kappa(self) -> float:
+        """lambda_max / lambda_min, infinite where one of them is not known.
+
+        >>> Certificate(0.5, 0.5, 0.5, 1.25, delta=0.0).kappa
+        2.5
+        """
+        is_known = self.lambda_min > 0 and math.isfinite(self.lambda_max)
+        return self.lambda_max / self.lambda_min if is_known else math.inf
+
+    @property
+    def best_factor(self) -> float:
+        """The common factor on all weights that makes epsilon least; 0 where nothing is known.
+
+        >>> halved = Certificate(0.6, 0.6, 0.4, 0.6, delta=0.0)
+        >>> halved.best_factor, round(halved.epsilon_rescaled, 3)
+        (2.0, 0.2)
+        """
+        return 2 / (self.lambda_min + self.lambda_max)
+
+    @property
+    def epsilon_rescaled(self) -> float:
+        """The epsilon that is proved of H after `best_factor`."""
+        return (self.kappa - 1) / (self.kappa + 1) if math.isfinite(self.kappa) else 1.0
 
     def meets(self, epsilon: float) -> bool:
         """Whether the accuracy is proved to be `epsilon` or better."""
@@ -115,6 +150,11 @@ class Certificate:
             low, high = 1 / high, 1 / low
         return given * low * (1 - _ROUNDING), given * high * (1 + _ROUNDING)
 
+    def figures(self) -> dict[str, float]:
+        """What is known in numbers, by name, as the commands print it with --json."""
+        names = "epsilon_lower epsilon_upper lambda_min lambda_max kappa kappa_lower best_factor"
+        return {name: getattr(self, name) for name in (*names.split(), "epsilon_rescaled", "delta")}
+
     def rows(self) -> list[tuple[str, Any, str]]:
         """Name, value and meaning of every figure, for tables."""
         sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
@@ -125,6 +165,8 @@ class Certificate:
             ("epsilon_upper", self.epsilon_upper, f"no error is larger, {sure}"),
             ("lambda_min", self.lambda_min, f"no cut weighs less than this times {cuts}"),
             ("lambda_max", self.lambda_max, f"no cut weighs more than this times {cuts}"),
+            ("kappa", self.kappa, _KAPPA),
+            ("best_factor", self.best_factor, self._rescaled()),
             ("steps", self.steps, f"passes over the edges: {self.passes}, in {self.seconds:.3g} s"),
         ]
         if self.lightest is not None:
@@ -134,6 +176,11 @@ class Certificate:
             rows.append(("heaviest", _pair(self.heaviest), "and most too heavy between these"))
         rows += [(name, said, "") for name in ("problem", "open") if (said := getattr(self, name))]
         return rows
+
+    def _rescaled(self):
+        if not math.isfinite(self.kappa):
+            return "not known"
+        return f"on all weights makes the error least: {self.epsilon_rescaled:.4g}"
 
     def in_words(self) -> str:
         """What the certificate says, to someone who thinks of cuts and not of matrices.

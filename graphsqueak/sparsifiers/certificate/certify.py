@@ -13,7 +13,6 @@ root of the largest mu over the smallest, but each solves with G, which must be 
 """
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -26,7 +25,12 @@ from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate, component_problem
-from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, n_columns_for
+from graphsqueak.sparsifiers.certificate.outer_bounds import (
+    WIDE,
+    OuterBounds,
+    Stop,
+    n_columns_for,
+)
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
@@ -34,10 +38,10 @@ __all__ = ["certify", "dense_ratios"]
 
 _DENSE_NODES = 2000
 _MOST_STEPS = 500
-_SMALL = 1e-6  # an accuracy that nobody asks to know better
 _ROUNDING = 1e-9  # of a ratio that was found
 _MOST_HELD = 2**22  # edges of a graph that may be held
 _SOLVING, _STEPPING, _READING = 100, 180, 100  # nanoseconds for an edge, of G, of H, and of G
+_KNOWN = 1.07  # the lowest ratio, before the highest one is looked for with G
 
 
 def certify(
@@ -66,7 +70,8 @@ def certify(
     steps : int, optional
         Most Lanczos steps, a pass over the edges each. Default: 500; most graphs need 20 to 150.
     rtol : float
-        Stop when the upper bound is within this share of the lower one.
+        Stop when the upper bound is within this share of the lower one (and kappa, where it is 9 or
+        more, within a tenth).
     ridge : float
         gamma of an (eps, gamma)-sparsifier: both Laplacians get gamma added to their diagonal.
     goal : float, optional
@@ -110,54 +115,10 @@ def certify(
             found = _exact(laplacian, sparsifier, ridge, report)
         else:
             rng = np.random.default_rng(random_state)
-            stop = _Stop(steps, rtol, goal)
+            stop = Stop(steps, rtol, goal)
             found = _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report)
     found |= {"ridge": ridge, "passes": laplacian.n_passes}
     return Certificate(**found, seconds=time.perf_counter() - began)
-
-
-class _Stop(NamedTuple):
-    """When a certificate is good enough."""
-
-    steps: int
-    rtol: float
-    goal: float | None
-
-    def reached(self, history):
-        inner, outer = history[-1]
-        if self.goal is not None and (outer <= self.goal or inner > 1.1 * self.goal):
-            return True
-        return len(history) >= self.steps or self.is_close(inner, outer)
-
-    def what_is_open(self, history, inner, outer):
-        """In words, which end keeps the bounds apart, if they are; `inner` and `outer` by end."""
-        least, most = history[-1]
-        if self.is_close(least, most) or self.goal is not None:
-            return ""
-        ends = [end for end in (0, 1) if not self.is_close(least, outer[end])]
-        found = [
-            f"{('heavy', 'light')[end]} (an error of {max(inner[end], 0.0):.4g} was found, "
-            f"{outer[end]:.4g} is proved)"
-            for end in ends
-        ]
-        steps = "1 step" if len(history) == 1 else f"{len(history)} steps"
-        return f"after {steps} it is open how much too {' and how much too '.join(found)}"
-
-    def is_close(self, inner, outer):
-        """Whether an error is known well enough."""
-        return outer <= max((1 + self.rtol) * inner, inner + _SMALL)
-
-    def share_done(self, history, share_of_step):
-        """How much of all steps is behind us: the bounds close in at the rate they last had."""
-        gaps = [
-            np.log(outer / inner) for inner, outer in history[-4:] if 0 < inner < outer < np.inf
-        ]
-        if len(gaps) < 2 or gaps[-1] >= gaps[0]:
-            return np.nan
-        rate = np.log(gaps[0] / gaps[-1]) / (len(gaps) - 1)
-        more = np.log(max(gaps[-1] / np.log1p(self.rtol), 1.0)) / rate
-        expected = min(len(history) + max(more, 1.0), self.steps)
-        return min((len(history) + share_of_step) / expected, 1.0)
 
 
 def _exact(laplacian, sparsifier, ridge, report):
@@ -201,23 +162,27 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         inner = np.array(_errors(*run.ritz)) * (1 - _ROUNDING)
         outer = _errors(bounds.low, bounds.high)
         history.append((float(max(*inner, 0.0)), float(max(*outer, 0.0))))
-        if stop.reached(history) or run.newest.shape[1] == 0:
+        kappa = _quotient(*run.ritz), _quotient(bounds.low, bounds.high)
+        if stop.reached(history, kappa) or run.newest.shape[1] == 0:
             break
         for end in (0, 1):
-            if outer[end] <= inner[1 - end] and end not in places:
+            if outer[end] <= inner[1 - end] and kappa[1] < WIDE and end not in places:
                 places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
                 run.settle(end)
         note = "error {:.3g} to {:.3g}".format(*history[-1])
-        if stop.is_close(max(inner), 1.0) and _turning_pays(run.ritz, laplacian, sparsifier):
+        may_turn = stop.is_close(max(inner), 1.0) and bounds.high <= _KNOWN * run.ritz[1]
+        if may_turn and _turning_pays(run.ritz, laplacian, sparsifier):
             graphs, light = (laplacian.to_edge_list(), sparsifier), (inner[1], outer[1])
             heavy = _turned(*graphs, ridge, delta, stop, rng, history, light)
             lightest = places.get(1) or _ends(run.ritz_vector(1), sparsifier)
+            heavy["kappa_lower"] *= float(run.ritz[1])
             return {"lambda_min": float(1 / bounds.high), "lightest": lightest} | heavy
         product = laplacian.multiply(run.newest, tell)
     for end in {0, 1} - set(places):
         places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
     return _interval(1 / bounds.high, 1 / bounds.low if bounds.low > 0 else np.inf) | {
         "epsilon_lower": history[-1][0],
+        "kappa_lower": float(kappa[0]),
         "delta": delta,
         "steps": len(history),
         "lightest": places[1],
@@ -239,6 +204,8 @@ def _turning_pays(ritz, laplacian, sparsifier):
 def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light):
     """The highest ratio of H to G, given what is known of the lowest, as errors: `light`.
 
+    That one is known well enough for kappa; `kappa_lower` is to be divided by it.
+
     The bound on `light` fails with probability delta / 2, and so does the one that is found here.
     """
     run = BlockLanczos(graph, ridge=ridge, n_columns=1, random_state=rng)
@@ -251,12 +218,13 @@ def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light):
         bounds.update(now=len(history) + 1 >= stop.steps)
         heavy = float(run.ritz[1] - 1) * (1 - _ROUNDING), float(bounds.high - 1)
         history.append((max(history[-1][0], heavy[0]), max(light[1], heavy[1])))
-        if stop.reached(history) or run.newest.shape[1] == 0:
+        if stop.reached(history, (1.0, 1.0)) or run.newest.shape[1] == 0:
             break
     return {
         "epsilon_lower": history[-1][0],
         "epsilon_upper": history[-1][1],
         "lambda_max": float(bounds.high),
+        "kappa_lower": float(run.ritz[1]),
         "delta": delta,
         "steps": len(history),
         "heaviest": _hottest(run.ritz_vector(1), sparsifier),
@@ -265,6 +233,10 @@ def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light):
         "ratios": bounds.values,
         "shares": bounds.shares,
     }
+
+
+def _quotient(lowest, highest):
+    return highest / lowest if lowest > 0 else np.inf
 
 
 def _errors(lowest, highest):
@@ -279,6 +251,7 @@ def _interval(least, most):
         "epsilon_upper": float(epsilon),
         "lambda_min": float(least),
         "lambda_max": float(most),
+        "kappa_lower": float(_quotient(least, most)),
     }
 
 

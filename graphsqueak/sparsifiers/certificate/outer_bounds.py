@@ -34,18 +34,23 @@ References
         2000.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.linalg
 from scipy.special import betaincinv
 
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 
-__all__ = ["OuterBounds", "n_columns_for", "smallest_component"]
+__all__ = ["WIDE", "OuterBounds", "Stop", "n_columns_for", "smallest_component"]
 
 _STEPS = np.geomspace(1e-7, 1e6, 192)  # outwards, in widths of the Ritz interval
 _SHARE_OF_STEPS = {1: 1.0, 2: 0.69, 4: 0.5, 8: 0.39, 16: 0.31}  # by columns, measured
 _MOST_NUMBERS = 2**25  # of blocks and window, of more than four columns
 _READING = 100  # nanoseconds for an edge
+WIDE = 9.0  # times apart: from here on, an error of 0.8, both ends have to be known
+_WIDE_RTOL = 0.1
+_SMALL = 1e-6  # an accuracy that nobody asks to know better
 _AT_ONCE = 2**16  # numbers
 _GROWTH = 1.04  # the bounds are computed anew when there are so many times more steps
 
@@ -143,6 +148,56 @@ def n_columns_for(sparsifier, n_edges, *, is_held):
         return _SHARE_OF_STEPS[n_columns] * (a_pass + solves + (200 * n_nodes + 1e6) * n_columns)
 
     return max(allowed) if n_edges is None else min(allowed, key=cost)
+
+
+class Stop(NamedTuple):
+    """When a certificate is good enough."""
+
+    steps: int
+    rtol: float
+    goal: float | None
+
+    def reached(self, history, kappa):
+        """Whether to stop; `kappa` are its bounds from inside and from outside."""
+        inner, outer = history[-1]
+        if self.goal is not None and (outer <= self.goal or inner > 1.1 * self.goal):
+            return True
+        return len(history) >= self.steps or (self.is_close(inner, outer) and _is_settled(*kappa))
+
+    def what_is_open(self, history, inner, outer):
+        """In words, which end keeps the bounds apart, if they are; `inner` and `outer` by end."""
+        least, most = history[-1]
+        if self.is_close(least, most) or self.goal is not None:
+            return ""
+        ends = [end for end in (0, 1) if not self.is_close(least, outer[end])]
+        found = [
+            f"{('heavy', 'light')[end]} (an error of {max(inner[end], 0.0):.4g} was found, "
+            f"{outer[end]:.4g} is proved)"
+            for end in ends
+        ]
+        steps = "1 step" if len(history) == 1 else f"{len(history)} steps"
+        return f"after {steps} it is open how much too {' and how much too '.join(found)}"
+
+    def is_close(self, inner, outer):
+        """Whether an error is known well enough."""
+        return outer <= max((1 + self.rtol) * inner, inner + _SMALL)
+
+    def share_done(self, history, share_of_step):
+        """How much of all steps is behind us: the bounds close in at the rate they last had."""
+        gaps = [
+            np.log(outer / inner) for inner, outer in history[-4:] if 0 < inner < outer < np.inf
+        ]
+        if len(gaps) < 2 or gaps[-1] >= gaps[0]:
+            return np.nan
+        rate = np.log(gaps[0] / gaps[-1]) / (len(gaps) - 1)
+        more = np.log(max(gaps[-1] / np.log1p(self.rtol), 1.0)) / rate
+        expected = min(len(history) + max(more, 1.0), self.steps)
+        return min((len(history) + share_of_step) / expected, 1.0)
+
+
+def _is_settled(inner, outer):
+    """Whether kappa is known as well as it has to be."""
+    return inner < WIDE or outer <= (1 + _WIDE_RTOL) * inner
 
 
 def _tridiagonal(diagonal, coupling):

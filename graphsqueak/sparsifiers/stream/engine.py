@@ -26,6 +26,7 @@ from graphsqueak.graph.edge_list import EdgeList, power_of_two
 from graphsqueak.graph.forest import add_degrees, find_bridges, join, labels, roots
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import scale_for
+from graphsqueak.sparsifiers.forecast import sampling_error
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
 from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored, odd_change
@@ -60,6 +61,7 @@ class Engine(StreamEngine):
         self.parent = np.zeros(0, dtype=np.int32)
         self.n_joins = self.n_seen = self.n_shrinks = 0
         self.cut_error = self.result_error = 0.0
+        self.predicted = None  # the error of the last result
         self.per_node = np.inf  # budget a node that the filter's scale is for
         self.filter = None
         self.unit = 1.0
@@ -79,6 +81,7 @@ class Engine(StreamEngine):
         Weights are held in units of a power of two near the first one, which is exact.
         """
         self._grow(n_nodes)
+        self.predicted = None
         if self.n_seen == 0 and tail.size:
             self.unit = power_of_two(weight[0])
         if tail.size:
@@ -242,6 +245,9 @@ class Engine(StreamEngine):
             resistance, _ = self._score(edges, self.options.final_probes, Step.LAST)
             resistance, _ = self.favored.boost_edges(edges, resistance, budget)
             resistance[bridge] = 1 / edges.weight[bridge]
+            n_seen = self.n_seen if self.n_shrinks else None
+            columns = (*edges[:3], edges.weight * resistance, edges.pinned)
+            self.predicted = sampling_error(*columns, budget, n_nodes=self.n_nodes, n_seen=n_seen)
             edges, bridge = thin_to_budget(
                 edges,
                 resistance,

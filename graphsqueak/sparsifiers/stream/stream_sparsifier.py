@@ -314,8 +314,10 @@ class StreamSparsifier:
 
     @property
     def epsilon_predicted_(self) -> float:
-        """Error to expect on a dense graph, 0 of all edges; measured only by a certificate."""
-        return 0.0 if self.is_whole_ else predicted_epsilon(self.n_nodes_, self.budget_)
+        """Error to expect, 0 of all edges; before `sparsifier()`, as if the graph were dense."""
+        predicted = getattr(self._engine, "predicted", None)
+        dense = predicted_epsilon(self.n_nodes_, self.budget_)
+        return 0.0 if self.is_whole_ else (dense if predicted is None else predicted)
 
     @property
     def is_whole_(self) -> bool:

@@ -18,6 +18,10 @@ direction makes each edge's expectation stay. After b rounds k_e is 0 or 2^b. Th
 the number of edges. This is the dependent rounding of [GKPS06] with the pairing by Euler tours in
 place of one alternating path at a time.
 
+Which edges of a node follow each other on a tour is drawn at random: in the order of a list, where
+(u, v) precedes (u, v + 1), opposite ways make a pattern, and half of a complete graph has an error
+a third above the limit.
+
 Two things are left to chance. An odd tour sends one edge more up than down, or the reverse;
 whenever one would add to what earlier ones left over, all of it is turned round, so that a round
 changes the number of edges by less than one (and by symmetry every coin stays fair). And p_e is
@@ -178,6 +182,7 @@ def round_keeping_degrees(
         odd = np.flatnonzero(level & (1 << bit))
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
+            odd = np.random.default_rng(int(key)).permutation(odd)
             index = np.empty(0, np.int32 if 2 * odd.size <= largest_index else np.int64)
             way = _alternate(tail[odd], head[odd], n_nodes, key, index)
             level[odd] += np.where(way > 0, 1 << bit, -(1 << bit)).astype(np.int32)

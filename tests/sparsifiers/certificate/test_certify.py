@@ -278,3 +278,30 @@ def test_a_graph_is_solved_with_where_the_sparsifier_is_far_too_heavy(is_held, t
         assert found.lambda_min <= exact.lambda_min
         assert found.heaviest == exact.heaviest
         assert found.passes < found.steps
+
+
+def test_kappa_is_known_from_both_ends_where_few_edges_are_left():
+    """A cycle of 60 less one edge: the path's ratios lie between 1 / 60 and 1.
+
+    Around the cycle, n - 1 edges in series stand beside the one that is missing. A common factor
+    changes epsilon and not kappa.
+    """
+    cycle = sources.cycle(60).to_edge_list()
+    path = EdgeList(tail=np.arange(59), head=np.arange(1, 60), weight=np.full(59, 3.0))
+    exact = certify(cycle, path)
+    assert exact.kappa == pytest.approx(60)
+    assert exact.kappa_lower == pytest.approx(60)
+    assert exact.best_factor * (exact.lambda_max + exact.lambda_min) == pytest.approx(2)
+    better = EdgeList(tail=path.tail, head=path.head, weight=path.weight * exact.best_factor)
+    assert certify(cycle, better).epsilon_upper == pytest.approx(59 / 61)
+    assert exact.epsilon_rescaled == pytest.approx(59 / 61)
+    found = certify(cycle, better, method="lanczos", random_state=3)
+    assert found.kappa_lower <= 60 * (1 + 1e-6)
+    assert 60 * (1 - 1e-6) <= found.kappa <= 1.1 * 60
+
+
+def test_without_a_sparsifier_there_is_no_kappa():
+    cycle = sources.cycle(60).to_edge_list()
+    split = EdgeList(tail=[0, 1], head=[1, 2], n_nodes=60)
+    assert certify(cycle, split).kappa == np.inf
+    assert certify(cycle, split).best_factor == 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphsqueak import sources
+from graphsqueak import certify, sources, sparsify
 from graphsqueak.sparsifiers.stream.thinning import count_spread, round_keeping_degrees
 
 
@@ -35,7 +35,8 @@ def test_half_of_every_node_of_an_even_graph():
     for seed in range(50):
         kept = round_keeping_degrees(graph.tail, graph.head, np.full(36, 0.5), 9, seed=seed)
         degree = np.bincount(np.r_[graph.tail[kept], graph.head[kept]], minlength=9)
-        assert np.abs(degree - 4).max() <= 1
+        assert np.abs(degree - 4).max() <= 2  # an odd tour leaves two at the node where it closes
+        assert np.abs(degree - 4).sum() <= 6
 
 
 def test_nothing_and_everything():
@@ -73,3 +74,11 @@ def test_the_spread_of_degrees_and_counts_is_that_of_the_first_rounding():
     spread = count_spread(prob, n_bits=4)
     assert abs(np.std(counts) / spread - 1) <= 6 / np.sqrt(2 * 40)
     assert np.abs(np.array(counts) - prob.sum()).max() <= 6 * spread + 1
+
+
+def test_half_of_a_complete_graph_is_at_the_limit():
+    """2 sqrt((1 - p) / (p d)); tours in the order of the list left a pattern, a third above it."""
+    graph = sources.complete(300).to_edge_list()
+    small = sparsify(graph, keep=0.5, random_state=73_205)
+    limit = 2 * np.sqrt(0.5 / (0.5 * 299))
+    assert certify(graph, small).epsilon_upper < 1.1 * limit

@@ -7,7 +7,7 @@ from graphsqueak import StreamSparsifier
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import complete, cycle
 from graphsqueak.sparsifiers import Certificate, RunPlan, run_plan
-from graphsqueak.sparsifiers.plan import error_in_short, measured_error, next_step, verdict
+from graphsqueak.sparsifiers.result import error_in_short, measured_error, next_step, verdict
 
 DENSE = complete(56)  # 1540 edges
 
@@ -52,7 +52,7 @@ def test_an_error_at_which_half_the_edges_go_is_named_where_there_is_one():
 @pytest.mark.parametrize(
     ("certificate", "said"),
     [
-        (Certificate(0.1, 0.10001, 0.9, 1.1, delta=0.01), "error at most 0.101 (measured, with"),
+        (Certificate(0.1, 0.10001, 0.9, 1.1, delta=0.01), "error at most 0.101, kappa 1.23 ("),
         (Certificate(1e-9, 1e-5, 1.0, 1.0, delta=0.01), "error at most below 0.001"),
         (Certificate(1.0, np.inf, 0, np.inf, delta=0.0, problem="split"), "not bounded: split"),
     ],
