@@ -8,6 +8,7 @@ import pytest
 from graphsqueak import (
     EdgeList,
     InputError,
+    StreamSparsifier,
     certify,
     read_edges,
     sources,
@@ -263,7 +264,8 @@ def test_too_few_steps_say_which_end_is_open():
 def test_a_graph_is_solved_with_where_the_sparsifier_is_far_too_heavy(is_held, tmp_path):
     """The truth is within the bounds of all starts; delta leaves 1 failure in 40,000 to chance."""
     graph = sources.chung_lu(900, 12_000, random_state=55_811).to_edge_list().simplified()
-    sparsifier = sparsify(graph, n_edges=1_400, random_state=55_812)
+    stream = StreamSparsifier(n_edges=1_400, random_state=55_812)
+    sparsifier = stream.partial_fit(graph).sparsifier()
     exact = certify(graph, sparsifier)
     assert exact.epsilon_upper > 1.5
     source = graph
