@@ -36,6 +36,7 @@ OPTIMISM = 0.8  # share of the forecast that is needed: conjugate gradients grow
 NEAR, CACHE = 2**20, 10_000_000  # bytes of a block that stay at hand, and that are soon found
 N_ROWS = 4096  # that are looked at
 ALONE = 1.75  # cost of a step that threads do not share, beside one that they do
+ALONE_BESIDE_MANY = 1.2  # the same, beside a block of columns that only two cores share evenly
 FEW_COLUMNS = 8  # below this, one thread sweeps them all
 
 
@@ -155,7 +156,7 @@ def far_share(rows, n_columns):
 def _jacobi_step_cost(shape):
     columns = shape.n_columns
     return (
-        100_000
+        30_000
         + 2 * shape.n_edges * (1.5 + 0.5 * columns + shape.far * _waiting(shape))
         + 3 * shape.n_nodes * (0.7 + 0.5 * columns)
     )
@@ -177,14 +178,14 @@ def _cholesky_cost(shape):
     alone = ALONE if columns < FEW_COLUMNS else 1.0
     wild = min(max(shape.dimension - 2, 0.0) / 3, 1.0)
     sweep = alone * 2.2 * n_edges * (6.0 + 0.9 * columns + wild * _waiting(shape))
-    if n_edges < n_nodes:  # nearly a forest: the factor is exact
+    if n_edges <= n_nodes:  # nearly a forest: the factor is exact
         factor, steps = 200.0, 1.0
     else:
         size, even = n_nodes / 1e5, shape.skew**-0.5
         factor = 250 + 300 * min(2.0, size) + 700 * even * wild * min(1.0, size)
         sparse = min(1.0, 3 * n_nodes / max(n_edges, 1)) * min(1.0, 2 / max(shape.dimension, 1.0))
         steps = shape.digits * (1.8 + 2.7 * sparse * even)
-    set_up = ALONE * (600_000 + factor * n_edges) / shape.n_solves
+    set_up = ALONE * (300_000 + factor * n_edges) / shape.n_solves
     return set_up + steps * (_jacobi_step_cost(shape) + sweep)
 
 
@@ -201,4 +202,4 @@ def _direct_cost(shape):
     flops = min(shape.cubes, 10.0 * separator**3 + n_edges**1.5)
     fill = 0.4 * area * n_nodes * np.log2(separator + 1)
     cost = 500_000 + 300 * n_nodes + (300 + 12 * shape.n_columns) * fill + 0.3 * flops
-    return ALONE * cost
+    return (ALONE if shape.n_columns < FEW_COLUMNS else ALONE_BESIDE_MANY) * cost
