@@ -42,6 +42,7 @@ SHARES = (0.05, 0.1, 0.2, 0.5)
 _SAFE_SCALE = 4.0  # c below which the last shrink keeps the forest
 _QUANTILE = 0.99
 _PROBES = 16
+_MOST_LOOKED_AT = 2**22
 _SKETCHED = 2**20  # edges; of more, leverages are told by degrees
 _BYTES = 20  # of an edge in a file of text
 _HALVINGS = 12
@@ -99,7 +100,7 @@ class Forecast:
         self._ends = (graph.tail, graph.head, graph.weight)
         self._pinned = join(roots(graph.n_nodes), graph.tail, graph.head)
         self.n_forest = int(np.count_nonzero(self._pinned))
-        self._leverage = np.minimum(graph.weight * _resistances(graph, degree, seed), 1.0)
+        self._resistance = _resistances(graph, degree, seed)
 
     @classmethod
     def from_sample(cls, source: EdgeSource, *, n_edges: int, most: int) -> "Forecast":
@@ -185,10 +186,11 @@ class Forecast:
             return 0.0
         if not self._is_sample:
             return sampling_error(
-                *self._ends, self._leverage, self._pinned, n_edges, n_nodes=self.n_nodes
+                *self._ends, self._resistance, self._pinned, n_edges, n_nodes=self.n_nodes
             )
-        scale = scale_for(self._leverage, n_edges * self._n_held / self.n_edges)
-        loss = np.maximum(1 / scale - self._leverage, 0.0)
+        leverage = np.minimum(self._ends[2] * self._resistance, 1.0)
+        scale = scale_for(leverage, n_edges * self._n_held / self.n_edges)
+        loss = np.maximum(1 / scale - leverage, 0.0)
         return math.sqrt(2 * float(np.average(loss, weights=self._ends[2])))
 
     def _kappa_of_subgraph(self, n_edges):
@@ -199,13 +201,15 @@ class Forecast:
         return max(6 / (share * max(beyond, 1 / self.n_nodes) ** 0.6), 1.0)
 
 
-def sampling_error(tail, head, weight, leverage, pinned, n_edges, *, n_nodes, n_seen=None):
+def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, n_seen=None):
     """The error to expect when edges are thinned to `n_edges`, see above.
+
+    Of more than four million edges some are looked at, and V is their mean.
 
     Parameters
     ----------
-    tail, head, weight, leverage : arrays
-        The edges, with w r.
+    tail, head, weight, resistance : arrays
+        The edges.
     pinned : array of bool
         A spanning forest of them.
     n_edges, n_nodes : int
@@ -218,13 +222,17 @@ def sampling_error(tail, head, weight, leverage, pinned, n_edges, *, n_nodes, n_
     >>> from graphsqueak.sources import complete
     >>> graph = complete(100).to_edge_list()
     >>> ends = (graph.tail, graph.head, graph.weight)
-    >>> leverage, pinned = np.full(4950, 99 / 4950), np.zeros(4950, dtype=bool)
-    >>> round(sampling_error(*ends, leverage, pinned, 990, n_nodes=100), 2)  # 0.4 sqrt(1 - 0.2) ...
+    >>> resistance, pinned = np.full(4950, 2 / 100), np.zeros(4950, dtype=bool)
+    >>> round(sampling_error(*ends, resistance, pinned, 990, n_nodes=100), 2)
     0.4
     """
-    scale = scale_for(leverage, n_edges)
-    if not np.isfinite(scale):
+    if tail.size <= n_edges:
         return 0.0
+    step = -(-tail.size // _MOST_LOOKED_AT)
+    some = slice(None, None, step)
+    tail, head, weight, pinned = tail[some], head[some], weight[some], pinned[some]
+    leverage, n_edges = np.minimum(weight * resistance[some], 1.0), n_edges / step
+    scale = scale_for(leverage, n_edges)
     is_free = np.ones(tail.size, dtype=np.bool_)
     if scale < _SAFE_SCALE:
         is_free = ~pinned
@@ -232,9 +240,11 @@ def sampling_error(tail, head, weight, leverage, pinned, n_edges, *, n_nodes, n_
     is_free &= leverage * scale < 1
     n_free = np.count_nonzero(is_free)
     if n_seen is not None and n_free:
-        n_before = max(n_seen - (tail.size - n_free), n_free)
+        n_before = max(n_seen / step - (tail.size - n_free), n_free)
         leverage = np.minimum(leverage, leverage[is_free].sum() / n_before)
     loss = np.where(is_free, weight * np.maximum(1 / scale - leverage, 0.0), 0.0)
+    if step > 1:
+        return math.sqrt(2 * float(loss.sum() / weight.sum()))
     lost = np.bincount(tail, loss, n_nodes) + np.bincount(head, loss, n_nodes)
     degree = np.bincount(tail, weight, n_nodes) + np.bincount(head, weight, n_nodes)
     local = lost[degree > 0] / degree[degree > 0]

@@ -246,7 +246,7 @@ class Engine(StreamEngine):
             resistance, _ = self.favored.boost_edges(edges, resistance, budget)
             resistance[bridge] = 1 / edges.weight[bridge]
             n_seen = self.n_seen if self.n_shrinks else None
-            columns = (*edges[:3], edges.weight * resistance, edges.pinned)
+            columns = (*edges[:3], resistance, edges.pinned)
             self.predicted = sampling_error(*columns, budget, n_nodes=self.n_nodes, n_seen=n_seen)
             edges, bridge = thin_to_budget(
                 edges,
