@@ -48,7 +48,30 @@ class IntegerIds:
 
     def number(self, ids):
         """Node numbers of an integer array of ids, in its shape; new ids are added."""
-        flat = np.ascontiguousarray(ids).reshape(-1)
+        if ids.ndim == 2 and ids.shape[1] == 2:
+            return self._number_pairs(ids)
+        return self._number(np.ascontiguousarray(ids).reshape(-1)).reshape(ids.shape)
+
+    def _number_pairs(self, ids):
+        """The ends of edges, of which columns or rows are contiguous, while there is a table."""
+        small = self.n_nodes + ids.size <= np.iinfo(np.int32).max
+        nodes = np.empty(ids.shape, dtype=np.int32 if small else np.int64)
+        cursor = 0
+        while self._slots is None:
+            own = (self._table, self._ids, self.n_nodes)
+            cursor, self.n_nodes = _look_up_pairs(ids, cursor, nodes, *own)
+            if cursor == len(ids):
+                return nodes
+            if self.n_nodes + 2 > self._ids.size:
+                self._grow_ids()
+            for end in ids[cursor]:
+                if self._slots is None and not 0 <= end < self._table.size:
+                    self._grow(int(end))
+        rest = np.ascontiguousarray(ids[cursor:])
+        nodes[cursor:] = self._number(rest.reshape(-1)).reshape(rest.shape)
+        return nodes
+
+    def _number(self, flat):
         nodes = np.empty(flat.size, dtype=np.int64)
         cursor = 0
         while True:
@@ -61,7 +84,7 @@ class IntegerIds:
                     flat, cursor, nodes, self._slots, self._ids, self.n_nodes
                 )
             if cursor == flat.size:
-                return nodes.reshape(ids.shape)
+                return nodes
             self._grow(int(flat[cursor]))
 
     def __len__(self):
@@ -77,7 +100,7 @@ class IntegerIds:
     def _grow(self, wanted):
         """Make room for the id `wanted`, or for more ids."""
         if self.n_nodes == self._ids.size:
-            self._ids = np.concatenate([self._ids, np.empty_like(self._ids)])
+            self._grow_ids()
         if self._slots is not None:
             if 2 * self.n_nodes >= len(self._slots):
                 self._hash(2 * len(self._slots))
@@ -91,6 +114,9 @@ class IntegerIds:
             else:
                 self._table = None
                 self._hash(1 << max(12, (4 * self.n_nodes).bit_length()))
+
+    def _grow_ids(self):
+        self._ids = np.concatenate([self._ids, np.empty_like(self._ids)])
 
     def _hash(self, capacity):
         self._slots = np.full((capacity, 2), -1, dtype=np.int64)
@@ -112,6 +138,29 @@ def _look_up(flat, cursor, nodes, table, ids, n_nodes):
             table[key], ids[node] = node, key
             n_nodes += 1
         nodes[cursor] = node
+        cursor += 1
+    return cursor, n_nodes
+
+
+@compiled
+def _look_up_pairs(ends, cursor, nodes, table, ids, n_nodes):
+    """`_look_up` of edges (n, 2); returns the first edge with an end that does not fit."""
+    while cursor < ends.shape[0] and n_nodes + 2 <= ids.size:
+        u, v = ends[cursor, 0], ends[cursor, 1]
+        if u < 0 or u >= table.size or v < 0 or v >= table.size:
+            break
+        node = table[u]
+        if node < 0:
+            node = n_nodes
+            table[u], ids[node] = node, u
+            n_nodes += 1
+        nodes[cursor, 0] = node
+        node = table[v]
+        if node < 0:
+            node = n_nodes
+            table[v], ids[node] = node, v
+            n_nodes += 1
+        nodes[cursor, 1] = node
         cursor += 1
     return cursor, n_nodes
 
