@@ -30,7 +30,7 @@ ALONE = {
     "graphsqueak.sources.neighbors.search": "kernels of the neighbor search",
     "graphsqueak.sparsifiers.resistance.degrees": "kernels of resistances by degrees",
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",
-    "graphsqueak.sparsifiers.stream.thinning": "kernels of thinning and rounding",
+    "graphsqueak.sparsifiers.stream.last_shrink": "kernels of calibration",
     "graphsqueak.ssl.label_file": "a format",
     "graphsqueak.ssl.label_stream": "kernel and table of the sums at labeled nodes",
 }
