@@ -210,15 +210,15 @@ class Engine(StreamEngine):
             self.buffer.hold_weights_as(np.float32)  # what is thinned is not exact any more
         edges, scored = self.buffer.edges(), None
         if edges.tail.size > _MANY_EDGES and repeated_share(*edges[:2]) <= _FEW_REPEATS:
-            scored = self._score_by_degrees(edges, self.n_shrinks)
+            scored = self.score_by_degrees(edges, self.n_shrinks)
         if scored is None:
             edges = self.coalesced(edges)
         n_pinned = np.count_nonzero(edges.pinned)
         target = max(target, int(_OVER_FOREST * n_pinned))
         n_left, before = edges.tail.size, edges
         if n_left > target:
-            if scored is None:
-                scored = self.score(edges, self.options.n_probes, self.n_shrinks)
+            scored = scored or self.score_by_degrees(edges, self.n_shrinks)
+            scored = scored or self.score(edges, self.options.n_probes, self.n_shrinks)
             resistance, sketch = scored
             resistance, self.favored.boost = self.favored.boost_edges(edges, resistance, target)
             seed = child_seed(self.seed, self.n_shrinks)
@@ -250,16 +250,13 @@ class Engine(StreamEngine):
 
     def score(self, edges, n_probes, number):
         """Resistances of coalesced edges, and their sketch; `number` keys the random signs."""
-        scored = self._score_by_degrees(edges, number)
-        if scored is not None:
-            return scored
         ends = (edges.tail, edges.head, edges.weight)
         graph = EdgeList.from_clean(*ends, self.n_nodes)
         seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
         sketch = precise_embedding(graph, *ends, n_probes=n_probes, seed=seed, ridge=ridge)
         return sketch_resistances(sketch, *ends, clamp=self.options.clamp), sketch
 
-    def _score_by_degrees(self, edges, number):
+    def score_by_degrees(self, edges, number):
         """The same without a solve, for parallel edges, too; None where that is not enough."""
         options = self.options
         if self.n_nodes < options.many_nodes or options.n_copies > 1 or not options.clamp:

@@ -60,7 +60,9 @@ def last_shrink(engine, budget, *, use_up):
         if options.calibrate and not is_whole:
             edges = calibrate(edges, engine.degree, bridge, in_place=is_large)
         before = edges
-        resistance, _ = engine.score(edges, options.final_probes, Step.LAST)
+        scored = engine.score_by_degrees(edges, Step.LAST)
+        in_order = is_large and options.keep_degrees and scored is not None
+        resistance, _ = scored or engine.score(edges, options.final_probes, Step.LAST)
         resistance, _ = engine.favored.boost_edges(edges, resistance, budget)
         resistance[bridge] = 1 / edges.weight[bridge]
         edges, bridge = thin_to_budget(
@@ -72,9 +74,9 @@ def last_shrink(engine, budget, *, use_up):
             n_bits=options.bits(_BITS if edges.tail.size <= _MANY_EDGES else _BITS - 1),
             pin_forest=options.pin_forest,
             bridge=bridge,
-            in_order=is_large and options.keep_degrees,
+            in_order=in_order,
         )
-        is_whole, resistance = False, None
+        is_whole, resistance, scored = False, None, None
         if options.pin_forest:
             change = odd_change(before, edges, engine.n_nodes, 3)
             engine.result_error = max(engine.cut_error, change)
