@@ -74,7 +74,7 @@ def measure(name, size):
         peer = min(timed(scan, path) for _ in range(3))
         stream = StreamSparsifier(n_edges=budget, random_state=SEED)
         processor, began = time.process_time(), time.perf_counter()
-        result = run_stream(stream, read_edges(path)).sparsifier()
+        result = run_stream(stream, read_edges(path)).sparsifier(use_up=True)
         seconds, processor = time.perf_counter() - began, time.process_time() - processor
     n_edges = stream.n_edges_seen_
     over = max(peak_rss() - BASE, 0)

@@ -23,6 +23,7 @@ __all__ = [
     "ITEM_WORD",
     "PIVOT_SEED",
     "PROBE_SEED",
+    "STAR_WORD",
     "WALK_WORD",
     "RandomState",
     "Step",
@@ -39,6 +40,7 @@ ITEM_WORD = np.uint64(0)  # uniform numbers of the items of a stream
 CHILD_WORD = np.uint64(1)  # child seeds
 WALK_WORD = np.uint64(2)  # which way a walk of the dependent rounding begins
 CYCLE_WORD = np.uint64(3)  # cycles through the members of a clique
+STAR_WORD = np.uint64(4)  # which neighbor a light node joins
 
 PROBE_SEED = np.uint64(0x5EED_0F_97_0B_E5)  # random cuts of a stream, alike for parts of a graph
 PIVOT_SEED = 804_611_237  # pivots of the features by which the accuracy of atoms is measured

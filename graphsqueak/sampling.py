@@ -28,6 +28,7 @@ References
         Biometrics 68(2), 2012.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ __all__ = [
     "expand",
     "inclusion",
     "merge",
+    "scale_by",
     "scale_for",
     "shrink",
     "shrink_to",
@@ -116,11 +118,19 @@ def scale_for(score: np.ndarray, budget: float) -> float:
     >>> scale_for(np.array([1.0, 1.0, 0.5]), 2.5)
     1.0
     """
-    if score.size <= budget:
+    return scale_by(lambda scale: _sums(score, scale), score.size, budget)
+
+
+def scale_by(sums: Callable[[float], tuple[int, float]], size: int, budget: float) -> float:
+    """`scale_for` of `size` scores that are told by their sums alone.
+
+    sums(c) is how many have c * score >= 1, and the sum of the others.
+    """
+    if size <= budget:
         return np.inf
-    scale, total = 0.0, _sums(score, 0.0)[1]
+    scale, total = 0.0, sums(0.0)[1]
     while total > 0:
-        n_certain, total = _sums(score, scale)
+        n_certain, total = sums(scale)
         larger = (budget - n_certain) / total if total > 0 else np.inf
         if larger <= scale * (1 + 1e-9):
             break

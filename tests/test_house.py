@@ -33,7 +33,7 @@ ALONE = {
     "graphsqueak.sources.table_files": "formats of tables",
     "graphsqueak.sparsifiers.resistance.degrees": "kernels of resistances by degrees",
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",
-    "graphsqueak.sparsifiers.stream.thinning": "kernels of thinning and rounding",
+    "graphsqueak.sparsifiers.stream.last_shrink": "kernels of calibration",
     "graphsqueak.ssl.label_stream": "a way to read edges, as formats are",
     "graphsqueak.ssl.tally": "kernel and table of the sums at labeled nodes",
 }

@@ -18,6 +18,8 @@ of them.
 wrong most. Eight of them are one byte per node: bit k of a node tells its side of cut k.
 """
 
+import math
+
 import numpy as np
 
 from graphsqueak.randomness import random_bits
@@ -87,7 +89,7 @@ def find_bridges(tail, head, in_forest, n_nodes, *, seed):
     array([False, False, False,  True])
     """
     forest = np.flatnonzero(in_forest)
-    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes)
+    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes, _few_bits(n_nodes))
     words = np.zeros(n_nodes, dtype=np.uint64)
     _add_words(tail, head, in_forest, np.uint64(seed), words)
     bridge = np.zeros(forest.size, dtype=np.bool_)
@@ -133,15 +135,21 @@ def weak_cuts(tail, head, weight, n_nodes):
     >>> weak_cuts(np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]), 3)
     array([0, 2, 3], dtype=uint8)
     """
-    heavy_first = np.argsort(-np.frexp(weight)[1].astype(np.int16), kind="stable")
-    forest = heavy_first[join(roots(n_nodes), tail[heavy_first], head[heavy_first])]
-    lightest = forest[-_N_CUTS:][::-1]
-    bit = np.zeros(tail.size, dtype=np.uint8)
-    bit[lightest] = 1 << np.arange(lightest.size, dtype=np.uint8)
-    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes)
+    if tail.size == 0:
+        return np.zeros(n_nodes, dtype=np.uint8)
+    span = np.frexp(np.array([weight.min(), weight.max()], dtype=np.float64))[1]
+    forest = _heavy_forest(tail, head, weight, *span, roots(n_nodes), _few_bits(tail.size))
+    bit = np.zeros(forest.size, dtype=np.uint8)
+    bit[-_N_CUTS:] = (1 << np.arange(_N_CUTS, dtype=np.uint8))[: bit.size][::-1]
+    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes, _few_bits(n_nodes))
     sides = np.zeros(n_nodes, dtype=np.uint8)
-    _mark_sides(order, parent, above, bit[forest], sides)
+    _mark_sides(order, parent, above, bit, sides)
     return sides
+
+
+def _few_bits(largest):
+    """An empty array of the type in which numbers up to twice as large are held."""
+    return np.empty(0, np.int32 if largest < 2**30 else np.int64)
 
 
 @compiled
@@ -163,6 +171,9 @@ def _root(parent, node):
 @compiled
 def _join(parent, tail, head, joins):
     for e in range(tail.size):
+        if parent[tail[e]] == parent[head[e]]:
+            joins[e] = False
+            continue
         u, v = _root(parent, tail[e]), _root(parent, head[e])
         joins[e] = u != v
         if u < v:
@@ -178,23 +189,46 @@ def _labels(parent, out):
 
 
 @compiled
-def _root_forest(tail, head, n_nodes):
+def _heavy_forest(tail, head, weight, lowest, highest, parent, index):
+    """Edges that join components, taken by binary exponents, heavy ones first."""
+    first = np.zeros(highest - lowest + 2, dtype=index.dtype)
+    for e in range(tail.size):
+        first[highest - math.frexp(weight[e])[1] + 1] += 1
+    for b in range(first.size - 1):
+        first[b + 1] += first[b]
+    order = np.empty(tail.size, dtype=index.dtype)
+    for e in range(tail.size):
+        b = highest - math.frexp(weight[e])[1]
+        order[first[b]] = e
+        first[b] += 1
+    n_joins = 0
+    for e in order:
+        u, v = _root(parent, tail[e]), _root(parent, head[e])
+        if u != v:
+            parent[max(u, v)] = min(u, v)
+            order[n_joins] = e  # behind us
+            n_joins += 1
+    return order[:n_joins].copy()
+
+
+@compiled
+def _root_forest(tail, head, n_nodes, index):
     """Nodes in an order in which parents come first, their parents, and the edges up to these."""
-    start = np.zeros(n_nodes + 1, dtype=np.int64)
+    start = np.zeros(n_nodes + 1, dtype=index.dtype)
     for e in range(tail.size):
         start[tail[e] + 1] += 1
         start[head[e] + 1] += 1
     for u in range(n_nodes):
         start[u + 1] += start[u]
     following = start[:-1].copy()
-    at = np.empty(2 * tail.size, dtype=np.int64)
+    at = np.empty(2 * tail.size, dtype=index.dtype)
     for e in range(tail.size):
         for u in (tail[e], head[e]):
             at[following[u]] = e
             following[u] += 1
-    order = np.empty(n_nodes, dtype=np.int64)
-    parent = np.full(n_nodes, -1, dtype=np.int64)
-    above = np.full(n_nodes, -1, dtype=np.int64)
+    order = np.empty(n_nodes, dtype=index.dtype)
+    parent = np.full(n_nodes, -1, dtype=index.dtype)
+    above = np.full(n_nodes, -1, dtype=index.dtype)
     seen = np.zeros(n_nodes, dtype=np.bool_)
     end = 0
     for root in range(n_nodes):

@@ -41,6 +41,8 @@ _BASE = 300 << 20
 _PER_NODE = 500
 _PER_EDGE = 100
 _HELD_PER_NODE, _HELD_PER_EDGE = 900, 150
+_ROOM_OF_MANY = 2.0
+_TARGET_OF_MANY = 1.25
 
 
 class Budget(NamedTuple):
@@ -132,6 +134,9 @@ class StreamOptions:
         Edges between two looks at the room that is left.
     many_nodes : int
         From as many nodes on resistances are told by degrees where that is enough.
+    many_edges : int
+        From a budget of as many on, edges are kept in little memory: in single precision once some
+        have been dropped, with less room, coalesced and thinned in place.
     least_share : int
         Edges that a share (`keep`) is taken to be at least while the stream goes on, since nobody
         knows how long it is.
@@ -150,6 +155,7 @@ class StreamOptions:
     memory_limit: int | None = None
     chunk: int = 2**18
     many_nodes: int = 2**12
+    many_edges: int = 2**20
     least_share: int = 2**19
 
     def __post_init__(self):
@@ -160,6 +166,7 @@ class StreamOptions:
             check_count("memory_limit", self.memory_limit)
         check_count("chunk", self.chunk)
         check_count("many_nodes", self.many_nodes)
+        check_count("many_edges", self.many_edges)
         check_count("least_share", self.least_share)
         check_count("n_copies", self.n_copies)
         check_count("n_probes", self.n_probes)
@@ -169,10 +176,13 @@ class StreamOptions:
 
     def most_kept(self, budget: float, n_nodes: int) -> tuple[float, float]:
         """Edges beyond which to shrink, and how many to leave."""
-        most = self.room * budget
+        room, target = self.room, self.target
+        if budget >= self.many_edges:
+            room, target = min(room, _ROOM_OF_MANY), min(target, _TARGET_OF_MANY)
+        most = room * budget
         if self.memory_limit is not None:
             most = min(most, edges_within(self.memory_limit, n_nodes))
-        return most, min(self.target * budget, most / self.room * self.target)
+        return most, min(target * budget, most / room * target)
 
     def bits(self, n_bits: int) -> int:
         """Digits of a rounding that keeps degrees, 0 for coins: only whole edges can be rounded."""

@@ -253,7 +253,7 @@ def certify_and_correct(
 def _thinned(stream, progress):
     """The sparsifier of a stream; of a large one the last shrink takes a while."""
     with reporter(progress, "thinning to the budget"):
-        return stream.sparsifier()
+        return stream.sparsifier(use_up=True)
 
 
 class _Certified(NamedTuple):

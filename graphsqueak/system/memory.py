@@ -1,5 +1,6 @@
 """Memory: how much a process has taken, how much there is, and sizes as people write them."""
 
+import ctypes
 import os
 import re
 import resource
@@ -8,7 +9,14 @@ from pathlib import Path
 
 from graphsqueak.errors import InputError
 
-__all__ = ["available_memory", "check_fits", "peak_rss", "readable_size", "size_in_bytes"]
+__all__ = [
+    "available_memory",
+    "check_fits",
+    "peak_rss",
+    "readable_size",
+    "release_memory",
+    "size_in_bytes",
+]
 
 
 def peak_rss():
@@ -33,6 +41,19 @@ def available_memory():
         return int(lines[b"MemAvailable"].split()[0]) << 10
     except (OSError, KeyError, ValueError):  # not Linux: all of the memory there is
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def release_memory():
+    """Hand memory that was freed back to the system, as far as its allocators do that.
+
+    >>> release_memory()
+    """
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it
+    if trim is not None:
+        trim(0)
 
 
 def check_fits(n_bytes, what):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphsqueak.nodes.numbering import IntegerIds
+from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 
 any_int64 = st.one_of(
@@ -27,6 +27,25 @@ def test_integers_are_numbered_like_a_dictionary_does(values, piece):
     nodes, order = numbered(values)
     assert np.concatenate(found).tolist() == nodes
     assert np.asarray(ids).tolist() == order
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(any_int64, any_int64), min_size=1, max_size=99), st.integers(1, 50))
+def test_ends_of_edges_are_numbered_in_order_whichever_way_they_lie(pairs, piece):
+    by_rows, by_columns = (IntegerIds(np.int64, free_table=32) for _ in range(2))
+    rows = np.array(pairs)
+    columns = np.array(rows.T, order="C").T
+    nodes, order = numbered(rows.ravel().tolist())
+    for ids, ends in ((by_rows, rows), (by_columns, columns)):
+        found = [ids.number(ends[k : k + piece]) for k in range(0, len(pairs), piece)]
+        assert np.concatenate(found).ravel().tolist() == nodes
+        assert np.asarray(ids).tolist() == order
+
+
+@pytest.mark.parametrize("scale", [1, 1000, 10**9])
+def test_more_ends_than_there_was_room_for(scale):
+    ends = np.random.default_rng(481217).permutation(50_000).reshape(-1, 2) * scale
+    assert IntegerIds(np.int64).number(ends).ravel().tolist() == list(range(50_000))
 
 
 @pytest.mark.parametrize("scale", [1, 7, 10**9, 10**13])

@@ -10,6 +10,7 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds
 from graphsqueak.sparsifiers.resistance.sketch import solve_flows
 from graphsqueak.sparsifiers.stream import engine as stream_engine
+from graphsqueak.sparsifiers.stream import last_shrink
 from graphsqueak.sparsifiers.stream.edges import KeptEdges
 from graphsqueak.sparsifiers.stream.thinning import thin_to_budget
 from tests import reference
@@ -160,14 +161,14 @@ def test_cut_bounds_never_exceed_a_resistance():
 def test_links_that_come_out_too_heavy_are_noticed(monkeypatch):
     """No random cut sees three links of weight 0.001, a thousand times too heavy."""
     graph = blocks(2, 150, 3000, links=3, weight=1e-3)
-    thin = stream_engine.thin_to_budget
+    thin = last_shrink.thin_to_budget
 
     def too_heavy(*arguments, **keywords):
         edges, bridge = thin(*arguments, **keywords)
         across = (edges.tail < 150) != (edges.head < 150)
         return edges._replace(weight=np.where(across, 1000 * edges.weight, edges.weight)), bridge
 
-    monkeypatch.setattr(stream_engine, "thin_to_budget", too_heavy)
+    monkeypatch.setattr(last_shrink, "thin_to_budget", too_heavy)
     with pytest.warns(AccuracyWarning, match="a cut of it is off by"):
         sparsify(graph, keep=0.25, random_state=1)
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import graphsqueak as gs
+from graphsqueak.graph.forest import join, roots
 from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
 from graphsqueak.system.kernels import WORTH_SHARING, run, shared
 
 SEED = 271_829
@@ -118,6 +120,10 @@ def results():
     by_degree = gs.StreamOptions(many_nodes=1)
     dense = gs.sources.erdos_renyi(300, 20_000, random_state=SEED).to_edge_list()
     large = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=by_degree)
+    in_place = gs.StreamOptions(many_nodes=1, many_edges=1, chunk=1024)
+    many = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=in_place)
+    ends, forest = (dense.tail, dense.head, dense.weight), join(roots(300), dense.tail, dense.head)
+    stars = degree_sketch(*ends, forest, 300, seed=SEED, many_nodes=1)[0]
     rng = np.random.default_rng(SEED)
     solver = LaplacianSolver(sparse, solver="cholesky", ridge=0.1, random_state=SEED)
     solved = solver.solve(rng.standard_normal((sparse.n_nodes, 9)))
@@ -129,7 +135,8 @@ def results():
     shared_by = gs.read_pairs(io.BytesIO(table))
     shared_by.to_edge_list()
     projected = shared_by.multiply(rng.standard_normal((300, 2)))
-    arrays = [solved, pairs, projected, *(edges.weight for edges in (sparse, small, large, *near))]
+    graphs = (sparse, small, large, many, *near)
+    arrays = [solved, pairs, stars, projected, *(edges.weight for edges in graphs)]
     return [array.tobytes() for array in arrays] + [certificate.history]
 
 

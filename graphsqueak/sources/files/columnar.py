@@ -154,6 +154,7 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
     names = [field.name for field in chosen.values()]
 
     def work(drawn):
+        """A chunk, what is wrong with some of its rows, and these as a table."""
         batch, fraction = drawn
         table = {}
         for role, field in chosen.items():
@@ -161,29 +162,27 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
                 table[role] = _convert(role, batch.column(field.name), kind)
             except InputError as error:
                 raise InputError(f"{name}: column {field.name!r} ({role}) {error}") from None
-        return table, batch.num_rows, fraction
-
-    first_row = 1
-    for table, n_rows, fraction in map_ahead(work, _guard(_validate(tables(names)), name)):
-        bad = _bad_rows(table, n_rows, kind)
+        bad = _bad_rows(table, batch.num_rows, kind)
         if bad and on_bad_line == "error":
-            fault, rows = min(bad.items(), key=lambda found: np.argmax(found[1]))
-            row = int(np.argmax(rows))
-            cells = ", ".join(str(column[row].as_py()) for column in table.values())
-            raise InputError(f"{name}, row {first_row + row} ({cells}): {fault}")
+            return None, bad, table
         good = ~np.any(list(bad.values()), axis=0) if bad else None
         if bad:
             table = {role: _filter(column, good) for role, column in table.items()}
         weight = table["weight"].to_numpy(zero_copy_only=False) if "weight" in table else None
         text, ends = _ends(table["source"], table["target"], kind)
-        yield Chunk(
-            ends,
-            weight,
-            text=text,
-            n_bad_lines=int(np.count_nonzero(~good)) if bad else 0,
-            fraction_read=fraction,
-        )
-        first_row += n_rows
+        n_bad = int(np.count_nonzero(~good)) if bad else 0
+        chunk = Chunk(ends, weight, text=text, n_bad_lines=n_bad, fraction_read=fraction)
+        return chunk, batch.num_rows, None
+
+    first_row = 1
+    for chunk, rows, table in map_ahead(work, _guard(_validate(tables(names)), name)):
+        if chunk is None:
+            fault, mask = min(rows.items(), key=lambda found: np.argmax(found[1]))
+            row = int(np.argmax(mask))
+            cells = ", ".join(str(column[row].as_py()) for column in table.values())
+            raise InputError(f"{name}, row {first_row + row} ({cells}): {fault}")
+        yield chunk
+        first_row += rows
 
 
 def _validate(batches):
@@ -269,8 +268,10 @@ def _filter(column, good):
 def _ends(source, target, kind):
     """Integers as they are, texts as one array of bytes and their (start, stop) in it."""
     if kind != "text":
-        values = [column.to_numpy(zero_copy_only=False) for column in (source, target)]
-        return None, np.column_stack([value.astype(kind).view(np.int64) for value in values])
+        ends = np.empty((2, len(source)), dtype=np.int64)
+        for own, column in zip(ends, (source, target), strict=True):
+            own.view(kind)[:] = column.to_numpy(zero_copy_only=False)
+        return None, ends.T
     texts, spans, shift = [], [], 0
     for column in (source, target):
         offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)

@@ -18,7 +18,7 @@ from typing import Any
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.repeats import RepeatSample
-from graphsqueak.nodes.numbering import IntegerIds
+from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.sides import prefix_ids, side_names
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.sources.distinct import DistinctEdges
@@ -28,6 +28,7 @@ from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_m
 from graphsqueak.sources.files.metis import read_metis
 from graphsqueak.sources.files.parts import PathsLike, find_parts
 from graphsqueak.sources.files.text import check_comments, check_delimiter, read_text
+from graphsqueak.system.kernels import map_ahead
 from graphsqueak.validation import check_choice, check_count
 
 __all__ = ["FileSource", "ReadOptions", "detect_format", "open_part", "read_edges"]
@@ -204,10 +205,11 @@ class FileSource(EdgeSource):
             yield from self._distinct()
             return
         repeats = RepeatSample() if self._repeats is None else None
-        for batch in self._listed():
-            if repeats is not None:
-                repeats.add(batch.tail, batch.head)
-            yield batch
+
+        def look_at(batch):
+            return batch if repeats is None else repeats.add(batch.tail, batch.head) or batch
+
+        yield from map_ahead(look_at, self._listed(), n_workers=1)  # while the last one is used
         self._repeats = repeats or self._repeats
 
     def _distinct(self):

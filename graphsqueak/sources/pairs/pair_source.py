@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from graphsqueak.nodes.numbering import IntegerIds
+from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import Batcher

@@ -42,7 +42,7 @@ from graphsqueak.randomness import ITEM_WORD, PROBE_SEED, random_bits, uniform
 from graphsqueak.sampling import scale_for
 from graphsqueak.system.kernels import compiled, run, shared
 
-__all__ = ["SHARE", "ArrivalFilter", "Favored", "Probes", "odd_change"]
+__all__ = ["SHARE", "ArrivalFilter", "Favored", "Probes", "odd_change", "plain_ids"]
 
 SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels' edges
 _WORK = 20  # elementary steps per edge
@@ -55,7 +55,7 @@ class ArrivalFilter(NamedTuple):
 
     points: np.ndarray  # X, divided by sqrt(k)
     reach: np.ndarray  # 2 |X_u|^2
-    near: np.ndarray  # 1 / d_u, and 1 / d_u + 2 |X_u|^2
+    near: np.ndarray  # 1 / d_u, and 1 / d_u + 2 |X_u|^2, infinite outside the largest component
     component: np.ndarray  # empty if there is only one
     scale: float  # c
 
@@ -69,10 +69,29 @@ class ArrivalFilter(NamedTuple):
         near = np.empty((len(points), 2), np.float32)
         return cls(points, reach, near, component, float(scale)).refresh(sketch.degree)
 
+    @property
+    def main(self):
+        """The largest component."""
+        return np.bincount(self.component).argmax() if self.component.size else 0
+
+    def to_arrays(self):
+        """All of it by name, with finite numbers."""
+        near = self.near.copy()
+        near[:, 1] = np.where(near[:, 1] == np.inf, near[:, 0] + self.reach, near[:, 1])
+        return self._replace(near=near)._asdict()
+
+    @classmethod
+    def from_arrays(cls, parts):
+        """What `to_arrays` was called on."""
+        known = cls(**parts | {"scale": float(parts["scale"])})
+        if known.component.size:
+            known.near[known.component != known.main, 1] = np.inf
+        return known
+
     def refresh(self, degree):
         """The same filter with the stream's present degrees."""
         near = np.empty_like(self.near)
-        _refresh(degree[: self.reach.size], self.reach, near)
+        _refresh(degree[: self.reach.size], self.reach, self.component, self.main, near)
         return self._replace(near=near)
 
     def sample(self, tail, head, weight, *, seed, first):
@@ -122,6 +141,8 @@ class Favored:
 
     def boost_edges(self, edges, resistance, budget):
         """Resistances with those of favored edges raised to fill their share, and the boost."""
+        if not self.mask.any():
+            return resistance, 1.0
         chosen = self.edges(edges.tail, edges.head)
         n_chosen = np.count_nonzero(chosen)
         if n_chosen == 0:
@@ -140,6 +161,17 @@ class Favored:
             edges, key = (tail, head, weight), (np.uint64(seed), np.uint64(first))
             boosted = scale * self.boost
             _sample_favored(points, near, component, boosted, self.mask, *edges, *key, new)
+
+
+def plain_ids(nodes):
+    """A set of plain ints and strings, which a checkpoint can hold; None for None.
+
+    >>> plain_ids(np.array([7, 7]))
+    frozenset({7})
+    """
+    if nodes is None:
+        return None
+    return frozenset(node.item() if hasattr(node, "item") else node for node in nodes)
 
 
 class Probes:
@@ -223,10 +255,11 @@ def _forms(table):
 
 
 @compiled
-def _refresh(degree, reach, near):
+def _refresh(degree, reach, component, main, near):
     for u in range(degree.size):
         near[u, 0] = 1 / degree[u] if degree[u] > 0 else 0.0
-        near[u, 1] = near[u, 0] + reach[u]
+        apart = component.size > 0 and component[u] != main
+        near[u, 1] = np.inf if apart else near[u, 0] + reach[u]
 
 
 @shared
@@ -242,11 +275,14 @@ def _sample(points, near, component, scale, ends, w, key):
     """The new weight of one edge: w if it is kept for sure, w / p or zero else."""
     u, v = ends
     n_known = near.shape[0]
-    if u >= n_known or v >= n_known or (component.size > 0 and component[u] != component[v]):
+    if u >= n_known or v >= n_known:
         return w
     coin = uniform(key[0], key[1], ITEM_WORD)
-    if coin >= scale * w * (near[u, 1] + near[v, 1]):
+    bound = near[u, 1] + near[v, 1]
+    if coin >= scale * w * bound:
         return 0.0
+    if bound == np.inf and component[u] != component[v]:
+        return w
     apart = np.float32(0.0)
     for k in range(points.shape[1]):
         step = points[u, k] - points[v, k]

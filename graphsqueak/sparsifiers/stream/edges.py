@@ -1,18 +1,9 @@
-"""The edges that a stream keeps: columns that grow, parallel edges made one, degrees matched.
+"""The edges that a stream keeps: columns that grow, parallel edges made one.
 
 Coalescing takes time linear in the number of edges and runs on all cores. Edges are dealt into
 ranges of their lower node, so that a range fits the cache; within a range they are sorted by that
 node, and `slot[v]` says where (u, v) stands, if it is there already. Parts of the edges and groups
 of ranges are fixed: no result depends on the number of threads.
-
-*Calibration.* A stream knows every node's weighted degree exactly, in one number per node. With
-scales s,
-
-    w_uv  ->  s_u s_v w_uv,     s_u sum_v w_uv s_v = d_u  for every u,
-
-is Sinkhorn's problem; a few damped steps bring the degrees close. The scales stay within [1/2, 2]:
-on sparse graphs the exact solution may not exist, and chasing it drives weights to zero. Bridges,
-which are never thinned, keep their weights.
 """
 
 from typing import NamedTuple
@@ -20,21 +11,26 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import add_degrees
 from graphsqueak.randomness import mix64
 from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
-__all__ = ["LARGEST_INDEX", "KeptBuffer", "KeptEdges", "calibrate", "coalesce", "repeated_share"]
+__all__ = [
+    "LARGEST_INDEX",
+    "KeptBuffer",
+    "KeptEdges",
+    "coalesce",
+    "copies_kind",
+    "merge_ordered",
+    "order_by_node",
+    "repeated_share",
+]
 
 _N_PARTS = 8  # of the edges, dealt apart
 _N_GROUPS = 16  # of ranges, each with a table of all nodes
 _RANGE_BITS = 8
 _STEPS = 10  # elementary steps per edge
 _MANY = 2**18  # edges from which on the whole room is reserved
-_CALIBRATION_STEPS = 10
-_CALIBRATION_PARTS = 4  # of the edges, summed apart: no result depends on the number of threads
-_LARGEST_FACTOR = 2.0  # by which calibration scales a node
-_SETTLED = 3e-3  # share of all degrees that may be amiss at the end
+_BLOCK = 2**20  # edges that get new weights at a time
 LARGEST_INDEX = np.iinfo(np.int32).max  # indices beyond take 64 bits
 
 
@@ -55,6 +51,15 @@ class KeptEdges(NamedTuple):
         return KeptEdges(*(column[chosen] for column in self))
 
 
+def copies_kind(n_copies):
+    """The type that holds numbers of copies up to `n_copies`: a byte, if it can.
+
+    >>> copies_kind(1), copies_kind(1000)
+    (dtype('uint8'), dtype('int32'))
+    """
+    return np.dtype(np.uint8 if n_copies <= np.iinfo(np.uint8).max else np.int32)
+
+
 class KeptBuffer:
     """`KeptEdges` with room at the end, so that appending is cheap.
 
@@ -65,9 +70,9 @@ class KeptBuffer:
     array([2.])
     """
 
-    def __init__(self, edges=None):
+    def __init__(self, edges=None, *, n_copies=1):
         if edges is None:
-            kinds = (np.int32, np.int32, np.float64, np.int32, np.bool_)
+            kinds = (np.int32, np.int32, np.float64, copies_kind(n_copies), np.bool_)
             edges = KeptEdges(*(np.zeros(0, kind) for kind in kinds))
         self._columns = edges
         self.size = self._columns.tail.size
@@ -77,22 +82,52 @@ class KeptBuffer:
         self._reserve(self.size + edges.tail.size, room)
         self.size = _append(edges, self._columns, self.size)
 
-    def reweight(self, weight):
-        """Give the edges new weights and drop those of weight zero."""
-        self.size = _append(self.edges()._replace(weight=weight), self._columns, 0)
+    def reweight(self, new_weights, source=None):
+        """Give edges new weights, those of blocks of them, and drop what has weight zero.
+
+        They are our own edges, or those of `source`, which take their place.
+        """
+        edges = self.edges() if source is None else source
+        self.size = 0
+        for start in range(0, edges.tail.size, _BLOCK):
+            block = edges.select(slice(start, start + _BLOCK))
+            self.append(block._replace(weight=new_weights(block, start)))
 
     def edges(self):
         """What is there, as views."""
         return self._columns.select(slice(0, self.size))
 
+    def cut(self, size):
+        """Keep the first `size` edges."""
+        self.size = size
+
+    def trim(self):
+        """Give up the room behind the edges; no view of them may be left."""
+        for column in self._columns:
+            if column.flags.owndata and column.flags.writeable:
+                column.resize(self.size, refcheck=False)
+
+    @property
+    def precision(self):
+        """The type of the weights."""
+        return self._columns.weight.dtype
+
+    def hold_weights_as(self, dtype):
+        """Hold the weights in single or double precision."""
+        if dtype != self.precision:
+            weight = np.empty(self._columns.weight.size, dtype)
+            weight[: self.size] = self._columns.weight[: self.size]
+            self._columns = self._columns._replace(weight=weight)
+
     def _reserve(self, n_edges, room):
         held = self._columns.tail.size
         if n_edges > held:  # memory that is never written is never taken
             room = max(n_edges, held * 3 // 2, room if held > _MANY else 0)
-            grown = KeptEdges(*(np.empty(room, column.dtype) for column in self._columns))
-            for new, old in zip(grown, self._columns, strict=True):
-                new[: self.size] = old[: self.size]
-            self._columns = grown
+            columns, self._columns = list(self._columns), None
+            for number, old in enumerate(columns):  # each old one goes before the next is made
+                columns[number] = np.empty(room, old.dtype)
+                columns[number][: self.size] = old[: self.size]
+            self._columns = KeptEdges(*columns)
 
 
 def coalesce(edges, n_nodes, *, n_copies=1, largest_index=LARGEST_INDEX):
@@ -137,35 +172,6 @@ def repeated_share(tail, head):
     keys = np.empty(tail.size // 16 + 64, dtype=np.uint64)
     n_keys = _sample_pairs(tail, head, keys)
     return 1 - np.unique(keys[:n_keys]).size / n_keys if n_keys else 0.0
-
-
-def calibrate(edges, degree, fixed=None):
-    """The same edges with weights whose degrees are close to `degree`; `fixed` ones as they are.
-
-    >>> ends, weight = (np.array([0, 1, 2]), np.array([1, 2, 0])), np.array([1.0, 1.0, 2.0])
-    >>> triangle = KeptEdges(*ends, weight, np.ones(3, int), np.zeros(3, bool))
-    >>> calibrate(triangle, np.array([2.0, 2.0, 2.0])).weight.round(2)
-    array([1., 1., 1.])
-    """
-    weight = edges.weight
-    if fixed is not None and fixed.any():
-        weight = weight.copy()
-        weight[fixed] = 0.0
-        degree = degree.copy()
-        add_degrees(degree, edges.tail[fixed], edges.head[fixed], -edges.weight[fixed])
-    part = np.linspace(0, edges.tail.size, _CALIBRATION_PARTS + 1).astype(np.int64)
-    sums = np.empty((_CALIBRATION_PARTS, degree.size))
-    columns, scale = (edges.tail, edges.head, weight), np.ones(degree.size)
-    for _ in range(_CALIBRATION_STEPS):
-        run(_degrees, _STEPS * edges.tail.size, part, *columns, scale, sums)
-        own = sums.sum(axis=0)
-        if np.abs(scale * own - degree).sum() <= _SETTLED * degree.sum():
-            break
-        ratio = np.divide(degree * scale, own, out=np.ones_like(own), where=own > 0)
-        scale = np.clip(np.sqrt(np.maximum(ratio, 0.0)), 1 / _LARGEST_FACTOR, _LARGEST_FACTOR)
-    scaled = np.empty_like(weight)
-    run(_scale, _STEPS * weight.size, *columns, edges.weight, scale, scaled)
-    return edges._replace(weight=scaled)
 
 
 @compiled
@@ -222,39 +228,53 @@ def _merge(group, start, shift, n_nodes, n_copies, index, low, high, weight, cop
     for g in numba.prange(group.size - 1):
         slot = np.full(n_nodes, -1, dtype=index.dtype)
         for r in range(group[g], group[g + 1]):
-            order, bounds = _sorted(low[start[r] : start[r + 1]], r << shift, 1 << shift, index)
-            end = start[r]
-            for u in range(bounds.size - 1):
-                first = end
-                for i in range(bounds[u], bounds[u + 1]):
-                    e = start[r] + order[i]
-                    at = slot[high[e]]
-                    if at >= first:
-                        new_weight[at] += weight[e]
-                        new_copies[at] = min(new_copies[at] + copies[e], n_copies)
-                        new_pinned[at] |= pinned[e]
-                    else:
-                        slot[high[e]] = end
-                        new_low[end], new_high[end] = low[e], high[e]
-                        new_weight[end] = weight[e]
-                        new_copies[end], new_pinned[end] = copies[e], pinned[e]
-                        end += 1
-            size[r + 1] = end - start[r]
+            a, b = start[r], start[r + 1]
+            order, bounds = order_by_node(low[a:b], r << shift, 1 << shift, index)
+            own = (low[a:b], high[a:b], weight[a:b], copies[a:b], pinned[a:b])
+            new = (new_low, new_high, new_weight, new_copies, new_pinned)
+            size[r + 1] = merge_ordered(order, bounds, slot, n_copies, own, new, a) - a
 
 
 @subroutine
-def _sorted(low, first, n_nodes, index):
+def merge_ordered(order, bounds, slot, n_copies, own, new, end):
+    """Write edges, ordered by one of their nodes, from `end` on with parallel ones summed.
+
+    `own` and `new` are columns: that node, the other node, weight, copies, pinned. `slot` has an
+    entry for every node, below `end`. Returns the new end.
+    """
+    node, other, weight, copies, pinned = own
+    new_node, new_other, new_weight, new_copies, new_pinned = new
+    for u in range(bounds.size - 1):
+        first = end
+        for i in range(bounds[u], bounds[u + 1]):
+            e = order[i]
+            at = slot[other[e]]
+            if at >= first:
+                new_weight[at] += weight[e]
+                new_copies[at] = min(new_copies[at] + copies[e], n_copies)
+                new_pinned[at] |= pinned[e]
+            else:
+                slot[other[e]] = end
+                new_node[end], new_other[end] = node[e], other[e]
+                new_weight[end] = weight[e]
+                new_copies[end], new_pinned[end] = copies[e], pinned[e]
+                end += 1
+    return end
+
+
+@subroutine
+def order_by_node(node, first, n_nodes, index):
     """Order of the edges by their node first, ..., first + n_nodes - 1, and where each begins."""
     bounds = np.zeros(n_nodes + 1, dtype=index.dtype)
-    for e in range(low.size):
-        bounds[low[e] - first + 1] += 1
+    for e in range(node.size):
+        bounds[node[e] - first + 1] += 1
     for u in range(n_nodes):
         bounds[u + 1] += bounds[u]
     following = bounds[:-1].copy()
-    order = np.empty(low.size, dtype=index.dtype)
-    for e in range(low.size):
-        order[following[low[e] - first]] = e
-        following[low[e] - first] += 1
+    order = np.empty(node.size, dtype=index.dtype)
+    for e in range(node.size):
+        order[following[node[e] - first]] = e
+        following[node[e] - first] += 1
     return order, bounds
 
 
@@ -263,23 +283,3 @@ def _gather(start, first, old, new):
     for r in numba.prange(start.size - 1):
         for i in range(first[r + 1] - first[r]):
             new[first[r] + i] = old[start[r] + i]
-
-
-@shared
-def _degrees(part, tail, head, weight, scale, sums):
-    """Sums of w_uv s_v at u and of w_uv s_u at v, for each part of the edges."""
-    for p in numba.prange(part.size - 1):
-        own = sums[p]
-        own[:] = 0.0
-        for e in range(part[p], part[p + 1]):
-            u, v, w = tail[e], head[e], weight[e]
-            own[u] += w * scale[v]
-            own[v] += w * scale[u]
-
-
-@shared
-def _scale(tail, head, weight, fixed_weight, scale, out):
-    """w s_u s_v, or the fixed weight where w is zero."""
-    for e in numba.prange(tail.size):
-        scaled = weight[e] * scale[tail[e]] * scale[head[e]]
-        out[e] = scaled if weight[e] > 0 else fixed_weight[e]

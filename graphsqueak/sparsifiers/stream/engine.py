@@ -9,9 +9,7 @@ c makes the probabilities sum to the budget; by Foster's theorem c is about the 
 This is the loop of [C17, Algorithm 11] as corrected: blocks as large as the kept set, p capped at
 1, original weights in the probabilities.
 
-The last shrink makes of what is kept the sparsifier that was promised, see `thinning`. Degrees are
-calibrated before it, so that what coins left uneven is mended by how many edges a node gets, and
-after it, for the little that is left by then.
+`last_shrink` makes of what is kept the sparsifier that was promised.
 
 References
 ----------
@@ -23,32 +21,38 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList, power_of_two
-from graphsqueak.graph.forest import add_degrees, find_bridges, join, labels, roots
-from graphsqueak.randomness import Step, child_seed
+from graphsqueak.graph.forest import add_degrees, join, labels, roots
+from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
-from graphsqueak.sparsifiers.forecast import sampling_error
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
 from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored, odd_change
 from graphsqueak.sparsifiers.stream.edges import (
     KeptBuffer,
     KeptEdges,
-    calibrate,
     coalesce,
+    copies_kind,
     repeated_share,
 )
+from graphsqueak.sparsifiers.stream.in_place import (
+    coalesce_in_place,
+    scale_for_edges,
+    thin_in_place,
+)
+from graphsqueak.sparsifiers.stream.last_shrink import LAST_ROOM, last_shrink
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
-from graphsqueak.sparsifiers.stream.thinning import thin_edges, thin_to_budget
+from graphsqueak.sparsifiers.stream.thinning import thin_edges
+from graphsqueak.system.memory import release_memory
 from graphsqueak.validation import check_span
 
 __all__ = ["Engine"]
 
 _MOST_NODES = np.iinfo(np.int32).max  # kept edges number their ends in 32 bits
 _OVER_FOREST = 1.5  # times the forest: a shrink leaves at least as many edges
-_LAST_ROOM = 1.75  # times the budget: more than this is filtered again before the last shrink
-_BITS = 4  # binary digits of the last shrink's probabilities: 3 have 1 % more error, 6 no less
 _FEW_REPEATS = 0.25  # of the edges: so many may stay parallel until the end
-_MANY_EDGES = 2**20  # beyond which one digit less saves more time than it costs error
+_ENOUGH = 2**21  # edges that tell the scale while the stream goes on
+_MANY_EDGES = 2**20  # for which a look at repeats is worth it
+_LARGEST_SINGLE = 2.0**80  # weight, in units, that single precision is taken to hold
 
 
 class Engine(StreamEngine):
@@ -56,7 +60,7 @@ class Engine(StreamEngine):
 
     def __init__(self, budget, options, *, ridge, seed):
         self.budget, self.options, self.ridge, self.seed = budget, options, ridge, seed
-        self.buffer = KeptBuffer()
+        self.buffer = KeptBuffer(n_copies=options.n_copies)
         self.degree = np.zeros(0)
         self.parent = np.zeros(0, dtype=np.int32)
         self.n_joins = self.n_seen = self.n_shrinks = 0
@@ -122,10 +126,26 @@ class Engine(StreamEngine):
         if self.filter is not None:
             new = self._filter(tail, head, weight, seed=self.seed, first=self.n_seen)
             new[pinned] = weight[pinned]
-        copies = np.full(tail.size, self.options.n_copies, dtype=np.int32)
+        self._choose_precision(weight)
+        copies = np.full(tail.size, self.options.n_copies, copies_kind(self.options.n_copies))
         most, _ = self.options.most_kept(self._budget_now(), self.n_nodes)
         edges = KeptEdges(tail, head, new, copies, pinned & self.options.pin_forest)
         self.buffer.append(edges, room=int(min(most, _MOST_NODES)) + self.options.chunk)
+
+    @property
+    def is_large(self):
+        """Whether edges are so many that they are kept in little memory and thinned in place."""
+        return self.options.n_copies == 1 and self._budget_now() >= self.options.many_edges
+
+    def _choose_precision(self, weight):
+        """Weights of many edges have single precision; exactly, until the first shrink."""
+        fits = False
+        if self.is_large and (self.buffer.precision == np.float32 or self.buffer.size == 0):
+            if self.n_shrinks == 0:
+                fits = (weight.astype(np.float32) == weight).all()
+            else:
+                fits = _fits_single(weight)
+        self.buffer.hold_weights_as(np.float32 if fits else np.float64)
 
     def _filter(self, tail, head, weight, *, seed, first):
         """New weights of edges by the arrival filter, zero for what falls."""
@@ -142,7 +162,7 @@ class Engine(StreamEngine):
         budget = self._budget_now()
         room, target = self.options.most_kept(budget, self.n_nodes)
         if self.buffer.size > room:
-            if self._can_sweep:
+            if self.can_sweep:
                 self.sweep()
             if self.buffer.size > (room + target) / 2:
                 self.shrink(int(target))
@@ -163,7 +183,7 @@ class Engine(StreamEngine):
             self.per_node *= growth
 
     @property
-    def _can_sweep(self):
+    def can_sweep(self):
         return self.filter is not None and self.options.n_copies == 1
 
     def sweep(self):
@@ -172,111 +192,85 @@ class Engine(StreamEngine):
         Where the last embedding is too old or nodes are new, little falls and a shrink follows.
         """
         self._refresh_filter()
-        self.buffer.reweight(self._sweep_weights(self.buffer.edges(), self.n_shrinks))
+        self.buffer.reweight(self.sweeper(self.n_shrinks))
         self.n_shrinks += 1
 
-    def _sweep_weights(self, edges, number):
-        """New weights of kept edges, zero for what falls; `number` keys the coins."""
+    def sweeper(self, number):
+        """A function to new weights of a block of kept edges; `number` keys the coins."""
         key = child_seed(self.seed, number)
-        weight = self._filter(edges.tail, edges.head, edges.weight, seed=key, first=0)
-        np.copyto(weight, edges.weight, where=edges.pinned)
-        return weight
+
+        def sweep(edges, start):
+            weight = self._filter(edges.tail, edges.head, edges.weight, seed=key, first=start)
+            np.copyto(weight, edges.weight, where=edges.pinned)
+            return weight
+
+        return sweep
 
     def shrink(self, target):
         """Thin what is kept to about `target` edges, never below the forest."""
+        if self.is_large and _fits_single(self.buffer.edges().weight):
+            self.buffer.hold_weights_as(np.float32)  # what is thinned is not exact any more
         edges, scored = self.buffer.edges(), None
         if edges.tail.size > _MANY_EDGES and repeated_share(*edges[:2]) <= _FEW_REPEATS:
-            scored = self._score_by_degrees(edges, self.n_shrinks)
+            scored = self.score_by_degrees(edges, self.n_shrinks)
         if scored is None:
-            edges = coalesce(edges, self.n_nodes, n_copies=self.options.n_copies)
+            edges = self.coalesced(edges)
         n_pinned = np.count_nonzero(edges.pinned)
         target = max(target, int(_OVER_FOREST * n_pinned))
-        if edges.tail.size > target:
-            if scored is None:
-                scored = self._score(edges, self.options.n_probes, self.n_shrinks)
+        n_left, before = edges.tail.size, edges
+        if n_left > target:
+            scored = scored or self.score_by_degrees(edges, self.n_shrinks)
+            scored = scored or self.score(edges, self.options.n_probes, self.n_shrinks)
             resistance, sketch = scored
             resistance, self.favored.boost = self.favored.boost_edges(edges, resistance, target)
-            leverage = (edges.weight * resistance)[~edges.pinned]
-            scale = scale_for(leverage, target - n_pinned)
-            seed, before = child_seed(self.seed, self.n_shrinks), edges
-            edges = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
+            seed = child_seed(self.seed, self.n_shrinks)
+            if self.is_large and not sketch.has_weak_cuts:
+                about = {"pinned": False, "enough": _ENOUGH}
+                scale = scale_for_edges(edges, resistance, target - n_pinned, **about)
+                n_left = thin_in_place(edges, resistance, scale, seed=child_seed(seed, 0))
+            else:
+                leverage = (edges.weight * resistance)[~edges.pinned]
+                scale = scale_for(leverage, target - n_pinned)
+                edges = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
+                n_left = edges.tail.size
             if sketch.has_weak_cuts:
                 self.cut_error = max(self.cut_error, odd_change(before, edges, self.n_nodes, 6))
             if self.options.filter_arrivals:
                 self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent), scale)
                 self.per_node = self._budget_now() / self.n_nodes
-        self.buffer = KeptBuffer(edges)
+        if self.is_large and edges is before:
+            self.buffer.cut(n_left)
+        else:
+            self.buffer = KeptBuffer(edges)
         self.n_shrinks += 1
 
-    def _score(self, edges, n_probes, number):
+    def coalesced(self, edges):
+        """Kept edges with those that are parallel added up, in place if they are many."""
+        if not self.is_large:
+            return coalesce(edges, self.n_nodes, n_copies=self.options.n_copies)
+        return edges.select(slice(0, coalesce_in_place(edges, self.n_nodes)))
+
+    def score(self, edges, n_probes, number):
         """Resistances of coalesced edges, and their sketch; `number` keys the random signs."""
-        scored = self._score_by_degrees(edges, number)
-        if scored is not None:
-            return scored
         ends = (edges.tail, edges.head, edges.weight)
         graph = EdgeList.from_clean(*ends, self.n_nodes)
         seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
         sketch = precise_embedding(graph, *ends, n_probes=n_probes, seed=seed, ridge=ridge)
         return sketch_resistances(sketch, *ends, clamp=self.options.clamp), sketch
 
-    def _score_by_degrees(self, edges, number):
+    def score_by_degrees(self, edges, number):
         """The same without a solve, for parallel edges, too; None where that is not enough."""
         options = self.options
         if self.n_nodes < options.many_nodes or options.n_copies > 1 or not options.clamp:
             return None
         seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
-        return degree_sketch(*edges[:3], edges.pinned, self.n_nodes, seed=seed, ridge=ridge)
+        scored = degree_sketch(*edges[:3], edges.pinned, self.n_nodes, seed=seed, ridge=ridge)
+        release_memory()  # of the solve
+        return scored
 
-    def final_edges(self, budget):
+    def final_edges(self, budget, *, use_up=False):
         """The sparsifier of all edges so far, of at most `budget` edges."""
-        edges = self._edges_for_last_shrink(budget)
-        is_whole, bridge = self.n_shrinks == 0, self._bridges(edges)
-        self.result_error = self.cut_error
-        if edges.tail.size > budget:
-            n_pinned = np.count_nonzero(edges.pinned)
-            if n_pinned > budget:
-                raise InputError(
-                    f"{budget:,} edges cannot hold {self.n_nodes:,} nodes together: at least "
-                    f"{n_pinned:,} are needed; ask for more edges"
-                )
-            if self.options.calibrate and not is_whole:
-                edges = calibrate(edges, self.degree, bridge)
-            before = edges
-            resistance, _ = self._score(edges, self.options.final_probes, Step.LAST)
-            resistance, _ = self.favored.boost_edges(edges, resistance, budget)
-            resistance[bridge] = 1 / edges.weight[bridge]
-            n_seen = self.n_seen if self.n_shrinks else None
-            columns = (*edges[:3], resistance, edges.pinned)
-            self.predicted = sampling_error(*columns, budget, n_nodes=self.n_nodes, n_seen=n_seen)
-            edges, bridge = thin_to_budget(
-                edges,
-                resistance,
-                budget,
-                self.n_nodes,
-                seed=child_seed(self.seed, Step.LAST),
-                n_bits=self.options.bits(_BITS if edges.tail.size <= _MANY_EDGES else _BITS - 1),
-                pin_forest=self.options.pin_forest,
-                bridge=bridge,
-            )
-            is_whole = False
-            if self.options.pin_forest:
-                self.result_error = max(self.cut_error, odd_change(before, edges, self.n_nodes, 3))
-        if self.options.calibrate and not is_whole:
-            edges = calibrate(edges, self.degree, bridge)
-        return edges._replace(weight=edges.weight * self.unit)
-
-    def _bridges(self, edges):
-        seed = child_seed(self.seed, Step.BRIDGES)
-        return find_bridges(edges.tail, edges.head, edges.pinned, self.n_nodes, seed=seed)
-
-    def _edges_for_last_shrink(self, budget):
-        """What is kept, filtered again if that is far more than the budget, and coalesced."""
-        edges = self.buffer.edges()
-        if edges.tail.size > _LAST_ROOM * budget and self._can_sweep:
-            last = KeptBuffer()
-            last.append(edges._replace(weight=self._sweep_weights(edges, Step.LAST_SWEEP)))
-            edges = last.edges()
-        return coalesce(edges, self.n_nodes, n_copies=self.options.n_copies)
+        return last_shrink(self, budget, use_up=use_up)
 
     def merge(self, others, numbers, *, seed):
         """An engine that has seen all streams; `numbers` are the others' nodes in our numbering.
@@ -313,11 +307,10 @@ class Engine(StreamEngine):
     def settle(self):
         """Filter what is many, add up what is parallel, and forget the filter: a merge has none."""
         budget = self.budget(self.n_nodes, self.n_seen)
-        if self.buffer.size > _LAST_ROOM * budget and self._can_sweep:
+        if self.buffer.size > LAST_ROOM * budget and self.can_sweep:
             self.sweep()
         if self.n_nodes:
-            edges = coalesce(self.buffer.edges(), self.n_nodes, n_copies=self.options.n_copies)
-            self.buffer = KeptBuffer(edges)
+            self.buffer = KeptBuffer(self.coalesced(self.buffer.edges()))
         self.filter = None
 
     def make_room(self, n_streams):
@@ -333,17 +326,24 @@ class Engine(StreamEngine):
         if self.favored.mask.any():
             arrays |= {"favored": self.favored.mask, "boost": np.array(self.favored.boost)}
         if self.filter is not None:
-            arrays |= {f"filter_{name}": part for name, part in self.filter._asdict().items()}
+            arrays |= {f"filter_{name}": part for name, part in self.filter.to_arrays().items()}
         numbers = ("n_joins", "n_seen", "n_shrinks", "cut_error", "per_node", "seed", "unit")
         return arrays, {name: getattr(self, name) for name in numbers}
 
     def restore(self, state):
         arrays, numbers = state
-        self.buffer = KeptBuffer(KeptEdges(*(arrays[name] for name in KeptEdges._fields)))
+        edges = KeptEdges(*(arrays[name] for name in KeptEdges._fields))
+        copies = edges.copies.astype(copies_kind(self.options.n_copies))
+        self.buffer = KeptBuffer(edges._replace(copies=copies))
         self.degree, self.parent = arrays["degree"], arrays["parent"]
         self.favored.mask = arrays.get("favored", np.zeros(self.n_nodes, np.bool_))
         self.favored.boost = float(arrays.get("boost", 1.0))
         self.__dict__.update(numbers)
         if "filter_scale" in arrays:
             parts = {name: arrays[f"filter_{name}"] for name in ArrivalFilter._fields}
-            self.filter = ArrivalFilter(**parts | {"scale": float(parts["scale"])})
+            self.filter = ArrivalFilter.from_arrays(parts)
+
+
+def _fits_single(weight):
+    """Whether single precision holds weights, and sums of them."""
+    return weight.min() >= 1 / _LARGEST_SINGLE and weight.max() <= _LARGEST_SINGLE

@@ -12,8 +12,8 @@ A checkpoint is an Arrow stream (`graphsqueak.system.packing`) whose metadata ho
     ids, or ids_text and ids_end            the user's ids: integers, or UTF-8 text and its ends
 
 It is written beside its path and renamed, so that a stop never leaves half of one. What travels
-between the workers of a merge tree is the same stream of bytes. Version 4 had other names for some
-arrays and is still read.
+between the workers of a merge tree is the same stream of bytes. Versions 4, which had other names
+for some arrays, and 5, which held copies in 32 bits, are still read.
 
 A checksum finds damage, not a file that was made wrong. Compiled loops trust their arrays: an edge
 to a node that is not there would be read from memory that is not ours. So every array is checked
@@ -36,8 +36,8 @@ from graphsqueak.system.packing import unpack
 __all__ = ["FORMAT", "check_state", "collect_state", "is_checkpoint", "restore_state"]
 
 FORMAT = "graphsqueak stream"
-VERSION = 5
-_READABLE = (4, 5)
+VERSION = 6
+_READABLE = (4, 5, 6)
 _RENAMED = {"favoured": "favored", "judge": "filter"}  # since version 4
 _MARK = FORMAT.encode()
 
@@ -45,7 +45,8 @@ _MARK = FORMAT.encode()
 class _Rule(NamedTuple):
     """An array of a kind ("i" whole, "f" real, "b" boolean), its shape, least <= values < below.
 
-    Whole and real numbers have 32 or 64 bits: no compiled loop takes halves.
+    Whole and real numbers have 32 or 64 bits: no compiled loop takes halves. Copies ("iu") may be
+    bytes.
     """
 
     kind: str
@@ -59,7 +60,7 @@ _RULES = {
     "tail": _Rule("i", ("edges",), 0, "nodes"),
     "head": _Rule("i", ("edges",), 0, "nodes"),
     "weight": _Rule("f", ("edges",), 5e-324),
-    "copies": _Rule("i", ("edges",), 1),
+    "copies": _Rule("iu", ("edges",), 1),
     "pinned": _Rule("b", ("edges",)),
     "degree": _Rule("f", ("nodes",), 0.0),
     "parent": _Rule("i", ("nodes",), 0, "nodes"),
@@ -188,8 +189,8 @@ def _check_array(name, array, rule, sizes):
     fits = len(shape) == array.ndim and all(
         length in (None, held) for length, held in zip(shape, array.shape, strict=True)
     )
-    too_short = rule.kind != "b" and array.dtype.itemsize < _SHORTEST
-    if array.dtype.kind != rule.kind or too_short or not fits:
+    too_short = rule.kind in "if" and array.dtype.itemsize < _SHORTEST
+    if array.dtype.kind not in rule.kind or too_short or not fits:
         raise InputError(f"the array {name} is {array.dtype} of shape {array.shape}")
     if rule.kind == "b" or array.size == 0:
         return

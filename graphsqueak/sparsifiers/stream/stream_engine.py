@@ -36,8 +36,8 @@ class StreamEngine(Protocol):
     def favor(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
         """Learn which of the nodes new to `numbering` are among the `wanted` ids."""
 
-    def final_edges(self, budget: int) -> KeptEdges:
-        """The sparsifier of all edges so far; the engine is left as it is."""
+    def final_edges(self, budget: int, *, use_up: bool = False) -> KeptEdges:
+        """The sparsifier of all edges so far; the engine is left as it is, or used up."""
 
     def merge(self, others: Sequence, numbers: Sequence, *, seed: int) -> "StreamEngine":
         """An engine that has seen all streams; `numbers` are the others' nodes in our numbering."""

@@ -27,7 +27,7 @@ from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
-from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes
+from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes, plain_ids
 from graphsqueak.sparsifiers.stream.engine import Engine
 from graphsqueak.sparsifiers.stream.state import collect_state, restore_state
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
@@ -116,12 +116,13 @@ class StreamSparsifier:
         self.n_copies = n_copies
         self.ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
         self.favored_share = check_real("favored_share", favored_share, least=0.0, below=1.0)
-        self.favored_nodes = _plain_ids(favored_nodes)
+        self.favored_nodes = plain_ids(favored_nodes)
         self.options = StreamOptions() if options is None else options
         self.random_state = random_state
         self._engine = self._make_engine(_seed_from(random_state))
         self._numbering = Numbering()
         self._probes = Probes()
+        self._is_used_up = False
         self.note: dict[str, int] = {}  # a small record that is saved with the state
 
     def _make_engine(self, seed: int) -> StreamEngine:
@@ -146,6 +147,7 @@ class StreamSparsifier:
         Nodes may appear at any time. Batches that carry ids are matched by id; those without must
         number the same nodes alike.
         """
+        self._check_in_use()
         for part in as_stream(batch):
             tail, head, n_nodes = self._numbering.apply(part)
             if self.favored_nodes:
@@ -154,13 +156,18 @@ class StreamSparsifier:
             self._probes.add(tail, head, part.weight, n_nodes)
         return self
 
-    def sparsifier(self) -> EdgeList:
-        """The sparsifier of all edges so far; the stream may go on afterwards."""
+    def sparsifier(self, *, use_up: bool = False) -> EdgeList:
+        """The sparsifier of all edges so far; the stream may go on afterwards.
+
+        With `use_up` it does not: the same result is made of the memory that the stream has, which
+        takes a third less where edges are many, and only the stream's counters are left.
+        """
+        self._check_in_use()
         if self.n_nodes_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
-        edges = self._engine.final_edges(self.budget_)
-        columns = (edges.tail, edges.head, edges.weight)
-        random_cuts = self._probes.error(*columns, self.n_components_)
+        self._is_used_up = use_up
+        edges = self._engine.final_edges(self.budget_, use_up=use_up)
+        random_cuts = self._probes.error(*edges[:3], self.n_components_)
         self.probe_error_ = float(np.fmax(random_cuts, self._engine.result_error))
         is_doubtful = self.options.calibrate and not self.is_whole_
         if is_doubtful and self.probe_error_ > self.epsilon_predicted_:
@@ -174,7 +181,11 @@ class StreamSparsifier:
                 ),
                 stacklevel=2,
             )
-        return EdgeList.from_clean(*columns, self.n_nodes_, self._numbering.ids)
+        return EdgeList.from_clean(*edges[:3], self.n_nodes_, self._numbering.ids)
+
+    def _check_in_use(self) -> None:
+        if self._is_used_up:
+            raise InputError("sparsifier(use_up=True) was the stream's end; leave use_up out")
 
     def merge(self, *others: "StreamSparsifier", random_state: RandomState = None) -> Self:
         """Return a new stream that has seen the edges of all: parts of one graph, or of several.
@@ -191,8 +202,7 @@ class StreamSparsifier:
             By default the random numbers that follow depend on those of the merged streams alone.
         """
         streams: tuple[StreamSparsifier, ...] = (self, *others)
-        _check_alike(streams)
-        engines = [stream._engine for stream in streams]
+        engines = [stream._engine for stream in _checked_alike(streams)]
         if random_state is None:
             seed = child_seed(reduce(xor, (engine.seed for engine in engines)), Step.MERGE)
         else:
@@ -200,9 +210,9 @@ class StreamSparsifier:
         ids, numbers = unite_ids(
             [(stream._numbering.ids, stream._engine.n_nodes) for stream in streams]
         )
-        same_nodes = all(np.array_equal(number, np.arange(number.size)) for number in numbers)
-        ridge = sum(stream.ridge for stream in streams)
-        merged = type(self)(**self._settings() | {"ridge": ridge}, options=self.options)
+        same_nodes = all((number == np.arange(number.size)).all() for number in numbers)
+        settings = self._settings() | {"ridge": sum(stream.ridge for stream in streams)}
+        merged = type(self)(**settings, options=self.options)
         merged.random_state = self.random_state if random_state is None else random_state
         merged._engine = self._engine.merge(engines[1:], numbers[1:], seed=seed)
         merged._numbering = Numbering(ids)
@@ -246,6 +256,7 @@ class StreamSparsifier:
         return stream
 
     def _state(self):
+        self._check_in_use()
         parts = (self._engine, self._numbering, self._probes)
         return collect_state(self._settings(), self.options, *parts, note=self.note)
 
@@ -326,21 +337,15 @@ class StreamSparsifier:
         return is_untouched and self.n_edges_seen_ <= self.budget_
 
 
-def _check_alike(streams):
-    """Refuse streams that cannot be merged."""
-    first = streams[0]
-    for other in streams[1:]:
+def _checked_alike(streams):
+    """The streams; an InputError where they cannot be merged."""
+    for other in (first := streams[0], *streams[1:]):
+        other._check_in_use()
         if first.options != other.options:
             raise InputError("streams with different options cannot be merged")
         if first.method != other.method:
             raise InputError(f"a {first.method} stream cannot be merged with a {other.method} one")
-
-
-def _plain_ids(nodes):
-    """A set of plain ints and strings, which a checkpoint can hold."""
-    if nodes is None:
-        return None
-    return frozenset(node.item() if hasattr(node, "item") else node for node in nodes)
+    return streams
 
 
 def _seed_from(random_state: RandomState) -> int:

@@ -139,7 +139,7 @@ class ThesisEngine(StreamEngine):
         tail, head = self.tail[sample.index], self.head[sample.index]
         return EdgeList.from_clean(tail, head, weight, self.n_nodes)
 
-    def final_edges(self, budget):
+    def final_edges(self, budget, *, use_up=False):
         """H after one more resparsification; this engine is left as it is."""
         graph = self._graph(self._resparsify(Step.LAST))
         none = np.zeros(graph.n_edges, dtype=np.bool_)

@@ -51,6 +51,7 @@ from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, uniform, uniforms
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
+from graphsqueak.sparsifiers.stream.in_place import draw_in_order, scale_for_edges
 from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
 __all__ = ["count_spread", "round_keeping_degrees", "thin_edges", "thin_to_budget"]
@@ -91,27 +92,42 @@ def thin_edges(edges, resistance, scale, n_nodes, *, seed, n_bits=0):
     return survivors
 
 
-def thin_to_budget(edges, resistance, budget, n_nodes, *, seed, n_bits, pin_forest, bridge):
+def thin_to_budget(
+    edges, resistance, budget, n_nodes, *, seed, n_bits, pin_forest, bridge, in_order=False
+):
     """The last shrink: at most `budget` edges, and the components of `edges` if `pin_forest`.
 
     The forest is thinned with the rest where that is safe, and stays pinned otherwise. Bridges of
-    the forest, a mask, always stay. Returns the edges, and which of them are bridges.
+    the forest, a mask, always stay. Edges are rounded, or drawn `in_order` where they are many.
+    Returns the edges, and which of them are bridges.
     """
-    leverage = edges.weight * resistance
-    aim = _aim(leverage, budget, n_bits)
-    scale = scale_for(leverage, aim)
+    if in_order:
+        aim = budget - 1.0
+        scale = scale_for_edges(edges, resistance, aim)
+    else:
+        leverage = edges.weight * resistance
+        aim = _aim(leverage, budget, n_bits)
+        scale = scale_for(leverage, aim)
+
+    def thinned(edges, scale, key):
+        if in_order:
+            return draw_in_order(edges, resistance, scale, seed=child_seed(key, 0))
+        return thin_edges(edges, resistance, scale, n_nodes, seed=key, n_bits=n_bits)
+
     if scale >= _SAFE_SCALE or not pin_forest:
-        free = edges._replace(pinned=bridge)
-        thin = thin_edges(free, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
+        thin = thinned(edges._replace(pinned=bridge), scale, seed)
         if pin_forest:
             thin = _rejoin(thin, edges, resistance, scale, n_nodes)
         if thin.tail.size <= budget:
             return thin, thin.pinned
     n_pinned, attempt = np.count_nonzero(edges.pinned), 0
     while True:
-        scale = scale_for(leverage[~edges.pinned], max(aim - n_pinned, 0.0))
-        key = child_seed(seed, attempt) if attempt else seed
-        thin = thin_edges(edges, resistance, scale, n_nodes, seed=key, n_bits=n_bits)
+        left = max(aim - n_pinned, 0.0)
+        if in_order:
+            scale = scale_for_edges(edges, resistance, left, pinned=False)
+        else:
+            scale = scale_for(leverage[~edges.pinned], left)
+        thin = thinned(edges, scale, child_seed(seed, attempt) if attempt else seed)
         if thin.tail.size <= budget:
             break
         aim -= 1 + thin.tail.size - budget

@@ -10,10 +10,10 @@ from tests import reference
 from tests.sparsifiers.test_weak_links import lognormal
 
 
-def sketch_of(graph, seed=11):
+def sketch_of(graph, seed=11, **how):
     forest = join(roots(graph.n_nodes), graph.tail, graph.head)
     columns = (graph.tail, graph.head, graph.weight)
-    return degree_sketch(*columns, forest, graph.n_nodes, seed=seed)
+    return degree_sketch(*columns, forest, graph.n_nodes, seed=seed, **how)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,27 @@ def test_links_of_weak_cuts_are_never_left_to_degrees(weight, n_small):
     for seed in range(60):
         scored = sketch_of(graph, seed=seed)
         assert scored is None or np.all(scored[0][links] >= exact)
+
+
+def test_stars_of_light_nodes_have_the_weak_cuts_of_the_graph():
+    """Two parts, each with as many light nodes again, and four links between heavy ones.
+
+    Their resistance is a little above 1 / 4, that by degrees about 1 / 25.
+    """
+    half = sources.erdos_renyi(200, 10_000, random_state=2).to_edge_list()
+    rng = np.random.default_rng(6)
+    ends = [half.tail, np.repeat(np.arange(200, 400), 3)], [half.head, rng.integers(200, size=600)]
+    tail, head = (np.concatenate(end) for end in ends)
+    links = np.arange(4)
+    graph = EdgeList(
+        tail=np.r_[tail, tail + 400, links], head=np.r_[head, head + 400, links + 400]
+    ).simplified()
+    across = (graph.tail < 400) != (graph.head < 400)
+    for seed in range(20):
+        fine, stars = (sketch_of(graph, seed=seed, many_nodes=most) for most in (10**6, 1))
+        for scored in (fine, stars):
+            assert scored is None or scored[0][across].min() >= 0.25
+        assert stars is None or np.unique(stars[1].points, axis=0).shape[0] == 400
 
 
 def test_sparse_and_uneven_graphs_are_not_left_to_degrees():

@@ -4,7 +4,8 @@ import numba
 import numpy as np
 
 from graphsqueak import sources
-from graphsqueak.sparsifiers.stream.edges import KeptEdges, calibrate, coalesce
+from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce
+from graphsqueak.sparsifiers.stream.last_shrink import calibrate
 
 
 def many_parallel_edges(n_nodes, n_edges):

@@ -1,0 +1,184 @@
+"""The last shrink: of what a stream keeps, the sparsifier that was promised.
+
+What is kept is filtered again if it is far more than the budget, coalesced, scored and thinned
+(`thinning`). Degrees are calibrated before it, so that what coins left uneven is mended by how many
+edges a node gets, and after it, for the little that is left by then.
+
+*Calibration.* A stream knows every node's weighted degree exactly, in one number per node. With
+scales s,
+
+    w_uv  ->  s_u s_v w_uv,     s_u sum_v w_uv s_v = d_u  for every u,
+
+is Sinkhorn's problem; a few damped steps bring the degrees close. The scales stay within [1/2, 2]:
+on sparse graphs the exact solution may not exist, and chasing it drives weights to zero. Bridges,
+which are never thinned, keep their weights.
+
+The engine is left as it is, since the stream may go on. Where it does not, its edges are used up:
+they are coalesced in the memory that they have.
+"""
+
+import numba
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.graph.forest import add_degrees, find_bridges
+from graphsqueak.randomness import Step, child_seed
+from graphsqueak.sparsifiers.forecast import sampling_error
+from graphsqueak.sparsifiers.stream.arrivals import odd_change
+from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges
+from graphsqueak.sparsifiers.stream.thinning import thin_to_budget
+from graphsqueak.system.kernels import run, shared
+from graphsqueak.system.memory import release_memory
+
+__all__ = ["LAST_ROOM", "calibrate", "last_shrink"]
+
+LAST_ROOM = 1.75  # times the budget: more than this is filtered again before the last shrink
+_LAST_ROOM_OF_MANY = 1.4
+_BITS = 4  # binary digits of the last shrink's probabilities: 3 have 1 % more error, 6 no less
+_MANY_EDGES = 2**20  # beyond which one digit less saves more time than it costs error
+_N_STEPS = 10
+_WORK = 10  # elementary steps per edge
+_N_PARTS = 4  # of the edges, summed apart: no result depends on the number of threads
+_FEW_PARTS = 2  # where a table of all nodes takes much memory
+_MANY_NODES = 2**20
+_LARGEST_FACTOR = 2.0  # by which a node is scaled
+_SETTLED = 3e-3  # share of all degrees that may be amiss at the end
+
+
+def last_shrink(engine, budget, *, use_up):
+    """The sparsifier of all edges that an engine has seen, of at most `budget` edges."""
+    options, is_large = engine.options, engine.is_large
+    edges = _edges_for_last_shrink(engine, budget, use_up)
+    is_whole, bridge = engine.n_shrinks == 0, _bridges(engine, edges)
+    engine.result_error = engine.cut_error
+    if edges.tail.size > budget:
+        n_pinned = np.count_nonzero(edges.pinned)
+        if n_pinned > budget:
+            raise InputError(
+                f"{budget:,} edges cannot hold {engine.n_nodes:,} nodes together: at least "
+                f"{n_pinned:,} are needed; ask for more edges"
+            )
+        if options.calibrate and not is_whole:
+            edges = calibrate(edges, engine.degree, bridge, in_place=is_large)
+        before = edges
+        scored = engine.score_by_degrees(edges, Step.LAST)
+        in_order = is_large and options.keep_degrees and scored is not None
+        resistance, _ = scored or engine.score(edges, options.final_probes, Step.LAST)
+        resistance, _ = engine.favored.boost_edges(edges, resistance, budget)
+        resistance[bridge] = 1 / edges.weight[bridge]
+        engine.predicted = sampling_error(
+            *edges[:3],
+            resistance,
+            edges.pinned,
+            budget,
+            n_nodes=engine.n_nodes,
+            n_seen=engine.n_seen if engine.n_shrinks else None,
+        )
+        edges, bridge = thin_to_budget(
+            edges,
+            resistance,
+            budget,
+            engine.n_nodes,
+            seed=child_seed(engine.seed, Step.LAST),
+            n_bits=options.bits(_BITS if edges.tail.size <= _MANY_EDGES else _BITS - 1),
+            pin_forest=options.pin_forest,
+            bridge=bridge,
+            in_order=in_order,
+        )
+        is_whole, resistance, scored = False, None, None
+        if options.pin_forest:
+            change = odd_change(before, edges, engine.n_nodes, 3)
+            engine.result_error = max(engine.cut_error, change)
+        before = None
+    if options.calibrate and not is_whole:
+        edges = calibrate(edges, engine.degree, bridge, in_place=is_large)
+    if edges.weight.dtype != np.float64:
+        edges = edges._replace(weight=edges.weight.astype(np.float64))
+    if engine.unit == 1.0 and is_large:
+        return edges
+    return edges._replace(weight=edges.weight * engine.unit)
+
+
+def calibrate(edges, degree, fixed=None, *, in_place=False):
+    """The same edges with weights whose degrees are close to `degree`; `fixed` ones as they are.
+
+    >>> from graphsqueak.sparsifiers.stream.edges import KeptEdges
+    >>> ends, weight = (np.array([0, 1, 2]), np.array([1, 2, 0])), np.array([1.0, 1.0, 2.0])
+    >>> triangle = KeptEdges(*ends, weight, np.ones(3, int), np.zeros(3, bool))
+    >>> calibrate(triangle, np.array([2.0, 2.0, 2.0])).weight.round(2)
+    array([1., 1., 1.])
+    """
+    if fixed is None or not fixed.any():
+        fixed = np.zeros(0, np.bool_)
+    else:
+        degree = degree.copy()
+        add_degrees(degree, edges.tail[fixed], edges.head[fixed], -edges.weight[fixed])
+    n_parts = _N_PARTS if degree.size < _MANY_NODES else _FEW_PARTS
+    part = np.linspace(0, edges.tail.size, n_parts + 1).astype(np.int64)
+    sums, columns = np.empty((n_parts, degree.size)), (edges.tail, edges.head, edges.weight)
+    work, scale = _WORK * edges.tail.size, np.ones(degree.size)
+    for _ in range(_N_STEPS):
+        run(_degrees, work, part, *columns, fixed, scale, sums)
+        own = sums[0]
+        for more in sums[1:]:
+            own += more
+        if np.abs(scale * own - degree).sum() <= _SETTLED * degree.sum():
+            break
+        ratio = np.divide(degree * scale, own, out=np.ones_like(own), where=own > 0)
+        np.sqrt(np.maximum(ratio, 0.0, out=ratio), out=ratio)
+        scale = np.clip(ratio, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR, out=ratio)
+    scaled = edges.weight if in_place else np.empty_like(edges.weight)
+    run(_scale, work, *columns, fixed, scale, scaled)
+    return edges._replace(weight=scaled)
+
+
+def _bridges(engine, edges):
+    seed = child_seed(engine.seed, Step.BRIDGES)
+    return find_bridges(edges.tail, edges.head, edges.pinned, engine.n_nodes, seed=seed)
+
+
+def _edges_for_last_shrink(engine, budget, use_up):
+    """What is kept, filtered again if that is far more than the budget, and coalesced."""
+    buffer, is_large = engine.buffer, engine.is_large
+    room = (_LAST_ROOM_OF_MANY if is_large else LAST_ROOM) * budget
+    if use_up:
+        engine.buffer = KeptBuffer(n_copies=engine.options.n_copies)
+    if buffer.size > room and engine.can_sweep:
+        last = buffer if use_up else KeptBuffer()
+        if not use_up:
+            last.hold_weights_as(buffer.precision)
+        last.reweight(engine.sweeper(Step.LAST_SWEEP), buffer.edges())
+        buffer = last
+    elif is_large and not use_up:
+        buffer = KeptBuffer(KeptEdges(*(column.copy() for column in buffer.edges())))
+    if use_up:
+        engine.filter = None
+    if not is_large:
+        return engine.coalesced(buffer.edges())
+    if engine.n_shrinks == 0:
+        buffer.hold_weights_as(np.float64)  # the sum of exact weights is exact
+    buffer.cut(engine.coalesced(buffer.edges()).tail.size)
+    buffer.trim()
+    release_memory()
+    return buffer.edges()
+
+
+@shared
+def _degrees(part, tail, head, weight, fixed, scale, sums):
+    """Sums of w_uv s_v at u and of w_uv s_u at v, for each part of the edges."""
+    for p in numba.prange(part.size - 1):
+        own = sums[p]
+        own[:] = 0.0
+        for e in range(part[p], part[p + 1]):
+            if fixed.size == 0 or not fixed[e]:
+                u, v, w = tail[e], head[e], weight[e]
+                own[u] += w * scale[v]
+                own[v] += w * scale[u]
+
+
+@shared
+def _scale(tail, head, weight, fixed, scale, out):
+    """w s_u s_v, or the weight itself where it is fixed."""
+    for e in numba.prange(tail.size):
+        free = fixed.size == 0 or not fixed[e]
+        out[e] = weight[e] * scale[tail[e]] * scale[head[e]] if free else weight[e]
