@@ -304,6 +304,15 @@ class TestCheckpoints:
         other = self.solver(path, checkpoint=checkpoint, resume=True).solve(b[:, :1])
         assert other.tobytes() == self.solver(path).solve(b[:, :1]).tobytes()
 
+    def test_what_was_done_is_not_done_again(self, tmp_path):
+        path, b = self.problem(tmp_path)
+        checkpoint = tmp_path / "run.ckpt"
+        first = self.solver(path, checkpoint=checkpoint)
+        x = first.solve(b)
+        again = self.solver(path, checkpoint=checkpoint, resume=True)
+        assert again.solve(b).tobytes() == x.tobytes()
+        assert (again.n_passes_, again.residual_) == (first.n_passes_, first.residual_)
+
     def test_what_does_not_fit_is_refused(self, tmp_path):
         path, b = self.problem(tmp_path)
         checkpoint = tmp_path / "run.ckpt"
