@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from graphsqueak import AccuracyWarning, StreamSparsifier, read_edges, sources
 from graphsqueak.randomness import uniform
-from graphsqueak.sparsifiers.stream.feeding import run_stream
+from graphsqueak.sparsifiers.run import run_stream
 from graphsqueak.system.memory import peak_rss
 
 SEED = 160_217

@@ -21,7 +21,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from graphsqueak import EdgeList, StreamSparsifier, read_edges, sources, write_edges
-from graphsqueak.sparsifiers.stream.feeding import run_stream
+from graphsqueak.sparsifiers.run import run_stream
 from graphsqueak.system.memory import peak_rss
 
 SEED = 662_607

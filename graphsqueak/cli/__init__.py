@@ -24,7 +24,7 @@ from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.sparsify import sparsify
 from graphsqueak.errors import InputError
-from graphsqueak.system.signals import Stopped, stoppable
+from graphsqueak.system.atomic import Stopped, stoppable
 
 __all__ = ["app", "in_options", "run"]
 

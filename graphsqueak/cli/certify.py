@@ -9,6 +9,7 @@ from graphsqueak.cli import options
 __all__ = ["certify"]
 
 
+@options.reads_edges
 def certify(
     edges: options.Edges,
     sparsifier: Annotated[
@@ -22,14 +23,8 @@ def certify(
         float, typer.Option(help="Stop when the bounds are this close, relative to the lower.")
     ] = 0.02,
     ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/certify.md.")] = 0.0,
-    ids: options.Ids = "auto",
-    header: options.Header = None,
-    columns: options.Columns = None,
-    delimiter: options.Delimiter = "auto",
-    weights: options.Weights = None,
-    on_bad_line: options.BadLine = "error",
-    bipartite: options.Bipartite = None,
-    duplicates: options.Duplicates = "sum",
+    *,
+    reading: options.Reading,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -44,18 +39,8 @@ def certify(
     """
     from graphsqueak.sparsifiers import certify as measure
 
-    source = options.open_edges(
-        edges,
-        ids=ids,
-        header=header,
-        on_bad_line=on_bad_line,
-        columns=columns,
-        delimiter=delimiter,
-        weights=weights,
-        bipartite=bipartite,
-        duplicates=duplicates,
-    )
-    small = options.open_edges([sparsifier], ids=ids, header=header, on_bad_line=on_bad_line)
+    source = reading.open(edges)
+    small = reading.open_result(sparsifier)
     certificate = measure(
         source,
         small.to_edge_list(),

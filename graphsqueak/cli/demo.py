@@ -39,7 +39,7 @@ def demo(
     from graphsqueak.demo import page, study
     from graphsqueak.report.table import text_table
     from graphsqueak.sparsifiers import certify
-    from graphsqueak.sparsifiers.verdict import measured_error
+    from graphsqueak.sparsifiers.plan import measured_error
     from graphsqueak.system.memory import peak_rss
     from graphsqueak.system.progress import reporter
 

@@ -7,16 +7,11 @@ from graphsqueak.cli import options
 __all__ = ["info", "readable"]
 
 
+@options.reads_edges
 def info(
     edges: options.Edges,
-    ids: options.Ids = "auto",
-    header: options.Header = None,
-    columns: options.Columns = None,
-    delimiter: options.Delimiter = "auto",
-    weights: options.Weights = None,
-    on_bad_line: options.BadLine = "error",
-    bipartite: options.Bipartite = None,
-    duplicates: options.Duplicates = "sum",
+    *,
+    reading: options.Reading,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ):
@@ -34,17 +29,7 @@ def info(
     if len(edges) == 1 and Path(edges[0]).is_file() and is_checkpoint(edges[0]):
         _tell_progress(edges[0], as_json=as_json, quiet=quiet)
         return
-    source = options.open_edges(
-        edges,
-        ids=ids,
-        header=header,
-        on_bad_line=on_bad_line,
-        columns=columns,
-        delimiter=delimiter,
-        weights=weights,
-        bipartite=bipartite,
-        duplicates=duplicates,
-    )
+    source = reading.open(edges)
     summary = summarize(source, progress=options.shows_progress(quiet=quiet, as_json=as_json))
     understood = options.tell_understood(source, quiet=quiet)
     if as_json:

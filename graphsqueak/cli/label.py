@@ -2,18 +2,21 @@
 
 import itertools
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
+from graphsqueak.errors import InputError
 
-__all__ = ["label"]
+__all__ = ["label", "read_labels"]
 
 _METHODS = ("sparse-hfs", "stable-hfs", "hfs", "simple-hfs", "subsampling", "eigfun", "1nn")
 
 
+@options.reads_edges
 def label(
     edges: options.Edges,
     labels: Annotated[
@@ -49,14 +52,8 @@ def label(
     ] = None,
     force: options.Force = False,
     dry_run: DryRun = False,
-    ids: options.Ids = "auto",
-    header: options.Header = None,
-    columns: options.Columns = None,
-    delimiter: options.Delimiter = "auto",
-    weights: options.Weights = None,
-    on_bad_line: options.BadLine = "error",
-    bipartite: options.Bipartite = None,
-    duplicates: options.Duplicates = "sum",
+    *,
+    reading: options.Reading,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -77,24 +74,13 @@ def label(
     from graphsqueak.sources.files.writing import write_columns
     from graphsqueak.sparsifiers.budget import Budget
     from graphsqueak.ssl.base import UnreachedWarning
-    from graphsqueak.ssl.label_file import read_labels
 
     began = time.perf_counter()
     options.check_table(out)
     model = _model(method, eta, Budget(n_edges, epsilon, keep), seed)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
-    source = options.open_edges(
-        edges,
-        ids=ids,
-        header=header,
-        on_bad_line=on_bad_line,
-        columns=columns,
-        delimiter=delimiter,
-        weights=weights,
-        bipartite=bipartite,
-        duplicates=duplicates,
-    )
+    source = reading.open(edges)
     options.check_outputs(
         {"--out": out},
         [*options.paths_read(edges, source), labels],
@@ -135,7 +121,8 @@ def label(
     if as_json:
         options.print_json(record)
     elif not quiet:
-        said = f", accuracy {record['accuracy']:.3f}" if truth else ""
+        accuracy = record.get("accuracy")  # None, too, where every node with a truth is labeled
+        said = "" if accuracy is None else f", accuracy {accuracy:.3f}"
         said += f", {sizes['average_set_size']:.2f} classes in a set" if sizes else ""
         options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
@@ -145,8 +132,48 @@ def label(
         )
 
 
+def read_labels(path: str | Path) -> tuple[dict, dict]:
+    """Labels and truths by node id, of a csv, tsv or Parquet file.
+
+    An empty label, or -1, is none: the row may still hold a truth. Without a header of these names
+    the two columns are node and label. A node may be named twice, but not with two labels.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    given, truth : dict
+        Ids that all look like numbers are numbers; estimators match them with text, too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "labels.csv"
+    >>> _ = path.write_text("node,label,truth\\nann,spam,spam\\nbob,,ham\\n")
+    >>> read_labels(path)
+    ({'ann': 'spam'}, {'ann': 'spam', 'bob': 'ham'})
+    """
+    table = _name_columns(_read_table(path), path)
+    given: dict = {}
+    truth: dict = {}
+    for row in table.iter_rows(named=True):
+        node, value = row["node"], row["label"]
+        if node is None:
+            raise InputError(f"{path}: a row has no node; fill it in or remove it")
+        if value not in (None, "", -1, "-1") and given.setdefault(node, value) != value:
+            raise InputError(
+                f"{path}: node {node!r} has two labels, {given[node]!r} and {value!r}; keep one"
+            )
+        if row.get("truth") not in (None, ""):
+            truth[node] = row["truth"]
+    if not given:
+        raise InputError(f"{path} labels no node at all; label at least one")
+    return given, truth
+
+
 def _model(method, eta, budget, seed):
-    from graphsqueak.errors import InputError
     from graphsqueak.validation import check_choice
 
     check_choice("method", method, _METHODS)
@@ -175,7 +202,6 @@ def _model(method, eta, budget, seed):
 
 
 def _check_sets(alpha, given):
-    from graphsqueak.errors import InputError
     from graphsqueak.validation import check_real
 
     check_real("--sets", alpha, above=0.0, below=0.5)
@@ -200,3 +226,40 @@ def _accuracy(model, given, truth):
     pairs = zip(map(str, model.ids_.tolist()), map(str, model.transduction_.tolist()), strict=True)
     right = [asked[node] == label for node, label in pairs if node in asked]
     return sum(right) / len(right) if right else None
+
+
+def _read_table(path):
+    import polars as pl
+    import pyarrow as pa
+
+    from graphsqueak.sources.files.columnar import parquet_frame
+
+    name = str(path).lower()
+    if not Path(path).exists():
+        raise InputError(f"{path} does not exist; check the path of the labels")
+    try:
+        if name.endswith((".parquet", ".pq")):
+            return parquet_frame(path)
+        separator = "\t" if ".tsv" in name or ".txt" in name else ","
+        return pl.read_csv(path, separator=separator, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path} cannot be read as a table of labels: {reason}") from None
+
+
+def _name_columns(table, path):
+    """The table with columns node and label; a first line that is no header becomes a row."""
+    import polars as pl
+
+    if {"node", "label"} <= set(table.columns):
+        return table
+    if table.width != 2:
+        raise InputError(f"{path} has columns {table.columns}; name two of them node and label")
+    first = dict(zip(("node", "label"), table.columns, strict=True))
+    rest = table.rename(dict(zip(table.columns, ("node", "label"), strict=True)))
+    row = pl.DataFrame({key: [value] for key, value in first.items()})
+    try:
+        row = row.cast(dict(rest.schema))
+    except pl.exceptions.PolarsError:
+        return rest  # the names of the columns in the user's own words
+    return pl.concat([row, rest])

@@ -2,7 +2,11 @@
 
 import json
 import sys
+from dataclasses import dataclass, fields
+from functools import wraps
 from importlib.util import find_spec
+from inspect import Signature, signature
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -13,32 +17,22 @@ from graphsqueak.system import atomic
 from graphsqueak.system.atomic import STANDARD_OUTPUT
 
 __all__ = [
-    "BadLine",
-    "Bipartite",
-    "Columns",
-    "Delimiter",
-    "Duplicates",
     "Edges",
     "Force",
-    "Header",
-    "Ids",
     "Json",
     "NoHeaderOut",
     "Quiet",
-    "Scheduler",
+    "Reading",
     "Seed",
-    "Weights",
-    "Workers",
-    "check_budget",
     "check_drawing",
     "check_outputs",
     "check_table",
-    "open_edges",
     "paths_read",
     "print_json",
     "print_line",
     "print_summary",
     "print_table",
+    "reads_edges",
     "shows_progress",
     "tell_understood",
     "write_result",
@@ -55,14 +49,6 @@ Edges = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same seed, same result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
-Workers = Annotated[
-    int | None,
-    typer.Option("--workers", min=1, help="Start that many processes, and share the parts."),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster: tcp://host:8786."),
-]
 Ids = Annotated[
     str, typer.Option("--ids", help="How to read node ids: auto, integer or text (keeps 007).")
 ]
@@ -116,35 +102,61 @@ NoHeaderOut = Annotated[
 ]
 
 
-def open_edges(
-    paths,
-    *,
-    ids,
-    header,
-    on_bad_line="error",
-    columns=None,
-    delimiter="auto",
-    weights=None,
-    bipartite=None,
-    duplicates="sum",
-):
-    """The stream that the shared options describe."""
-    from graphsqueak.sources.files.reading import read_edges
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How edge files are read, as the options say that `reads_edges` gives to a command."""
 
-    if columns is not None:
-        names = [name.strip() for name in columns.split(",")]
-        columns = tuple(int(name) if name.isdecimal() else name for name in names)
-    return read_edges(
-        paths,
-        ids=ids,
-        header="auto" if header is None else header,
-        on_bad_line=on_bad_line,
-        columns=columns,
-        delimiter=delimiter,
-        weighted="auto" if weights is None else weights,
-        bipartite="auto" if bipartite is None else bipartite,
-        duplicates=duplicates,
-    )
+    ids: Ids = "auto"
+    header: Header = None
+    columns: Columns = None
+    delimiter: Delimiter = "auto"
+    weights: Weights = None
+    on_bad_line: BadLine = "error"
+    bipartite: Bipartite = None
+    duplicates: Duplicates = "sum"
+
+    def open(self, paths):
+        """The stream of edges in files, folders or globs."""
+        from graphsqueak.sources.files.reading import read_edges
+
+        columns = self.columns
+        if columns is not None:
+            names = [name.strip() for name in columns.split(",")]
+            columns = tuple(int(name) if name.isdecimal() else name for name in names)
+        return read_edges(
+            paths,
+            ids=self.ids,
+            header="auto" if self.header is None else self.header,
+            on_bad_line=self.on_bad_line,
+            columns=columns,
+            delimiter=self.delimiter,
+            weighted="auto" if self.weights is None else self.weights,
+            bipartite="auto" if self.bipartite is None else self.bipartite,
+            duplicates=self.duplicates,
+        )
+
+    def open_result(self, path):
+        """The same for a file that we have written: its columns are known."""
+        plain = Reading(ids=self.ids, header=self.header, on_bad_line=self.on_bad_line)
+        return plain.open([path])
+
+
+def reads_edges(command):
+    """A command with the options of `Reading` in the place of its keyword `reading`."""
+    names = [field.name for field in fields(Reading)]
+
+    @wraps(command)
+    def run(**arguments):
+        reading = Reading(**{name: arguments.pop(name) for name in names})
+        return command(reading=reading, **arguments)
+
+    shared = signature(Reading).parameters.values()
+    own = signature(command).parameters.values()
+    pairs = [shared if one.name == "reading" else [one] for one in own]
+    parameters = list(chain.from_iterable(pairs))
+    run.__signature__ = Signature(parameters)
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
 
 
 def tell_understood(source, *, quiet, dropped=None):
@@ -194,21 +206,6 @@ def paths_read(paths, source):
     """What a source reads: its files, and the folders they lie in where those were given."""
     folders = [path for path in paths if Path(path).expanduser().is_dir()]
     return folders + [part.path for part in source.parts if part.path is not None]
-
-
-def check_budget(epsilon, n_edges, keep):
-    """Refuse none or several of the three options, in the words of the command line.
-
-    >>> check_budget(None, None, 0.05)
-    """
-    given = {"--epsilon": epsilon, "--edges": n_edges, "--keep": keep}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        raise InputError(
-            f"how small shall the result be? {' and '.join(named) or 'none'} given; give exactly "
-            "one of --keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
-            "--epsilon 0.5 (as many as an error of at most a half needs)"
-        )
 
 
 def check_outputs(outputs, inputs, *, force=False, quiet=False, as_json=False, resumes=None):

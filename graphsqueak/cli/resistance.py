@@ -9,6 +9,7 @@ from graphsqueak.cli import options
 __all__ = ["resistance"]
 
 
+@options.reads_edges
 def resistance(
     edges: options.Edges,
     out: Annotated[
@@ -34,14 +35,8 @@ def resistance(
         ),
     ] = False,
     force: options.Force = False,
-    ids: options.Ids = "auto",
-    header: options.Header = None,
-    columns: options.Columns = None,
-    delimiter: options.Delimiter = "auto",
-    weights: options.Weights = None,
-    on_bad_line: options.BadLine = "error",
-    bipartite: options.Bipartite = None,
-    duplicates: options.Duplicates = "sum",
+    *,
+    reading: options.Reading,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -69,21 +64,11 @@ def resistance(
     began = time.perf_counter()
     options.check_table(out)
     is_read = keep is not None or n_edges is not None
-    if is_read:
-        options.check_budget(None, n_edges, keep)
+    if keep is not None and n_edges is not None:
+        raise InputError("give --keep 0.1 or --edges 100000, not both")
     if bounds and not is_read:
         raise InputError("--bounds come from a sparsifier; give --keep 0.1 or --edges as well")
-    source = options.open_edges(
-        edges,
-        ids=ids,
-        header=header,
-        on_bad_line=on_bad_line,
-        columns=columns,
-        delimiter=delimiter,
-        weights=weights,
-        bipartite=bipartite,
-        duplicates=duplicates,
-    )
+    source = reading.open(edges)
     options.check_outputs(
         {"--out": out},
         [*options.paths_read(edges, source), *([] if pairs is None else [pairs])],
@@ -145,7 +130,7 @@ def _read_pairs(path, graph):
     import numpy as np
 
     from graphsqueak.errors import InputError
-    from graphsqueak.nodes.matching import node_finder
+    from graphsqueak.nodes.numbering import node_finder
     from graphsqueak.sources import read_edges
 
     kind = "integer" if graph.ids.dtype.kind in "iu" else "text"

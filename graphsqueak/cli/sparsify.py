@@ -12,6 +12,7 @@ from graphsqueak.system.atomic import note_written
 __all__ = ["sparsify"]
 
 
+@options.reads_edges
 def sparsify(
     edges: options.Edges,
     out: Annotated[
@@ -46,8 +47,14 @@ def sparsify(
     ] = None,
     every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to save.")] = 60.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
-    workers: options.Workers = None,
-    scheduler: options.Scheduler = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Start that many processes, and share the parts."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster: tcp://host:8786."),
+    ] = None,
     tree: Annotated[
         str | None,
         typer.Option(
@@ -76,14 +83,8 @@ def sparsify(
     plan: Annotated[
         bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
     ] = False,
-    ids: options.Ids = "auto",
-    header: options.Header = None,
-    columns: options.Columns = None,
-    delimiter: options.Delimiter = "auto",
-    weights: options.Weights = None,
-    on_bad_line: options.BadLine = "error",
-    bipartite: options.Bipartite = None,
-    duplicates: options.Duplicates = "sum",
+    *,
+    reading: options.Reading,
     seed: options.Seed = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -103,23 +104,13 @@ def sparsify(
 
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
-    from graphsqueak.sparsifiers.run import RunPlan, run_plan
-    from graphsqueak.sparsifiers.verdict import error_in_short, next_step, verdict
+    from graphsqueak.sparsifiers.plan import RunPlan, error_in_short, next_step, verdict
+    from graphsqueak.sparsifiers.run import run_plan
     from graphsqueak.system.memory import size_in_bytes
     from graphsqueak.system.progress import reporter
 
-    source = options.open_edges(
-        edges,
-        ids=ids,
-        header=header,
-        on_bad_line=on_bad_line,
-        columns=columns,
-        delimiter=delimiter,
-        weights=weights,
-        bipartite=bipartite,
-        duplicates=duplicates,
-    )
-    options.check_budget(epsilon, n_edges, keep)
+    source = reading.open(edges)
+    _check_budget(epsilon, n_edges, keep)
     if certify is None and report is not None and source.is_rereadable:
         certify = True
     run = RunPlan(
@@ -166,10 +157,7 @@ def sparsify(
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
-        reading = _reading_words(
-            ids, header, columns, delimiter, weights, on_bad_line, bipartite, duplicates
-        )
-        again = {"is_rereadable": source.is_rereadable, "reading": reading}
+        again = {"is_rereadable": source.is_rereadable, "reading": _reading_words(reading)}
         with reporter(run.progress, "drawing the page"):
             write_report(result, report, edges=edges, out=out, **again)
     if checkpoint is not None:
@@ -190,22 +178,41 @@ def sparsify(
                 options.print_summary(said, out)
 
 
-def _reading_words(
-    ids, header, columns, delimiter, weights, on_bad_line, bipartite=None, duplicates="sum"
-):
+def _reading_words(reading):
     """The words of a command line that read edges in the same way.
 
-    >>> _reading_words("auto", False, "0,1", "auto", None, "error")
+    >>> _reading_words(options.Reading(header=False, columns="0,1"))
     ['--no-header', '--columns', '0,1']
     """
-    words = [] if ids == "auto" else ["--ids", ids]
-    words += [] if header is None else ["--header" if header else "--no-header"]
-    words += [] if columns is None else ["--columns", columns]
-    words += [] if delimiter == "auto" else ["--delimiter", delimiter]
-    words += [] if weights is None else ["--weights" if weights else "--no-weights"]
-    words += [] if bipartite is None else ["--bipartite" if bipartite else "--one-kind"]
-    words += [] if duplicates == "sum" else ["--duplicates", duplicates]
-    return words + ([] if on_bad_line == "error" else ["--on-bad-line", on_bad_line])
+    return [
+        *([] if reading.ids == "auto" else ["--ids", reading.ids]),
+        *_either(reading.header, "--header", "--no-header"),
+        *([] if reading.columns is None else ["--columns", reading.columns]),
+        *([] if reading.delimiter == "auto" else ["--delimiter", reading.delimiter]),
+        *_either(reading.weights, "--weights", "--no-weights"),
+        *_either(reading.bipartite, "--bipartite", "--one-kind"),
+        *([] if reading.duplicates == "sum" else ["--duplicates", reading.duplicates]),
+        *([] if reading.on_bad_line == "error" else ["--on-bad-line", reading.on_bad_line]),
+    ]
+
+
+def _either(choice, yes, no):
+    return [] if choice is None else [yes if choice else no]
+
+
+def _check_budget(epsilon, n_edges, keep):
+    """Refuse none or several of the three options, in the words of the command line.
+
+    >>> _check_budget(None, None, 0.05)
+    """
+    given = {"--epsilon": epsilon, "--edges": n_edges, "--keep": keep}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise InputError(
+            f"how small shall the result be? {' and '.join(named) or 'none'} given; give exactly "
+            "one of --keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
+            "--epsilon 0.5 (as many as an error of at most a half needs)"
+        )
 
 
 def _dry_run(source, plan, paths, *, force, as_json):

@@ -10,7 +10,7 @@ from graphsqueak.demo.measure import Row
 from graphsqueak.demo.study import KEEP, MailGraph, neighbor_count
 from graphsqueak.errors import InputError
 from graphsqueak.sparsifiers import Certificate
-from graphsqueak.sparsifiers.verdict import measured_error
+from graphsqueak.sparsifiers.plan import measured_error
 
 __all__ = [
     "FILES",

@@ -110,7 +110,7 @@ def sparsify_mails(
     MailGraph
     """
     from graphsqueak.sparsifiers import StreamSparsifier
-    from graphsqueak.sparsifiers.stream.feeding import run_stream
+    from graphsqueak.sparsifiers.run import run_stream
 
     began = time.perf_counter()
     source = neighbor_edges(mails.points, neighbor_count(mails), progress=progress)

@@ -1,101 +1,13 @@
-"""The nodes of one graph or stream among those of another, matched by id.
+"""The nodes of a stream among those of a graph that is known, matched by id."""
 
-node_finder     ids -> node numbers of a graph that is known
-NodeMatching    the nodes of a stream -> those of a graph that is known
-Numbering       the nodes of batches that may be numbered differently -> one numbering that grows
-"""
-
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.object_ids import ObjectIds
+from graphsqueak.nodes.numbering import node_finder
 
-__all__ = [
-    "NodeMatching",
-    "Numbering",
-    "as_names",
-    "as_objects",
-    "ids_between",
-    "is_integer",
-    "node_finder",
-]
-
-
-def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Make a function from ids to node numbers, -1 for an id that is not there.
-
-    Parameters
-    ----------
-    known : array of ids, or None
-        The id of every node, as in `EdgeList.own_ids`; None where nodes are plain numbers.
-    n_nodes : int
-        Number of nodes.
-
-    Examples
-    --------
-    >>> find = node_finder(np.array([7, 3]), 2)
-    >>> find(np.array([3, 4, 7]))
-    array([ 1, -1,  0])
-    """
-    if known is None:
-        return lambda ids: _find_number(ids, n_nodes)
-    known = np.asarray(known)[:n_nodes]
-    if known.dtype.kind not in "iu":
-        number = {name: node for node, name in enumerate(known.tolist())}
-        return lambda ids: np.array([number.get(name, -1) for name in ids.tolist()], dtype=np.int64)
-    order = np.argsort(known)
-    ordered = known[order]
-
-    def find(ids: np.ndarray) -> np.ndarray:
-        if ids.dtype.kind not in "iu" or ordered.size == 0:
-            return np.full(ids.size, -1)
-        # In one type: NumPy would compare int64 and uint64 as floats. What wraps around is unequal.
-        found = np.searchsorted(ordered, ids.astype(ordered.dtype, copy=False))
-        found = np.minimum(found, ordered.size - 1)
-        return np.where(ordered[found] == ids, order[found], -1)
-
-    return find
-
-
-def as_names(names: Sequence) -> np.ndarray:
-    """Ids as an array: of integers if all are, else of objects.
-
-    Parameters
-    ----------
-    names : list of ids
-
-    Examples
-    --------
-    >>> as_names([3, "3"])
-    array([3, '3'], dtype=object)
-    """
-    return np.array(names) if names and all(map(is_integer, names)) else as_objects(names)
-
-
-def is_integer(name: object) -> bool:
-    """Whether an id is a whole number that an array of integers can hold.
-
-    Parameters
-    ----------
-    name : object
-    """
-    return isinstance(name, int | np.integer) and abs(int(name)) < 2**63
-
-
-def as_objects(values: Sequence) -> np.ndarray:
-    """An array of the values themselves, whatever their types.
-
-    Parameters
-    ----------
-    values : list
-    """
-    array = np.empty(len(values), dtype=object)
-    for position, value in enumerate(values):
-        array[position] = value
-    return array
+__all__ = ["NodeMatching", "ids_between"]
 
 
 def ids_between(known: Any, start: int, stop: int) -> np.ndarray:
@@ -158,59 +70,3 @@ class NodeMatching:
         new = self._find(ids_between(batch.own_ids, n_old, batch.n_nodes))
         self._is_identity &= np.array_equal(new, np.arange(n_old, batch.n_nodes))
         self._node = np.concatenate([self._node, new])
-
-
-class Numbering:
-    """One numbering of the nodes of all batches so far.
-
-    Batches of one source share one object of ids and are numbered alike: nothing to do. Batches
-    with ids of their own are matched by id. Batches without ids are numbers already.
-
-    Examples
-    --------
-    >>> from graphsqueak.graph import EdgeList
-    >>> numbering = Numbering()
-    >>> _ = numbering.apply(EdgeList.from_pairs([("ann", "bob")]))
-    >>> numbering.apply(EdgeList.from_pairs([("cy", "bob")]))[:2]
-    (array([2], dtype=int32), array([1], dtype=int32))
-    """
-
-    def __init__(self, ids=None):
-        self._given = ids  # the ids object of the source, or None
-        self._own = None  # ObjectIds, once batches have ids of their own
-        self._is_fresh = ids is None
-
-    @property
-    def ids(self):
-        """Ids of all nodes so far, or None if they are plain numbers."""
-        return self._given if self._own is None else np.asarray(self._own)
-
-    def apply(self, batch):
-        """Tail, head and number of nodes of a batch, in our numbering."""
-        if self._is_fresh:
-            self._given, self._is_fresh = batch.own_ids, False
-        if self._own is None and batch.own_ids is self._given:
-            return batch.tail, batch.head, batch.n_nodes
-        if batch.own_ids is None or self._given is None:
-            raise InputError("batches with ids and batches without cannot be put together")
-        if self._own is None and self._continues(batch):
-            self._given = batch.own_ids
-            return batch.tail, batch.head, batch.n_nodes
-        if self._own is None:
-            self._own = ObjectIds()
-            self._own.number(np.asarray(self._given).tolist())
-        node = self._own.number(batch.ids.tolist()).astype(np.int32)
-        return node[batch.tail], node[batch.head], len(self._own)
-
-    def _continues(self, batch):
-        """Whether the batch numbers all nodes so far as we do: the same source, read again."""
-        known = np.asarray(self._given)
-        return batch.n_nodes >= len(known) and np.array_equal(batch.ids[: len(known)], known)
-
-
-def _find_number(ids, n_nodes):
-    found = np.full(ids.size, -1)
-    if ids.dtype.kind in "iu":
-        below = (ids >= 0) & (ids < n_nodes)
-        found[below] = ids[below]
-    return found

@@ -15,8 +15,7 @@ held, and can collide.
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.object_ids import ObjectIds
+from graphsqueak.nodes.numbering import IntegerIds, ObjectIds
 from graphsqueak.nodes.text_ids import TextIds
 
 __all__ = ["pack_ids", "unite_ids", "unpack_ids"]

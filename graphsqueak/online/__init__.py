@@ -24,6 +24,5 @@ __all__, __getattr__, __dir__ = lazy_names(
         "progressive": "evaluation",
         "pros_n_kons_regret": "bounds",
         "sketched_kons_regret": "bounds",
-        "squared_loss_regret": "bounds",
     },
 )

@@ -2,7 +2,6 @@
 from graphsqueak.online.bounds import kons_regret as kons_regret
 from graphsqueak.online.bounds import pros_n_kons_regret as pros_n_kons_regret
 from graphsqueak.online.bounds import sketched_kons_regret as sketched_kons_regret
-from graphsqueak.online.bounds import squared_loss_regret as squared_loss_regret
 from graphsqueak.online.evaluation import Run as Run
 from graphsqueak.online.evaluation import flipped_blocks as flipped_blocks
 from graphsqueak.online.evaluation import progressive as progressive
@@ -40,5 +39,4 @@ __all__ = [
     "progressive",
     "pros_n_kons_regret",
     "sketched_kons_regret",
-    "squared_loss_regret",
 ]

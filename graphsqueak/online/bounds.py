@@ -43,7 +43,7 @@ from graphsqueak.kernel.samplers.dictionary import kors_copies
 from graphsqueak.online.losses import loss_of
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["kons_regret", "pros_n_kons_regret", "sketched_kons_regret", "squared_loss_regret"]
+__all__ = ["kons_regret", "pros_n_kons_regret", "sketched_kons_regret"]
 
 _ASSUMED = ("a comparator whose predictions lie within clip", "steps with eta='global'")
 
@@ -155,6 +155,7 @@ def sketched_kons_regret(
 
 def pros_n_kons_regret(
     X: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     kernel: KernelLike = "rbf",
     kernel_params: KernelParams = None,
@@ -168,12 +169,16 @@ def pros_n_kons_regret(
     n_epochs: int | None = None,
     norm: float,
 ) -> Bound:
-    """Regret of `PROSNKONS`, at most, with probability 1 - delta [C17, Theorem 5.8].
+    """Regret of `PROSNKONS`, at most, with probability 1 - delta [C17, Theorems 5.8 and 5.9].
 
     Parameters
     ----------
     X : array of shape (T, d)
         The points in their order; with kernel="precomputed", their kernel matrix.
+    y : array of shape (T,), optional
+        Targets within clip, of the squared loss: the bound is then that of Theorem 5.9, where the
+        projection costs a share of the least loss instead of a term that grows with T. For ridge =
+        alpha it needs epsilon below 1/2.
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
     loss : {"squared", "logistic", "squared_hinge"}
@@ -203,83 +208,37 @@ def pros_n_kons_regret(
     no bound: n_copies=1 is below 491, what KORS needs
     >>> pros_n_kons_regret(X, kernel="linear", ridge=1e-5, alpha=1.0, n_epochs=2, norm=1.0).value
     325.1...
+
+    With targets:
+
+    >>> known = {"kernel": "linear", "norm": 1.0}
+    >>> print(pros_n_kons_regret(X[:100], np.ones(100), epsilon=0.5, **known))
+    no bound: ridge epsilon / (1 - epsilon) = 0.01 is not below alpha = 0.01
+    >>> known |= {"alpha": 1.0, "n_epochs": 2, "epsilon": 0.25}
+    >>> pros_n_kons_regret(X[:100], np.ones(100), **known).value
+    243.6...
     """
     game = _Game.of(X, kernel, kernel_params, loss, clip, alpha, norm)
     g = alpha if ridge is None else check_real("ridge", ridge, above=0.0)
     failed = game.refusals(epsilon, delta, n_copies, name="n_copies")
-    if failed:
-        return Bound(math.inf, failed, _ASSUMED)
-    epoch = game.epoch() + 2 * game.lipschitz * clip
-    lost = game.lipschitz**2 * len(game.K) * g * epsilon / (4 * alpha * (1 - epsilon))
-    return Bound(game.epochs(n_epochs, g, epsilon, delta, n_copies) * epoch + lost, (), _ASSUMED)
-
-
-def squared_loss_regret(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    kernel: KernelLike = "rbf",
-    kernel_params: KernelParams = None,
-    clip: float = 1.0,
-    alpha: float = 0.01,
-    ridge: float | None = None,
-    n_copies: float | None = None,
-    epsilon: float = 0.25,
-    delta: float = 0.1,
-    n_epochs: int | None = None,
-    norm: float,
-) -> Bound:
-    """Regret of `PROSNKONS` with the squared loss, at most, probability 1 - delta [Theorem 5.9].
-
-    Parameters
-    ----------
-    X : array of shape (T, d)
-        The points in their order; with kernel="precomputed", their kernel matrix.
-    y : array of shape (T,)
-        Targets within clip.
-    kernel, kernel_params
-        See `graphsqueak.kernel.as_kernel`.
-    clip, alpha, epsilon : float
-        As the learner has them; for ridge = alpha the theorem needs epsilon below 1/2.
-    ridge : float, optional
-        gamma of KORS; default: alpha.
-    n_copies : float, optional
-        The learner's, with form="thesis"; default: what the proof needs.
-    delta : float in (0, 1)
-        Chance that KORS fails.
-    n_epochs : int, optional
-        J, if it is known. Default: its bound.
-    norm : float
-        |w| of the comparator.
-
-    Returns
-    -------
-    Bound
-
-    Examples
-    --------
-    >>> X, y = np.ones((100, 1)), np.ones(100)
-    >>> print(squared_loss_regret(X, y, kernel="linear", epsilon=0.5, norm=1.0))
-    no bound: ridge epsilon / (1 - epsilon) = 0.01 is not below alpha = 0.01
-    >>> squared_loss_regret(X, y, kernel="linear", alpha=1.0, n_epochs=2, norm=1.0).value
-    243.6...
-    """
-    game = _Game.of(X, kernel, kernel_params, "squared", clip, alpha, norm)
-    g = alpha if ridge is None else check_real("ridge", ridge, above=0.0)
-    targets = np.asarray(y, dtype=np.float64)
-    if targets.shape != (len(game.K),):
-        raise InputError(f"y has shape {targets.shape}; give a target for each of {len(game.K)}")
-    failed = game.refusals(epsilon, delta, n_copies, name="n_copies")
     lost = g * epsilon / (1 - epsilon)
-    if lost >= alpha:
-        failed += (f"ridge epsilon / (1 - epsilon) = {lost:g} is not below alpha = {alpha:g}",)
-    if np.abs(targets).max(initial=0.0) > clip:
-        failed += (f"targets reach {np.abs(targets).max():g}, clip is {clip:g}",)
+    if y is not None:
+        targets = game.targets(y, loss)
+        if lost >= alpha:
+            failed += (f"ridge epsilon / (1 - epsilon) = {lost:g} is not below alpha = {alpha:g}",)
+        if np.abs(targets).max(initial=0.0) > clip:
+            failed += (f"targets reach {np.abs(targets).max():g}, clip is {clip:g}",)
     if failed:
         return Bound(math.inf, failed, _ASSUMED)
-    least = alpha * targets @ np.linalg.solve(game.K + alpha * np.eye(len(game.K)), targets)
-    epoch = game.epoch() + game.lipschitz * clip + (alpha / (alpha - lost) - 1) * least
-    return Bound(float(game.epochs(n_epochs, g, epsilon, delta, n_copies) * epoch), (), _ASSUMED)
+    epoch, once = game.epoch(), 0.0
+    if y is None:
+        epoch += 2 * game.lipschitz * clip
+        once = game.lipschitz**2 * len(game.K) * g * epsilon / (4 * alpha * (1 - epsilon))
+    else:
+        least = alpha * targets @ np.linalg.solve(game.K + alpha * np.eye(len(game.K)), targets)
+        epoch = epoch + game.lipschitz * clip + (alpha / (alpha - lost) - 1) * least
+    n = game.epochs(n_epochs, g, epsilon, delta, n_copies)
+    return Bound(float(n * epoch + once), (), _ASSUMED)
 
 
 class _Game(NamedTuple):
@@ -301,6 +260,17 @@ class _Game(NamedTuple):
         eigenvalues = np.maximum(np.linalg.eigvalsh(K), 0.0)
         start = alpha * check_real("norm", norm, least=0.0) ** 2
         return cls(K, eigenvalues, law.sigma(clip), law.lipschitz(clip), alpha, start)
+
+    def targets(self, y, loss):
+        """Targets of the squared loss, one for each point."""
+        if loss != "squared":
+            raise InputError(f"targets are for loss='squared'; leave y out with loss={loss!r}")
+        targets = np.asarray(y, dtype=np.float64)
+        if targets.shape != (len(self.K),):
+            raise InputError(
+                f"y has shape {targets.shape}; give a target for each of {len(self.K)}"
+            )
+        return targets
 
     def dimension(self, g):
         """D."""

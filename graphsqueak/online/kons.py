@@ -204,15 +204,8 @@ class SketchedKONS(KONS):
 
     Parameters
     ----------
-    kernel, kernel_params
-        See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
-        The first three make a regressor, the others a classifier.
-    tolerance : float, optional
-        e of the second and third loss, see `loss_of`.
-    clip : float or None
-        C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
-        loss only: no bound.
+    kernel, kernel_params, loss, tolerance, clip
+        As in `KONS`.
     alpha : float
         Of A_0 = alpha I, and of the scores of KORS, whose ridge it is.
     eta : "auto", "global" or float

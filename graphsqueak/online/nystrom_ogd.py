@@ -29,14 +29,8 @@ class NOGD(GradientLearner):
 
     Parameters
     ----------
-    kernel, kernel_params
-        See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
-        The first three make a regressor, the others a classifier.
-    tolerance : float, optional
-        e of the loss, see `loss_of`; with "squared", errors up to it make no step.
-    clip : float or None
-        Bound of predictions, if any.
+    kernel, kernel_params, loss, tolerance, clip
+        As in `KernelOGD`.
     learning_rate, regularization : float
         eta and lam, in both phases.
     n_components : int

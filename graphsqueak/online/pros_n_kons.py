@@ -58,15 +58,8 @@ class PROSNKONS(OnlineLearner):
 
     Parameters
     ----------
-    kernel, kernel_params
-        See `graphsqueak.kernel.as_kernel`.
-    loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
-        The first three make a regressor, the others a classifier.
-    tolerance : float, optional
-        e of the second and third loss, see `loss_of`.
-    clip : float or None
-        C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
-        loss only: no bound.
+    kernel, kernel_params, loss, tolerance, clip
+        As in `KONS`.
     alpha : float
         A_0 = alpha I, in the coordinates of the span.
     eta : "auto", "global" or float
@@ -273,31 +266,21 @@ class CONKONS(PROSNKONS):
 
     Parameters
     ----------
-    kernel, kernel_params
-        See `graphsqueak.kernel.as_kernel`.
-    loss, tolerance, clip
-        As in `PROSNKONS`.
+    kernel, kernel_params, loss, tolerance, clip
+        As in `KONS`.
     alpha : float
         A_0 = alpha I, and alpha for every coordinate that is opened.
     eta : "auto", "global" or float
-        The curvature at the prediction, the worst case over all predictions, or a number.
+        As in `KONS`.
     ridge, n_copies, budget, delta, horizon, epsilon, form
         Of KORS, as in `PROSNKONS`.
-    n_components : int, optional
-        The most atoms.
-    when_full : {"thin", "stop"}
-        Whether early atoms then make room, or later points are projected on the span of these.
-    discount : float in (0, 1]
-        Weight of a round for each later one: 0.999 forgets in about a thousand rounds, and stale
-        atoms go first. 1: nothing is forgotten.
-    random_state : int, numpy Generator or None
+    n_components, when_full, discount, random_state
+        As in `PROSNKONS`.
 
     Attributes
     ----------
-    n_support_, n_rounds_ : int
-        Atoms, and rounds so far.
-    components_, indices_ : ndarray
-        The atoms, and the rounds in which they came.
+    n_support_, n_rounds_, components_, indices_
+        As in `PROSNKONS`.
     n_coordinates_ : int
         Dimension of their span, which w and A have after every round.
 
@@ -318,10 +301,8 @@ class BKONS(PROSNKONS):
 
     Parameters
     ----------
-    kernel, kernel_params
-        See `graphsqueak.kernel.as_kernel`.
-    loss, tolerance, clip
-        As in `PROSNKONS`.
+    kernel, kernel_params, loss, tolerance, clip
+        As in `KONS`.
     alpha, eta
         A_0 = alpha I, again after every new atom, and the step, as in `PROSNKONS`.
     ridge, n_copies, budget, delta, horizon, epsilon, form

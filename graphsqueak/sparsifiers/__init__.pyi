@@ -7,9 +7,9 @@ from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos as Bl
 from graphsqueak.sparsifiers.certificate.certificate import Certificate as Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify as certify
 from graphsqueak.sparsifiers.merge_files import merge_edge_files as merge_edge_files
+from graphsqueak.sparsifiers.plan import RunPlan as RunPlan
+from graphsqueak.sparsifiers.plan import RunResult as RunResult
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance as effective_resistance
-from graphsqueak.sparsifiers.run import RunPlan as RunPlan
-from graphsqueak.sparsifiers.run import RunResult as RunResult
 from graphsqueak.sparsifiers.run import run_plan as run_plan
 from graphsqueak.sparsifiers.run_page import write_report as write_report
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier as StreamSparsifier

@@ -16,7 +16,7 @@ from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.parts import find_parts
 from graphsqueak.sources.files.reading import read_edges
 from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.sparsifiers.stream.feeding import run_stream
+from graphsqueak.sparsifiers.run import run_stream
 from graphsqueak.sparsifiers.stream.state import is_checkpoint
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 

@@ -1,11 +1,8 @@
-"""One run from a graph to its sparsifier: one plan in, one result out.
+"""One run from a graph to its sparsifier: a plan in, a result out.
 
-    plan    budget, method, stream or tree, checkpoint, memory, certificate: checked at once
-    run     one pass over the edges, or a merge tree over their parts
+    pass    all batches of the edges through one stream, with checkpoints, from where it stands
+    tree    or the parts of the input, merged
     goal    the certificate measures the accuracy; while it misses `epsilon`, another run follows
-
-The function `graphsqueak.sparsify` and the command of the same name both make a `RunPlan` and
-call `run_plan`.
 
 The prediction eps = sqrt(2 n / n_edges) holds for dense graphs. Elsewhere the measured accuracy
 says by how much to correct: it falls like 1 / sqrt(n_edges) or faster.
@@ -14,164 +11,30 @@ says by how much to correct: it falls like 1 / sqrt(n_edges) or faster.
 import math
 import os
 import time
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from graphsqueak.errors import InputError
+import numpy as np
+
+from graphsqueak.errors import InputError, SavingWarning
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.forest import add_degrees
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import StreamOptions, check_room
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
-from graphsqueak.sparsifiers.stream.feeding import run_stream
+from graphsqueak.sparsifiers.plan import RunPlan, RunResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.tree.parts import DROPPED, TreeResult, run_parts
-from graphsqueak.system.memory import peak_rss
+from graphsqueak.sparsifiers.tree.parts import DROPPED, run_parts
+from graphsqueak.system.atomic import hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.system.signals import resumable_from
-from graphsqueak.validation import check_count, check_real
 
-__all__ = ["RunPlan", "RunResult", "certify_and_correct", "open_stream", "run_plan"]
+__all__ = ["certify_and_correct", "open_stream", "run_plan", "run_stream"]
 
 _LEAST_GROWTH, _MOST_GROWTH = 1.1, 4.0
 _MARGIN = 1.03  # more edges than the measured accuracy asks for
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunPlan:
-    """What a run is to do; one that makes no sense is refused here, before an edge is read.
-
-    Its fields are the parameters of `graphsqueak.sparsify`, which documents them. Any of `workers`,
-    `scheduler` and `tree` makes it a merge tree instead of a single pass.
-    """
-
-    n_edges: int | None = None
-    epsilon: float | None = None
-    keep: float | None = None
-    method: str = "fast"
-    ridge: float = 0.0
-    options: StreamOptions = field(default_factory=StreamOptions)
-    certify: bool | None = None
-    delta: float = 0.01
-    workers: int | None = None
-    scheduler: str | None = None
-    tree: str | int | None = None
-    n_parts: int | None = None
-    memory_limit: int | None = None
-    checkpoint: str | os.PathLike | None = None
-    every: float = 60.0
-    resume: bool = False
-    random_state: RandomState = None
-    progress: Progress = False
-
-    def __post_init__(self):
-        if self.memory_limit is not None:
-            limit = check_room(check_count("memory_limit", self.memory_limit), self.n_edges)
-            object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
-        self.new_stream(seed=0)  # checks budget, method, ridge, and draws nothing
-        check_real("every", self.every, least=0.0)
-        check_real("delta", self.delta, above=0.0, below=1.0)
-        if self.n_parts is not None:
-            check_count("n_parts", self.n_parts)
-            if not self.is_tree:
-                raise InputError(
-                    "n_parts is for merge trees; give workers, scheduler or tree as well"
-                )
-        if self.resume and self.checkpoint is None:
-            raise InputError("resume=True needs checkpoint=PATH, the file or folder to go on from")
-
-    @property
-    def is_tree(self) -> bool:
-        """Whether the input is read in parts that are merged."""
-        return self.workers is not None or self.scheduler is not None or self.tree is not None
-
-    @property
-    def goal(self) -> float | None:
-        """The accuracy that has to be proved; the thesis' method has a guarantee of its own."""
-        return self.epsilon if self.method == "fast" else None
-
-    def settings(self) -> dict[str, Any]:
-        """The arguments of the `StreamSparsifier` but options and seed."""
-        names = ("n_edges", "epsilon", "keep", "method", "ridge")
-        return {name: getattr(self, name) for name in names}
-
-    def new_stream(self, seed: int | None = None) -> StreamSparsifier:
-        """A stream that has seen nothing yet; with a `seed` of its own, the plan's is not used."""
-        random_state = self.random_state if seed is None else seed
-        return StreamSparsifier(**self.settings(), options=self.options, random_state=random_state)
-
-    def certifies(self, source: GraphLike) -> bool:
-        """Whether the result on `source` is certified."""
-        is_rereadable = getattr(source, "is_rereadable", True)
-        if self.certify and not is_rereadable:
-            raise InputError(
-                "certify=True reads the input several times; a pipe can be read once: write it to "
-                "a file, or leave certify=True out and get a predicted accuracy"
-            )
-        if self.certify is None:
-            return self.goal is not None and is_rereadable
-        return self.certify
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunResult:
-    """A sparsifier and how it came about.
-
-    Attributes
-    ----------
-    sparsifier : EdgeList
-    stream : StreamSparsifier
-        That made it: counters, exact degrees, predicted accuracy.
-    certificate : Certificate or None
-    n_runs : int
-        How many streams were run until the accuracy was met.
-    plan : RunPlan
-    dropped : dict
-        Self-loops, edges of weight zero and bad lines, as counts.
-    tree : TreeResult or None
-        Parts and traffic of a merge tree.
-    seconds, edges_per_second : float
-        Of everything, and of the first pass.
-    """
-
-    sparsifier: EdgeList
-    stream: StreamSparsifier
-    certificate: Certificate | None
-    n_runs: int
-    plan: RunPlan
-    dropped: dict[str, int]
-    tree: TreeResult | None
-    seconds: float
-    edges_per_second: float
-
-    def record(self) -> dict[str, Any]:
-        """The figures of the run by name, as `graphsqueak sparsify --json` prints them."""
-        stream, certificate = self.stream, self.certificate
-        record = {
-            "nodes": stream.n_nodes_,
-            "edges_read": stream.n_edges_seen_,
-            "edges_kept": self.sparsifier.n_edges,
-            "peak_rss_bytes": peak_rss(),
-            "shrinks": stream.n_shrinks_,
-            "epsilon_predicted": stream.epsilon_predicted_,
-            "probe_error": stream.probe_error_,
-            "components": stream.n_components_,
-            "seed": self.plan.random_state,
-        }
-        if certificate is not None:
-            for name in ("epsilon_lower", "epsilon_upper", "lambda_min", "lambda_max", "delta"):
-                record[name] = getattr(certificate, name)
-            record |= {"passes": certificate.passes, "runs": self.n_runs}
-        record |= self.dropped
-        if self.tree is not None:
-            record |= {"parts": self.tree.n_parts, "parts_resumed": self.tree.n_resumed}
-            record |= {"workers": self.plan.workers, "tree": self.plan.tree or "balanced"}
-            record["worker_peak_bytes"] = self.tree.run.worker_peak_bytes
-            record["moved_bytes"] = self.tree.run.moved_bytes
-        return record | {"seconds": self.seconds, "edges_per_second": self.edges_per_second}
 
 
 def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
@@ -258,6 +121,57 @@ def open_stream(plan: RunPlan) -> StreamSparsifier:
     return stream
 
 
+def run_stream(
+    stream: StreamSparsifier,
+    source: GraphLike,
+    *,
+    progress: Progress = False,
+    checkpoint: str | os.PathLike | None = None,
+    every: float = 60.0,
+) -> StreamSparsifier:
+    """Feed all batches of `source` to `stream`, from where it stands.
+
+    A stream that has seen edges already (a loaded checkpoint) skips them, after checking by
+    their degrees that they are the same. With `checkpoint`, its state is saved every `every`
+    seconds, at the end, and when something ends the run between two batches (a signal, a bad line).
+    A checkpoint that cannot be written is a warning: the work goes on.
+    """
+    n_skip = n_saved = stream.n_edges_seen_
+    skipped = np.zeros(stream.n_nodes_)
+    n_read, saved, is_busy = 0, time.monotonic(), False
+    try:
+        with reporter(progress, "sparsifying") as report:
+            for batch in source:
+                with hold_signals():
+                    is_busy = True
+                    n_old = min(n_skip - n_read, batch.n_edges) if n_read < n_skip else 0
+                    if n_old:
+                        _add_skipped(skipped, batch, n_old, stream)
+                    n_read += batch.n_edges
+                    if n_read >= n_skip and n_old and not np.array_equal(skipped, stream.degrees_):
+                        raise _another_input(stream)
+                    if n_old < batch.n_edges:
+                        stream.partial_fit(batch.part(n_old))
+                    if checkpoint and n_read > n_skip and time.monotonic() - saved > every:
+                        _save(stream, checkpoint)
+                        n_saved, saved = stream.n_edges_seen_, time.monotonic()
+                    is_busy = False
+                report(n_read, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
+    except BaseException:
+        if checkpoint and not is_busy and stream.n_edges_seen_ > n_saved:
+            with hold_signals():
+                _save(stream, checkpoint)
+        raise
+    if n_read < n_skip:
+        raise InputError(
+            f"the checkpoint has seen {n_skip:,} edges, the input holds {n_read:,}; "
+            "it belongs to another input"
+        )
+    if checkpoint and stream.n_edges_seen_ > n_saved:
+        _save(stream, checkpoint)
+    return stream
+
+
 def certify_and_correct(
     source: GraphLike,
     stream: StreamSparsifier,
@@ -337,3 +251,26 @@ def _growth(certificate, epsilon):
     if not math.isfinite(error):
         error = 2 * certificate.epsilon_lower
     return min(max(_MARGIN * (error / epsilon) ** 2, _LEAST_GROWTH), _MOST_GROWTH)
+
+
+def _save(stream, checkpoint):
+    """A full disk must not end a run that can do without: the last checkpoint is still whole."""
+    try:
+        stream.save(checkpoint)
+    except InputError as error:
+        warnings.warn(SavingWarning(f"no checkpoint: {error}"), stacklevel=3)
+
+
+def _add_skipped(degree, batch, n_old, stream):
+    """Add the first `n_old` edges of a batch to the degrees of those that are skipped."""
+    tail, head = batch.tail[:n_old], batch.head[:n_old]
+    if max(tail.max(), head.max()) >= degree.size:
+        raise _another_input(stream)
+    add_degrees(degree, tail, head, batch.weight[:n_old])
+
+
+def _another_input(stream):
+    return InputError(
+        f"the first {stream.n_edges_seen_:,} edges of the input are not those that the checkpoint "
+        "has seen; it belongs to another input"
+    )

@@ -11,8 +11,7 @@ import numpy as np
 from graphsqueak import __version__
 from graphsqueak.report.page import html_page, picture
 from graphsqueak.report.table import html_table
-from graphsqueak.sparsifiers.run import RunResult
-from graphsqueak.sparsifiers.verdict import error_in_short, next_step, verdict
+from graphsqueak.sparsifiers.plan import RunResult, error_in_short, next_step, verdict
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.memory import readable_size
 

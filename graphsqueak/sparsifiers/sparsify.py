@@ -14,7 +14,8 @@ from graphsqueak.sparsifiers.baselines import (
     uniform_sparsifier,
 )
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
-from graphsqueak.sparsifiers.run import RunPlan, run_plan
+from graphsqueak.sparsifiers.plan import RunPlan
+from graphsqueak.sparsifiers.run import run_plan
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice
 

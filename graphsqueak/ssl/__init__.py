@@ -10,7 +10,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "CalibrationWarning": "stable_classifier",
         "EigenfunctionClassifier": "eigenfunctions",
         "HFSClassifier": "harmonic",
-        "LateLabelsWarning": "online_edges",
+        "LateLabelsWarning": "base",
         "NearestLabelClassifier": "nearest_label",
         "SimpleHFSClassifier": "eigenfunctions",
         "SparseHFSClassifier": "sparse_classifier",

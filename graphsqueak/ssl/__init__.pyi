@@ -1,4 +1,5 @@
 # written by docs/generate.py; do not edit
+from graphsqueak.ssl.base import LateLabelsWarning as LateLabelsWarning
 from graphsqueak.ssl.base import UnreachedWarning as UnreachedWarning
 from graphsqueak.ssl.bounds import Bound as Bound
 from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
@@ -7,7 +8,6 @@ from graphsqueak.ssl.harmonic import HFSClassifier as HFSClassifier
 from graphsqueak.ssl.labels import AmbiguousLabelsWarning as AmbiguousLabelsWarning
 from graphsqueak.ssl.nearest_label import NearestLabelClassifier as NearestLabelClassifier
 from graphsqueak.ssl.nearest_label import SubsampledHFSClassifier as SubsampledHFSClassifier
-from graphsqueak.ssl.online_edges import LateLabelsWarning as LateLabelsWarning
 from graphsqueak.ssl.regressors import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl.regressors import StableHFSRegressor as StableHFSRegressor
 from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier as SparseHFSClassifier

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import as_objects, node_finder
+from graphsqueak.nodes.numbering import as_objects, node_finder
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
 from graphsqueak.ssl.labels import class_labels
@@ -32,6 +32,7 @@ from graphsqueak.validation import check_choice, check_count, check_real
 __all__ = [
     "GraphClassifier",
     "GraphEstimator",
+    "LateLabelsWarning",
     "UnreachedWarning",
     "neighbor_graph",
 ]
@@ -44,6 +45,10 @@ _LINKS = (
     "predict() without an argument, in the order of ids_"
 )
 _MOST_REFITS = 64  # without one label each; with more labels, folds are left out
+
+
+class LateLabelsWarning(UserWarning):
+    """Labels came after edges had been dropped; those edges were sampled as any other."""
 
 
 class UnreachedWarning(UserWarning):

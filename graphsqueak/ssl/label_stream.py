@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import Numbering
+from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.choice import natural_unit
 from graphsqueak.system.kernels import compiled
@@ -44,6 +44,38 @@ class SmallGraph(NamedTuple):
     ids: np.ndarray
     label: np.ndarray
     unit: float  # `natural_unit` of the stream
+
+    def tie(self, labels):
+        """Who stands behind a class and who does not, of the labeled nodes."""
+        is_free = ~np.isin(labels.nodes, self.tied)
+        classes, n_classes = labels.code[~is_free], labels.classes.size
+        counts = np.bincount(classes, minlength=n_classes)
+        copies = np.concatenate([np.ones(self.n_nodes), counts])
+        copies[self.tied] = 0.0
+        value_of = np.arange(self.n_nodes)
+        value_of[labels.nodes[~is_free]] = self.n_nodes + classes
+        return Tie(is_free, labels.nodes[is_free], classes, self.n_nodes, copies, value_of)
+
+
+class Tie(NamedTuple):
+    """Labeled nodes that share the value of their class, and those that are free of it."""
+
+    is_free: np.ndarray  # of every labeled node
+    free: np.ndarray  # the nodes of which it is true
+    classes: np.ndarray  # of the other ones
+    first: int  # node that stands for the first class
+    copies: np.ndarray  # how many nodes each node of the graph stands for
+    value_of: np.ndarray  # the node whose value each node of the stream has
+
+    @property
+    def present(self):
+        """Classes that nodes stand behind."""
+        return np.unique(self.classes)
+
+    @property
+    def leaders(self):
+        """The nodes of these classes."""
+        return self.first + self.present
 
 
 def read_with_labels(source, labels, budget, *, few=FEW_LABELS, random_state=None, progress=False):

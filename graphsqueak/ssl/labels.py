@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.matching import as_names, as_objects, is_integer, node_finder
+from graphsqueak.nodes.numbering import as_names, as_objects, is_integer, node_finder
 
 __all__ = [
     "AmbiguousLabelsWarning",

@@ -13,7 +13,7 @@ from graphsqueak.sources.edge_source import GraphLike
 from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
 from graphsqueak.ssl.choice import check_eta, choose_for_values
 from graphsqueak.ssl.labels import is_missing, real_labels
-from graphsqueak.ssl.online_edges import OnlineEdges
+from graphsqueak.ssl.sparse_classifier import OnlineEdges
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.system.progress import Progress
 

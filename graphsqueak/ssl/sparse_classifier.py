@@ -1,5 +1,10 @@
 """Sparse-HFS: Stable-HFS on what one pass over a stream of edges leaves [C17, Section 4.4].
 
+`OnlineEdges` is what the classifier and the regressor on sparsifiers share: the budget, the stream,
+and edges that keep coming with labels that come late and change [C17, Section 4.4.4]. `partial_fit`
+feeds a stream sparsifier that favors the nodes labeled by then; `relabel` sets other labels at any
+time; answers are computed when they are asked for.
+
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -7,23 +12,169 @@ References
 """
 
 import copy
+import math
 import warnings
+from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
 
 from graphsqueak.errors import InputError
-from graphsqueak.ssl.base import UnreachedWarning
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sparsifiers.budget import Budget
+from graphsqueak.sparsifiers.stream.arrivals import SHARE
+from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.ssl.base import GraphEstimator, LateLabelsWarning, UnreachedWarning
 from graphsqueak.ssl.choice import CHOICE_TOL
 from graphsqueak.ssl.label_stream import FEW_LABELS, read_with_labels
-from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
-from graphsqueak.ssl.online_edges import OnlineEdges
+from graphsqueak.ssl.labels import GivenLabels, class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.stable import Fit, stable_scores
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
-from graphsqueak.system.progress import Progress
+from graphsqueak.system.progress import Progress, reporter
+from graphsqueak.validation import check_choice, check_real
 
-__all__ = ["SparseHFSClassifier"]
+__all__ = ["OnlineEdges", "SparseHFSClassifier"]
 
 _MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
+
+
+class OnlineEdges(GraphEstimator):
+    """What `SparseHFSClassifier` and `SparseHFSRegressor` share: budget, stream, late labels.
+
+    A subclass says which entries of an array y mean that there is no label (`_is_unlabeled`) and
+    how labels are read (`_read_labels`).
+    """
+
+    def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
+        """Read the stream of edges X once and answer for all its nodes; return self.
+
+        Parameters
+        ----------
+        X : EdgeSource, EdgeList, scipy adjacency matrix, networkx graph, or points
+        y : array of shape (n_nodes,), or mapping from node ids to labels
+            In an array, which is in the order of the nodes, -1 marks a node without a class, and
+            NaN one without a value.
+        """
+        source = self._source(X)
+        self.__dict__.pop("_stream", None)  # of an earlier partial_fit
+        self._stale, self._source_read = False, source
+        return self._fit_source(source, y)
+
+    def _budget(self, source=None):
+        """The budget asked for; where all edges are at hand, a share of them is a number."""
+        budget = Budget(self.n_edges, self.epsilon, self.keep)
+        if budget == (None, None, None):
+            budget = budget._replace(epsilon=0.5)
+        budget.checked()
+        if budget.keep is None or not isinstance(source, EdgeList):
+            return budget
+        return Budget(max(math.ceil(budget.keep * source.n_edges), 1), None, None)
+
+    def _source(self, X):
+        """X as a stream of edges."""
+        check_choice("affinity", self.affinity, ("precomputed", "knn"))
+        return as_stream(X) if self.affinity == "precomputed" else self._read_points(X)
+
+    def _labels_by_id(self, y, ids):
+        """Labels by id, or by number where the ids come only with the edges."""
+        return GivenLabels(y, self._is_unlabeled).by_id(ids)
+
+    def _favoring_stream(self, labels, source=None):
+        """A stream that gives `label_share` of its budget to edges at labeled nodes."""
+        share = self.label_share
+        share = SHARE if share == "auto" else check_real("label_share", share, least=0.0, below=1.0)
+        return StreamSparsifier(
+            **self._budget(source)._asdict(),
+            favored_nodes=list(labels) if share else None,
+            favored_share=share,
+            random_state=self.random_state,
+        )
+
+    def _fit_source(self, source, y):
+        """Fit to a stream of edges, on a sparsifier that favors the labeled nodes."""
+        labels = self._labels_by_id(y, getattr(source, "own_ids", None))
+        stream = self._favoring_stream(labels, source)
+        is_by_number = not isinstance(y, Mapping) and not isinstance(source, EdgeList)
+        with reporter(self.progress, "labeling") as report:
+            for batch in source:
+                if stream.n_nodes_ == 0 and batch.own_ids is not None and is_by_number:
+                    raise InputError(
+                        "the nodes of this source have ids: give y as a mapping from ids to labels"
+                    )
+                stream.partial_fit(batch)
+                fraction = getattr(source, "fraction_read", 1.0)
+                report(stream.n_edges_seen_, fraction, f"kept {stream.n_kept_:,}")
+        graph = stream.sparsifier()
+        self._note(graph, stream.n_edges_seen_)
+        return self._fit_graph(graph, self._read_labels(y, graph))
+
+    def _note(self, graph, n_seen):
+        self.sparsifier_, self.n_edges_used_, self.n_edges_seen_ = graph, graph.n_edges, n_seen
+        self._is_blind = self.label_share == 0 or graph.n_edges == n_seen
+
+    @available_if(lambda self: self.affinity == "precomputed")
+    def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:
+        """Take in more edges; labels given with the first ones are favored from then on.
+
+        Parameters
+        ----------
+        X : EdgeList, EdgeSource or any graph
+            The next edges. (Points have no `partial_fit`: new ones change the neighbors of old.)
+        y : mapping from node ids to labels, or array, optional
+            All labels known by now. They replace those given before.
+
+        Returns
+        -------
+        self
+        """
+        if y is not None:
+            self._labels = self._labels_by_id(y, getattr(as_stream(X), "own_ids", None))
+        if not hasattr(self, "_stream"):
+            self._labels = self._labels if y is not None else {}
+            self._favored = frozenset(self._labels)
+            self._stream = self._favoring_stream(self._favored)
+        self._stream.partial_fit(X)
+        self._stale, self._source_read = True, None
+        return self
+
+    def relabel(self, y: ArrayLike | Mapping) -> Self:
+        """Replace the labels, without another look at the edges.
+
+        Parameters
+        ----------
+        y : mapping from node ids to labels, or array of shape (n_nodes,)
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "_stream"):
+            raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
+        self._labels = self._labels_by_id(y, self._stream.ids_)
+        late = set(self._labels) - self._favored
+        if late and self._stream.n_shrinks_:
+            warnings.warn(
+                LateLabelsWarning(
+                    f"{len(late)} labels came after edges had been dropped: for them the graph is "
+                    "a plain sparsifier; give labels to the first partial_fit where you can"
+                ),
+                stacklevel=2,
+            )
+        self._stale = True
+        return self
+
+    def _check_fitted(self):
+        if getattr(self, "_stale", False):
+            if not self._labels:
+                raise InputError("no labels have been given yet; call relabel(y)")
+            graph = self._stream.sparsifier()
+            self._fit_graph(graph, self._read_labels(self._labels, graph))
+            self._note(graph, self._stream.n_edges_seen_)
+            self._stale = False
+        super()._check_fitted()
 
 
 class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
@@ -52,18 +203,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     threshold : float or "auto"
         How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
         chosen as eta is.
-    calibrated : bool
-        Make `label_distributions_` probabilities, where there are 20 labels or more.
-    unknown : "prior" or a label
-        Prediction where no label reaches: the most frequent class, or for example -1.
-    affinity : {"precomputed", "knn"}
-        Whether X is a graph in any form that graphsqueak reads, or an array of points.
-    n_neighbors : int
-        Neighbors that each point is joined to.
-    metric : str
-        Distance of points, by its name in scikit-learn.
-    tol : float
-        Relative residual of the solves.
+    calibrated, unknown, affinity, n_neighbors, metric, tol
+        As in `StableHFSClassifier`.
     random_state : int or None
         Seeds everything that is drawn. Same seed, same answer, whatever the batches.
     progress : bool or callable
@@ -128,7 +269,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
     def _fit_source(self, source, y):
         if self.label_share != "auto":
-            return self._fit_sampled(source, y)
+            return super()._fit_source(source, y)
         return self._fit_summed(source, encode_classes(y))
 
     def _fit_summed(self, source, encoded, *, few=FEW_LABELS):
@@ -179,44 +320,31 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
     def _tied_scores(self, small, labels):
         """Scores where most labeled nodes stand behind their class; the others choose eta."""
-        n_nodes, n_classes, graph = small.n_nodes, labels.classes.size, small.graph
-        is_held_out = ~np.isin(labels.nodes, small.tied)
-        held_out, behind = labels.nodes[is_held_out], labels.code[~is_held_out]
-        counts = np.bincount(behind, minlength=n_classes)
-        present = np.flatnonzero(counts)
-        copies = np.concatenate([np.ones(n_nodes), counts])
-        copies[small.tied] = 0.0
-        one_hot, leaders = np.eye(n_classes), n_nodes + present
+        tie = small.tie(labels)
+        n_classes, code = labels.classes.size, labels.code[tie.is_free]
         rng = np.random.default_rng(self.random_state)
 
-        def score_held_out(eta):
-            fit = stable_scores(
-                graph,
-                leaders,
-                one_hot[present],
-                behind.size * eta,
-                copies=copies,
-                tol=CHOICE_TOL,
-                random_state=rng,
-            )
-            return fit.centered[held_out]
+        def fit_classes(nodes, classes, strength, tol):
+            one_hot = np.eye(n_classes)[classes]
+            settings = {"copies": tie.copies, "tol": tol, "random_state": rng}
+            return stable_scores(small.graph, nodes, one_hot, strength, **settings)
 
-        code = labels.code[is_held_out]
+        def score_held_out(eta):
+            strength = tie.classes.size * eta
+            fit = fit_classes(tie.leaders, tie.present, strength, CHOICE_TOL)
+            return fit.centered[tie.free]
+
+        held_out = code
         if small.untied is not None:
             score_held_out, _ = self._leave_one_out(small.untied, labels.nodes, labels.one_hot())
-            code = labels.code
-        all_counts = np.bincount(labels.code, minlength=n_classes)
-        choice = self._choose(score_held_out, code, all_counts, small.unit)
-        fit = stable_scores(
-            graph,
-            np.concatenate([held_out, leaders]),
-            one_hot[np.concatenate([labels.code[is_held_out], present])],
+            held_out = labels.code
+        counts = np.bincount(labels.code, minlength=n_classes)
+        choice = self._choose(score_held_out, held_out, counts, small.unit)
+        fit = fit_classes(
+            np.concatenate([tie.free, tie.leaders]),
+            np.concatenate([code, tie.present]),
             labels.nodes.size * self.eta_,
-            copies=copies,
-            tol=self.tol,
-            random_state=rng,
+            self.tol,
         )
-        value_of = np.arange(n_nodes)  # the node whose value each one has
-        value_of[labels.nodes[~is_held_out]] = n_nodes + behind
-        fit = Fit(*(part[value_of] for part in fit))
-        return self._decision_scores(fit, choice, all_counts / all_counts.sum()), fit.reached
+        fit = Fit(*(part[tie.value_of] for part in fit))
+        return self._decision_scores(fit, choice, counts / counts.sum()), fit.reached

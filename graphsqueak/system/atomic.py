@@ -1,7 +1,10 @@
-"""Files that appear whole or not at all, and replace nothing by accident.
+"""All or nothing: files that appear whole, and work that Ctrl-C does not cut in the middle.
 
-An output is never an input of the same run. A run with a checkpoint notes the digests of what it
-has written (`run.ckpt.sha256`, as sha256sum writes them); resuming it may replace just that.
+A file is written beside its path and moved there; it replaces nothing by accident. An output is
+never an input of the same run. A run with a checkpoint notes the digests of what it has written
+(`run.ckpt.sha256`, as sha256sum writes them); resuming it may replace just that.
+
+Ctrl-C and `kill` stop a run between two batches: it saves, cleans up, and leaves with 130 or 143.
 """
 
 import bz2
@@ -9,7 +12,9 @@ import gzip
 import hashlib
 import os
 import secrets
+import signal
 import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,12 +22,16 @@ from graphsqueak.errors import InputError
 
 __all__ = [
     "STANDARD_OUTPUT",
+    "Stopped",
     "atomic_file",
     "check_outputs",
     "check_writable",
+    "hold_signals",
     "is_replaceable",
     "note_written",
+    "resumable_from",
     "same_file",
+    "stoppable",
 ]
 
 STANDARD_OUTPUT = "-"
@@ -164,6 +173,63 @@ def note_written(checkpoint, paths):
         file.write("".join(f"{_digest(path)}  {path}\n" for path in paths).encode())
 
 
+class Stopped(BaseException):
+    """A signal asked for the end; `checkpoint` says where the state was saved, if it was.
+
+    No KeyboardInterrupt, which typer would swallow.
+    """
+
+    def __init__(self, number):
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+        self.checkpoint = None
+
+
+_waiting: list[int] = []  # signals that came while work was held together
+_depth = [0]
+
+
+@contextmanager
+def stoppable():
+    """Within it, SIGINT and SIGTERM raise `Stopped`, a second time at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    _waiting.clear()
+    for number in before:
+        signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def hold_signals():
+    """Work that must not be cut in the middle: a signal waits until it is done."""
+    _depth[0] += 1
+    try:
+        yield
+    finally:
+        _depth[0] -= 1
+    if _waiting and not _depth[0]:
+        raise Stopped(_waiting.pop())
+
+
+@contextmanager
+def resumable_from(checkpoint):
+    """Tell who is stopped within it where to go on from: a file, or a folder of finished parts."""
+    try:
+        yield
+    except Stopped as stop:
+        path = None if checkpoint is None else Path(checkpoint)
+        if path is not None and (path.is_file() or any(path.glob("*.ckpt"))):
+            stop.checkpoint = checkpoint
+        raise
+
+
 def _note(checkpoint):
     return Path(f"{str(checkpoint).rstrip('/')}.sha256").expanduser()
 
@@ -218,3 +284,10 @@ def _compressed(file, compression):
 
         with zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as outer:
             yield outer
+
+
+def _stop(number, frame):
+    if _depth[0] and not _waiting:
+        _waiting.append(number)
+    else:
+        raise Stopped(number)

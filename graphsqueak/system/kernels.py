@@ -1,7 +1,7 @@
-"""Kernels: loops over arrays, compiled when they are first called and kept on disk.
+"""Kernels and threads: loops over arrays, compiled when first called, and who runs them.
 
-Compiled code is kept beside its module, or in the user's cache where the package cannot be written
-to, or not at all where neither can; `NUMBA_CACHE_DIR` names another place.
+Compiled code is kept on disk: beside its module, or in the user's cache where the package cannot be
+written to, or not at all where neither can; `NUMBA_CACHE_DIR` names another place.
 
 A loop whose passes are independent may be shared among threads. A parallel loop ends when its last
 thread does: on a busy machine that one may wait for a core far longer than a short loop takes, so
@@ -9,19 +9,27 @@ only loops of at least `WORTH_SHARING` elementary steps (about two milliseconds)
 parallel form takes two to four times as long to compile as the serial one: it is compiled when a
 process has done a tenth of a second of such work, and is there from the start in later ones. Both
 forms give the same bits: how a loop is cut into parts never depends on the threads.
+
+Items of a stream, such as the blocks of a file, are computed ahead in threads (`map_ahead`). Both
+ways keep to one thread where numba is allowed no more.
 """
 
 import functools
+import os
+import threading
 import types
 from pathlib import Path
 
 import numba
 from numba.extending import register_jitable
 
-__all__ = ["WORTH_SHARING", "compiled", "run", "shared", "subroutine"]
+__all__ = ["WORTH_SHARING", "compiled", "map_ahead", "run", "shared", "subroutine"]
 
 WORTH_SHARING = 2_000_000
 _CALLS_WORTH_COMPILING = 50  # as many that are just worth sharing
+_END = object()
+_LONGEST_READ = 1.0  # seconds to wait for one when stopping early; a silent pipe may take forever
+_MANY = 1_000  # more than there are workers
 
 
 def compiled(function=None, **options):
@@ -107,3 +115,84 @@ def run(kernel, work, *arguments, worth_sharing=WORTH_SHARING):
     may_share = work >= worth_sharing and numba.get_num_threads() > 1
     form = kernel.parallel if may_share and kernel.is_ready(work, enough) else kernel.serial
     form(*arguments)
+
+
+def map_ahead(function, items, *, n_workers=None):
+    """Yield function(item) for each item, in order, computed ahead in threads.
+
+    Items are drawn one at a time, in order; the function runs on several at once. At most
+    n_workers + 1 results wait, so memory is bounded. An exception, of the items or of the function,
+    is raised where its result would have been. When the consumer stops early, so do the threads.
+    Who is allowed one thread (`numba.set_num_threads`), as the tasks of a worker are, gets no more.
+
+    >>> list(map_ahead(lambda number: number**2, range(5)))
+    [0, 1, 4, 9, 16]
+    """
+    if numba.get_num_threads() == 1:
+        yield from map(function, items)
+        return
+    n_workers = n_workers or min(4, os.cpu_count() or 1)
+    desk = _Desk(iter(items), function, n_workers + 1)
+    for _ in range(n_workers):
+        threading.Thread(target=desk.work, daemon=True).start()
+    try:
+        while True:
+            result, error = desk.take()
+            if error is not None:
+                raise error
+            if result is _END:
+                return
+            yield result
+    finally:
+        desk.close()
+
+
+class _Desk:
+    """Where workers put numbered results and the consumer takes them in order."""
+
+    def __init__(self, items, function, n_slots):
+        self._items, self._function = items, function
+        self._draw = threading.Lock()
+        self._slots = threading.Semaphore(n_slots)
+        self._changed = threading.Condition()
+        self._results = {}
+        self._n_drawn = self._n_taken = 0
+        self._closed = False
+
+    def work(self):
+        item = None
+        while item is not _END:
+            self._slots.acquire()
+            result, error = _END, None
+            with self._draw:
+                if self._closed:
+                    return
+                number, self._n_drawn = self._n_drawn, self._n_drawn + 1
+                try:
+                    item = next(self._items, _END)
+                except BaseException as failure:  # handed to the consumer, whatever it is
+                    item, error = _END, failure
+                    self._closed = True
+            if item is not _END:
+                try:
+                    result = self._function(item)
+                except BaseException as failure:
+                    error = failure
+            with self._changed:
+                self._results[number] = (result, error)
+                self._changed.notify()
+
+    def take(self):
+        with self._changed:
+            self._changed.wait_for(lambda: self._n_taken in self._results)
+            outcome = self._results.pop(self._n_taken)
+            self._n_taken += 1
+        self._slots.release()
+        return outcome
+
+    def close(self):
+        """Stop the workers; a read under way may end first, so that its file can be closed."""
+        self._closed = True
+        if self._draw.acquire(timeout=_LONGEST_READ):
+            self._draw.release()
+        self._slots.release(_MANY)

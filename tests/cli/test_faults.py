@@ -15,8 +15,8 @@ import pytest
 from graphsqueak import InputError, StreamSparsifier, read_edges, sources, write_edges
 from graphsqueak.cli import run
 from graphsqueak.errors import SavingWarning
-from graphsqueak.sparsifiers.stream.feeding import run_stream
-from graphsqueak.system import signals
+from graphsqueak.sparsifiers.run import run_stream
+from graphsqueak.system import atomic
 
 PROGRAM = [sys.executable, "-m", "graphsqueak"]
 BUDGET = ["--edges", "20000", "--seed", "8"]
@@ -205,11 +205,11 @@ def test_a_signal_waits_for_the_end_of_what_is_held():
     done = []
 
     def work():
-        with signals.stoppable(), signals.hold_signals():
+        with atomic.stoppable(), atomic.hold_signals():
             signal.raise_signal(signal.SIGTERM)
             done.append("work")
 
-    with pytest.raises(signals.Stopped) as caught:
+    with pytest.raises(atomic.Stopped) as caught:
         work()
     assert done == ["work"]
     assert caught.value.number == signal.SIGTERM

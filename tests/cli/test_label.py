@@ -38,6 +38,15 @@ def test_every_node_gets_a_label(files, capsys, method):
     assert dict(table.select("node", "label").iter_rows())["n1"] == "Mr. Hi"
 
 
+def test_a_truth_of_labeled_nodes_alone_measures_nothing(files, capsys):
+    edges, labels, out = files
+    labels.write_text("node,label,truth\nn0,red,red\nn33,blue,blue\n")
+    assert run(["label", str(edges), str(labels), "-o", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "34 nodes labeled from 2" in said
+    assert "accuracy" not in said
+
+
 def test_integer_ids_match_integer_labels(tmp_path, capsys):
     edges, labels = tmp_path / "edges.csv", tmp_path / "labels.tsv"
     edges.write_text("".join(f"{u + 1000},{v + 1000}\n" for u, v in KARATE.edges))

@@ -11,9 +11,9 @@ import scipy.sparse
 import zstandard
 
 from graphsqueak import StreamSparsifier, read_edges
+from graphsqueak.cli.label import read_labels
 from graphsqueak.sources.neighbors.edges import neighbor_edges
 from graphsqueak.sources.neighbors.point_files import read_points
-from graphsqueak.ssl.label_file import read_labels
 
 __all__ = ["FILES", "READERS", "kind_of", "read"]
 

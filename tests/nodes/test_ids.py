@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.numbering import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 
 any_int64 = st.one_of(

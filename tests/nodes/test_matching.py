@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError
-from graphsqueak.nodes.matching import NodeMatching, Numbering, node_finder
+from graphsqueak.nodes.matching import NodeMatching
+from graphsqueak.nodes.numbering import Numbering, node_finder
 
 
 @pytest.mark.parametrize(

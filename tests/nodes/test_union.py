@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError
-from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.numbering import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.nodes.union import pack_ids, unite_ids, unpack_ids
 

@@ -7,13 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphsqueak.online import (
-    PROSNKONS,
-    SkeGD,
-    kons_regret,
-    pros_n_kons_regret,
-    squared_loss_regret,
-)
+from graphsqueak.online import PROSNKONS, SkeGD, kons_regret, pros_n_kons_regret
 from graphsqueak.online.kons import DualNewton
 from graphsqueak.online.losses import LOSSES
 from graphsqueak.online.newton import step_rule
@@ -156,11 +150,11 @@ def test_the_logarithm_of_the_regret_has_alpha_in_it():
 def test_the_bound_for_squared_losses_is_infinite_at_the_accuracy_of_the_experiments():
     X, y = np.ones((50, 1)), np.zeros(50)
     settings = {"kernel": "linear", "alpha": 0.3, "norm": 0.0, "n_epochs": 2}
-    experiments = squared_loss_regret(X, y, epsilon=0.5, **settings)
+    experiments = pros_n_kons_regret(X, y, epsilon=0.5, **settings)
     assert experiments.value == math.inf
     assert "not below alpha" in experiments.failed[0]
-    assert squared_loss_regret(X, y, epsilon=0.499, **settings).value < 1e4
-    smaller = squared_loss_regret(X, y, epsilon=0.5, ridge=0.2, **settings)
+    assert pros_n_kons_regret(X, y, epsilon=0.499, **settings).value < 1e4
+    smaller = pros_n_kons_regret(X, y, epsilon=0.5, ridge=0.2, **settings)
     assert smaller.value < 1e4
 
 
@@ -181,7 +175,7 @@ def test_the_bound_for_squared_losses_needs_the_norm_of_the_comparator():
     without_norm = printed - 2 * more * alpha * 10.0**2
     assert (regret, without_norm) == pytest.approx((335, 46), abs=0.5)
     assert regret > printed
-    assert regret <= squared_loss_regret(X, y, n_epochs=2, norm=10.0, **settings).value
+    assert regret <= pros_n_kons_regret(X, y, n_epochs=2, norm=10.0, **settings).value
 
 
 def test_regret_of_pros_n_kons_is_proved_at_the_theory_budget_only():
@@ -195,7 +189,7 @@ def test_regret_of_pros_n_kons_is_proved_at_the_theory_budget_only():
     regret = np.sum(losses - (w * X[:, 0] - y) ** 2)
     bound = pros_n_kons_regret(X, n_epochs=learner.n_coordinates_ + 1, norm=abs(w), **settings)
     assert 0 < regret <= bound.value < 1200
-    ours = squared_loss_regret(X, y, n_epochs=learner.n_coordinates_ + 1, norm=abs(w), **settings)
+    ours = pros_n_kons_regret(X, y, n_epochs=learner.n_coordinates_ + 1, norm=abs(w), **settings)
     assert regret <= ours.value < 1200
     one = pros_n_kons_regret(X, n_copies=1, norm=abs(w), **settings)
     assert one.value == math.inf

@@ -12,7 +12,6 @@ from graphsqueak.online import (
     progressive,
     pros_n_kons_regret,
     sketched_kons_regret,
-    squared_loss_regret,
 )
 from graphsqueak.online.losses import LOSSES
 
@@ -99,6 +98,8 @@ def test_what_a_theorem_does_not_cover_has_no_bound():
         with pytest.raises(InputError, match=message):
             pros_n_kons_regret(X, kernel="linear", **settings)
     with pytest.raises(InputError, match="a target for each of 50"):
-        squared_loss_regret(X, np.ones(3), kernel="linear", norm=1.0)
-    large = squared_loss_regret(X, 3 * np.ones(50), kernel="linear", norm=1.0)
+        pros_n_kons_regret(X, np.ones(3), kernel="linear", norm=1.0)
+    with pytest.raises(InputError, match="targets are for loss='squared'"):
+        pros_n_kons_regret(X, np.ones(50), loss="logistic", kernel="linear", norm=1.0)
+    large = pros_n_kons_regret(X, 3 * np.ones(50), epsilon=0.25, kernel="linear", norm=1.0)
     assert "targets reach 3" in large.failed[0]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from graphsqueak.system.threads import map_ahead
+from graphsqueak.system.kernels import map_ahead
 
 
 def test_order_is_kept_when_later_items_finish_first():

@@ -6,7 +6,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.doubts import refuse_two_kinds
 from graphsqueak.sources.files.fields import choose_columns
-from graphsqueak.system.threads import map_ahead
+from graphsqueak.system.kernels import map_ahead
 
 __all__ = ["parquet_frame", "read_arrow", "read_parquet"]
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.repeats import RepeatSample
-from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.numbering import IntegerIds
 from graphsqueak.nodes.sides import prefix_ids, side_names
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.sources.distinct import DistinctEdges

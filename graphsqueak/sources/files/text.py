@@ -10,7 +10,7 @@ from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.dialect import Scan, detect_dialect, scan_block
 from graphsqueak.sources.files.fields import find_fault, is_index_name, is_utf8
 from graphsqueak.sources.files.parts import line_blocks
-from graphsqueak.system.threads import map_ahead
+from graphsqueak.system.kernels import map_ahead
 
 __all__ = [
     "ScannedBlock",

@@ -40,9 +40,8 @@ from graphsqueak.sources.neighbors.weights import (
     local_scale,
     weigh_pairs,
 )
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import compiled, map_ahead
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.system.threads import map_ahead
 from graphsqueak.validation import check_choice, check_count
 
 __all__ = ["ApproximateLists", "NeighborLists", "NeighborSource", "neighbor_edges"]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList, power_of_two
-from graphsqueak.nodes.matching import as_names, node_finder
+from graphsqueak.nodes.numbering import as_names, node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list

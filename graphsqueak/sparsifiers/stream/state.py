@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.matching import Numbering
+from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.arrivals import Probes

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from graphsqueak.nodes.matching import Numbering
+from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.edges import KeptEdges
 
 __all__ = ["StreamEngine"]

@@ -22,7 +22,7 @@ import numpy as np
 
 from graphsqueak.errors import AccuracyWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import Numbering
+from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_stream

@@ -187,7 +187,7 @@ class TreeResult(NamedTuple):
 
 
 def run_parts(graph: GraphLike, plan: Any) -> TreeResult:
-    """Cut a graph into parts and grow their merge tree, as a `RunPlan` of `run` says."""
+    """Cut a graph into parts and grow their merge tree, as a `RunPlan` says."""
     pieces = split(graph, plan.n_parts)
     seed = stored_seed(plan.checkpoint) if plan.resume and plan.random_state is None else None
     if seed is None:

@@ -17,7 +17,8 @@ from graphsqueak import (
 )
 from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import stream_bytes
-from graphsqueak.sparsifiers.run import RunPlan, certify_and_correct
+from graphsqueak.sparsifiers.plan import RunPlan
+from graphsqueak.sparsifiers.run import certify_and_correct
 from graphsqueak.sparsifiers.tree.parts import (
     Piece,
     grow_tree,

@@ -7,7 +7,7 @@ from graphsqueak import StreamSparsifier
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import complete, cycle
 from graphsqueak.sparsifiers import Certificate, RunPlan, run_plan
-from graphsqueak.sparsifiers.verdict import error_in_short, measured_error, next_step, verdict
+from graphsqueak.sparsifiers.plan import error_in_short, measured_error, next_step, verdict
 
 DENSE = complete(56)  # 1540 edges
 
