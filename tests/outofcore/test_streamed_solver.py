@@ -17,6 +17,7 @@ from graphsqueak import (
     LaplacianSolver,
     StreamedSolver,
     StreamSparsifier,
+    certify,
     read_edges,
     sources,
     sparsify,
@@ -140,6 +141,27 @@ def test_steps_one_by_one_and_a_warm_start():
     assert np.abs(x - reference.pseudo_solve(graph, B)).max() <= 1e-7
     with pytest.raises(InputError, match=r"x0 has shape \(150, 1\); the right-hand side has"):
         solver.solve(B, x0=B[:, 0])
+
+
+@pytest.mark.parametrize("name", ["dense", "heavy", "clusters", "pieces"])
+def test_the_energy_that_is_left_is_bracketed(name):
+    """lambda_min r'M^+r <= |x - x*|_A^2 <= lambda_max r'M^+r, and b'x + x'r never is too much.
+
+    Solves on the sparsifier are within a thousandth, hence the hundredth.
+    """
+    graph = examples()[name]
+    solver = StreamedSolver(graph, keep=0.4, tol=1e-5, random_state=SEED)
+    certificate = certify(graph, solver.sparsifier_)
+    B = right_hand_sides(graph, 3, SEED + 9)
+    laplacian, truth = graph.laplacian(), reference.pseudo_solve(graph, B)
+    for now in solver.iterate(B):
+        error = now.x - truth
+        left, told = (error * (laplacian @ error)).sum(axis=0), now.energy
+        assert (0.99 * certificate.lambda_min * told <= left).all()
+        assert (left <= 1.01 * certificate.lambda_max * told).all()
+        known = ((B + now.residual) * now.x).sum(axis=0)
+        assert (known <= (B * truth).sum(axis=0) * (1 + 1e-10)).all()
+        assert np.allclose(known + left, (B * truth).sum(axis=0))
 
 
 class TestWhatIsWrong:
