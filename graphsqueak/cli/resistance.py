@@ -65,8 +65,8 @@ def resistance(
     began = time.perf_counter()
     options.check_table(out)
     is_read = keep is not None or n_edges is not None
-    if is_read:
-        options.check_budget(None, n_edges, keep)
+    if keep is not None and n_edges is not None:
+        raise InputError("give --keep 0.1 or --edges 100000, not both")
     if bounds and not is_read:
         raise InputError("--bounds come from a sparsifier; give --keep 0.1 or --edges as well")
     source = reading.open(edges, seed)

@@ -12,7 +12,7 @@ from graphsqueak.errors import ConvergenceWarning
 
 __all__ = ["Convergence", "Iterate"]
 
-_PATIENCE = 10  # passes without progress that are borne
+_PATIENCE = 20  # passes without progress that are borne
 _TREND = 5  # passes over which the rate is told
 
 
@@ -95,7 +95,7 @@ class Convergence:
         """Whether the residual does not fall any more, as told or as measured."""
         recent, last = self.worst[self._since :], self.checked[-2:]
         before, now = recent[:-_PATIENCE], recent[-_PATIENCE:]
-        is_flat = bool(before) and min(now) > 0.9 * min(before)
+        is_flat = bool(before) and min(now) > 0.99 * min(before)
         return is_flat or (len(last) == 2 and last[1] > last[0] / 2)
 
     def passes_left(self, tol: float) -> float:

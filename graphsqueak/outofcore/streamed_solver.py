@@ -241,8 +241,7 @@ class StreamedSolver:
         return self._pencil.precondition(R)
 
     def _iterate(self, block, start, report):
-        size = norms_of(block)
-        size[size == 0] = 1.0
+        size = np.where((found := norms_of(block)) > 0, found, 1.0)
         name = digest(block, self.ridge, *([] if start is None else [start]))
         x = np.zeros_like(block) if start is None else start.copy()
         cg = BlockCG(x, block.copy(), self._pencil.times_sparsifier)
@@ -253,6 +252,8 @@ class StreamedSolver:
             if reason := self._reason_to_stop(course, float(relative.max(initial=0.0))):
                 if course.is_measured:
                     self._stopped_by = reason
+                    if now is None and self.history_:  # it was done when it was saved
+                        yield self._iterate_of(cg, relative, course)
                     return
                 cg.restart(block - self._multiply(cg.x, report))
             else:
@@ -265,8 +266,11 @@ class StreamedSolver:
             if not reason and self._is_too_slow(course):
                 cg.restart(cg.residual, self._pencil.times_sparsifier)
             self._save(name, cg, course)
-            where = (cg.x, cg.residual, relative, len(self.history_), course.is_measured)
-            yield (now := Iterate(*where, self._pencil.precondition))
+            yield (now := self._iterate_of(cg, relative, course))
+
+    def _iterate_of(self, cg, relative, course):
+        where = (cg.x, cg.residual, relative, len(self.history_), course.is_measured)
+        return Iterate(*where, self._pencil.precondition)
 
     def _reason_to_stop(self, course, worst):
         """Why no further step is taken, or nothing; measured, this is where it ends."""
@@ -317,10 +321,9 @@ class StreamedSolver:
     def _save(self, name=None, cg=None, course=None):
         if self._checkpoint is None:
             return
-        pencil = self._pencil
+        pencil, arrays = self._pencil, {}
         numbers = {"n_passes": self.n_passes_, "backend": pencil.backend}
         numbers["fingerprint"] = pencil.laplacian.fingerprint
-        arrays = {}
         if name is not None:
             numbers |= {"name": name, "history": self.history_, "course": course.numbers()}
             arrays = cg.arrays()

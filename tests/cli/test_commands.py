@@ -116,6 +116,9 @@ def test_bounds_need_a_sparsifier_and_reading_needs_a_file(tmp_path, capsys, mon
     edges.write_text("0 1\n1 2\n")
     assert run(["resistance", str(edges), "-o", str(tmp_path / "r.tsv"), "--bounds"]) == 2
     assert "--bounds come from a sparsifier; give --keep" in capsys.readouterr().err
+    both = ["--keep", "0.5", "--edges", "3"]
+    assert run(["resistance", str(edges), "-o", str(tmp_path / "r.tsv"), *both]) == 2
+    assert "give --keep 0.1 or --edges 100000, not both" in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"0 1\n1 2\n")))
     assert run(["resistance", "-", "-o", str(tmp_path / "r.tsv"), "--keep", "0.9"]) == 2
     assert "a pipe can be read once: write it to a file first" in capsys.readouterr().err

@@ -106,7 +106,7 @@ def test_what_cannot_be_done_is_said():
 
 def test_too_coarse_a_sparsifier_says_so():
     graph = sources.small_world(40, 40, 12_000, random_state=SEED).to_edge_list()
-    with pytest.warns(ConvergenceWarning, match="less accurate than rtol after 100 passes"):
+    with pytest.warns(ConvergenceWarning, match="less accurate than rtol after"):
         effective_resistance(graph, [(0, 777)], n_edges=1650, rtol=1e-12, random_state=SEED)
 
 
