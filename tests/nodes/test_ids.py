@@ -44,8 +44,12 @@ def test_ends_of_edges_are_numbered_in_order_whichever_way_they_lie(pairs, piece
 
 @pytest.mark.parametrize("scale", [1, 1000, 10**9])
 def test_more_ends_than_there_was_room_for(scale):
-    ends = np.random.default_rng(481217).permutation(50_000).reshape(-1, 2) * scale
-    assert IntegerIds(np.int64).number(ends).ravel().tolist() == list(range(50_000))
+    values = np.random.default_rng(481217).permutation(49_999) * scale
+    ids = IntegerIds(np.int64)
+    assert ids.number(np.r_[values[0], values].reshape(-1, 2)).ravel()[1:].tolist() == list(
+        range(49_999)
+    )
+    assert np.array_equal(np.asarray(ids), values)
 
 
 @pytest.mark.parametrize("scale", [1, 7, 10**9, 10**13])

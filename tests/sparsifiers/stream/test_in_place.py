@@ -147,10 +147,12 @@ def test_batches_stops_and_using_up_do_not_matter(tmp_path):
             goes_on()
 
 
-def test_a_graph_that_fits_is_given_back_to_the_last_digit():
+@pytest.mark.parametrize("n_single", [1500, 2000])
+def test_a_graph_that_fits_is_given_back_to_the_last_digit(n_single):
+    """Single precision holds the first weights, but not all sums of them, and then others come."""
     graph = sources.erdos_renyi(300, 2000, random_state=1).to_edge_list()
     weight = np.random.default_rng(5).lognormal(size=graph.n_edges)
-    weight[:1500] = 1.0  # which single precision holds, until others come
+    weight[:n_single] = weight[:n_single].astype(np.float32)
     graph = EdgeList(tail=graph.tail, head=graph.head, weight=weight, n_nodes=300)
     _, result = sparsify(graph, seed=1, cuts=(700,))
     whole = graph.simplified()
