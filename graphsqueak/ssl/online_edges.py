@@ -134,6 +134,7 @@ class OnlineEdges(GraphEstimator):
             stream.degrees_,
             labels.nodes,
             self._targets(labels),
+            n_edges=stream.n_edges_seen_,
             random_state=self._seed(),
             progress=self.progress,
         )
