@@ -21,9 +21,8 @@ import numpy as np
 from graphsqueak.errors import InputError, SavingWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.union import pack_ids, unpack_ids
-from graphsqueak.system.atomic import atomic_file
+from graphsqueak.system.atomic import atomic_file, hold_signals
 from graphsqueak.system.packing import pack, unpack
-from graphsqueak.system.signals import hold_signals
 
 __all__ = ["Saved", "digest", "load", "save"]
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import AccuracyWarning, ConvergenceWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import node_finder
+from graphsqueak.nodes.numbering import node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply

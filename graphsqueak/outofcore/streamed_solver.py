@@ -32,9 +32,8 @@ from graphsqueak.solvers.conjugate_gradient import norms_of
 from graphsqueak.solvers.matrix import check_block, check_ridge
 from graphsqueak.sources.edge_source import GraphLike
 from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.system.atomic import check_writable
+from graphsqueak.system.atomic import check_writable, resumable_from
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.system.signals import resumable_from
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["StreamedSolver"]

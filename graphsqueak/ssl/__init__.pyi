@@ -5,9 +5,9 @@ from graphsqueak.ssl.bounds import Bound as Bound
 from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl.harmonic import HFSClassifier as HFSClassifier
+from graphsqueak.ssl.harmonic import NearestLabelClassifier as NearestLabelClassifier
+from graphsqueak.ssl.harmonic import SubsampledHFSClassifier as SubsampledHFSClassifier
 from graphsqueak.ssl.labels import AmbiguousLabelsWarning as AmbiguousLabelsWarning
-from graphsqueak.ssl.nearest_label import NearestLabelClassifier as NearestLabelClassifier
-from graphsqueak.ssl.nearest_label import SubsampledHFSClassifier as SubsampledHFSClassifier
 from graphsqueak.ssl.regressors import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl.regressors import StableHFSRegressor as StableHFSRegressor
 from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier as SparseHFSClassifier
