@@ -31,7 +31,7 @@ def demo(
     """Turn 5,876 mails into a graph of 4 million edges, sparsify, certify and label it.
 
     Everything is shipped with the package and measured here and now: accuracy, edges, memory and
-    seconds of six methods from 20, 100 and 1,000 labels. OUT gets rows.csv, accuracy.png,
+    seconds of seven methods from 20, 100 and 1,000 labels. OUT gets rows.csv, accuracy.png,
     spectrum.png and index.html, and the mails as points (mails.npz) with labels.csv.
 
     Example: graphsqueak demo --quick

@@ -29,10 +29,11 @@ OWN_MAILS = (
 )
 _LABELS = 100
 _LESSON = (
-    "Given a dense graph, keep the edges at labeled nodes apart (label-aware) and a twentieth of "
-    "it labels nearly as well as all of it; a plain sparsifier of the same size keeps cuts and "
-    "resistances, not these decisions. Free to choose the graph of your mails, take few "
-    "neighbors: that is better than any of the dense ones, and small already."
+    "Given a dense graph, hold a twentieth of it and read it three times: the labels are those of "
+    "all of it. In one pass, with exact sums at labeled nodes, they are nearly as good; a plain "
+    "sparsifier of the same size keeps cuts and resistances, not these decisions. Free to choose "
+    "the graph of your mails, take few neighbors: that is better than any of the dense ones, and "
+    "small already."
 )
 _TOO_FEW = (
     "Too few mails to learn from: a twentieth of so small a graph is four edges a mail. Run it "

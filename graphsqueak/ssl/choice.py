@@ -101,12 +101,14 @@ class LeftOut(NamedTuple):
     `scores` and label `mean`, of shape (l, C); NaN where the component has no other label.
     """
 
-    fit: Fit
-    scores: np.ndarray
-    mean: np.ndarray
+    fit: Fit | None
+    scores: np.ndarray | None
+    mean: np.ndarray | None
 
 
-NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
+NOT_LEFT_OUT = LeftOut(
+    Fit(*[np.zeros(0)] * 3), *[np.zeros(0)] * 2
+)  # of an eta that comes too late to be tried
 
 
 def check_eta(eta):

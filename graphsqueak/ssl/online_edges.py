@@ -123,10 +123,13 @@ class OnlineEdges(GraphEstimator):
         plain.label_share = 0.0 if self.label_share == "auto" else self.label_share
         stream = plain._fill_stream(source, y)
         graph = stream.sparsifier()
-        self._note(graph, stream.n_edges_seen_)
+        n_seen = stream.n_edges_seen_
+        is_whole = n_seen <= max(self._budget(source)(graph.n_nodes, n_seen), graph.n_edges)
+        self._note(graph, graph.n_edges if is_whole else n_seen)
+        self.n_edges_seen_ = n_seen
         self._is_blind |= plain.label_share == 0
         labels = self._read_labels(y, graph)
-        if graph.n_edges == stream.n_edges_seen_:
+        if is_whole:
             return self._fit_graph(graph, labels)
         refinement = Refinement(
             source,
@@ -134,6 +137,7 @@ class OnlineEdges(GraphEstimator):
             stream.degrees_,
             labels.nodes,
             self._targets(labels),
+            n_edges=n_seen,
             random_state=self._seed(),
             progress=self.progress,
         )

@@ -16,16 +16,20 @@ that their difference has both. A decision may still change where the margin bet
 classes is less than twice the error of a difference of two scores, the node's own and that of all
 nodes together (root mean square). That is an estimate, tried on many graphs, and no theorem.
 
-*A coarse H*, with fewer than six edges per node, is not far from a tree, and steps along M^-1 r
-alone converge slowly. Then D^-1 r are directions, too, twice as many in a pass, and all of them are
-kept, since those of two kinds have to be made conjugate to all before.
+*A coarse H*, with fewer than a dozen edges per node, needs many steps along M^-1 r alone. Then
+D^-1 r are directions, too, twice as many in a pass, and all of them are kept, since those of two
+kinds have to be made conjugate to all before. The step without a pass is that of both kinds,
+D^-1 r + S (M^-1 r - D^-1 r), where S relaxes on H: what is left of the second is smooth. (Where H
+is a tree, nearly, and x'Ax / x'Mx large for some x, the first alone.)
 """
 
 import numpy as np
+import scipy.linalg
 
 from graphsqueak.outofcore.block_cg import BlockCG
 from graphsqueak.solvers import LaplacianSolver
-from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
+from graphsqueak.solvers.matrix import multiply
+from graphsqueak.sources.streamed_laplacian import StreamedLaplacian, check_same_edges
 from graphsqueak.ssl.choice import NOT_LEFT_OUT, centered_fit, left_out_scores, probe_signs
 from graphsqueak.ssl.stable import StableSystem
 from graphsqueak.system.progress import reporter
@@ -35,7 +39,9 @@ __all__ = ["MOST_PASSES", "Refinement", "count_undecided"]
 MOST_PASSES = 4  # of "auto", that of the sparsifier among them
 _INNER_TOL = 1e-4  # of the solves on H
 _MANY_SOLVES = 10  # a factorization of H pays
-_COARSE = 6.0  # edges of H per node
+_COARSE = 12.0  # edges of H per node
+_RELAXATIONS, _DAMPING = 4, 0.6
+_STEEP = 5.0  # x'Ax / x'Mx of which M^-1 r is no step any more
 _ERRORS = 2.0  # within which a margin is not sure
 
 
@@ -50,6 +56,8 @@ class Refinement:
         H, with the components of G.
     degrees : array (n_nodes,)
         Of G.
+    n_edges : int
+        Of G, as the first pass has counted them.
     labeled : array of int
         Nodes of H.
     targets : array of float, shape (l, C)
@@ -71,7 +79,7 @@ class Refinement:
     >>> graph = EdgeList(tail=[0, 1, 2], head=[1, 2, 0])
     >>> path = EdgeList(tail=[0, 1], head=[1, 2])
     >>> labeled, targets = np.array([0, 2]), np.array([[1.0], [0.0]])
-    >>> refined = Refinement(graph, path, graph.degrees(), labeled, targets)
+    >>> refined = Refinement(graph, path, graph.degrees(), labeled, targets, n_edges=3)
     >>> _ = refined.smoothed.fit(1.0)
     >>> refined.read()
     >>> exact = stable_scores(graph, labeled, targets, 2 * 1.0)
@@ -87,12 +95,13 @@ class Refinement:
         labeled,
         targets,
         *,
+        n_edges,
         random_state=None,
         progress=False,
     ):
         self._laplacian = StreamedLaplacian(source, sparsifier)
         self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets)
-        self._random_state, self._progress = random_state, progress
+        self._n_edges, self._random_state, self._progress = n_edges, random_state, progress
         self._systems, self._is_closed = {}, False
         self.smoothed, self.preconditioned = _Answers(self, 0), _Answers(self, 1)
 
@@ -111,6 +120,7 @@ class Refinement:
             product = self._laplacian.multiply(
                 block, lambda n_read, share: report(n_read, share, note)
             )
+        check_same_edges((self._n_edges, 0), (self._laplacian.n_edges, 0))
         ends = np.cumsum([system.cg.direction.shape[1] for system in systems])
         for system, own in zip(systems, np.split(product, ends[:-1], axis=1), strict=True):
             system.advance(own)
@@ -163,6 +173,7 @@ class _Equations:
         )
         diagonal = (degrees + ridge)[:, None]
         self._diagonal = np.where(diagonal > 0, diagonal, 1.0)
+        self._is_steep = False
         self._is_coarse = graph.n_edges < _COARSE * np.count_nonzero(degrees)
         self.cg = BlockCG(np.zeros_like(rhs), rhs, lambda block: self._diagonal * block)
         self._z, self._before = self._precondition(), []
@@ -185,6 +196,9 @@ class _Equations:
         self.cg.advance(self._solver.centered(product))
         if self._is_coarse:
             self._before.append((self.cg.direction, self.cg.image, self.cg.gram))
+            energy = self.cg.direction.T @ self._times_sparsifier(self.cg.direction)
+            theta = scipy.linalg.eigvalsh(self.cg.gram, (energy + energy.T) / 2)
+            self._is_steep = bool(theta.max(initial=0.0) > _STEEP)
         self._z = self._precondition()
 
     def left_out(self, step):
@@ -197,9 +211,24 @@ class _Equations:
 
     def _values(self, step):
         """Before the first pass the step is one by H, in any case."""
-        by_degrees = step == 0 and self.cg.image is not None
-        change = self.cg.residual / self._diagonal if by_degrees else self._z
+        change = self._z
+        if step == 0 and self.cg.image is not None:
+            change = self.cg.residual / self._diagonal
+            if self._is_coarse and not self._is_steep:
+                change += self._smooth(self._z - change)
         return self._system.constrained(self.cg.x + change)
+
+    def _smooth(self, block):
+        """A few steps of relaxation on H."""
+        size = np.maximum(self._solver.rows.diagonal()[:, None], self._diagonal)
+        for _ in range(_RELAXATIONS):
+            block -= _DAMPING * self._times_sparsifier(block) / size
+        return block
+
+    def _times_sparsifier(self, block):
+        image = np.empty_like(block)
+        multiply(self._solver.rows, np.ascontiguousarray(block), image)
+        return image
 
 
 def count_undecided(scores, others):

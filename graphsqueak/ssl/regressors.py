@@ -169,7 +169,10 @@ class StableHFSRegressor(GraphRegressor):
 
 
 class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
-    """Stable-HFS regression on a sparsifier that favors the edges at labeled nodes.
+    """Stable-HFS regression on a graph that is read and never held.
+
+    Where the edges can be read again, in a few passes with a sparsifier as preconditioner; else on
+    a sparsifier that favors the edges at labeled nodes.
 
     Parameters
     ----------
@@ -180,8 +183,11 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
     keep : float, optional
         Share of all edges.
     label_share : "auto" or float in [0, 1)
-        Share of the budget for edges at labeled nodes; "auto" is a half. (Values, unlike classes,
-        cannot be summed by class.)
+        Share of the budget for edges at labeled nodes; "auto" is a half in a single pass (values,
+        unlike classes, cannot be summed by class), and none where there are several.
+    passes : "auto" or int
+        How often the edges are read at most. "auto" reads on until the values have settled, four
+        times at most (a pipe once); 1 is a single read.
     eta : float or "auto"
         Weight of the smoothness term; "auto" takes the one of least squared leave-one-out error.
     affinity : {"precomputed", "knn"}
@@ -201,7 +207,7 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
     ----------
     transduction_, reached_, eta_, mean_
         As of `StableHFSRegressor`.
-    sparsifier_, n_edges_seen_, n_edges_used_
+    sparsifier_, n_edges_seen_, n_edges_used_, n_passes_
         As of `SparseHFSClassifier`.
 
     Examples

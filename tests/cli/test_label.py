@@ -167,3 +167,28 @@ def test_sets_are_told_in_words(files, capsys):
     edges, labels, out = files
     assert run(["label", str(edges), str(labels), "-o", str(out), "--sets", "0.3"]) == 0
     assert "2.00 classes in a set" in capsys.readouterr().out  # two labels say nothing
+
+
+def test_passes_are_told_and_a_pipe_has_one(tmp_path, capsys):
+    from graphsqueak.sources import block_model, write_edges
+
+    edges, labels = tmp_path / "edges.parquet", tmp_path / "labels.csv"
+    write_edges(block_model(300, 40_000, n_blocks=2, random_state=7), edges)
+    labels.write_text("node,label\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
+    command = ["label", str(edges), str(labels), "-o", str(tmp_path / "out.csv"), "--force"]
+    command += ["--edges", "2000", "--seed", "7"]
+    records = {}
+    for passes in ("auto", "1", "2"):
+        assert run([*command, "--passes", passes, "--json"]) == 0
+        records[passes] = json.loads(capsys.readouterr().out)
+    assert records["1"]["passes"] == 1
+    assert records["1"]["undecided"] is None
+    assert records["2"]["passes"] == 2
+    assert 2 <= records["auto"]["passes"] <= 4
+    assert 0 <= records["auto"]["undecided"] < 300
+    assert run(command) == 0
+    assert "labels may differ from those of the whole graph" in capsys.readouterr().out
+    assert run([*command, "--passes", "none"]) == 2
+    assert "--passes none is neither auto nor a number of reads" in capsys.readouterr().err
+    assert run([*command[:-4], "--method", "hfs", "--passes", "2"]) == 2
+    assert "--passes is for --method sparse-hfs only" in capsys.readouterr().err

@@ -7,7 +7,8 @@ import graphsqueak as gs
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import block_model
 from graphsqueak.ssl import LateLabelsWarning, UnreachedWarning
-from graphsqueak.ssl.label_stream import _discount
+from graphsqueak.ssl.base import neighbor_graph
+from graphsqueak.ssl.label_stream import _discount, aware_graph
 from graphsqueak.ssl.labels import encode_classes
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.ssl.tally import Tally
@@ -207,3 +208,25 @@ def test_sampled_edges_count_the_less_the_coarser_the_sparsifier(n_left, power):
     rest = random_graph(7_003)
     np.testing.assert_allclose(_discount(rest, n_left, 0.02).weight, rest.weight * 0.02**power)
     np.testing.assert_array_equal(_discount(rest, n_left, 1.0).weight, rest.weight)
+
+
+def test_one_pass_labels_nested_rings_as_a_plain_sparsifier_does():
+    """Labels have to travel along the rings: discounted edges hardly carry them."""
+    rng = np.random.default_rng(31_337)
+    radius = np.array([1.0, 4.0, 7.0])
+    truth = rng.choice(3, size=1500, p=radius / radius.sum())
+    angle, far = 2 * np.pi * rng.random(1500), radius[truth] + 0.1 * rng.normal(size=1500)
+    points = np.column_stack([far * np.cos(angle), far * np.sin(angle)])
+    graph, _ = neighbor_graph(points, n_neighbors=120, metric="euclidean")
+    y, rng = np.full(1500, -1), np.random.default_rng(0)
+    for kind in range(3):
+        y[rng.permutation(np.flatnonzero(truth == kind))[:5]] = kind
+
+    def accuracy(**how):
+        clf = gs.SparseHFSClassifier(keep=0.1, passes=1, random_state=7)
+        clf._fit_summed(graph, encode_classes(y), **how)
+        return np.mean((clf.transduction_ == truth)[y == -1])
+
+    assert accuracy(choose=lambda kept, labels: aware_graph(kept, is_damped=True)) < 0.9
+    assert accuracy(choose=lambda kept, labels: kept.plain) > 0.99
+    assert accuracy() > 0.99

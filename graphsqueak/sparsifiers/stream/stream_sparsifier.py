@@ -121,8 +121,7 @@ class StreamSparsifier:
         self.random_state = random_state
         self._engine = self._make_engine(_seed_from(random_state))
         self._numbering = Numbering()
-        self._probes = Probes()
-        self._is_used_up = False
+        self._probes, self._is_used_up = Probes(), False
         self.note: dict[str, int] = {}  # a small record that is saved with the state
 
     def _make_engine(self, seed: int) -> StreamEngine:
@@ -171,9 +170,8 @@ class StreamSparsifier:
         self.probe_error_ = float(np.fmax(random_cuts, self._engine.result_error))
         is_doubtful = self.options.calibrate and not self.is_whole_
         if is_doubtful and self.probe_error_ > self.epsilon_predicted_:
-            wrong = f"a cut of it is off by {self.probe_error_:.2g}"
-            if self.probe_error_ == np.inf:
-                wrong = "a component has fallen apart"
+            off = f"a cut of it is off by {self.probe_error_:.2g}"
+            wrong = off if self.probe_error_ < np.inf else "a component has fallen apart"
             warnings.warn(
                 AccuracyWarning(
                     f"the sparsifier is worse than predicted ({self.epsilon_predicted_:.2g}): "

@@ -14,13 +14,10 @@ sqrt(d - 1) / d of the original, the Alon-Boppana limit.
 Write p_e in binary, k_e / 2^b, and clear the lowest bit of all edges at once: the edges whose bit
 is set form a graph; walk along closed tours of it and send edges alternately up and down (k_e + 1
 or k_e - 1), so that every node gains as much as it loses. A fair coin for each tour's first
-direction makes each edge's expectation stay. After b rounds k_e is 0 or 2^b. The work is linear in
-the number of edges. This is the dependent rounding of [GKPS06] with the pairing by Euler tours in
-place of one alternating path at a time.
-
-Which edges of a node follow each other on a tour is drawn at random: in the order of a list, where
-(u, v) precedes (u, v + 1), opposite ways make a pattern, and half of a complete graph has an error
-a third above the limit.
+direction keeps each expectation. After b rounds k_e is 0 or 2^b, in linear work: the dependent
+rounding of [GKPS06] by Euler tours. Which edges of a node follow each other on a tour is drawn: in
+the order of a list opposite ways make a pattern, and half of a complete graph has a third more
+error.
 
 Two things are left to chance. An odd tour sends one edge more up than down, or the reverse;
 whenever one would add to what earlier ones left over, all of it is turned round, so that a round
@@ -332,8 +329,7 @@ def _half_edges(tail, head, n_nodes, index):
     for e in range(tail.size):
         degree[tail[e]] += 1
         degree[head[e]] += 1
-    following = np.empty(n_nodes, dtype=np.int64)  # next slot of a node
-    stop = np.empty(n_nodes, dtype=np.int64)  # behind its own slots
+    following, stop = np.empty_like(degree), np.empty_like(degree)  # a node's slots: from, to
     end = 0
     for u in range(n_nodes):
         following[u] = end
@@ -344,8 +340,8 @@ def _half_edges(tail, head, n_nodes, index):
     for e in range(tail.size):
         for side in range(2):
             u = tail[e] if side == 0 else head[e]
-            if following[u] < stop[u]:
-                at = following[u]
+            at = following[u]
+            if at < stop[u]:
                 following[u] += 1
             else:
                 at = end
