@@ -106,9 +106,7 @@ class LeftOut(NamedTuple):
     mean: np.ndarray | None
 
 
-NOT_LEFT_OUT = LeftOut(
-    Fit(*[np.zeros(0)] * 3), *[np.zeros(0)] * 2
-)  # of an eta that comes too late to be tried
+NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
 
 
 def check_eta(eta):

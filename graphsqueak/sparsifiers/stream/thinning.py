@@ -16,8 +16,7 @@ is set form a graph; walk along closed tours of it and send edges alternately up
 or k_e - 1), so that every node gains as much as it loses. A fair coin for each tour's first
 direction keeps each expectation. After b rounds k_e is 0 or 2^b, in linear work: the dependent
 rounding of [GKPS06] by Euler tours. Which edges of a node follow each other on a tour is drawn: in
-the order of a list opposite ways make a pattern, and half of a complete graph has a third more
-error.
+the order of a list opposite ways make a pattern, and half of a complete graph errs by a third more.
 
 Two things are left to chance. An odd tour sends one edge more up than down, or the reverse;
 whenever one would add to what earlier ones left over, all of it is turned round, so that a round
