@@ -120,7 +120,7 @@ def path_resistances(tail, head, weight, in_forest, n_nodes):
     array([1.  , 0.5 , 0.25, 1.75])
     """
     forest = np.flatnonzero(in_forest)
-    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes)
+    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes, _few_bits(n_nodes))
     out = np.empty(tail.size)
     _path_sums(order, parent, above, 1 / weight[forest], tail, head, out)
     return out
