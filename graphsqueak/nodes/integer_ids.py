@@ -32,7 +32,7 @@ class IntegerIds:
     >>> ids = IntegerIds(np.int64)
     >>> ids.number(np.array([[7, -3], [-3, 10**18]]))
     array([[0, 1],
-           [1, 2]])
+           [1, 2]], dtype=int32)
     >>> np.asarray(ids)
     array([ 7, -3, 1000000000000000000])
     """

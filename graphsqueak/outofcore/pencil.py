@@ -111,7 +111,8 @@ class Pencil:
         """M^+ R, about; R is centered first where a component has no ridge."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            solved = self._inner.solve(self._inner.centered(R))
+            # twice: of what is a constant but for rounding, the first time leaves some of it
+            solved = self._inner.solve(self._inner.centered(self._inner.centered(R)))
         self.backend = self._inner.settle()
         return solved
 

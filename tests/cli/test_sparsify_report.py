@@ -77,10 +77,8 @@ def test_numbers_are_written_as_people_do(tmp_path):
     where = tmp_path / "report.html"
     arguments = [str(tmp_path / "edges.csv"), "-o", str(tmp_path / "out.tsv"), "--edges", "55"]
     reading = ["--no-header", "--weights"]
-    assert (
-        run(["sparsify", *arguments, *reading, "--report", str(where), "--quiet", "--seed", "6"])
-        == 0
-    )
+    more = ["--report", str(where), "--quiet", "--seed", "6"]
+    assert run(["sparsify", *arguments, *reading, *more]) == 0
     text = whole_lines(where.read_text())
     assert f"<td>{len(rows) * 1342.25:,.0f}</td>" in text
     assert not re.search(r"\de\+\d", re.sub('src="data:[^"]*"', "", text))

@@ -94,7 +94,7 @@ def test_ids_that_are_not_utf8_are_found_where_they_are_read(tmp_path, name):
         (lambda record, arrays: arrays["weight"].__setitem__(0, np.nan), "weight holds values"),
         (lambda record, arrays: arrays.update(weight=arrays["weight"].astype("f2")), "float16 of"),
         (lambda record, arrays: arrays["parent"].__setitem__(0, 5), "parent is no forest"),
-        (lambda record, arrays: arrays.update(copies=arrays["copies"][1:]), "copies is int32 of"),
+        (lambda record, arrays: arrays.update(copies=arrays["copies"][1:]), "copies is uint8 of"),
         (lambda record, arrays: arrays.update(tail=arrays["tail"] * 1.0), "tail is float64"),
         (lambda record, arrays: arrays.update(x=arrays["tail"]), "the array x belongs to no"),
         (lambda record, arrays: arrays["ids_end"].__setitem__(0, 10**6), "do not fit their text"),

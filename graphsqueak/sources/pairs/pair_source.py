@@ -21,7 +21,7 @@ from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import Batcher
-from graphsqueak.sources.files.parts import PathsLike, find_parts
+from graphsqueak.sources.files.parts import Part, PathsLike, find_parts
 from graphsqueak.sources.files.reading import FileSource, ReadOptions
 from graphsqueak.sources.files.text import check_comments, check_delimiter
 from graphsqueak.sources.pairs.cliques import PairLog
@@ -137,8 +137,17 @@ class PairSource(FileSource):
     """
 
     def __init__(
-        self, parts, options, *, normalize, max_size, degree, batch_size, passed_over, seed
-    ):
+        self,
+        parts: list[Part],
+        options: ReadOptions,
+        *,
+        normalize: str,
+        max_size: int | None,
+        degree: int | str,
+        batch_size: int,
+        passed_over: Sequence[str],
+        seed: int,
+    ) -> None:
         super().__init__(parts, options, batch_size=batch_size, passed_over=passed_over)
         self.is_rereadable = True  # the pairs are held, also those of a pipe
         self._normalize, self._max_size, self._degree = normalize, max_size, degree

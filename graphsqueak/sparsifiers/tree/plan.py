@@ -145,7 +145,7 @@ def cost_of_tree(
 
     >>> plan = cost_of_tree(10**6, 10**9, 10**7, 64, Rates(2e6, 1e6), tree="balanced", workers=8)
     >>> plan.levels, plan.moved_bytes // 10**9
-    (6, 29)
+    (6, 24)
     """
     shape = as_tree(tree, n_parts)
     heights = shape.heights()
