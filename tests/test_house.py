@@ -140,7 +140,7 @@ print(len(files))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("walk", "most"), [("sparsify", 35), ("fit", 31), ("label", 43)])
+@pytest.mark.parametrize(("walk", "most"), [("sparsify", 40), ("fit", 35), ("label", 46)])
 def test_a_walk_crosses_few_files(walk, most, tmp_path):
     """Files in which some function is called, from argv, or from `fit`, to the result."""
     done = subprocess.run(

@@ -101,7 +101,9 @@ class Refinement:
     ):
         self._laplacian = StreamedLaplacian(source, sparsifier)
         self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets)
-        self._n_edges, self._random_state, self._progress = n_edges, random_state, progress
+        is_other = hasattr(source, "multiply")  # its product is not that of the edges it gives out
+        self._n_edges = None if is_other else n_edges
+        self._random_state, self._progress = random_state, progress
         self._systems, self._is_closed = {}, False
         self.smoothed, self.preconditioned = _Answers(self, 0), _Answers(self, 1)
 
@@ -120,7 +122,8 @@ class Refinement:
             product = self._laplacian.multiply(
                 block, lambda n_read, share: report(n_read, share, note)
             )
-        check_same_edges((self._n_edges, 0), (self._laplacian.n_edges, 0))
+        if self._n_edges is not None:
+            check_same_edges((self._n_edges, 0), (self._laplacian.n_edges, 0))
         ends = np.cumsum([system.cg.direction.shape[1] for system in systems])
         for system, own in zip(systems, np.split(product, ends[:-1], axis=1), strict=True):
             system.advance(own)

@@ -73,6 +73,7 @@ def test_resistances_between_entities_are_read_by_another_name(folder, capsys):
         (["--pairs", "--normalize", "sum", "--edges", "9"], "normalize"),
         (["--pairs", "--epsilon", "0.1", "--degree", "2"], "cannot be met"),
         (["--pairs", "--edges", "9", "--workers", "1"], "held by attribute"),
+        (["--pairs", "--edges", "29", "--method", "subgraph", "--degree", "4"], "never built"),
     ],
 )
 def test_what_pairs_cannot_be(folder, words, wrong, capsys):

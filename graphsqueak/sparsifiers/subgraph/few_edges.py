@@ -96,6 +96,13 @@ def _is_wanted(source, stream, plan, per_node):
     """Whether to look for a subgraph; an InputError if it is asked for and cannot be held."""
     if not plan.may_take_a_subgraph or stream.is_whole_ or not stream.n_edges_seen_:
         return False
+    if hasattr(source, "multiply"):
+        if plan.method == "subgraph":
+            raise InputError(
+                "method='subgraph' holds the graph, and that of a table of pairs is never built; "
+                "use method='fast'"
+            )
+        return False
     n_nodes, n_edges = stream.n_nodes_, stream.n_edges_seen_
     limit, needed = plan.memory_limit, held_bytes(n_nodes, n_edges)
     if plan.method == "subgraph":
