@@ -144,5 +144,5 @@ def test_values_are_those_of_the_whole_graph(blurred):
     assert refined.eta_ == pytest.approx(exact.eta_)
     spread = exact.transduction_.std()
     assert np.abs(refined.transduction_ - exact.transduction_).max() < 0.05 * spread
-    assert np.abs(once.transduction_ - exact.transduction_).max() > 0.5 * spread
+    assert np.abs(once.transduction_ - exact.transduction_).max() > 0.25 * spread
     assert 2 <= refined.n_passes_ <= 4
