@@ -223,7 +223,8 @@ def test_batches_depend_on_the_edges_and_the_batch_size_alone(
     edges, batch_size, block_size, as_text
 ):
     text = "".join(f"{u} {v} {w}\n" for u, v, w in edges)
-    options = {"batch_size": batch_size, "ids": "text" if as_text else "integer"}
+    ids = "text" if as_text else "integer"
+    options = {"batch_size": batch_size, "ids": ids, "header": False}
     expected = list(read(text, **options))
     source = read(text, **options)
     source.options = replace(source.options, block_bytes=block_size)
