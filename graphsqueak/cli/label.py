@@ -227,8 +227,8 @@ def _passes_told(record):
     if record["passes"] == 1:
         return "in one pass, from all edges, in"
     return (
-        f"in {record['passes']} passes, after which at most {record['undecided']:,} labels may "
-        "differ from those of the whole graph, in"
+        f"in {record['passes']} passes, after which about {record['undecided']:,} labels may "
+        "still differ from those of the whole graph, in"
     )
 
 
