@@ -4,10 +4,9 @@
 
 A Parquet table of ten million pairs of a million entities, the k-th attribute drawn with a chance
 of 1 / k: a graph of more than 10^11 edges, which is sparsified to 8 edges an entity, certified to
-5 % and labeled. Beside it, a file of four times as many random
-edges on as many nodes, which is about what is drawn of the pairs, sparsified to as many.
-Processor time and peak memory, each case in a process of its own; the tables are made from a fixed
-seed.
+5 % and labeled. Beside it, a file of random edges on as many nodes, four for each pair, which is
+about what is drawn of the pairs, sparsified to as many. Processor time and peak memory, each case
+in a process of its own; the tables are made from a fixed seed.
 """
 
 import argparse
