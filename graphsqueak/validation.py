@@ -14,7 +14,9 @@ from graphsqueak.errors import InputError
 __all__ = [
     "check_adjacency",
     "check_choice",
+    "check_comments",
     "check_count",
+    "check_delimiter",
     "check_edges",
     "check_real",
     "check_span",
@@ -22,6 +24,7 @@ __all__ = [
 ]
 
 LARGEST_SPAN = 1e120
+_DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": "", " ": "", "whitespace": ""}
 
 
 def check_choice(name, value, choices):
@@ -168,3 +171,34 @@ def _refuse_asymmetric(matrix):
             "the adjacency matrix is not symmetric; give A.maximum(A.T) for 'either direction' "
             "or (A + A.T) / 2"
         )
+
+
+def check_delimiter(delimiter):
+    """The character that a user's word for it means; "" for runs of blanks."""
+    if delimiter == "auto":
+        return delimiter
+    character = _DELIMITERS.get(delimiter, delimiter)
+    if character == "" and delimiter in _DELIMITERS:
+        return character
+    if (
+        not isinstance(character, str)
+        or len(character) != 1
+        or not character.isascii()
+        or (character.isalnum() or character in '\n\r"+-.')
+    ):
+        raise InputError(
+            f"delimiter={delimiter!r} is not one character that cannot be part of a number; "
+            f"choose e.g. {', '.join(_DELIMITERS)}"
+        )
+    return character
+
+
+def check_comments(comments):
+    """Marks of comment lines as a tuple."""
+    comments = tuple(comments or ())
+    for mark in comments:
+        if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii():
+            raise InputError(
+                f"comments={comments} must be single ASCII characters; {mark!r} is not"
+            )
+    return comments

@@ -145,7 +145,7 @@ def effective_resistance(
     """
     budget = Budget(n_edges, epsilon, keep)
     is_held = sparsifier is None and all(value is None for value in budget)
-    if hasattr(graph, "multiply") and (is_held or pairs is None):
+    if getattr(graph, "is_implicit", False) and (is_held or pairs is None):
         raise InputError(
             "the graph of a table of pairs is never built: give the pairs of nodes to measure "
             "between (--pairs), and n_edges (--edges), some eight for each entity"

@@ -22,7 +22,7 @@ import scipy.sparse
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import ids_between
+from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.system.kernels import compiled
 
 if TYPE_CHECKING:
@@ -70,6 +70,9 @@ class EdgeSource:
         Share of the source that is behind us, in [0, 1]; NaN where its size is unknown.
     is_rereadable : bool
         False for a pipe, which can be read once.
+    is_implicit : bool
+        True where the edges handed out are drawn from a graph that is never built; then its exact
+        product is asked of the source, `multiply`.
     id_kind : {"integer", "text"}
         What `ids` holds.
 
@@ -89,6 +92,7 @@ class EdgeSource:
     """
 
     is_rereadable = True
+    is_implicit = False
     id_kind = "integer"
 
     def __init__(self) -> None:

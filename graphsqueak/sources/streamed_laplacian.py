@@ -18,7 +18,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import join, labels, roots
-from graphsqueak.nodes.matching import NodeMatching
+from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.kernels import compiled, run, shared
@@ -75,7 +75,7 @@ class StreamedLaplacian:
         A float32 X is multiplied in float32, twice as fast; the sums are moved to float64 before
         many terms have come together.
         """
-        if hasattr(self._source, "multiply"):
+        if getattr(self._source, "is_implicit", False):
             return self._ask_source(X, report)
         n_parts = 4 if X.nbytes <= _CACHE_BYTES else 2
         total, partial = np.zeros(X.shape), np.zeros((n_parts, *X.shape), dtype=X.dtype)
@@ -100,7 +100,7 @@ class StreamedLaplacian:
     def to_dense(self, report: Callable | None = None) -> np.ndarray:
         """L_G as an array, in one pass over the source."""
         n_nodes = self._parent.size
-        if hasattr(self._source, "multiply"):
+        if getattr(self._source, "is_implicit", False):
             return self._ask_source(np.eye(n_nodes), report)
         matrix = np.zeros((n_nodes, n_nodes))
         for tail, head, weight in self.edges(report):

@@ -101,7 +101,7 @@ class Refinement:
     ):
         self._laplacian = StreamedLaplacian(source, sparsifier)
         self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets)
-        is_other = hasattr(source, "multiply")  # its product is not that of the edges it gives out
+        is_other = getattr(source, "is_implicit", False)  # the edges it gives out are drawn
         self._n_edges = None if is_other else n_edges
         self._random_state, self._progress = random_state, progress
         self._systems, self._is_closed = {}, False

@@ -27,9 +27,9 @@ from graphsqueak.sources.files.columnar import read_arrow, read_parquet
 from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
 from graphsqueak.sources.files.metis import read_metis
 from graphsqueak.sources.files.parts import PathsLike, find_parts
-from graphsqueak.sources.files.text import check_comments, check_delimiter, read_text
+from graphsqueak.sources.files.text import read_text
 from graphsqueak.system.kernels import map_ahead
-from graphsqueak.validation import check_choice, check_count
+from graphsqueak.validation import check_choice, check_comments, check_count, check_delimiter
 
 __all__ = ["FileSource", "ReadOptions", "detect_format", "open_part", "read_edges"]
 

@@ -52,7 +52,7 @@ def split(graph: GraphLike, n_parts: int | None = None) -> list[EdgeList] | list
             "only files and graphs in memory can be cut into parts, and a pipe cannot; write the "
             "edges to files first"
         )
-    if hasattr(source, "multiply"):
+    if getattr(source, "is_implicit", False):
         raise InputError(
             "pairs are held by attribute, not read in parts; leave workers, scheduler and tree away"
         )

@@ -14,8 +14,6 @@ from graphsqueak.system.kernels import map_ahead
 
 __all__ = [
     "ScannedBlock",
-    "check_comments",
-    "check_delimiter",
     "doubtful_count_error",
     "first_look",
     "read_text",
@@ -24,7 +22,6 @@ __all__ = [
 
 _SAMPLE = 1 << 20
 _LONGEST_PREAMBLE = 1 << 26
-_DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": "", " ": "", "whitespace": ""}
 _FOREIGN = {
     ".graphml": ("GraphML", "read_graphml"),
     ".gexf": ("GEXF", "read_gexf"),
@@ -82,37 +79,6 @@ def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
         dialect.decimal,
         remarks,
     )
-
-
-def check_delimiter(delimiter):
-    """The character that a user's word for it means; "" for runs of blanks."""
-    if delimiter == "auto":
-        return delimiter
-    character = _DELIMITERS.get(delimiter, delimiter)
-    if character == "" and delimiter in _DELIMITERS:
-        return character
-    if (
-        not isinstance(character, str)
-        or len(character) != 1
-        or not character.isascii()
-        or (character.isalnum() or character in '\n\r"+-.')
-    ):
-        raise InputError(
-            f"delimiter={delimiter!r} is not one character that cannot be part of a number; "
-            f"choose e.g. {', '.join(_DELIMITERS)}"
-        )
-    return character
-
-
-def check_comments(comments):
-    """Marks of comment lines as a tuple."""
-    comments = tuple(comments or ())
-    for mark in comments:
-        if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii():
-            raise InputError(
-                f"comments={comments} must be single ASCII characters; {mark!r} is not"
-            )
-    return comments
 
 
 def first_look(stream, options, kind=None, names_before=()):

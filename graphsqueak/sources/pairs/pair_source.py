@@ -23,9 +23,8 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import Batcher
 from graphsqueak.sources.files.parts import Part, PathsLike, find_parts
 from graphsqueak.sources.files.reading import FileSource, ReadOptions
-from graphsqueak.sources.files.text import check_comments, check_delimiter
 from graphsqueak.sources.pairs.cliques import PairLog
-from graphsqueak.validation import check_choice, check_count
+from graphsqueak.validation import check_choice, check_comments, check_count, check_delimiter
 
 __all__ = ["PairSource", "read_pairs"]
 
@@ -135,6 +134,8 @@ class PairSource(FileSource):
     is_exact : bool
         Whether the stream holds the graph itself: no clique is drawn from.
     """
+
+    is_implicit = True
 
     def __init__(
         self,
