@@ -1,22 +1,21 @@
 """graphsqueak sparsify: one pass over an edge file, a small reweighted graph out."""
 
+import math
 from typing import Annotated
 
 import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
-from graphsqueak.cli.expectation import (
-    expected_in_short,
-    forecast_of_small,
-    forecast_record,
-    tell_forecast,
-)
+from graphsqueak.cli.expectation import forecast_record, tell_forecast
 from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written
 
 __all__ = ["sparsify"]
+
+_SMALL = 2**26  # bytes of input that are read once more without being asked for
+_FEW = 2.0  # edges a node: fewer are warned of
 
 
 @reads_edges
@@ -166,8 +165,8 @@ def sparsify(
         _dry_run(source, run, [out, report], force=force, as_json=as_json)
         return
     if not quiet and not as_json and not run.is_tree and epsilon is None:
-        forecast = forecast_of_small(source)
-        if forecast is not None and (said := expected_in_short(forecast, run)):
+        forecast = _forecast_of_small(source)
+        if forecast is not None and (said := _expected_in_short(forecast, run)):
             options.print_line(said, on_stderr=True)
     result = run_plan(source, run)
     options.write_result(result.sparsifier, out, header=not no_header_out)
@@ -193,6 +192,42 @@ def sparsify(
         for said in (verdict(result), uses(result), next_step(result)):
             if said:
                 options.print_summary(said, out)
+
+
+def _forecast_of_small(source):
+    """The forecast of a file that is read in a moment; else None."""
+    if not source.is_rereadable:
+        return None
+    if sum(part.path.stat().st_size for part in source.parts) > _SMALL:
+        return None
+    from graphsqueak.sparsifiers.forecast import Forecast
+
+    edges = source.to_edge_list()
+    return Forecast(edges) if edges.n_edges else None
+
+
+def _expected_in_short(forecast, plan):
+    """What the run of a plan is to give, in a line, and what to ask for where that is little."""
+    n_edges = plan.n_edges
+    if n_edges is None:
+        if plan.keep is None:
+            return ""
+        n_edges = math.ceil(plan.keep * forecast.n_edges)
+    if n_edges >= forecast.n_edges or n_edges < forecast.n_forest:
+        return ""
+    row = forecast.expect(n_edges)
+    said = (
+        f"expected: {row.n_edges:,} edges, an error of about {row.epsilon:.2g}, a kappa of about "
+        f"{row.kappa:.2g}"
+    )
+    per_node = n_edges / forecast.n_nodes
+    if per_node >= _FEW:
+        return said
+    enough = forecast.share_for(0.5)
+    return (
+        f"warning: {'--edges' if plan.keep is None else '--keep'} leaves {per_node:.1f} edges a "
+        f"node; {said}; --keep {math.ceil(100 * enough) / 100:g} gives an error of about 0.5"
+    )
 
 
 def _reading_words(reading):
@@ -229,11 +264,11 @@ def _dry_run(source, plan, paths, *, force, as_json):
     if n_seen:
         reads.append(f"{plan.checkpoint}, which has seen {n_seen:,} edges")
     writes = [path for path in paths if path is not None]
-    forecast = forecast_of_small(source)
+    forecast = _forecast_of_small(source)
     more = {} if forecast is None else forecast_record(forecast)
     if forecast is not None and not as_json:
         tell_forecast(forecast)
-        if said := expected_in_short(forecast, plan):
+        if said := _expected_in_short(forecast, plan):
             options.print_line(said)
         options.print_line()
     tell_dry_run(reads, writes, force=force, as_json=as_json, more=more)

@@ -1,23 +1,6 @@
 """What a sparsifier of a graph will be like, before it is made.
 
-*The error of sampling.* Edge e, of weight w and leverage t = w r, is kept with probability
-p = min(1, c t) and then weighs w / p, where c makes the probabilities sum to the budget. Whitened
-by L_G^(-1/2), edge e is a matrix of norm t, and its kept multiple has a variance of
-(1 / p - 1) t = max(1 / c - t, 0) times that matrix. At node u, where x is 1 and 0 elsewhere, these
-add up to
-
-    V_u = sum_v (w_uv / d_u) max(1 / c - t_uv, 0).
-
-A symmetric random matrix whose rows have the variance V / 2 each way, with degrees that are kept,
-has its spectrum within 2 sqrt(V / 2) (the semicircle), so the error is
-
-    eps = sqrt(2 V),
-
-V taken where it is large, at the 99th of 100 nodes. On a dense graph this is 2 / sqrt(d) for the
-mean degree d of the result, less where a good part of the edges is kept: edges with c t >= 1, of
-sparse graphs most of them, stay as they are and add nothing. Below c = 4 a spanning forest is kept
-as it is, and c is what the rest can have. Over the graphs of `benchmarks/bench_forecast.py` the
-measured error is 0.9 to 1.2 times this.
+The error of sampling is that of `budget.sampling_error`.
 
 *Few edges.* A subgraph of the graph (`subgraph`) has kappa about 6 / (s x^0.6), fitted within a
 factor of 3, where s is the share of the edges that it has and x how many it has beyond a forest, a
@@ -33,16 +16,13 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, join, labels, roots
 from graphsqueak.sampling import scale_for
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sparsifiers.budget import FEW, SURELY_FEW, held_bytes, stream_bytes
+from graphsqueak.sparsifiers.budget import FEW, SURELY_FEW, held_bytes, sampling_error, stream_bytes
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
 
-__all__ = ["SHARES", "Expected", "Forecast", "sampling_error"]
+__all__ = ["SHARES", "Expected", "Forecast"]
 
 SHARES = (0.05, 0.1, 0.2, 0.5)
-_SAFE_SCALE = 4.0  # c below which the last shrink keeps the forest
-_QUANTILE = 0.99
 _PROBES = 16
-_MOST_LOOKED_AT = 2**22
 _SKETCHED = 2**20  # edges; of more, leverages are told by degrees
 _BYTES = 20  # of an edge in a file of text
 _HALVINGS = 12
@@ -199,56 +179,6 @@ class Forecast:
             return math.inf
         share = n_edges / max(self.n_edges, 1)
         return max(6 / (share * max(beyond, 1 / self.n_nodes) ** 0.6), 1.0)
-
-
-def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, n_seen=None):
-    """The error to expect when edges are thinned to `n_edges`, see above.
-
-    Of more than four million edges some are looked at, and V is their mean.
-
-    Parameters
-    ----------
-    tail, head, weight, resistance : arrays
-        The edges.
-    pinned : array of bool
-        A spanning forest of them.
-    n_edges, n_nodes : int
-    n_seen : int, optional
-        Where the edges are what was kept of so many: those that were thinned before had about the
-        mean leverage of all that were.
-
-    Examples
-    --------
-    >>> from graphsqueak.sources import complete
-    >>> graph = complete(100).to_edge_list()
-    >>> ends = (graph.tail, graph.head, graph.weight)
-    >>> resistance, pinned = np.full(4950, 2 / 100), np.zeros(4950, dtype=bool)
-    >>> round(sampling_error(*ends, resistance, pinned, 990, n_nodes=100), 2)
-    0.4
-    """
-    if tail.size <= n_edges:
-        return 0.0
-    step = -(-tail.size // _MOST_LOOKED_AT)
-    some = slice(None, None, step)
-    tail, head, weight, pinned = tail[some], head[some], weight[some], pinned[some]
-    leverage, n_edges = np.minimum(weight * resistance[some], 1.0), n_edges / step
-    scale = scale_for(leverage, n_edges)
-    is_free = np.ones(tail.size, dtype=np.bool_)
-    if scale < _SAFE_SCALE:
-        is_free = ~pinned
-        scale = scale_for(leverage[is_free], max(n_edges - np.count_nonzero(pinned), 1))
-    is_free &= leverage * scale < 1
-    n_free = np.count_nonzero(is_free)
-    if n_seen is not None and n_free:
-        n_before = max(n_seen / step - (tail.size - n_free), n_free)
-        leverage = np.minimum(leverage, leverage[is_free].sum() / n_before)
-    loss = np.where(is_free, weight * np.maximum(1 / scale - leverage, 0.0), 0.0)
-    if step > 1:
-        return math.sqrt(2 * float(loss.sum() / weight.sum()))
-    lost = np.bincount(tail, loss, n_nodes) + np.bincount(head, loss, n_nodes)
-    degree = np.bincount(tail, weight, n_nodes) + np.bincount(head, weight, n_nodes)
-    local = lost[degree > 0] / degree[degree > 0]
-    return math.sqrt(2 * float(np.quantile(local, _QUANTILE)))
 
 
 def _resistances(graph, degree, seed):

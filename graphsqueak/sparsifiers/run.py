@@ -31,7 +31,7 @@ from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.result import RunResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.subgraph.few_edges import sparsifier_of_few
+from graphsqueak.sparsifiers.subgraph.few_edges import OfFew, sparsifier_of_few
 from graphsqueak.sparsifiers.tree.parts import DROPPED, run_parts
 from graphsqueak.system.atomic import hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
@@ -81,7 +81,10 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             )
             dropped = {name: getattr(source, name, 0) for name in DROPPED}
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
-    sparsifier, method, expected, factor = sparsifier_of_few(source, stream, plan)
+    made_of_few = OfFew(None, plan.settings()["method"])
+    if plan.takes_a_subgraph(source, stream):
+        made_of_few = sparsifier_of_few(source, stream, plan)
+    sparsifier, method, expected, factor = made_of_few
     if certifies:
         made = certify_and_correct(
             source,

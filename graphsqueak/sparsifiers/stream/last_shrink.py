@@ -23,7 +23,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.forest import add_degrees, find_bridges
 from graphsqueak.randomness import Step, child_seed
-from graphsqueak.sparsifiers.forecast import sampling_error
+from graphsqueak.sparsifiers.budget import sampling_error
 from graphsqueak.sparsifiers.stream.arrivals import odd_change
 from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges
 from graphsqueak.sparsifiers.stream.thinning import thin_to_budget

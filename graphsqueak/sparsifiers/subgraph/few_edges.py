@@ -13,22 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import AccuracyWarning, InputError
+from graphsqueak.errors import AccuracyWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
-from graphsqueak.sparsifiers.budget import FEW, SURELY_FEW, held_bytes
+from graphsqueak.sparsifiers.budget import SURELY_FEW
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph, ratios_found
-from graphsqueak.system.memory import check_fits
 from graphsqueak.system.progress import reporter
 
 __all__ = ["OfFew", "sparsifier_of_few"]
 
 _STEPS = 60  # of Lanczos, for both ends
 _HEAVY = 1.9  # a largest ratio found from which weights get a factor
-_MOST_EDGES = 2**23  # that are held unless a subgraph is asked for
 
 
 class OfFew(NamedTuple):
@@ -45,7 +43,7 @@ class OfFew(NamedTuple):
 
 
 def sparsifier_of_few(source: GraphLike, stream: StreamSparsifier, plan: RunPlan) -> OfFew:
-    """The sparsifier of few edges, if that is what a plan asks for.
+    """The sparsifier of few edges of a plan that `takes_a_subgraph`.
 
     Parameters
     ----------
@@ -58,16 +56,12 @@ def sparsifier_of_few(source: GraphLike, stream: StreamSparsifier, plan: RunPlan
     Examples
     --------
     >>> from graphsqueak.sources import grid
-    >>> for n_edges in (440, 760):  # of 400 nodes and 760 edges
-    ...     stream = StreamSparsifier(n_edges=n_edges).partial_fit(grid(20, 20))
-    ...     plan = RunPlan(n_edges=n_edges, random_state=7)
-    ...     print(sparsifier_of_few(grid(20, 20), stream, plan).method)
-    subgraph
-    fast
+    >>> stream = StreamSparsifier(n_edges=440).partial_fit(grid(20, 20))  # of 400 nodes
+    >>> plan = RunPlan(n_edges=440, random_state=7)
+    >>> sparsifier_of_few(grid(20, 20), stream, plan).method
+    'subgraph'
     """
     per_node = stream.budget_ / max(stream.n_nodes_, 1)
-    if not _is_wanted(source, stream, plan, per_node):
-        return OfFew(None, plan.settings()["method"])
     with reporter(plan.progress, "reading again, for few edges"):
         graph = as_edge_list(source).simplified()
     seed = int(np.random.default_rng(plan.random_state).integers(2**63))
@@ -90,28 +84,3 @@ def sparsifier_of_few(source: GraphLike, stream: StreamSparsifier, plan: RunPlan
     ends = (thinned.tail, thinned.head, thinned.weight * factor)
     scaled = EdgeList.from_clean(*ends, graph.n_nodes, graph.own_ids)
     return OfFew(scaled, "fast", (most - least) / (most + least), factor)
-
-
-def _is_wanted(source, stream, plan, per_node):
-    """Whether to look for a subgraph; an InputError if it is asked for and cannot be held."""
-    if not plan.may_take_a_subgraph or stream.is_whole_ or not stream.n_edges_seen_:
-        return False
-    if hasattr(source, "multiply"):
-        if plan.method == "subgraph":
-            raise InputError(
-                "method='subgraph' holds the graph, and that of a table of pairs is never built; "
-                "use method='fast'"
-            )
-        return False
-    n_nodes, n_edges = stream.n_nodes_, stream.n_edges_seen_
-    limit, needed = plan.memory_limit, held_bytes(n_nodes, n_edges)
-    if plan.method == "subgraph":
-        check_fits(needed, f"a subgraph of a graph of {n_edges:,} edges")
-        if limit is not None and needed > limit:
-            raise InputError(
-                f"method='subgraph' holds the graph, which takes {needed / 2**30:.1f} GiB; allow "
-                "more memory, or use method='fast'"
-            )
-        return True
-    fits = n_edges <= _MOST_EDGES and (limit is None or needed <= limit)
-    return fits and per_node < FEW and getattr(source, "is_rereadable", True)
