@@ -41,12 +41,10 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.solvers import LaplacianSolver
-from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
-from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
+from graphsqueak.sparsifiers.certificate.outer_bounds import Estimate, smallest_eigenvalue
 
 __all__ = [
     "Bound",
-    "Estimate",
     "approximation_error",
     "bound_of_fit",
     "corrected_bound",
@@ -55,14 +53,13 @@ __all__ = [
     "no_bound",
     "printed_bound",
     "resistance_stability",
-    "smallest_eigenvalue",
     "spectral_stability",
     "widest_node",
 ]
 
-_DELTA, _MISSED = 0.05, 1e-6  # probability that the bound of a fit, or of lambda_2, fails
+_DELTA = 0.05  # probability that the bound of a fit fails
 _HALF = 0.5  # M of labels 0 and 1, moved to -1/2 and 1/2
-_STEPS, _GAP, _DENSE_NODES = 300, 0.02, 500
+_DENSE_NODES = 500
 _PROBES, _CANDIDATES = 200, 32
 
 
@@ -72,13 +69,6 @@ class Bound(NamedTuple):
     value: float
     promise: str
     vacuous: bool
-
-
-class Estimate(NamedTuple):
-    """A value and how far it may be off."""
-
-    value: float
-    error: float
 
 
 def spectral_stability(n_labels: int, eta: float, lambda_2: float, largest: float) -> float:
@@ -233,11 +223,18 @@ def distance_to_exact(
     return Bound(value, f"no score differs from the whole graph's by more than {value:.3g}", False)
 
 
-def bound_of_fit(graph, labeled, targets, fit, eta, *, n_etas=1, delta=_DELTA, random_state=None):
+def bound_of_fit(
+    graph, labeled, targets, fit, eta, *, n_etas=1, whole=None, delta=_DELTA, random_state=None
+):
     """`measured_bound` for any single column of `targets`, which are 0 and 1; the worst decides.
 
     `fit` is what `stable_scores` gave, `n_etas` from how many values the labels chose eta. It is
     about f + ybar, clipped to [0, 1], not about the decisions, which add a threshold and a cut.
+
+    Where `fit` is nearly that of a graph G which is read, not held, `graph` is H, and `whole(f)`
+    gives an upper bound of lambda, L_H <= lambda L_G, and the product L_G f. Then
+    lambda_2(G) >= lambda_2(H) / lambda, (L_G^+)_xx <= lambda (L_H^+)_xx, and f is at most
+    |Pi (l eta L_G f + I_S f - y~)| / (l eta lambda_2) from the exact scores, in the 2-norm.
     """
     if graph.components().max(initial=0) > 0:
         return no_bound("the graph is not connected")
@@ -250,37 +247,20 @@ def bound_of_fit(graph, labeled, targets, fit, eta, *, n_etas=1, delta=_DELTA, r
     predicted = np.clip(fit.centered + fit.offset, 0.0, 1.0)[labeled]
     risk = float(((predicted - targets) ** 2).mean(axis=0).max())
     low, high = max(lambda_2.value - lambda_2.error, 0.0), widest.value + widest.error
+    distance = 0.0
+    if whole is not None:
+        steepest, product = whole(fit.centered)
+        low, high = low / steepest, high * steepest
+        distance = _distance_by_residual(fit, labeled, targets, n_labels * eta, product, low)
+        risk = (np.sqrt(risk) + distance / np.sqrt(n_labels)) ** 2
     bound = measured_bound(risk, n_labels, n_others, eta, low, high, _HALF, delta=delta / n_etas)
-    return bound._replace(promise=_promise(bound.value, delta, _HALF, " for any one class"))
+    value = float((np.sqrt(bound.value) + distance / np.sqrt(n_others)) ** 2)
+    return Bound(value, _promise(value, delta, _HALF, " for any one class"), value >= 4 * _HALF**2)
 
 
 def no_bound(reason):
     """What can be said where no theorem applies."""
     return Bound(np.inf, f"nothing is proved here: {reason}", True)
-
-
-def smallest_eigenvalue(graph, *, delta=_MISSED, steps=_STEPS, random_state=None):
-    """lambda_2, over all components together; infinite where there is no edge.
-
-    It is at most the value and, with probability 1 - `delta`, at least the value minus the error.
-
-    >>> from graphsqueak.sources import complete
-    >>> round(smallest_eigenvalue(complete(6).to_edge_list()).value, 9)
-    6.0
-    """
-    dimension = graph.n_nodes - (int(graph.components().max(initial=-1)) + 1)
-    if dimension == 0:
-        return Estimate(np.inf, 0.0)
-    if graph.n_nodes <= _DENSE_NODES:
-        values = np.linalg.eigvalsh(graph.laplacian().toarray())
-        return Estimate(float(values[-dimension]), float(1e-13 * values[-1]))
-    run = BlockLanczos(graph, ridge=0.0, n_columns=1, random_state=random_state)
-    run.settle(0)
-    bounds = OuterBounds(run, delta=2 * delta)
-    while run.newest.size and len(run.diagonal) < steps and bounds.high > (1 + _GAP) * run.ritz[1]:
-        run.step(run.newest)
-        bounds.update(now=len(run.diagonal) == steps)
-    return Estimate(float(1 / run.ritz[1]), float(1 / run.ritz[1] - 1 / bounds.high))
 
 
 def widest_node(graph, *, random_state=None):
@@ -310,6 +290,15 @@ def widest_node(graph, *, random_state=None):
     exact = solver.solve(solver.centered(unit))[chosen, np.arange(chosen.size)].max()
     rest = estimate[order[_CANDIDATES]] * (1 + 6 * np.sqrt(2 / _PROBES))
     return Estimate(float(exact), float(max(rest - exact, 0.0)))
+
+
+def _distance_by_residual(fit, labeled, targets, alpha, product, lambda_2):
+    """Of the worst column."""
+    residual = alpha * product
+    residual[labeled] += fit.centered[labeled] + fit.offset[labeled] - targets
+    residual -= residual.mean(axis=0)
+    with np.errstate(divide="ignore"):
+        return np.linalg.norm(residual, axis=0).max() / np.float64(alpha * lambda_2)
 
 
 def _beta(n_labels, eta, lambda_2, widest, largest):

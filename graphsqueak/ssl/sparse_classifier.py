@@ -12,8 +12,10 @@ import warnings
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
+from graphsqueak.sparsifiers.certificate.certify import certify
+from graphsqueak.sparsifiers.certificate.outer_bounds import MISSED
 from graphsqueak.ssl.base import UnreachedWarning
-from graphsqueak.ssl.bounds import Bound, no_bound
 from graphsqueak.ssl.choice import CHOICE_TOL, candidate_etas, may_need_others
 from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, choose_graph, read_with_labels
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
@@ -92,7 +94,10 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         to it; None after a single pass over more than the budget, when it is not known.
     transduction_, label_distributions_, scores_, reached_, classes_, ids_, eta_, threshold_, cut_
         As of `StableHFSClassifier`. After several passes `uncertainty_` and the sets of
-        `prediction_sets` are those of the sparsifier, in which no label had a say.
+        `prediction_sets` are those of the sparsifier, in which no label had a say, and `bound_`
+        is about the whole graph, whose edges it reads again: once for the residual of the scores,
+        and some more times for a certificate of `sparsifier_`, which bounds lambda_2 and
+        diag(L^+).
 
     Examples
     --------
@@ -185,13 +190,17 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self._evidence = (graph, labels.nodes, labels.one_hot(), fit)
         return self._answer(scores, fit.reached)
 
-    @property
-    def bound_(self) -> Bound:
-        """As of `StableHFSClassifier`; nothing is promised about a graph that is read, not held."""
-        self._check_fitted()
-        if self.n_passes_ > 1:
-            return no_bound("the graph was read, not held, and its smallest eigenvalue is unknown")
-        return super().bound_
+    def _whole_graph(self):
+        if self.n_passes_ == 1:
+            return None
+
+        def measure(scores):
+            source, graph = self._source_read, self.sparsifier_
+            about = {"random_state": self.random_state, "progress": self.progress}
+            certificate = certify(source, graph, delta=MISSED, **about)
+            return certificate.lambda_max, StreamedLaplacian(source, graph).multiply(scores)
+
+        return measure
 
     def _fit_summed(self, source, encoded, *, few=FEW_LABELS, choose=choose_graph):
         """Fit in one pass, with sums at labeled nodes; `few` labels have sums of their own."""

@@ -253,8 +253,13 @@ class StableHFSClassifier(GraphClassifier):
             fit,
             self.eta_,
             n_etas=n_etas,
+            whole=self._whole_graph(),
             random_state=self.random_state,
         )
+
+    def _whole_graph(self):
+        """What `bound_of_fit` asks for where the graph was read and not held."""
+        return
 
 
 def _fit_sigmoids(scores, code, classes):

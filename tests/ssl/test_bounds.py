@@ -7,7 +7,8 @@ import pytest
 
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
-from graphsqueak.sources import chung_lu, complete
+from graphsqueak.sources import chung_lu, complete, erdos_renyi
+from graphsqueak.sparsifiers.certificate.outer_bounds import smallest_eigenvalue
 from graphsqueak.ssl import StableHFSClassifier
 from graphsqueak.ssl.bounds import (
     approximation_error,
@@ -17,7 +18,6 @@ from graphsqueak.ssl.bounds import (
     measured_bound,
     printed_bound,
     resistance_stability,
-    smallest_eigenvalue,
     spectral_stability,
     widest_node,
 )
@@ -263,3 +263,33 @@ def test_the_bound_of_a_larger_graph_depends_on_the_seed_only():
     fitted = [StableHFSClassifier(eta=1.0, random_state=3).fit(halves, y) for _ in range(2)]
     assert np.isfinite(fitted[0].bound_.value)
     assert fitted[0].bound_ == fitted[1].bound_
+
+
+def test_the_bound_after_several_passes_is_about_the_whole_graph():
+    """It is at least that of the whole graph, and no looser than the certificate makes it."""
+    graph = erdos_renyi(300, 30_000, random_state=8_311).to_edge_list()
+    y = np.full(300, -1)
+    y[:120] = np.arange(120) % 2
+    read = gs.SparseHFSClassifier(n_edges=6_000, eta=2.0, random_state=7).fit(graph, y)
+    exact = gs.StableHFSClassifier(eta=2.0).fit(graph, y)
+    assert read.n_passes_ > 1
+    assert exact.bound_.value <= read.bound_.value <= 1.5 * exact.bound_.value
+    assert not read.bound_.vacuous
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.01, 0.3])
+def test_scores_are_no_further_from_the_exact_ones_than_their_residual_says(wrong):
+    """What is added to the bound covers the distance of scores that are off."""
+    graph = random_graph(41_077, n_nodes=40, n_edges=200)
+    nodes, rng = np.arange(12), np.random.default_rng(5_309)
+    targets, eta = np.eye(2)[nodes % 2], 0.5
+    centered, mean, _ = reference.stable_hfs(graph, nodes, targets, 12 * eta)
+    noise = wrong * rng.normal(size=centered.shape)
+    fit = Fit(centered + noise - noise.mean(axis=0), np.tile(mean[0], (40, 1)), np.ones(40, bool))
+    laplacian = graph.laplacian().toarray()
+    of_exact = bound_of_fit(graph, nodes, targets, fit._replace(centered=centered), eta)
+    of_wrong = bound_of_fit(
+        graph, nodes, targets, fit, eta, whole=lambda scores: (1.0, laplacian @ scores)
+    )
+    far = np.linalg.norm(fit.centered - centered, axis=0).max()
+    assert np.sqrt(of_wrong.value) >= np.sqrt(of_exact.value) + far / np.sqrt(28) - 1e-9

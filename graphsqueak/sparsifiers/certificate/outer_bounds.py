@@ -42,17 +42,35 @@ from scipy.special import betaincinv
 
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 
-__all__ = ["WIDE", "OuterBounds", "Stop", "n_columns_for", "smallest_component"]
+__all__ = [
+    "MISSED",
+    "WIDE",
+    "Estimate",
+    "OuterBounds",
+    "Stop",
+    "n_columns_for",
+    "smallest_component",
+    "smallest_eigenvalue",
+]
 
 _STEPS = np.geomspace(1e-7, 1e6, 192)  # outwards, in widths of the Ritz interval
 _SHARE_OF_STEPS = {1: 1.0, 2: 0.69, 4: 0.5, 8: 0.39, 16: 0.31}  # by columns, measured
 _MOST_NUMBERS = 2**25  # of blocks and window, of more than four columns
 _READING = 100  # nanoseconds for an edge
+MISSED = 1e-6  # probability that a bound of lambda_2 fails
+_MOST_STEPS, _GAP, _DENSE_NODES = 300, 0.02, 500  # for lambda_2
 WIDE = 9.0  # times apart: from here on, an error of 0.8, both ends have to be known
 _WIDE_RTOL = 0.1
 _SMALL = 1e-6  # an accuracy that nobody asks to know better
 _AT_ONCE = 2**16  # numbers
 _GROWTH = 1.04  # the bounds are computed anew when there are so many times more steps
+
+
+class Estimate(NamedTuple):
+    """A value and how far it may be off."""
+
+    value: float
+    error: float
 
 
 class OuterBounds:
@@ -193,6 +211,30 @@ class Stop(NamedTuple):
         more = np.log(max(gaps[-1] / np.log1p(self.rtol), 1.0)) / rate
         expected = min(len(history) + max(more, 1.0), self.steps)
         return min((len(history) + share_of_step) / expected, 1.0)
+
+
+def smallest_eigenvalue(graph, *, delta=MISSED, steps=_MOST_STEPS, random_state=None):
+    """lambda_2, over all components together; infinite where there is no edge.
+
+    It is at most the value and, with probability 1 - `delta`, at least the value minus the error.
+
+    >>> from graphsqueak.sources import complete
+    >>> round(smallest_eigenvalue(complete(6).to_edge_list()).value, 9)
+    6.0
+    """
+    dimension = graph.n_nodes - (int(graph.components().max(initial=-1)) + 1)
+    if dimension == 0:
+        return Estimate(np.inf, 0.0)
+    if graph.n_nodes <= _DENSE_NODES:
+        values = np.linalg.eigvalsh(graph.laplacian().toarray())
+        return Estimate(float(values[-dimension]), float(1e-13 * values[-1]))
+    run = BlockLanczos(graph, ridge=0.0, n_columns=1, random_state=random_state)
+    run.settle(0)
+    bounds = OuterBounds(run, delta=2 * delta)
+    while run.newest.size and len(run.diagonal) < steps and bounds.high > (1 + _GAP) * run.ritz[1]:
+        run.step(run.newest)
+        bounds.update(now=len(run.diagonal) == steps)
+    return Estimate(float(1 / run.ritz[1]), float(1 / run.ritz[1] - 1 / bounds.high))
 
 
 def _is_settled(inner, outer):
