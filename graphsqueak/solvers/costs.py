@@ -109,10 +109,11 @@ class JacobiTrial:
         """Take note of one step, told as `conjugate_gradient` tells it."""
         distance = np.log(max((norms / target).max(), 1.0))
         self._best.append(min([distance, *self._best[-1:]]))
-        if len(self._diagonal) == step - 1 and alpha[0] > 0:
-            kept = float(beta[0]) / self._length if step > 1 else 0.0
+        moving = np.flatnonzero(alpha > 0)  # not those of zeros
+        if len(self._diagonal) == step - 1 and moving.size:
+            kept = float(beta[moving[0]]) / self._length if step > 1 else 0.0
             self._beside.append(np.sqrt(kept / self._length))
-            self._length = float(alpha[0])
+            self._length = float(alpha[moving[0]])
             self._diagonal.append(1 / self._length + kept)
         if step == self._next:
             self._next += max(TRIAL_STEPS // 2, step // 4)

@@ -208,7 +208,7 @@ class LaplacianSolver:
         if block.shape[1] < MANY_COLUMNS:
             return False
         trial = JacobiTrial(shape, from_scratch=True)
-        r = np.ascontiguousarray(block[:, :1])
+        r = np.ascontiguousarray(block[:, [np.argmax(block.any(axis=0))]])
         conjugate_gradient(
             self._rows.astype(block.dtype),
             r,

@@ -138,6 +138,23 @@ def test_isolated_nodes_give_zero_or_b_over_ridge(backend):
     )
 
 
+def test_the_trial_of_jacobi_looks_at_columns_that_are_not_zero():
+    """Clusters in a chain: Jacobi is tried first, and takes longer than its trial."""
+    rng = np.random.default_rng(40_129)
+    ends = [rng.integers(1000, size=(40_000, 2)) + 1000 * part for part in range(4)]
+    ends = np.concatenate([*ends, [[0, 1000], [1000, 2000], [2000, 3000]]])
+    ends = ends[ends[:, 0] != ends[:, 1]]
+    graph = EdgeList(tail=ends[:, 0], head=ends[:, 1], n_nodes=4000)
+    block = rng.normal(size=(4000, 3))
+    block[:, 0] = 0.0
+    block -= block.mean(axis=0)
+    solver = LaplacianSolver(graph, random_state=7)
+    x = solver.solve(block)
+    assert solver.solver_ != "jacobi"
+    np.testing.assert_array_equal(x[:, 0], 0.0)
+    np.testing.assert_allclose(graph.laplacian() @ x, block, atol=1e-5)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "graph", [EdgeList(tail=[], head=[], n_nodes=3), synthetic.path(2).to_edge_list()]
