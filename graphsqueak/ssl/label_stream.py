@@ -9,17 +9,18 @@ matters of their edges is
 
 n C exact numbers, whatever the number of edges. With few labels there is a column for each labeled
 node, and nothing is tied together at all. So beside a sparsifier of all edges the sums are kept,
-and there are three small graphs to choose from:
+and there are three small graphs:
 
     plain    the sparsifier alone
     aware    the sums, and the sparsifier's edges between other nodes
     damped   the same, these edges weighing less, the coarser the sparsifier is
 
-Which one is best depends on whether a label says more at its own neighbors or far away. Where a
-node has several labeled neighbors they say most, and "damped" is taken; else "aware"; or "plain",
-where there are hardly any and the sums would take a third of the budget. But the labels have the
-last word: each graph is made without some of them, whose nodes are then classified by it, and one
-that makes clearly fewer mistakes wins.
+Which one is best depends on whether a label says more at its own neighbors or far away. Where nodes
+have hardly a labeled neighbor, labels have to travel: "aware" is taken, or "plain" if the sums
+would take a third of the budget and leave few edges to travel along. Elsewhere a few labels cannot
+tell which one is best, but which ones are bad: each graph is made without some of them, whose nodes
+are then classified by it, and those that make clearly more mistakes than another are left out. Of
+the others the class shares are averaged: a graph that tells the classes apart has the larger say.
 """
 
 from typing import NamedTuple
@@ -39,15 +40,15 @@ __all__ = [
     "Kept",
     "SmallGraph",
     "aware_graph",
-    "choose_graph",
     "read_with_labels",
+    "small_graphs",
 ]
 
 FEW_LABELS = 256  # that are tallied one by one
-_WAYS = ("plain", "aware", "damped")
+_WAYS = ("damped", "aware", "plain")
 _FOLDS, _FEWEST_TO_CHOOSE = 4, 8  # folds of labels, and labels that are enough to choose by
-_FEW_AT_A_NODE, _MANY_AT_A_NODE = 1.8, 2.5  # labeled neighbors that a node has
-_MOST_SUMS = 1 / 3  # of the budget, where labels are few
+_FEW_AT_A_NODE = 1.8  # labeled neighbors that a node has
+_MOST_SUMS = 1 / 3  # of the budget
 _ALPHA = 2.0  # l eta in natural units, for all three
 _MOST_HELD_OUT = 128  # of more labels: at most so many, and an eighth, stay out to choose eta by
 
@@ -195,34 +196,36 @@ def aware_graph(kept, *, is_damped=False, without=()):
     return SmallGraph(graph, tied, untied, *about)
 
 
-def choose_graph(kept, labels):
-    """What to label on, of the three: the sparsifier, an EdgeList, or a `SmallGraph`."""
-    counts = np.bincount(labels.code)
-    n_at_a_node = labels.nodes.size * 2 * kept.n_seen / kept.plain.n_nodes**2
-    way = "damped" if n_at_a_node >= _MANY_AT_A_NODE else "aware"
-    if n_at_a_node < _FEW_AT_A_NODE and kept.tally.n_edges() > _MOST_SUMS * kept.n_edges:
-        way = "plain"
+def small_graphs(kept, labels):
+    """What to label on, one or more of the three: sparsifiers, or a `SmallGraph`."""
+    if kept.is_whole:
+        return [kept.plain]
+    if labels.nodes.size * 2 * kept.n_seen < _FEW_AT_A_NODE * kept.plain.n_nodes**2:
+        is_crowded = kept.tally.n_edges() > _MOST_SUMS * kept.n_edges
+        return [kept.plain if is_crowded else aware_graph(kept)]
+    counts, ways = np.bincount(labels.code), _WAYS
     if labels.nodes.size >= _FEWEST_TO_CHOOSE and counts.min() >= 2:
         hold_out = _score_folds if kept.tally.per_node else _score_held_out
         prior = counts / counts.sum() - 1 / counts.size
         mistakes = {}
-        for name in _WAYS:
-            scores, code = hold_out(kept, labels, name)
-            mistakes[name] = best_threshold(scores, code, prior, "auto")[1]
-        way = _clearly_best(mistakes, way)
-    return kept.plain if way == "plain" else aware_graph(kept, is_damped=way == "damped")
+        for way in _WAYS:
+            scores, code = hold_out(kept, labels, way)
+            mistakes[way] = best_threshold(scores, code, prior, "auto")[1]
+        ways = _not_clearly_worse(mistakes)
+    return [
+        kept.plain if way == "plain" else aware_graph(kept, is_damped=way == "damped")
+        for way in ways
+    ]
 
 
-def _clearly_best(mistakes, way):
-    """The way of the fewest mistakes, if they are fewer by more than the noise of counting.
+def _not_clearly_worse(mistakes):
+    """Ways whose mistakes are as few as those of the best, but for the noise of counting.
 
-    >>> _clearly_best({"plain": 9, "aware": 7, "damped": 5}, "plain")
-    'damped'
-    >>> _clearly_best({"plain": 0, "aware": 1, "damped": 4}, "aware")
-    'aware'
+    >>> _not_clearly_worse({"damped": 5, "aware": 7, "plain": 9})
+    ['damped', 'aware']
     """
-    best, least = min(mistakes, key=mistakes.get), mistakes[way]
-    return best if mistakes[best] < least - np.sqrt(least) else way
+    least = min(mistakes.values())
+    return [way for way, n in mistakes.items() if n <= least + 1 + np.sqrt(least)]
 
 
 def _score_folds(kept, labels, way):

@@ -17,7 +17,7 @@ from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.certificate.outer_bounds import MISSED
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.choice import CHOICE_TOL, candidate_etas, may_need_others
-from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, choose_graph, read_with_labels
+from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, read_with_labels, small_graphs
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.refinement import count_undecided
@@ -37,9 +37,9 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole
     graph, nearly: the first pass makes a sparsifier, and in two or three further ones it is the
     preconditioner with which the whole graph is solved (`refinement`). Beside the sparsifier some
-    dozens of numbers per node are held. Where they can be read once, the answer is that of a small
-    graph, and the labels choose which one (`label_stream`). A graph that fits into the budget is
-    used as it is, in one pass.
+    dozens of numbers per node are held. Where they can be read once, the answer is the mean of
+    those on up to three small graphs (`label_stream`). A graph that fits into the budget is used as
+    it is, in one pass.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         A number is the share of the budget that the sparsifier gives to edges at labeled nodes
         (`favored_nodes`); 0 is a plain sparsifier, and so is "auto" where there are more passes
         than one. In a single pass, "auto" sums the edges at labeled nodes exactly, too, and labels
-        on the sparsifier or on the sums with a part of it. A sum counts as an edge.
+        on the sparsifier and on the sums with a part of it. A sum counts as an edge.
     passes : "auto" or int
         How often the edges are read at most. "auto" reads on until the decisions have settled,
         four times at most (a pipe once); 1 is a single read.
@@ -83,8 +83,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     Attributes
     ----------
     sparsifier_ : EdgeList
-        What was held; in one pass the graph that was labeled, with a node per class at the end
-        where nodes stand behind them.
+        What was held of the edges.
     n_edges_seen_, n_edges_used_ : int
         Edges of the stream, and of `sparsifier_`.
     n_passes_ : int
@@ -93,11 +92,11 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         How many decisions may differ from those on the whole graph, by an estimate of the distance
         to it; None after a single pass over more than the budget, when it is not known.
     transduction_, label_distributions_, scores_, reached_, classes_, ids_, eta_, threshold_, cut_
-        As of `StableHFSClassifier`. After several passes `uncertainty_` and the sets of
-        `prediction_sets` are those of the sparsifier, in which no label had a say, and `bound_`
-        is about the whole graph, whose edges it reads again: once for the residual of the scores,
-        and some more times for a certificate of `sparsifier_`, which bounds lambda_2 and
-        diag(L^+).
+        As of `StableHFSClassifier`; `uncertainty_` is that on the sparsifier. After several passes
+        the sets of `prediction_sets` are those of the sparsifier, too, in which no label had a say,
+        and `bound_` is about the whole graph, whose edges it reads again: once for the residual of
+        the scores, and some more times for a certificate of `sparsifier_`, which bounds lambda_2
+        and diag(L^+).
 
     Examples
     --------
@@ -202,7 +201,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
         return measure
 
-    def _fit_summed(self, source, encoded, *, few=FEW_LABELS, choose=choose_graph):
+    def _fit_summed(self, source, encoded, *, few=FEW_LABELS, graphs=small_graphs):
         """Fit in one pass, with sums at labeled nodes; `few` labels have sums of their own."""
         kept = read_with_labels(
             source,
@@ -213,16 +212,22 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             progress=self.progress,
         )
         labels = encoded.locate(kept.label)
-        small = kept.plain if kept.is_whole else choose(kept, labels)
-        if isinstance(small, SmallGraph) and small.tied.size:
-            self._note(small.graph, kept.n_seen)
-            self._remember(small, labels)
-            self._evidence = None
-            return self._answer(*self._tied_scores(small, labels, kept.unit))
-        self._graph = small.graph if isinstance(small, SmallGraph) else small
-        self._note(self._graph, kept.n_seen)
-        self._remember(self._graph, labels)
-        return self._answer(*self._scores(self._graph, labels, kept.unit))
+        self._graph = kept.plain
+        self._note(kept.plain, kept.n_seen)
+        self._remember(kept.plain, labels)
+        shares = []
+        for small in graphs(kept, labels):
+            if isinstance(small, SmallGraph) and small.tied.size:
+                scores, reached = self._tied_scores(small, labels, kept.unit)
+            else:
+                graph = small.graph if isinstance(small, SmallGraph) else small
+                scores, reached = self._scores(graph, labels, kept.unit)
+            shares.append(self._distributions(scores, reached))
+        if len(shares) > 1:
+            scores, self._curves = np.mean(shares, axis=0) - 1 / labels.classes.size, None
+        if not kept.is_whole:
+            self._evidence = (kept.plain, labels.nodes, None, None)
+        return self._answer(scores, reached)
 
     def _rounds(self, labels, alpha):
         """As on any graph, if the labels had no say in it; else every fit reads the edges again."""

@@ -10,7 +10,6 @@ import warnings
 
 import numpy as np
 
-from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
@@ -221,11 +220,6 @@ class StableHFSClassifier(GraphClassifier):
         probes, a relative error of 9 %); infinite where no label reaches. Computed when asked for.
         """
         self._check_fitted()
-        if self._evidence is None:
-            raise InputError(
-                "no posterior is known where labeled nodes stand behind their class; fit with "
-                "label_share=0.5"
-            )
         graph, nodes = self._evidence[:2]
         rng = np.random.default_rng(self.random_state)
         return posterior_deviation(graph, nodes, nodes.size * self.eta_, rng=rng)

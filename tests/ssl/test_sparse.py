@@ -227,6 +227,6 @@ def test_one_pass_labels_nested_rings_as_a_plain_sparsifier_does():
         clf._fit_summed(graph, encode_classes(y), **how)
         return np.mean((clf.transduction_ == truth)[y == -1])
 
-    assert accuracy(choose=lambda kept, labels: aware_graph(kept, is_damped=True)) < 0.9
-    assert accuracy(choose=lambda kept, labels: kept.plain) > 0.99
+    assert accuracy(graphs=lambda kept, labels: [aware_graph(kept, is_damped=True)]) < 0.9
+    assert accuracy(graphs=lambda kept, labels: [kept.plain]) > 0.99
     assert accuracy() > 0.99
