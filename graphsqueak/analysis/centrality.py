@@ -9,8 +9,8 @@ some ten steps of conjugate gradients, or passes over a file, instead of a hundr
 
 *Electrical closeness* of u in a component of n nodes: (n - 1) / sum_v r(u, v), r the effective
 resistance. With p = diag(L^+) the sum is n p_u + sum p. Like resistances
-(`sparsifiers.resistance.sketch`), p is known exactly up to a part that is sketched with random flows
-y and potentials L^+ y: with K = D^-1 + D^-1 A D^-1 and X = L^+ Y - D^-1 Y, centered,
+(`sparsifiers.resistance.sketch`), p is known exactly up to a part that is sketched with random
+flows y and potentials L^+ y: with K = D^-1 + D^-1 A D^-1 and X = L^+ Y - D^-1 Y, centered,
 
     p_u = K_uu - 2/n (K 1)_u + 1'K 1 / n^2 + E X_u^2,
 
@@ -20,7 +20,8 @@ the sketched part is small. Two numbers of the whole graph follow,
     Kirchhoff   sum over pairs of r(u, v) = n sum p
     Kemeny      sum_i 1 / mu_i = sum_u d_u p_u - d'L^+ d / sum d     steps to a node drawn by degree
 
-*Spanning-edge centrality* of an edge is w r, the share of all spanning trees (by weight) that use it.
+*Spanning-edge centrality* of an edge is w r, the share of all spanning trees, by weight, that use
+it.
 """
 
 from dataclasses import dataclass, field

@@ -64,6 +64,9 @@ class Cut:
     low_weight: float | None = None
     high_weight: float | None = None
 
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.side, dtype=dtype, copy=copy)
+
     def rows(self) -> list[tuple[str, str]]:
         """Name and value of what is known."""
         sizes = np.bincount(self.side[self.side >= 0], minlength=2)

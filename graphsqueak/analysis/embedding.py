@@ -1,9 +1,9 @@
 """Nodes as points: the eigenvectors of the smallest eigenvalues of a Laplacian.
 
 With L x = mu D x and 0 < mu_1 <= ... <= mu_k, D the weighted degrees, node u is the point
-(x_1(u), ..., x_k(u)); columns are such that x'D x = 1'D 1, so that 1 is a usual coordinate. Plain, D
-is I, and x'x = 1. Nodes that are well joined lie near each other: x_1 is the smoothest function on
-the graph that is not constant.
+(x_1(u), ..., x_k(u)); columns are such that x'D x = 1'D 1, so that 1 is a usual coordinate. Plain,
+D is I, and x'x = 1. Nodes that are well joined lie near each other: x_1 is the smoothest function
+on the graph that is not constant.
 
 A certificate of a sparsifier H of G, all ratios x'L_H x / x'L_G x in [lambda_min, lambda_max],
 brackets what was computed on H: with kappa = lambda_max / lambda_min,

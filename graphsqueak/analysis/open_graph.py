@@ -1,8 +1,8 @@
 """A graph to be looked at: in memory, or read again and again with a sparsifier that is held.
 
 What the rest of this room asks of a graph is the same in both cases: its nodes, its edges batch by
-batch, its degrees, a solver, its eigenvectors. In memory that is the graph itself. On a file each is
-a number of passes.
+batch, its degrees, a solver, its eigenvectors. In memory that is the graph itself. On a file each
+is a number of passes.
 """
 
 from collections.abc import Iterator

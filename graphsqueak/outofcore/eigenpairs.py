@@ -11,8 +11,8 @@ start X; and residuals are preconditioned by it. Each step takes one product, a 
 and P becomes the part of the new X that lies in the old P and W, orthonormal to X [HL06], so that
 no matrix but S'L S, which is small, is ever formed. A few more columns than are wanted come along:
 the last ones converge slowly. Constants on components, whose eigenvalue is zero, are taken out.
-Normalized, N = D^-1/2 L D^-1/2 takes the place of L, D^1/2 M^+ D^1/2 that of M^+ and D^1/2 1 that of
-the constants; the degrees take a pass of their own.
+Normalized, N = D^-1/2 L D^-1/2 takes the place of L, D^1/2 M^+ D^1/2 that of M^+, and D^1/2 1 that
+of the constants; the degrees take a pass of their own.
 
 Eigenvalues are found from above, so that each is an upper bound of the true one, of whatever
 accuracy; a true one lies within |L x - lambda x| of each.
