@@ -24,7 +24,7 @@ from graphsqueak.validation import check_adjacency, check_count, check_edges
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["EdgeList", "power_of_two"]
+__all__ = ["EdgeList"]
 
 
 class EdgeList:
@@ -312,6 +312,15 @@ class EdgeList:
         """An edge list is a stream of one batch: itself."""
         yield self
 
+    def plot(
+        self, *, color: Any = None, beside: Any = None, places: Any = None, random_state: Any = None
+    ) -> Any:
+        """Draw the graph, of at most 5,000 nodes; arguments are those of `analysis.draw`."""
+        import graphsqueak
+
+        how = {"color": color, "beside": beside, "places": places, "random_state": random_state}
+        return graphsqueak.analysis.draw(self, **how)
+
     def __repr__(self) -> str:
         return (
             f"EdgeList(n_nodes={self.n_nodes}, n_edges={self.n_edges}, "
@@ -319,20 +328,11 @@ class EdgeList:
         )
 
     def _repr_html_(self):
-        from graphsqueak.report.table import html_table
+        from graphsqueak.report.table import edge_table
 
-        ends = [self.ids[side[:5]] for side in (self.tail, self.head)]
-        rows = zip(*ends, (f"{weight:.4g}" for weight in self.weight[:5]), strict=True)
-        return html_table(rows, header=("source", "target", "weight"), caption=repr(self))
-
-
-def power_of_two(weight: float) -> float:
-    """The power of two just below a positive weight: dividing by it is exact.
-
-    >>> power_of_two(5.0), power_of_two(1e-300) <= 1e-300
-    (4.0, True)
-    """
-    return float(np.ldexp(0.5, np.frexp(weight)[1]))
+        ends = [self.ids[side[:5]].tolist() for side in (self.tail, self.head)]
+        n_neighbors = np.bincount(np.concatenate([self.tail, self.head]), minlength=self.n_nodes)
+        return edge_table(ends, self.weight, n_neighbors, known=self.certificate)
 
 
 def _as_ids(names):

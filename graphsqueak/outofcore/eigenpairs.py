@@ -11,6 +11,8 @@ start X; and residuals are preconditioned by it. Each step takes one product, a 
 and P becomes the part of the new X that lies in the old P and W, orthonormal to X [HL06], so that
 no matrix but S'L S, which is small, is ever formed. A few more columns than are wanted come along:
 the last ones converge slowly. Constants on components, whose eigenvalue is zero, are taken out.
+Normalized, N = D^-1/2 L D^-1/2 takes the place of L, D^1/2 M^+ D^1/2 that of M^+, and D^1/2 1 that
+of the constants; the degrees take a pass of their own.
 
 Eigenvalues are found from above, so that each is an upper bound of the true one, of whatever
 accuracy; a true one lies within |L x - lambda x| of each.
@@ -29,7 +31,7 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.errors import ConvergenceWarning
+from graphsqueak.errors import ConvergenceWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.outofcore.block_cg import orthonormal
 from graphsqueak.outofcore.convergence import Convergence
@@ -42,7 +44,7 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["lobpcg", "smallest_eigenpairs"]
+__all__ = ["NormalizedPencil", "lobpcg", "smallest_eigenpairs"]
 
 _DENSE_NODES = 1000
 _MOST_PASSES = 100
@@ -57,6 +59,7 @@ def smallest_eigenpairs(
     epsilon: float | None = None,
     keep: float | None = None,
     sparsifier: GraphLike | None = None,
+    normalized: bool = False,
     tol: float = 1e-3,
     max_passes: int | None = None,
     random_state: RandomState = None,
@@ -77,9 +80,11 @@ def smallest_eigenpairs(
         Size of the sparsifier, as of `sparsify`. Default for what is read: epsilon=0.5, predicted.
     sparsifier : EdgeList or any graph, optional
         A sparsifier that is there already, with the ids of the graph.
+    normalized : bool
+        Of D^-1/2 L D^-1/2, D the weighted degrees, instead of L.
     tol : float
-        Of a graph that is read: |L x - lambda x| <= tol * lambda for each pair, |x| = 1. The error
-        of lambda is about the square of that where the next eigenvalue is not near.
+        |L x - lambda x| <= tol * lambda for each pair, |x| = 1. The error of lambda is about the
+        square of that where the next eigenvalue is not near.
     max_passes : int, optional
         Most steps. Default: 100.
     random_state : int, Generator or None
@@ -106,25 +111,64 @@ def smallest_eigenpairs(
     budget, source = Budget(n_edges, epsilon, keep), rereadable(graph)
     if sparsifier is None and all(value is None for value in budget):
         if isinstance(source, EdgeList):
-            return eigenpairs.smallest_eigenpairs(source, k, random_state=random_state)
+            return eigenpairs.smallest_eigenpairs(
+                source, k, normalized=normalized, tol=tol, random_state=random_state
+            )
         budget = Budget(None, 0.5, None)
     kept = find_sparsifier(source, budget, sparsifier, random_state, progress)
+    if normalized and getattr(source, "is_implicit", False):
+        raise InputError(
+            "the graph of a table of pairs is never built, and its degrees are not known: take the "
+            "eigenvectors of L, or those of its sparsifier"
+        )
     rng = np.random.default_rng(random_state)
-    pencil = Pencil(source, kept, np.zeros(kept.n_nodes), seed=int(rng.integers(2**63)))
+    pencil: Pencil | NormalizedPencil = Pencil(
+        source, kept, np.zeros(kept.n_nodes), seed=int(rng.integers(2**63))
+    )
     n_free = kept.n_nodes - int(kept.components().max(initial=-1)) - 1
     n_columns = min(k + max(_MORE, k // 4), n_free)
     with threadpool_limits(1, user_api="blas"), reporter(progress, "finding eigenvectors") as tell:
         if kept.n_nodes <= max(_DENSE_NODES, 3 * n_columns):
             laplacian = StreamedLaplacian(source, kept)
-            values, vectors = scipy.linalg.eigh(laplacian.to_dense(tell))
+            matrix = laplacian.to_dense(tell)
+            if normalized:
+                root = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), np.inf))
+                matrix /= root[:, None] * root
+            values, vectors = scipy.linalg.eigh(matrix)
             n_zero = np.unique(np.asarray(laplacian.component)).size
             return values[n_zero : n_zero + k], vectors[:, n_zero : n_zero + k]
-        _, start = eigenpairs.smallest_eigenpairs(kept, n_columns, random_state=rng)
+        if normalized:
+            pencil = NormalizedPencil(pencil, StreamedLaplacian(source, kept).degrees(tell))
+        _, start = eigenpairs.smallest_eigenpairs(
+            kept, n_columns, normalized=normalized, tol=tol, random_state=rng
+        )
         return lobpcg(pencil, start, min(k, n_free), tol, most, tell)
 
 
+class NormalizedPencil:
+    """The pencil of D^-1/2 L D^-1/2, and of D^1/2 M^+ D^1/2 to precondition it."""
+
+    def __init__(self, pencil: Pencil, degree: np.ndarray) -> None:
+        self._pencil, self._root = pencil, np.sqrt(degree)
+        self._component = pencil.sparsifier.components()
+
+    def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
+        """N X, in one pass over the edges."""
+        root = np.where(self._root > 0, self._root, np.inf)[:, None]
+        return self._pencil.multiply(X / root, report) / root
+
+    def precondition(self, R: np.ndarray) -> np.ndarray:
+        """D^1/2 M^+ D^1/2 R, about."""
+        root = self._root[:, None]
+        return self.centered(root * self._pencil.precondition(root * R))
+
+    def centered(self, X: np.ndarray) -> np.ndarray:
+        """X less its part along D^1/2 1 on every component."""
+        return eigenpairs.without_constants(X, self._component, self._root)
+
+
 def lobpcg(
-    pencil: Pencil,
+    pencil: Pencil | NormalizedPencil,
     X: np.ndarray,
     k: int,
     tol: float,

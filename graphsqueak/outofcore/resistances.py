@@ -24,6 +24,7 @@ References
 """
 
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,7 +44,7 @@ from graphsqueak.system.kernels import compiled
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["effective_resistance"]
+__all__ = ["effective_resistance", "random_potentials"]
 
 _BLOCK_BYTES = 2**25  # of the columns that are solved for at a time
 _MOST_COLUMNS = (
@@ -231,22 +232,11 @@ def _known(b, now):
 
 def _of_edges(source, solver, n_probes, rtol, rng):
     """r of every edge of the source, by random flows, a block of them at a time."""
-    kept, seed = solver.sparsifier_, np.uint64(rng.integers(2**63))
-    laplacian = StreamedLaplacian(source, kept)
-    is_small = 8 * _MOST_COLUMNS * kept.n_nodes <= _BLOCK_BYTES
-    at_once = _MOST_COLUMNS if is_small else 64  # whole words of signs
+    kept, laplacian = solver.sparsifier_, StreamedLaplacian(source, solver.sparsifier_)
     sums, weights = None, None
-    for first in range(0, n_probes, at_once):
-        flows = np.zeros((kept.n_nodes, min(at_once, n_probes - first)))
-        n_before = 0
-        for tail, head, weight in laplacian.edges():
-            _add_flows(tail, head, weight, seed, n_before, first // 64, flows)
-            n_before += tail.size
-        points = np.zeros_like(flows)
-        if flows.any():
-            points = _solved(solver, flows, lambda _, now: now.energy <= (rtol / _SHARE) ** 2).x
+    for _, points in random_potentials(laplacian, solver, n_probes, rtol, rng):
         found = [
-            (_squared_distances(points, tail, head) * flows.shape[1], weight)
+            (_squared_distances(points, tail, head) * points.shape[1], weight)
             for tail, head, weight in laplacian.edges()
         ]
         more = np.concatenate([distance for distance, _ in found])
@@ -255,6 +245,44 @@ def _of_edges(source, solver, n_probes, rtol, rng):
     resistance, n_free = sums / n_probes, kept.n_nodes - kept.components().max(initial=-1) - 1
     total = weights @ resistance
     return np.minimum(resistance * (n_free / total if total > 0 else 1.0), 1 / weights)
+
+
+def random_potentials(
+    laplacian: StreamedLaplacian,
+    solver: StreamedSolver,
+    n_probes: int,
+    rtol: float,
+    rng: np.random.Generator,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Random flows y = B'W^(1/2) q and their potentials x = L^+ y, a block of columns at a time.
+
+    Parameters
+    ----------
+    laplacian, solver
+        Of the graph, on the nodes of the solver's sparsifier.
+    n_probes : int
+        Columns of all blocks together.
+    rtol : float
+        Relative error that is meant for what is made of them; solves add a quarter of it.
+    rng : Generator
+
+    Yields
+    ------
+    flows, potentials : ndarray of shape (n_nodes, at most 128)
+    """
+    n_nodes, seed = solver.sparsifier_.n_nodes, np.uint64(rng.integers(2**63))
+    is_small = 8 * _MOST_COLUMNS * n_nodes <= _BLOCK_BYTES
+    at_once = _MOST_COLUMNS if is_small else 64  # whole words of signs
+    for first in range(0, n_probes, at_once):
+        flows = np.zeros((n_nodes, min(at_once, n_probes - first)))
+        n_before = 0
+        for tail, head, weight in laplacian.edges():
+            _add_flows(tail, head, weight, seed, n_before, first // 64, flows)
+            n_before += tail.size
+        points = np.zeros_like(flows)
+        if flows.any():
+            points = _solved(solver, flows, lambda _, now: now.energy <= (rtol / _SHARE) ** 2).x
+        yield flows, points
 
 
 def _solved(solver, b, is_enough):

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import ConvergenceWarning, InputError
-from graphsqueak.graph.edge_list import EdgeList, power_of_two
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.outofcore.block_cg import BlockCG
 from graphsqueak.outofcore.checkpoint import Saved, digest, load, save
 from graphsqueak.outofcore.convergence import Convergence, Iterate
@@ -30,7 +30,7 @@ from graphsqueak.outofcore.parted_laplacian import Sharing
 from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.conjugate_gradient import norms_of
-from graphsqueak.solvers.matrix import check_block, check_ridge
+from graphsqueak.solvers.matrix import check_block, check_ridge, power_of_two
 from graphsqueak.sources.edge_source import GraphLike
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.atomic import check_writable, resumable_from

@@ -11,16 +11,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "COLORS",
     "accuracy_against",
     "degree_calibration",
     "degrees_of_both",
     "kept_against_leverage",
     "over_rounds",
+    "pyplot",
     "side_by_side",
     "spectrum",
 ]
 
-_COLORS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#777777")
+COLORS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#777777")
 _MARKERS = "osD^vPX"
 _MOST_RATIO = 3.0  # of degrees: few nodes lie beyond, and all others would be one bar
 
@@ -70,7 +72,7 @@ def side_by_side(pairs: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> "Figure"
     -------
     matplotlib Figure
     """
-    figure, panels = _pyplot().subplots(
+    figure, panels = pyplot().subplots(
         1, len(pairs), figsize=(3 * len(pairs), 3.2), layout="constrained", squeeze=False
     )
     for ax, (name, (whole, sparse)) in zip(panels[0], pairs.items(), strict=True):
@@ -103,7 +105,7 @@ def degree_calibration(
     seen = np.asarray(degrees) > 0
     ratios = [np.asarray(some)[seen] / np.asarray(degrees)[seen] for some in (before, after)]
     bins = np.linspace(min(map(np.min, ratios)), max(map(np.max, ratios)), 50)
-    for ratio, name, color in zip(ratios, ("before", "after"), _COLORS, strict=False):
+    for ratio, name, color in zip(ratios, ("before", "after"), COLORS, strict=False):
         ax.hist(ratio, bins=bins.tolist(), color=color, alpha=0.7, label=name)
     ax.axvline(1.0, color="black", linewidth=0.8)
     ax.set_yscale("log")
@@ -125,7 +127,7 @@ def degrees_of_both(whole: ArrayLike, sparse: ArrayLike) -> "Figure":
     -------
     matplotlib Figure
     """
-    figure, (left, right) = _pyplot().subplots(1, 2, figsize=(8.5, 3.2), layout="constrained")
+    figure, (left, right) = pyplot().subplots(1, 2, figsize=(8.5, 3.2), layout="constrained")
     seen = (np.asarray(whole) > 0) & (np.asarray(sparse) > 0)
     pairs = ((np.asarray(whole)[seen], "graph"), (np.asarray(sparse)[seen], "sparsifier"))
     both = np.concatenate([degrees for degrees, _ in pairs])
@@ -133,7 +135,7 @@ def degrees_of_both(whole: ArrayLike, sparse: ArrayLike) -> "Figure":
     spaced = np.geomspace if is_wide else np.linspace
     bins = spaced(0.99 * both.min(), 1.01 * both.max(), 40)
     for (degrees, name), style in zip(pairs, ("stepfilled", "step"), strict=True):
-        color = _COLORS[0] if style == "stepfilled" else _COLORS[1]
+        color = COLORS[0] if style == "stepfilled" else COLORS[1]
         left.hist(degrees, bins=bins, histtype=style, color=color, linewidth=1.5, label=name)
     left.set_xscale("log" if is_wide else "linear")
     left.set_xlabel("total weight of a node's edges")
@@ -142,7 +144,7 @@ def degrees_of_both(whole: ArrayLike, sparse: ArrayLike) -> "Figure":
     ratio = pairs[1][0] / pairs[0][0]
     least = min(0.99, ratio.min(initial=1.0))
     most = max(1.01, min(ratio.max(initial=1.0), _MOST_RATIO))
-    right.hist(np.minimum(ratio, most), bins=np.linspace(least, most, 42), color=_COLORS[0])
+    right.hist(np.minimum(ratio, most), bins=np.linspace(least, most, 42), color=COLORS[0])
     right.set_xlim(max(0.0, least - 0.03 * (most - least)), most + 0.03 * (most - least))
     beyond = f" (above {most:g}: drawn there)" if ratio.max(initial=1.0) > most else ""
     right.set_xlabel(f"sparsifier / graph{beyond}")
@@ -173,7 +175,7 @@ def kept_against_leverage(
     bins = np.array_split(np.argsort(scores, kind="stable"), min(n_bins, scores.size))
     middle = np.array([np.median(scores[part]) for part in bins])
     share = np.array([is_kept[part].mean() for part in bins])
-    ax.plot(middle, share, color=_COLORS[0], marker="o", label="kept")
+    ax.plot(middle, share, color=COLORS[0], marker="o", label="kept")
     expected = np.minimum(1.0, is_kept.sum() * middle / scores.sum())
     ax.plot(middle, expected, color="black", linewidth=0.8, label="in proportion to leverage")
     ax.set_xlabel("leverage (bins of equally many edges)")
@@ -210,7 +212,7 @@ def accuracy_against(
     """
     labels = sorted({row["labels"] for row in rows})
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure, panels = _pyplot().subplots(
+    figure, panels = pyplot().subplots(
         1,
         len(labels),
         figsize=(3.8 * len(labels), 3.9),
@@ -226,7 +228,7 @@ def accuracy_against(
                 [row[x] for row in own],
                 [row["accuracy"] for row in own],
                 [row.get("error", 0.0) for row in own],
-                color=_COLORS[i % len(_COLORS)],
+                color=COLORS[i % len(COLORS)],
                 marker=_MARKERS[i % len(_MARKERS)],
                 markersize=6,
                 linewidth=1,
@@ -262,7 +264,7 @@ def over_rounds(curves: Mapping[str, ArrayLike], *, what: str, ax: "Axes | None"
     """
     ax = _axes(ax)
     for name, values in curves.items():
-        color = _COLORS[len(ax.lines) % len(_COLORS)]
+        color = COLORS[len(ax.lines) % len(COLORS)]
         heights = np.asarray(values)
         shown = np.unique(np.geomspace(1, heights.size, 400).astype(np.int64))  # enough to look at
         ax.plot(shown, heights[shown - 1], color=color, linewidth=1.5, label=name)
@@ -276,10 +278,11 @@ def over_rounds(curves: Mapping[str, ArrayLike], *, what: str, ax: "Axes | None"
 def _axes(ax):
     if ax is not None:
         return ax
-    return _pyplot().subplots(figsize=(6, 3.5), layout="constrained")[1]
+    return pyplot().subplots(figsize=(6, 3.5), layout="constrained")[1]
 
 
-def _pyplot():
+def pyplot() -> Any:
+    """matplotlib.pyplot, or an ImportError that says how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:

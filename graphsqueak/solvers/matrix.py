@@ -30,6 +30,7 @@ __all__ = [
     "check_ridge",
     "even_parts",
     "multiply",
+    "power_of_two",
     "relabel",
     "reorder_rows",
     "rows_from_scipy",
@@ -140,6 +141,15 @@ def check_block(B, n_nodes):
             "remove infinite and NaN entries"
         )
     return block
+
+
+def power_of_two(weight: float) -> float:
+    """The power of two just below a positive weight: dividing by it is exact.
+
+    >>> power_of_two(5.0), power_of_two(1e-300) <= 1e-300
+    (4.0, True)
+    """
+    return float(np.ldexp(0.5, np.frexp(weight)[1]))
 
 
 def even_parts(n_nodes):

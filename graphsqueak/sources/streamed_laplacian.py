@@ -91,6 +91,14 @@ class StreamedLaplacian:
                 partial[:], n_waiting = 0, 0
         return total + partial.sum(axis=0, dtype=np.float64)
 
+    def degrees(self, report: Callable | None = None) -> np.ndarray:
+        """Weighted degrees, in one pass over the source."""
+        total = np.zeros(self._parent.size)
+        for tail, head, weight in self.edges(report):
+            for ends in (tail, head):
+                total += np.bincount(ends, weight, total.size)
+        return total
+
     def to_edge_list(self, report: Callable | None = None) -> EdgeList:
         """The graph itself, on the nodes of the sparsifier, in one pass over the source."""
         columns = zip(*self.edges(report), strict=True)

@@ -114,14 +114,17 @@ class Certificate:
             cuts, x'Lx          c_H / lambda_max <= c_G <= c_H / lambda_min
             eigenvalues         the same, for each in ascending order (Courant and Fischer)
             resistances         lambda_min r_H <= r_G <= lambda_max r_H
+            conductances        f_H / kappa <= f_G <= kappa f_H
 
-        the last one because L_G^+ lies between lambda_min L_H^+ and lambda_max L_H^+.
+        for resistances because L_G^+ lies between lambda_min L_H^+ and lambda_max L_H^+, and for
+        conductances, cuts over total degrees, because degrees are cuts, too; the eigenvalues of the
+        normalized Laplacian, which are such ratios, are bracketed like them.
 
         Parameters
         ----------
         values : array
             Of the sparsifier, exact but for rounding.
-        of : {"cuts", "eigenvalues", "resistances"}
+        of : {"cuts", "eigenvalues", "resistances", "conductances"}
 
         Returns
         -------
@@ -136,7 +139,7 @@ class Certificate:
         >>> np.round(certificate.brackets([1.0, 4.0], of="resistances"), 6).tolist()
         [[0.5, 2.0], [1.25, 5.0]]
         """
-        check_choice("of", of, ("cuts", "eigenvalues", "resistances"))
+        check_choice("of", of, ("cuts", "eigenvalues", "resistances", "conductances"))
         if self.ridge > 0:
             raise InputError(
                 "this certificate is of L + ridge I and bounds no cut, eigenvalue or resistance; "
@@ -146,7 +149,9 @@ class Certificate:
         if self.lambda_min <= 0 or not math.isfinite(self.lambda_max):
             return np.zeros_like(given), np.full_like(given, np.inf)
         low, high = self.lambda_min, self.lambda_max
-        if of != "resistances":
+        if of == "conductances":
+            low, high = low / high, high / low
+        elif of != "resistances":
             low, high = 1 / high, 1 / low
         return given * low * (1 - _ROUNDING), given * high * (1 + _ROUNDING)
 

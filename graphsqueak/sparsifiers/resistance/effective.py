@@ -15,10 +15,11 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.edge_list import EdgeList, power_of_two
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import as_names, node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
+from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.resistance.bounds import resistance_bounds
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_parts

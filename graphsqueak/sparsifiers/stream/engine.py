@@ -20,10 +20,11 @@ References
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.edge_list import EdgeList, power_of_two
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, join, labels, roots
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
+from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
 from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored, odd_change
