@@ -11,26 +11,30 @@ k leaves gamma / k.
 """
 
 import os
-import warnings
 from collections.abc import Sequence
 from functools import reduce
 from operator import xor
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from graphsqueak.errors import AccuracyWarning, InputError
+from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
-from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes, plain_ids
+from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes, plain_ids, warn_if_worse
 from graphsqueak.sparsifiers.stream.engine import Engine
-from graphsqueak.sparsifiers.stream.state import collect_state, restore_state
-from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
+from graphsqueak.sparsifiers.stream.state import (
+    RING,
+    collect_state,
+    read_state,
+    read_whole,
+    restore_state,
+)
+from graphsqueak.sparsifiers.stream.stream_engine import EngineCounters, StreamEngine
 from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, thesis_copies
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack, pack_bytes
@@ -42,7 +46,7 @@ _MOST_EDGES = 10**12  # for which the thesis' guarantee is made when nothing is 
 _SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge", "favored_share")
 
 
-class StreamSparsifier:
+class StreamSparsifier(EngineCounters):
     """One pass, fixed memory: a spectral sparsifier of all edges so far.
 
     Parameters
@@ -64,6 +68,12 @@ class StreamSparsifier:
         a sample beyond. They have to be named before the stream. (Plain numbers where the edges
         carry no ids.)
     favored_share : float
+    half_life : float, optional
+        Time in which the weight of an edge falls to a half. Edges must have times (`TimedEdges`).
+    window : float, optional
+        Keep to the edges of the last `window` of time.
+    buckets : int
+        Parts into which a window is cut. The oldest is kept until all of it is too old.
     options : StreamOptions, optional
         Parts of the method, to be switched off for study.
     random_state : int or None
@@ -97,6 +107,11 @@ class StreamSparsifier:
     True
     """
 
+    def __new__(cls, **settings: Any) -> Self:
+        """With `half_life` or `window`, a `TimedSparsifier`."""
+        is_timed = settings.get("half_life") is not None or settings.get("window") is not None
+        return super().__new__(_timed_class() if cls is StreamSparsifier and is_timed else cls)
+
     def __init__(
         self,
         *,
@@ -108,6 +123,9 @@ class StreamSparsifier:
         ridge: float = 0.0,
         favored_nodes: Sequence | np.ndarray | None = None,
         favored_share: float = SHARE,
+        half_life: float | None = None,
+        window: float | None = None,
+        buckets: int = 16,
         options: StreamOptions | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -155,30 +173,39 @@ class StreamSparsifier:
             self._probes.add(tail, head, part.weight, n_nodes)
         return self
 
-    def sparsifier(self, *, use_up: bool = False) -> EdgeList:
+    def sparsifier(
+        self,
+        *,
+        at: float | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        use_up: bool = False,
+    ) -> EdgeList:
         """The sparsifier of all edges so far; the stream may go on afterwards.
 
-        With `use_up` it does not: the same result is made of the memory that the stream has, which
-        takes a third less where edges are many, and only the stream's counters are left.
+        Parameters
+        ----------
+        at : float, optional
+            Of a stream with times: as of then, instead of the time of the last edge.
+        since, until : float, optional
+            Of a stream with a window: the edges of the buckets from here to there.
+        use_up : bool
+            The stream does not go on: the same result is made of the memory that it has, which
+            takes a third less where edges are many, and only the stream's counters are left.
         """
         self._check_in_use()
+        if not at is since is until is None:
+            raise InputError(
+                "at, since and until are for streams with times; give window=... (or half_life=...)"
+            )
         if self.n_nodes_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
         self._is_used_up = use_up
         edges = self._engine.final_edges(self.budget_, use_up=use_up)
         random_cuts = self._probes.error(*edges[:3], self.n_components_)
         self.probe_error_ = float(np.fmax(random_cuts, self._engine.result_error))
-        is_doubtful = self.options.calibrate and not self.is_whole_
-        if is_doubtful and self.probe_error_ > self.epsilon_predicted_:
-            off = f"a cut of it is off by {self.probe_error_:.2g}"
-            wrong = off if self.probe_error_ < np.inf else "a component has fallen apart"
-            warnings.warn(
-                AccuracyWarning(
-                    f"the sparsifier is worse than predicted ({self.epsilon_predicted_:.2g}): "
-                    f"{wrong}; keep more edges, and certify the result"
-                ),
-                stacklevel=2,
-            )
+        if self.options.calibrate and not self.is_whole_:
+            warn_if_worse(self.epsilon_predicted_, self.probe_error_)
         return EdgeList.from_clean(*edges[:3], self.n_nodes_, self._numbering.ids)
 
     def _check_in_use(self) -> None:
@@ -229,13 +256,7 @@ class StreamSparsifier:
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
         """Go on from a checkpoint, to the same result as if there had been no stop."""
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            gone = isinstance(error, FileNotFoundError)
-            reason = "does not exist" if gone else f"cannot be read: {error.strerror}"
-            raise InputError(f"{path} {reason}; check the path of the checkpoint") from None
-        return cls._from(data, path)
+        return cls._from(read_whole(path), path)
 
     def to_bytes(self) -> bytes:
         """What a checkpoint holds, made small to travel and to be merged.
@@ -264,7 +285,11 @@ class StreamSparsifier:
             stream = cls(**settings)
             return stream, stream._engine
 
-        stream, stream._numbering, stream._probes, stream.note = restore_state(data, name, make)
+        record, arrays = read_state(data, name)
+        if record["version"] == RING:
+            return _timed_class()._restored(record, arrays, name)
+        restored = restore_state(record, arrays, name, make)
+        stream, stream._numbering, stream._probes, stream.note = restored
         return stream
 
     def set_ridge(self, ridge: float) -> None:
@@ -285,41 +310,6 @@ class StreamSparsifier:
         """The ids of all nodes seen so far; None where they are plain numbers."""
         ids = self._numbering.ids
         return None if ids is None else np.asarray(ids)[: self.n_nodes_]
-
-    @property
-    def n_edges_seen_(self) -> int:
-        """Edges taken in so far."""
-        return self._engine.n_seen
-
-    @property
-    def n_nodes_(self) -> int:
-        """Nodes seen so far."""
-        return self._engine.n_nodes
-
-    @property
-    def n_shrinks_(self) -> int:
-        """How often the kept edges have been thinned."""
-        return self._engine.n_shrinks
-
-    @property
-    def n_kept_(self) -> int:
-        """Edges held at the moment."""
-        return self._engine.n_kept
-
-    @property
-    def n_components_(self) -> int:
-        """Connected components of everything seen."""
-        return self.n_nodes_ - self._engine.n_joins
-
-    @property
-    def budget_(self) -> int:
-        """Edges that the sparsifier may have now."""
-        return self._engine.budget(self.n_nodes_, self.n_edges_seen_)
-
-    @property
-    def degrees_(self) -> np.ndarray:
-        """Exact weighted degrees of everything seen."""
-        return self._engine.degree * self._engine.unit
 
     @property
     def epsilon_predicted_(self) -> float:
@@ -344,6 +334,12 @@ def _checked_alike(streams):
         if first.method != other.method:
             raise InputError(f"a {first.method} stream cannot be merged with a {other.method} one")
     return streams
+
+
+def _timed_class():
+    from graphsqueak.sparsifiers.stream.window import TimedSparsifier
+
+    return TimedSparsifier
 
 
 def _seed_from(random_state: RandomState) -> int:
