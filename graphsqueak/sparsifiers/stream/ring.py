@@ -4,7 +4,7 @@ Bucket k holds the edges from k width on. With a half-life, an edge of weight w 
 w 2^((t - k width) / half_life), which no passing of time changes: what a bucket keeps, its exact
 degrees and its filter are all scaled alike, by the unit that they are held in.
 
-A bucket that is over is thinned to its budget; the present one has room for two. Edges that come
+A bucket that is over is thinned to its budget; the present one may have more. Edges that come
 late go to their own bucket, if it is still there. What a ring holds depends on the edges and their
 order alone, not on how they were cut into batches.
 """
@@ -26,7 +26,8 @@ from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 
 __all__ = ["Ring"]
 
-_ROOM, _TARGET = 2.0, 1.25  # of the present bucket, in budgets
+_ROOM, _TARGET = 1.75, 1.25  # of the present bucket, in budgets
+_CHUNKS = 4  # in a budget, at least: room and chunk together are two
 _SIGMAS = 4  # by which a coin for each edge may exceed a budget
 _KEYS = 2**40  # child seeds of repeated steps
 _COUNTS = ("n_seen", "n_nodes", "n_too_old", "seed")
@@ -35,15 +36,17 @@ _COUNTS = ("n_seen", "n_nodes", "n_too_old", "seed")
 class Ring:
     """The engine of a stream with times: `n_full` buckets that are over, and the present one.
 
-    `settings` and `options` are those of the plain streams. Where it stands for an engine, it is
-    that of all edges which are not forgotten, as of the last one.
+    `settings` and `options` are those of the plain streams; if it `is_tight`, the present one has
+    room for two budgets, whatever they say. Where it stands for an engine, it is that of all edges
+    which are not forgotten, as of the last one.
     """
 
     unit = 1.0
 
-    def __init__(self, settings, options, *, width, n_full, half_life, seed):
+    def __init__(self, settings, options, *, width, n_full, is_tight, half_life, seed):
         self.settings, self.options, self.seed = settings, options, seed
-        self.width, self.n_full, self.half_life = width, n_full, half_life
+        self.width, self.n_full, self.is_tight = width, n_full, is_tight
+        self.half_life = half_life
         self.streams: dict[int, StreamSparsifier] = {}
         self.late: set[int] = set()  # buckets to be thinned when the next one begins
         self.latest = self.gone = -math.inf  # time of an edge; bucket that is forgotten
@@ -101,8 +104,12 @@ class Ring:
 
     def _new(self, number):
         """An empty bucket."""
-        room = min(self.options.room, _ROOM)
-        options = replace(self.options, room=room, target=min(self.options.target, _TARGET))
+        options = self.options
+        if self.is_tight:
+            room, target = min(options.room, _ROOM), min(options.target, _TARGET)
+            most = (self.settings["n_edges"] or math.inf) // _CHUNKS
+            chunk = int(max(min(options.chunk, most), 1))
+            options = replace(options, room=room, target=target, chunk=chunk)
         seed = child_seed(self.seed, number % _KEYS)
         return StreamSparsifier(**self.settings, options=options, random_state=seed)
 

@@ -12,8 +12,9 @@ half-life   an edge of weight w at time t weighs w 2^((t - now) / half_life). Bu
             a window a bucket is 16 half-lives wide and three are held, so an edge is forgotten when
             it has lost all but 2^-32 of its weight.
 
-A bucket that is over is thinned to its budget; the present one has room for two. So a window of
-b buckets keeps at most b + 2 budgets, and one more for each bucket that late edges still reach.
+A bucket that is over is thinned to its budget, and the present one of a window has room for two. So
+a window of b buckets keeps at most b + 2 budgets, and one more for each bucket that late edges still
+reach; a half-life alone has the room of a plain stream, and two budgets more.
 
 Single edges cannot be taken out again. Whoever keeps a sample does not know what an edge that is
 gone would have kept instead; only linear sketches of all edges do, of n log^3 n numbers and more,
@@ -122,7 +123,7 @@ class TimedSparsifier(StreamSparsifier):
             )
         settings = super()._settings() | {"favored_nodes": None}
         times = {"width": width, "n_full": n_full, "half_life": self.half_life}
-        return Ring(settings, self.options, **times, seed=seed)
+        return Ring(settings, self.options, **times, is_tight=self.window is not None, seed=seed)
 
     def partial_fit(self, batch: GraphLike) -> Self:
         """Take in more edges, which have times.
