@@ -7,7 +7,7 @@ from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, T
 from graphsqueak.sparsifiers import TimedSparsifier
 from tests import reference
 
-PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25, chunk=64)
+PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25, chunk=80)
 
 
 def timed(graph, n_units, seed=77_191):
@@ -40,12 +40,12 @@ def edges_of(edges, since=-np.inf, until=np.inf, half_life=None):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("forgets", "n_runs"),
-    [({"half_life": 1.5}, 2000), ({"window": 3.0, "buckets": 2, "half_life": 2.0}, 400)],
+    [({"half_life": 1.5}, 2000), ({"window": 3.0, "buckets": 2, "half_life": 2.0}, 200)],
     ids=["decay", "both"],
 )
 def test_the_mean_is_the_decayed_graph(forgets, n_runs, tmp_path):
     """Entrywise within six sigma; at 24, after 16 half-lives, another bucket begins."""
-    half_life, edges = forgets["half_life"], small_graph(n_edges=200)
+    half_life, edges = forgets["half_life"], small_graph(n_edges=170)
     edges = TimedEdges.of(edges, edges.time + 20.5)
     total = square = shrinks = 0.0
     for number in range(n_runs):
