@@ -91,6 +91,6 @@ def checksums(edges: TimedEdges, before: tuple[int, ...] = NO_CHECKSUMS) -> tupl
     """
     columns = (edges.tail, edges.head, edges.weight, edges.time)
     return tuple(
-        zlib.crc32(np.ascontiguousarray(column), check)
+        zlib.crc32(np.ascontiguousarray(column).data, check)
         for column, check in zip(columns, before, strict=True)
     )

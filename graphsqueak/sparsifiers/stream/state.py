@@ -43,7 +43,6 @@ __all__ = [
     "collect_state",
     "is_checkpoint",
     "read_state",
-    "read_whole",
     "restore_ring",
     "restore_state",
 ]
@@ -117,18 +116,14 @@ def collect_state(settings, options, engine, numbering, probes, *, note):
     return record, arrays | {"probe_table": probes.table} | ids
 
 
-def read_whole(path):
-    """The bytes of a checkpoint on disk."""
+def read_state(data, name):
+    """Record and arrays of a checkpoint: of its bytes, or, where they are None, of a file."""
     try:
-        return Path(path).read_bytes()
+        data = Path(name).read_bytes() if data is None else data
     except OSError as error:
         gone = isinstance(error, FileNotFoundError)
         reason = "does not exist" if gone else f"cannot be read: {error.strerror}"
-        raise InputError(f"{path} {reason}; check the path of the checkpoint") from None
-
-
-def read_state(data, name):
-    """Record and arrays of the bytes of a checkpoint, of a version that can be read."""
+        raise InputError(f"{name} {reason}; check the path of the checkpoint") from None
     try:
         record, arrays = unpack(data, name)
     except InputError as error:

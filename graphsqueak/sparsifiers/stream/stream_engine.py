@@ -1,4 +1,4 @@
-"""What a stream asks of its engine, the fast one or the thesis' chain, and what it tells of it."""
+"""What a `StreamSparsifier` asks of its engine: the fast one, or the thesis' chain of copies."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ import numpy as np
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.edges import KeptEdges
 
-__all__ = ["EngineCounters", "StreamEngine"]
+__all__ = ["StreamEngine"]
 
 
 class StreamEngine(Protocol):
@@ -53,44 +53,3 @@ class StreamEngine(Protocol):
 
     def restore(self, state: tuple[dict[str, np.ndarray], dict[str, Any]]) -> None:
         """Go on from what `state` gave; the arrays are ours from now on."""
-
-
-class EngineCounters:
-    """What a stream with an engine tells of itself in numbers."""
-
-    _engine: StreamEngine
-
-    @property
-    def n_edges_seen_(self) -> int:
-        """Edges taken in so far."""
-        return self._engine.n_seen
-
-    @property
-    def n_nodes_(self) -> int:
-        """Nodes seen so far."""
-        return self._engine.n_nodes
-
-    @property
-    def n_shrinks_(self) -> int:
-        """How often the kept edges have been thinned."""
-        return self._engine.n_shrinks
-
-    @property
-    def n_kept_(self) -> int:
-        """Edges held at the moment."""
-        return self._engine.n_kept
-
-    @property
-    def n_components_(self) -> int:
-        """Connected components of everything seen."""
-        return self.n_nodes_ - self._engine.n_joins
-
-    @property
-    def budget_(self) -> int:
-        """Edges that the sparsifier may have now."""
-        return self._engine.budget(self.n_nodes_, self.n_edges_seen_)
-
-    @property
-    def degrees_(self) -> np.ndarray:
-        """Exact weighted degrees of everything seen."""
-        return self._engine.degree * self._engine.unit

@@ -13,7 +13,7 @@ k leaves gamma / k.
 import os
 from collections.abc import Sequence
 from functools import reduce
-from operator import xor
+from operator import attrgetter, xor
 from typing import Any, Self
 
 import numpy as np
@@ -27,26 +27,19 @@ from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
 from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes, plain_ids, warn_if_worse
 from graphsqueak.sparsifiers.stream.engine import Engine
-from graphsqueak.sparsifiers.stream.state import (
-    RING,
-    collect_state,
-    read_state,
-    read_whole,
-    restore_state,
-)
-from graphsqueak.sparsifiers.stream.stream_engine import EngineCounters, StreamEngine
-from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, thesis_copies
+from graphsqueak.sparsifiers.stream.state import RING, collect_state, read_state, restore_state
+from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
+from graphsqueak.sparsifiers.stream.thesis import thesis_engine
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack, pack_bytes
-from graphsqueak.validation import check_choice, check_count, check_real
+from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["StreamSparsifier"]
 
-_MOST_EDGES = 10**12  # for which the thesis' guarantee is made when nothing is known beforehand
 _SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge", "favored_share")
 
 
-class StreamSparsifier(EngineCounters):
+class StreamSparsifier:
     """One pass, fixed memory: a spectral sparsifier of all edges so far.
 
     Parameters
@@ -81,12 +74,7 @@ class StreamSparsifier(EngineCounters):
 
     Attributes
     ----------
-    n_edges_seen_, n_nodes_, n_shrinks_, n_kept_, budget_ : int
-    degrees_ : ndarray
-        Exact weighted degrees of everything seen.
-    epsilon_predicted_ : float
-    is_whole_ : bool
-        Whether no edge was dropped: the sparsifier is the graph itself.
+    n_edges_seen_, n_nodes_, n_shrinks_, n_kept_, budget_, degrees_, epsilon_predicted_, is_whole_
     probe_error_ : float
         After `sparsifier()`: its largest error on eight random cuts that were weighed during the
         pass, a lower bound of epsilon (left out where streams were merged that number their nodes
@@ -109,8 +97,14 @@ class StreamSparsifier(EngineCounters):
 
     def __new__(cls, **settings: Any) -> Self:
         """With `half_life` or `window`, a `TimedSparsifier`."""
-        is_timed = settings.get("half_life") is not None or settings.get("window") is not None
-        return super().__new__(_timed_class() if cls is StreamSparsifier and is_timed else cls)
+        times = (settings.get("half_life"), settings.get("window"))
+        return super().__new__(cls._timed() if times != (None, None) else cls)
+
+    @classmethod
+    def _timed(cls):
+        from graphsqueak.sparsifiers.stream.window import TimedSparsifier
+
+        return TimedSparsifier
 
     def __init__(
         self,
@@ -152,11 +146,7 @@ class StreamSparsifier(EngineCounters):
             raise InputError("method='thesis' favors no nodes; use method='fast'")
         if self.n_edges is not None or self.keep is not None or self.ridge > 0:
             raise InputError("method='thesis' takes epsilon or n_copies, no budget and no ridge")
-        n_copies = self.n_copies
-        if n_copies is None:
-            epsilon = Budget(None, self.epsilon, None).checked().epsilon
-            n_copies = thesis_copies(epsilon, delta=0.01, n_nodes=_MOST_EDGES, n_shrinks=1)
-        return ThesisEngine(check_count("n_copies", n_copies), seed=seed)
+        return thesis_engine(self.epsilon, self.n_copies, seed=seed)
 
     def partial_fit(self, batch: GraphLike) -> Self:
         """Take in more edges: an EdgeList, or anything that is a graph.
@@ -195,9 +185,7 @@ class StreamSparsifier(EngineCounters):
         """
         self._check_in_use()
         if not at is since is until is None:
-            raise InputError(
-                "at, since and until are for streams with times; give window=... (or half_life=...)"
-            )
+            raise InputError("at, since and until are for streams with times; give window=...")
         if self.n_nodes_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
         self._is_used_up = use_up
@@ -256,7 +244,7 @@ class StreamSparsifier(EngineCounters):
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
         """Go on from a checkpoint, to the same result as if there had been no stop."""
-        return cls._from(read_whole(path), path)
+        return cls._from(None, path)
 
     def to_bytes(self) -> bytes:
         """What a checkpoint holds, made small to travel and to be merged.
@@ -287,7 +275,7 @@ class StreamSparsifier(EngineCounters):
 
         record, arrays = read_state(data, name)
         if record["version"] == RING:
-            return _timed_class()._restored(record, arrays, name)
+            return cls._timed()._restored(record, arrays, name)
         restored = restore_state(record, arrays, name, make)
         stream, stream._numbering, stream._probes, stream.note = restored
         return stream
@@ -310,6 +298,26 @@ class StreamSparsifier(EngineCounters):
         """The ids of all nodes seen so far; None where they are plain numbers."""
         ids = self._numbering.ids
         return None if ids is None else np.asarray(ids)[: self.n_nodes_]
+
+    n_edges_seen_ = property(attrgetter("_engine.n_seen"), doc="Edges taken in so far.")
+    n_nodes_ = property(attrgetter("_engine.n_nodes"), doc="Nodes seen so far.")
+    n_shrinks_ = property(attrgetter("_engine.n_shrinks"), doc="How often edges were thinned.")
+    n_kept_ = property(attrgetter("_engine.n_kept"), doc="Edges held at the moment.")
+
+    @property
+    def n_components_(self) -> int:
+        """Connected components of everything seen."""
+        return self.n_nodes_ - self._engine.n_joins
+
+    @property
+    def budget_(self) -> int:
+        """Edges that the sparsifier may have now."""
+        return self._engine.budget(self.n_nodes_, self.n_edges_seen_)
+
+    @property
+    def degrees_(self) -> np.ndarray:
+        """Exact weighted degrees of everything seen."""
+        return self._engine.degree * self._engine.unit
 
     @property
     def epsilon_predicted_(self) -> float:
@@ -334,12 +342,6 @@ def _checked_alike(streams):
         if first.method != other.method:
             raise InputError(f"a {first.method} stream cannot be merged with a {other.method} one")
     return streams
-
-
-def _timed_class():
-    from graphsqueak.sparsifiers.stream.window import TimedSparsifier
-
-    return TimedSparsifier
 
 
 def _seed_from(random_state: RandomState) -> int:

@@ -12,9 +12,9 @@ half-life   an edge of weight w at time t weighs w 2^((t - now) / half_life). Bu
             a window a bucket is 16 half-lives wide and three are held, so an edge is forgotten when
             it has lost all but 2^-32 of its weight.
 
-A bucket that is over is thinned to its budget, and the present one of a window has room for two. So
-a window of b buckets keeps at most b + 2 budgets, and one more for each bucket that late edges still
-reach; a half-life alone has the room of a plain stream, and two budgets more.
+A bucket that is over is thinned to its budget, and the present one of a window has room for two.
+So a window of b buckets keeps at most b + 2 budgets, and one more for each bucket that late edges
+still reach; a half-life alone has the room of a plain stream, and two budgets more.
 
 Single edges cannot be taken out again. Whoever keeps a sample does not know what an edge that is
 gone would have kept instead; only linear sketches of all edges do, of n log^3 n numbers and more,
@@ -30,7 +30,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.timed_edges import NO_CHECKSUMS, checksums
+from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
@@ -109,7 +109,7 @@ class TimedSparsifier(StreamSparsifier):
         if self.method != "fast" or self.ridge > 0:
             raise InputError("window and half_life take method='fast' and no ridge")
         self._engine = self._make_ring(self._engine.seed)
-        self.checksums_ = NO_CHECKSUMS
+        self.checksums_: tuple[int, ...] = NO_CHECKSUMS
         self._result: StreamSparsifier | None = None
 
     def _make_ring(self, seed: int) -> Ring:
@@ -134,7 +134,7 @@ class TimedSparsifier(StreamSparsifier):
         """
         self._check_in_use()
         for part in as_stream(batch):
-            time = getattr(part, "time", None)
+            time = part.time if isinstance(part, TimedEdges) else None
             if time is None and part.n_edges:
                 raise InputError(
                     "a window or a half-life needs the time of every edge; name its column, "
@@ -142,7 +142,7 @@ class TimedSparsifier(StreamSparsifier):
                 )
             tail, head, n_nodes = self._numbering.apply(part)
             self._engine.absorb(tail, head, part.weight, time, n_nodes, self._favor)
-            if part.n_edges:
+            if isinstance(part, TimedEdges):
                 self.checksums_ = checksums(part, self.checksums_)
             self._result = None
         return self
