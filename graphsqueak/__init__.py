@@ -30,6 +30,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "StreamSparsifier": "sparsifiers",
         "StreamedSolver": "outofcore",
         "SubsampledHFSClassifier": "ssl",
+        "TimedEdges": "graph",
         "analysis": "",
         "certify": "sparsifiers",
         "compare": "analysis",

@@ -129,9 +129,10 @@ def check_weights(weight, *, where="edge"):
     good = (weight >= 0) & (weight < np.inf)
     if not good.all():
         first = int(np.argmin(good))
+        deletes = " (no edge is taken out again: that needs linear sketches of all of them)"
         raise InputError(
             f"{where} {first} has weight {weight[first]}: weights are similarities, "
-            "finite and not negative; drop or repair this edge"
+            f"finite and not negative{deletes * bool(weight[first] < 0)}; drop or repair this edge"
         )
 
 

@@ -38,11 +38,15 @@ _EXACT = {
     "n_edges=": "--edges ",
     "n_components=": "--atoms ",
     "n_neighbors=": "--neighbors ",
+    "half_life=": "--half-life ",
+    "window=...": "--window",
+    "time=...": "--time COLUMN",
 }
 _SAME_NAME = (
     "columns|delimiter|layout|epsilon|keep|method|ids|delta|steps|rtol|ridge|eta|metric|weight"
 )
 _SAME_NAME += "|checkpoint|symmetrize|sigma|tree|workers|scheduler|classes|task|discount"
+_SAME_NAME += "|time|slack|window|buckets"
 
 app = typer.Typer(
     name="graphsqueak",

@@ -52,6 +52,8 @@ def label(
             "reads until the labels have settled, up to four times; a pipe once.",
         ),
     ] = "auto",
+    window: options.Window = None,
+    half_life: options.HalfLife = None,
     sets: Annotated[
         float | None,
         typer.Option(
@@ -99,6 +101,7 @@ def label(
         as_json=as_json,
     )
     given, truth = read_labels(labels)
+    recent = _recent(source, model, reading, {"window": window, "half_life": half_life})
     if sets is not None:
         _check_sets(sets, given)
     if dry_run:
@@ -107,7 +110,7 @@ def label(
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreachedWarning)
-        model.fit(source, given)
+        model.fit(recent, given)
     confidence = model.label_distributions_.max(axis=1)
     table = {"node": model.ids_, "label": model.transduction_, "confidence": confidence}
     sizes = {} if sets is None else _add_sets(table, model, sets, given)
@@ -142,6 +145,21 @@ def label(
             f"{_passes_told(record)} {record['seconds']:.1f} s{said}, in {out}",
             out,
         )
+
+
+def _recent(source, model, reading, times):
+    """The edges that count: sparse-hfs finds them itself."""
+    times = {name: time for name, time in times.items() if time is not None}
+    if not times:
+        return source
+    if reading.time is None:
+        raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
+    if hasattr(model, "window"):
+        model.set_params(**times)
+        return source
+    from graphsqueak.sources.recent import recent_edges
+
+    return recent_edges(source, **times)
 
 
 def read_labels(path: str | Path) -> tuple[dict, dict]:

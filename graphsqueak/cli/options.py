@@ -14,10 +14,12 @@ from graphsqueak.system.atomic import STANDARD_OUTPUT
 
 __all__ = [
     "Force",
+    "HalfLife",
     "Json",
     "NoHeaderOut",
     "Quiet",
     "Seed",
+    "Window",
     "check_budget",
     "check_drawing",
     "check_outputs",
@@ -31,6 +33,21 @@ __all__ = [
 ]
 
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same seed, same result.")]
+HalfLife = Annotated[
+    float | None,
+    typer.Option(
+        "--half-life",
+        metavar="TIME",
+        help="With --time: let weights fall to a half in so much time, in the unit of the column "
+        "(seconds for dates).",
+    ),
+]
+Window = Annotated[
+    float | None,
+    typer.Option(
+        "--window", metavar="TIME", help="With --time: keep to the edges of the last so much time."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace outputs that are there already.")]

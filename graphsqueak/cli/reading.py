@@ -12,7 +12,7 @@ import typer
 from graphsqueak.cli.options import print_line
 from graphsqueak.errors import InputError
 
-__all__ = ["Edges", "Reading", "paths_read", "reads_edges", "tell_understood"]
+__all__ = ["Edges", "Reading", "paths_read", "reading_words", "reads_edges", "tell_understood"]
 
 Edges = Annotated[
     list[str],
@@ -67,6 +67,19 @@ _PAIRS = (
     "EDGES are pairs of an entity and an attribute (columns 0 and 1, or --columns), and the graph "
     "joins entities that share an attribute."
 )
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="COLUMN",
+        help="The column of times, by number from 0 or by name: numbers, or ISO dates, which are "
+        "read as seconds since 1970.",
+    ),
+]
+Slack = Annotated[
+    float,
+    typer.Option("--slack", help="With --time, how much earlier than others a later line may be."),
+]
 FromPairs = Annotated[bool, typer.Option("--pairs", "--from-pairs", help=_PAIRS)]
 _FromPairsAlone = Annotated[bool, typer.Option("--from-pairs", help=_PAIRS)]
 Normalize = Annotated[
@@ -103,17 +116,19 @@ class Reading:
     on_bad_line: BadLine = "error"
     bipartite: Bipartite = None
     duplicates: Duplicates = "sum"
+    time: Time = None
+    slack: Slack = 0.0
     from_pairs: FromPairs = False
     normalize: Normalize = "size"
     max_size: MaxSize = None
     degree: Degree = None
 
-    def open(self, paths, seed=None):
-        """The stream of edges in files, folders or globs; `seed` is for what pairs draw."""
-        columns = self.columns
-        if columns is not None:
-            names = [name.strip() for name in columns.split(",")]
-            columns = tuple(int(name) if name.isdecimal() else name for name in names)
+    def open(self, paths, seed=None, *, follow=False):
+        """The stream of edges in files, folders or globs; `seed` is for what pairs draw.
+
+        With `follow`, of one that is still being written.
+        """
+        columns = self.columns and tuple(map(_column, self.columns.split(",")))
         shared = {
             "ids": self.ids,
             "header": "auto" if self.header is None else self.header,
@@ -126,20 +141,27 @@ class Reading:
             raise InputError(
                 "--normalize, --max-size and --degree are for tables of pairs; give --pairs"
             )
+        shared |= {
+            "columns": columns,
+            "weighted": "auto" if self.weights is None else self.weights,
+            "bipartite": "auto" if self.bipartite is None else self.bipartite,
+            "duplicates": self.duplicates,
+            "time": None if self.time is None else _column(self.time),
+            "slack": self.slack,
+        }
+        if follow:
+            from graphsqueak.sources.following import follow_edges
+
+            return follow_edges(paths, **shared)
         from graphsqueak.sources.files.reading import read_edges
 
-        return read_edges(
-            paths,
-            **shared,
-            columns=columns,
-            weighted="auto" if self.weights is None else self.weights,
-            bipartite="auto" if self.bipartite is None else self.bipartite,
-            duplicates=self.duplicates,
-        )
+        return read_edges(paths, **shared)
 
     def _open_pairs(self, paths, columns, shared, seed):
         from graphsqueak.sources.pairs.pair_source import read_pairs
 
+        if self.time is not None:
+            raise InputError("--pairs have no times; leave --time away")
         if self.bipartite is not None or self.duplicates != "sum":
             raise InputError(
                 "--pairs are of two kinds, and count once: leave --bipartite and --duplicates away"
@@ -163,6 +185,12 @@ class Reading:
         """The same for a file that we have written: its columns are known."""
         plain = Reading(ids=self.ids, header=self.header, on_bad_line=self.on_bad_line)
         return plain.open([path])
+
+
+def _column(name):
+    """A column by number or by name."""
+    name = name.strip()
+    return int(name) if name.isdecimal() else name
 
 
 def reads_edges(command):
@@ -211,6 +239,8 @@ def _in_words(understood):
         whole = understood["decimal"].partition(".")[0]
         yield f"ids text such as {understood['decimal']} (--ids integer reads it as {whole})"
     yield f"weights {'none' if weights is None else weights}"
+    if understood.get("times") is not None:
+        yield f"times {understood['times']}"
     if understood["sides"]:
         yield "{} and {} kept apart".format(*understood["sides"])
     for name, what in (
@@ -235,3 +265,31 @@ def paths_read(paths, source):
     """What a source reads: its files, and the folders they lie in where those were given."""
     folders = [path for path in paths if Path(path).expanduser().is_dir()]
     return folders + [part.path for part in source.parts if part.path is not None]
+
+
+def reading_words(reading):
+    """The words of a command line that read edges in the same way.
+
+    >>> reading_words(Reading(header=False, columns="0,1"))
+    ['--no-header', '--columns', '0,1']
+    """
+    return [
+        *([] if reading.ids == "auto" else ["--ids", reading.ids]),
+        *_either(reading.header, "--header", "--no-header"),
+        *([] if reading.columns is None else ["--columns", reading.columns]),
+        *([] if reading.delimiter == "auto" else ["--delimiter", reading.delimiter]),
+        *_either(reading.weights, "--weights", "--no-weights"),
+        *_either(reading.bipartite, "--bipartite", "--one-kind"),
+        *([] if reading.duplicates == "sum" else ["--duplicates", reading.duplicates]),
+        *([] if reading.time is None else ["--time", reading.time]),
+        *([] if reading.slack == 0 else ["--slack", f"{reading.slack:g}"]),
+        *(["--pairs"] if reading.from_pairs else []),
+        *([] if reading.normalize == "size" else ["--normalize", reading.normalize]),
+        *([] if reading.max_size is None else ["--max-size", str(reading.max_size)]),
+        *([] if reading.degree is None else ["--degree", str(reading.degree)]),
+        *([] if reading.on_bad_line == "error" else ["--on-bad-line", reading.on_bad_line]),
+    ]
+
+
+def _either(choice, yes, no):
+    return [] if choice is None else [yes if choice else no]

@@ -8,9 +8,16 @@ import typer
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
 from graphsqueak.cli.expectation import forecast_record, tell_forecast
-from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
+from graphsqueak.cli.reading import (
+    Edges,
+    Reading,
+    paths_read,
+    reading_words,
+    reads_edges,
+    tell_understood,
+)
 from graphsqueak.errors import InputError
-from graphsqueak.system.atomic import note_written
+from graphsqueak.system.atomic import STANDARD_OUTPUT, note_written
 
 __all__ = ["sparsify"]
 
@@ -40,6 +47,17 @@ def sparsify(
         ),
     ] = "auto",
     ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/sparsify.md.")] = 0.0,
+    window: options.Window = None,
+    buckets: Annotated[int, typer.Option(help="Parts of a window: it forgets one at a time.")] = 16,
+    half_life: options.HalfLife = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="EDGES is a file that grows, or a pipe: write --out anew every --every seconds, "
+            "until Ctrl-C or the end of the pipe.",
+        ),
+    ] = False,
     certify: Annotated[
         bool | None,
         typer.Option(
@@ -56,7 +74,10 @@ def sparsify(
             help="Save the state in this file now and then; of a tree, finished parts in a folder.",
         ),
     ] = None,
-    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to save.")] = 60.0,
+    every: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="How often to save, or to write (--follow)."),
+    ] = 60.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     workers: Annotated[
         int | None,
@@ -110,6 +131,9 @@ def sparsify(
     --epsilon is measured, by reading the file again, and met: if the first run misses it, another
     one with more edges follows. On a pipe there are as many as a dense graph needs.
 
+    With --time, --window and --half-life forget: only the edges of the last while count, or older
+    ones count less.
+
     --workers or --scheduler read parts of the input apart and merge what they keep, on processes of
     this machine or on a Dask cluster.
 
@@ -121,8 +145,10 @@ def sparsify(
     from graphsqueak.system.memory import size_in_bytes
     from graphsqueak.system.progress import reporter
 
-    source = reading.open(edges, seed)
+    source = reading.open(edges, seed, follow=follow)
     options.check_budget(epsilon, n_edges, keep)
+    if (window is not None or half_life is not None) and reading.time is None:
+        raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
     if certify is None and report is not None and source.is_rereadable:
         certify = True
     run = RunPlan(
@@ -131,6 +157,9 @@ def sparsify(
         keep=keep,
         method=method,
         ridge=ridge,
+        half_life=half_life,
+        window=window,
+        buckets=buckets,
         certify=certify,
         delta=delta,
         workers=workers,
@@ -161,10 +190,13 @@ def sparsify(
         as_json=as_json,
         resumes=checkpoint if resume else None,
     )
+    if follow:
+        _follow(source, run, out, report, header=not no_header_out, quiet=quiet, as_json=as_json)
+        return
     if dry_run:
         _dry_run(source, run, [out, report], force=force, as_json=as_json)
         return
-    if not quiet and not as_json and not run.is_tree and epsilon is None:
+    if not (quiet or as_json or run.is_tree or run.is_timed) and epsilon is None:
         forecast = _forecast_of_small(source)
         if forecast is not None and (said := _expected_in_short(forecast, run)):
             options.print_line(said, on_stderr=True)
@@ -173,7 +205,7 @@ def sparsify(
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
-        again = {"is_rereadable": source.is_rereadable, "reading": _reading_words(reading)}
+        again = {"is_rereadable": source.is_rereadable, "reading": reading_words(reading)}
         with reporter(run.progress, "drawing the page"):
             write_report(result, report, edges=edges, out=out, **again)
     if checkpoint is not None:
@@ -183,9 +215,10 @@ def sparsify(
         options.print_json(result.record() | {"input": understood})
     elif not quiet:
         stream = result.stream
+        times = "" if result.span is None else " of times {:.15g} to {:.15g}".format(*result.span)
         options.print_summary(
             f"{result.sparsifier.n_edges:,} of {stream.n_edges_seen_:,} edges on "
-            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, "
+            f"{stream.n_nodes_:,} nodes{times} in {result.seconds:.1f} s, "
             f"{error_in_short(result)}, in {out}",
             out,
         )
@@ -230,30 +263,35 @@ def _expected_in_short(forecast, plan):
     )
 
 
-def _reading_words(reading):
-    """The words of a command line that read edges in the same way.
+def _follow(source, plan, out, report, *, header, quiet, as_json):
+    """Write the sparsifier of a growing file again and again, and say so."""
+    from graphsqueak.sparsifiers.run import follow_stream
 
-    >>> _reading_words(Reading(header=False, columns="0,1"))
-    ['--no-header', '--columns', '0,1']
-    """
-    return [
-        *([] if reading.ids == "auto" else ["--ids", reading.ids]),
-        *_either(reading.header, "--header", "--no-header"),
-        *([] if reading.columns is None else ["--columns", reading.columns]),
-        *([] if reading.delimiter == "auto" else ["--delimiter", reading.delimiter]),
-        *_either(reading.weights, "--weights", "--no-weights"),
-        *_either(reading.bipartite, "--bipartite", "--one-kind"),
-        *([] if reading.duplicates == "sum" else ["--duplicates", reading.duplicates]),
-        *(["--pairs"] if reading.from_pairs else []),
-        *([] if reading.normalize == "size" else ["--normalize", reading.normalize]),
-        *([] if reading.max_size is None else ["--max-size", str(reading.max_size)]),
-        *([] if reading.degree is None else ["--degree", str(reading.degree)]),
-        *([] if reading.on_bad_line == "error" else ["--on-bad-line", reading.on_bad_line]),
-    ]
+    if plan.certify or plan.is_tree or report is not None or out == STANDARD_OUTPUT:
+        raise InputError(
+            "--follow writes --out, a file, and nothing else: leave --certify, --report, "
+            "--workers, --scheduler and --tree away"
+        )
+    n_written = 0
 
+    def write(stream):
+        nonlocal n_written
+        result = stream.sparsifier()
+        options.write_result(result, out, header=header)
+        if plan.checkpoint is not None:
+            note_written(plan.checkpoint, [out])
+        n_written += 1
+        said = f"{result.n_edges:,} edges of {stream.n_edges_seen_:,} so far, in {out}"
+        if not quiet and not as_json:
+            options.print_line(said, on_stderr=True)
 
-def _either(choice, yes, no):
-    return [] if choice is None else [yes if choice else no]
+    stream = follow_stream(source, plan, write)
+    if stream.n_edges_seen_:
+        understood = tell_understood(source, quiet=quiet)
+        if as_json:
+            record = {"nodes": stream.n_nodes_, "edges_read": stream.n_edges_seen_}
+            record |= {"written": n_written, "seed": plan.random_state, "input": understood}
+            options.print_json(record)
 
 
 def _dry_run(source, plan, paths, *, force, as_json):

@@ -6,5 +6,6 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "EdgeList": "edge_list",
+        "TimedEdges": "timed_edges",
     },
 )

@@ -14,7 +14,7 @@ and edges of weight zero are dropped and counted there; their nodes stay.
 At the border, `as_stream` and `as_edge_list` take every form in which users hold a graph.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
 
 import numpy as np
@@ -22,6 +22,7 @@ import scipy.sparse
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.system.kernels import compiled
 
@@ -212,6 +213,8 @@ class Chunk(NamedTuple):
     nodes: np.ndarray | None = None
     n_bad_lines: int = 0
     fraction_read: float = 0.0
+    time: np.ndarray | None = None
+    where: Callable[[int], str] | None = None  # in what line or row an edge is, where it has a time
 
 
 class Opened(NamedTuple):
@@ -229,6 +232,7 @@ class Opened(NamedTuple):
     decimal: str | None = None
     remarks: tuple = ()
     name: str = ""
+    time: str | int | None = None  # the column of times
 
 
 class Batcher:
@@ -264,28 +268,32 @@ class Batcher:
         index = np.int32 if fits else np.int64
         self._tail = np.empty(self._size, dtype=index)
         self._head = np.empty(self._size, dtype=index)
-        self._weight = None
+        self._weight = self._time = None
         self._n_filled = 0
 
-    def add(self, nodes, weight):
+    def add(self, nodes, weight, time=None):
         """Append edges (n, 2) and yield every batch that is full and has a successor."""
         cursor = 0
         while True:
-            cursor = self._fill(nodes, weight, cursor)
+            cursor = self._fill(nodes, weight, time, cursor)
             if cursor == len(nodes):
                 return
             yield self._close()
 
-    def _fill(self, nodes, weight, cursor):
+    def _fill(self, nodes, weight, time, cursor):
         if weight is not None and self._weight is None:
             self._weight = np.empty(self._size)
+        if time is not None and self._time is None:
+            self._time = np.empty(self._size)
         cursor, self._n_filled, n_loops, n_zeros, self.n_nodes = _fill(
             nodes,
             _NOTHING if weight is None else weight,
+            _NOTHING if time is None else time,
             cursor,
             self._tail,
             self._head,
             _NOTHING if weight is None else self._weight,
+            _NOTHING if time is None else self._time,
             self._n_filled,
             self.n_nodes,
         )
@@ -307,14 +315,16 @@ class Batcher:
         batch = EdgeList.from_clean(
             self._tail[:n], self._head[:n], weight[:n], self.n_nodes, self._ids
         )
+        if self._time is not None:
+            batch = TimedEdges.of(batch, self._time[:n])
         self._open()
         return batch
 
 
 @compiled
-def _fill(nodes, weight, cursor, tail, head, filled_weight, n_filled, n_nodes):
+def _fill(nodes, weight, time, cursor, tail, head, filled_weight, filled_time, n_filled, n_nodes):
     """Copy edges from `cursor` on until one is left that no longer fits."""
-    weighted = weight.size > 0
+    weighted, timed = weight.size > 0, time.size > 0
     n_loops = n_zeros = 0
     while cursor < nodes.shape[0]:
         u, v = nodes[cursor, 0], nodes[cursor, 1]
@@ -328,6 +338,8 @@ def _fill(nodes, weight, cursor, tail, head, filled_weight, n_filled, n_nodes):
             tail[n_filled], head[n_filled] = u, v
             if weighted:
                 filled_weight[n_filled] = weight[cursor]
+            if timed:
+                filled_time[n_filled] = time[cursor]
             n_filled += 1
         n_nodes = max(n_nodes, u + 1, v + 1)
         cursor += 1

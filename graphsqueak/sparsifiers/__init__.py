@@ -13,6 +13,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "RunResult": "result",
         "StreamOptions": "budget",
         "StreamSparsifier": "stream.stream_sparsifier",
+        "TimedSparsifier": "stream.window",
         "batch_sparsifier": "baselines",
         "certify": "certificate.certify",
         "effective_resistance": "resistance.effective",

@@ -32,6 +32,9 @@ class RunPlan:
     keep: float | None = None
     method: str = "auto"
     ridge: float = 0.0
+    half_life: float | None = None
+    window: float | None = None
+    buckets: int = 16
     options: StreamOptions = field(default_factory=StreamOptions)
     certify: bool | None = None
     delta: float = 0.01
@@ -54,6 +57,11 @@ class RunPlan:
         self.new_stream(seed=0)  # checks budget, method, ridge, and draws nothing
         if self.method == "subgraph" and (problem := self._not_for_a_subgraph()):
             raise InputError(f"method='subgraph' {problem}; use method='fast'")
+        if self.is_timed and (self.is_tree or self.method == "subgraph"):
+            raise InputError(
+                "window and half_life run in one pass; leave workers, scheduler and tree away, and "
+                "method='subgraph'"
+            )
         check_real("every", self.every, least=0.0)
         check_real("delta", self.delta, above=0.0, below=1.0)
         if self.n_parts is not None:
@@ -69,6 +77,11 @@ class RunPlan:
     def is_tree(self) -> bool:
         """Whether the input is read in parts that are merged."""
         return self.workers is not None or self.scheduler is not None or self.tree is not None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether edges are forgotten by their age."""
+        return self.half_life is not None or self.window is not None
 
     @property
     def goal(self) -> float | None:
@@ -111,6 +124,8 @@ class RunPlan:
             return "takes n_edges or keep, not epsilon"
         if self.ridge > 0:
             return "has no ridge"
+        if self.is_timed:
+            return "forgets nothing"
         if self.is_tree:
             return "holds the whole graph and has no merge tree"
         if self.options != StreamOptions(memory_limit=self.options.memory_limit):
@@ -119,8 +134,9 @@ class RunPlan:
 
     def settings(self) -> dict[str, Any]:
         """The arguments of the `StreamSparsifier` but options and seed."""
-        names = ("n_edges", "epsilon", "keep", "ridge")
+        names: tuple[str, ...] = ("n_edges", "epsilon", "keep", "ridge")
         method = "thesis" if self.method == "thesis" else "fast"
+        names += ("half_life", "window", "buckets") if self.is_timed else ()
         return {name: getattr(self, name) for name in names} | {"method": method}
 
     def new_stream(self, seed: int | None = None) -> StreamSparsifier:

@@ -64,6 +64,9 @@ class RunResult:
     tree: TreeResult | None
     seconds: float
     edges_per_second: float
+    span: tuple[float, float] | None = (
+        None  # from when to when the edges are, where they have times
+    )
 
     @property
     def probe_error(self) -> float | None:
@@ -89,6 +92,8 @@ class RunResult:
         if certificate is not None:
             record |= certificate.figures()
             record |= {"passes": certificate.passes, "runs": self.n_runs}
+        if self.span is not None:
+            record |= {"since": self.span[0], "until": self.span[1]}
         record |= self.dropped
         if self.tree is not None:
             record |= {"parts": self.tree.n_parts, "parts_resumed": self.tree.n_resumed}
@@ -144,6 +149,8 @@ def verdict(result: RunResult) -> str:
     """
     stream, certificate = result.stream, result.certificate
     if stream.is_whole_:
+        if result.span is not None:
+            return "The output has all edges that are not too old."
         n_parallel = stream.n_edges_seen_ - result.sparsifier.n_edges
         parallel = f"; {n_parallel:,} edges that repeat others were added to them"
         return f"The output is the whole graph{parallel if n_parallel else ''}."

@@ -15,6 +15,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,20 +24,23 @@ import numpy as np
 from graphsqueak.errors import InputError, SavingWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees
+from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.result import RunResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.sparsifiers.stream.window import TimedSparsifier
 from graphsqueak.sparsifiers.subgraph.few_edges import OfFew, sparsifier_of_few
 from graphsqueak.sparsifiers.tree.parts import DROPPED, run_parts
-from graphsqueak.system.atomic import hold_signals, resumable_from
+from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 
-__all__ = ["certify_and_correct", "open_stream", "run_plan", "run_stream"]
+__all__ = ["certify_and_correct", "follow_stream", "open_stream", "run_plan", "run_stream"]
 
 _LEAST_GROWTH, _MOST_GROWTH = 1.1, 4.0
 _MARGIN = 1.03  # more edges than the measured accuracy asks for
@@ -49,10 +53,6 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
     ----------
     graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
     plan : RunPlan
-
-    Returns
-    -------
-    RunResult
 
     Examples
     --------
@@ -81,6 +81,9 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             )
             dropped = {name: getattr(source, name, 0) for name in DROPPED}
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
+    span = stream.span_ if isinstance(stream, TimedSparsifier) else None
+    if certifies and span is not None:
+        source = recent_edges(source, since=span[0], at=span[1], half_life=plan.half_life)
     made_of_few = OfFew(None, plan.settings()["method"])
     if plan.takes_a_subgraph(source, stream):
         made_of_few = sparsifier_of_few(source, stream, plan)
@@ -109,6 +112,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
         tree=tree,
         seconds=time.perf_counter() - began,
         edges_per_second=rate,
+        span=span,
     )
 
 
@@ -118,10 +122,11 @@ def open_stream(plan: RunPlan) -> StreamSparsifier:
     if not plan.resume or plan.checkpoint is None or not Path(plan.checkpoint).exists():
         return fresh  # there may be no file: stopped before the first one
     stream = StreamSparsifier.load(plan.checkpoint)
-    for name, asked in plan.settings().items():
-        if getattr(stream, name) != asked:
+    times = {"half_life": plan.half_life, "window": plan.window}
+    for name, asked in (times | plan.settings()).items():
+        if (held := getattr(stream, name, None)) != asked:
             raise InputError(
-                f"{plan.checkpoint} was written with {name}={getattr(stream, name)}, not {asked}; "
+                f"{plan.checkpoint} was written with {name}={held}, not {asked}; "
                 "resume with the same options"
             )
     if stream.options != plan.options:
@@ -143,16 +148,18 @@ def run_stream(
     progress: Progress = False,
     checkpoint: str | os.PathLike | None = None,
     every: float = 60.0,
+    write: Callable[[StreamSparsifier], None] | None = None,
 ) -> StreamSparsifier:
     """Feed all batches of `source` to `stream`, from where it stands.
 
     A stream that has seen edges already (a loaded checkpoint) skips them, after checking by
     their degrees that they are the same. With `checkpoint`, its state is saved every `every`
     seconds, at the end, and when something ends the run between two batches (a signal, a bad line).
-    A checkpoint that cannot be written is a warning: the work goes on.
+    A checkpoint that cannot be written is a warning: the work goes on. `write` is called as often,
+    where edges have come since, and at the end.
     """
     n_skip = n_saved = stream.n_edges_seen_
-    skipped = np.zeros(stream.n_nodes_)
+    skipped = _Skipped(stream)
     n_read, saved, is_busy = 0, time.monotonic(), False
     try:
         with reporter(progress, "sparsifying") as report:
@@ -161,29 +168,56 @@ def run_stream(
                     is_busy = True
                     n_old = min(n_skip - n_read, batch.n_edges) if n_read < n_skip else 0
                     if n_old:
-                        _add_skipped(skipped, batch, n_old, stream)
+                        skipped.add(batch.part(0, n_old), is_last=n_read + batch.n_edges >= n_skip)
                     n_read += batch.n_edges
-                    if n_read >= n_skip and n_old and not np.array_equal(skipped, stream.degrees_):
-                        raise _another_input(stream)
                     if n_old < batch.n_edges:
                         stream.partial_fit(batch.part(n_old))
-                    if checkpoint and n_read > n_skip and time.monotonic() - saved > every:
-                        _save(stream, checkpoint)
+                    is_due = stream.n_edges_seen_ > n_saved and time.monotonic() - saved > every
+                    if is_due and (checkpoint or write):
+                        _save(stream, checkpoint, write)
                         n_saved, saved = stream.n_edges_seen_, time.monotonic()
                     is_busy = False
                 report(n_read, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
     except BaseException:
-        if checkpoint and not is_busy and stream.n_edges_seen_ > n_saved:
+        if (checkpoint or write) and not is_busy and stream.n_edges_seen_ > n_saved:
             with hold_signals():
-                _save(stream, checkpoint)
+                _save(stream, checkpoint, write)
         raise
     if n_read < n_skip:
         raise InputError(
             f"the checkpoint has seen {n_skip:,} edges, the input holds {n_read:,}; "
             "it belongs to another input"
         )
-    if checkpoint and stream.n_edges_seen_ > n_saved:
-        _save(stream, checkpoint)
+    if (checkpoint or write) and stream.n_edges_seen_ > n_saved:
+        _save(stream, checkpoint, write)
+    return stream
+
+
+def follow_stream(
+    source: GraphLike, plan: RunPlan, write: Callable[[StreamSparsifier], None]
+) -> StreamSparsifier:
+    """Feed edges as they come to the stream of a plan until a signal, or a pipe's end, ends it.
+
+    Every `plan.every` seconds, if edges have come, and at the end, `write(stream)` is called and
+    the checkpoint saved.
+
+    Parameters
+    ----------
+    source : EdgeSource
+        That gives empty batches while nothing comes (`follow_edges`).
+    plan : RunPlan
+    write : callable
+    """
+    stream = open_stream(plan)
+    with suppress(Stopped):
+        run_stream(
+            stream,
+            source,
+            progress=plan.progress,
+            checkpoint=plan.checkpoint,
+            every=plan.every,
+            write=write,
+        )
     return stream
 
 
@@ -276,24 +310,40 @@ def _growth(certificate, epsilon):
     return min(max(_MARGIN * (error / epsilon) ** 2, _LEAST_GROWTH), _MOST_GROWTH)
 
 
-def _save(stream, checkpoint):
+def _save(stream, checkpoint, write=None):
     """A full disk must not end a run that can do without: the last checkpoint is still whole."""
+    if write is not None:
+        write(stream)
+    if checkpoint is None:
+        return
     try:
         stream.save(checkpoint)
     except InputError as error:
         warnings.warn(SavingWarning(f"no checkpoint: {error}"), stacklevel=3)
 
 
-def _add_skipped(degree, batch, n_old, stream):
-    """Add the first `n_old` edges of a batch to the degrees of those that are skipped."""
-    tail, head = batch.tail[:n_old], batch.head[:n_old]
-    if max(tail.max(), head.max()) >= degree.size:
-        raise _another_input(stream)
-    add_degrees(degree, tail, head, batch.weight[:n_old])
+class _Skipped:
+    """Edges of an input that a checkpoint has seen; an InputError if they are others.
 
+    A plain stream knows the degrees of all that it has seen, one with times a checksum.
+    """
 
-def _another_input(stream):
-    return InputError(
-        f"the first {stream.n_edges_seen_:,} edges of the input are not those that the checkpoint "
-        "has seen; it belongs to another input"
-    )
+    def __init__(self, stream):
+        self._stream, self._n_seen = stream, stream.n_edges_seen_
+        self._is_timed = isinstance(stream, TimedSparsifier)
+        self._found = NO_CHECKSUMS if self._is_timed else np.zeros(stream.n_nodes_)
+        self._wanted = stream.checksums_ if self._is_timed else stream.degrees_
+
+    def add(self, edges, *, is_last):
+        fits = isinstance(edges, TimedEdges)
+        if self._is_timed and fits:
+            self._found = checksums(edges, self._found)
+        elif not self._is_timed:
+            fits = max(edges.tail.max(), edges.head.max()) < self._found.size
+            if fits:
+                add_degrees(self._found, edges.tail, edges.head, edges.weight)
+        if not fits or (is_last and not np.array_equal(self._found, self._wanted)):
+            raise InputError(
+                f"the first {self._n_seen:,} edges of the input are not those that the checkpoint "
+                "has seen; it belongs to another input"
+            )

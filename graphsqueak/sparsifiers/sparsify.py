@@ -32,6 +32,9 @@ def sparsify(
     keep: float | None = None,
     method: str = "auto",
     ridge: float = 0.0,
+    half_life: float | None = None,
+    window: float | None = None,
+    buckets: int = 16,
     options: StreamOptions | None = None,
     certify: bool | None = None,
     delta: float = 0.01,
@@ -65,6 +68,13 @@ def sparsify(
     ridge : float
         gamma > 0 asks for an (eps, gamma)-sparsifier, which may be coarser where the spectrum of L
         lies below gamma and needs fewer edges.
+    half_life : float, optional
+        Time in which the weight of an edge falls to a half. Edges must have times
+        (`read_edges(..., time=...)` or `TimedEdges`).
+    window : float, optional
+        Keep to the edges of the last `window` of time, up to one bucket more.
+    buckets : int
+        Parts into which a window is cut.
     options : StreamOptions, optional
         Parts of the fast method, to be switched off for study.
     certify : bool, optional
@@ -127,7 +137,8 @@ def sparsify(
         seed = int(np.random.default_rng(random_state).integers(2**63))
         return _IN_MEMORY[method](edges, budget, seed=seed)
     source = as_stream(graph)
-    if keep is not None and isinstance(source, EdgeList):  # the number of edges is known
+    is_timed = half_life is not None or window is not None
+    if keep is not None and isinstance(source, EdgeList) and not is_timed:  # their number is known
         n_edges = Budget(n_edges, epsilon, keep).checked()(source.n_nodes, source.n_edges)
         keep = None
     plan = RunPlan(
@@ -136,6 +147,9 @@ def sparsify(
         keep=keep,
         method=method,
         ridge=ridge,
+        half_life=half_life,
+        window=window,
+        buckets=buckets,
         options=StreamOptions() if options is None else options,
         certify=certify,
         delta=delta,

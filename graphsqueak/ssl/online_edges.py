@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.arrivals import SHARE
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
@@ -57,11 +58,23 @@ class OnlineEdges(GraphEstimator):
             In an array, which is in the order of the nodes, -1 marks a node without a class, and
             NaN one without a value.
         """
-        source = self._source(X)
+        source = self._recent(self._source(X))
         self.__dict__.pop("_stream", None)  # of an earlier partial_fit
         self._stale, self._source_read = False, source
         self._most = self._most_passes(source)
         return self._fit_source(source, y)
+
+    def _recent(self, source):
+        """What is to be labeled on: exactly, where it can be read again, else by the stream."""
+        self._forgets = self._times()
+        if not self._forgets or not getattr(source, "is_rereadable", True):
+            return source
+        recent, self._forgets = recent_edges(source, **self._forgets), {}
+        return recent.to_edge_list() if isinstance(source, EdgeList) else recent
+
+    def _times(self):
+        times = {"window": self.window, "half_life": self.half_life}
+        return {name: time for name, time in times.items() if time is not None}
 
     def _most_passes(self, source):
         """How often the edges may be read."""
@@ -103,6 +116,7 @@ class OnlineEdges(GraphEstimator):
             **self._budget(source)._asdict(),
             favored_nodes=list(labels) if share else None,
             favored_share=share,
+            **self._forgets,
             random_state=self.random_state,
         )
 
@@ -184,6 +198,7 @@ class OnlineEdges(GraphEstimator):
         if y is not None:
             self._labels = self._labels_by_id(y, getattr(as_stream(X), "own_ids", None))
         if not hasattr(self, "_stream"):
+            self._forgets = self._times()
             self._labels = self._labels if y is not None else {}
             self._favored = frozenset(self._labels)
             self._stream = self._favoring_stream(self._favored)

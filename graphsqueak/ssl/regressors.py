@@ -188,6 +188,12 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
     passes : "auto" or int
         How often the edges are read at most. "auto" reads on until the values have settled, four
         times at most (a pipe once); 1 is a single read.
+    window : float, optional
+        Label on the edges of the last `window` of time. Edges must have times
+        (`read_edges(..., time=...)` or `TimedEdges`). Where they can be read again this is exact,
+        and takes one read more; else it is a stream with a window.
+    half_life : float, optional
+        The same with weights that fall to a half in this time.
     eta : float or "auto"
         Weight of the smoothness term; "auto" takes the one of least squared leave-one-out error.
     affinity : {"precomputed", "knn"}
@@ -228,6 +234,8 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
         keep: float | None = None,
         label_share: float | str = "auto",
         passes: int | str = "auto",
+        window: float | None = None,
+        half_life: float | None = None,
         eta: float | str = "auto",
         affinity: str = "precomputed",
         n_neighbors: int = 10,
@@ -240,6 +248,7 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
         self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
         self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
         self.label_share, self.passes, self.progress = label_share, passes, progress
+        self.window, self.half_life = window, half_life
 
     _is_unlabeled = staticmethod(is_missing)
     _read_labels = staticmethod(real_labels)

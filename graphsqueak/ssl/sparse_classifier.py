@@ -57,6 +57,12 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     passes : "auto" or int
         How often the edges are read at most. "auto" reads on until the decisions have settled,
         four times at most (a pipe once); 1 is a single read.
+    window : float, optional
+        Label on the edges of the last `window` of time. Edges must have times
+        (`read_edges(..., time=...)` or `TimedEdges`). Where they can be read again this is exact,
+        and takes one read more; else it is a stream with a window.
+    half_life : float, optional
+        The same with weights that fall to a half in this time.
     eta : float or "auto"
         Weight of the smoothness term; "auto" takes 2 / (l mean degree), unless another one would
         misclassify clearly fewer labeled nodes had it not known them.
@@ -120,6 +126,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         keep: float | None = None,
         label_share: float | str = "auto",
         passes: int | str = "auto",
+        window: float | None = None,
+        half_life: float | None = None,
         eta: float | str = "auto",
         threshold: float | str = "auto",
         calibrated: bool = False,
@@ -144,6 +152,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         )
         self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
         self.label_share, self.passes, self.progress = label_share, passes, progress
+        self.window, self.half_life = window, half_life
 
     _is_unlabeled = staticmethod(is_unlabeled)
     _read_labels = staticmethod(class_labels)
@@ -156,7 +165,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         return self.random_state
 
     def _fit_once(self, source, y):
-        if self.label_share != "auto":
+        if self.label_share != "auto" or self._forgets:
             return super()._fit_once(source, y)
         return self._fit_summed(source, encode_classes(y))
 

@@ -1,11 +1,14 @@
 """Read edges from Parquet and Arrow files (Feather, IPC file, IPC stream)."""
 
+from functools import partial
+
 import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.doubts import refuse_two_kinds
 from graphsqueak.sources.files.fields import choose_columns
+from graphsqueak.sources.times import arrow_times
 from graphsqueak.system.kernels import map_ahead
 
 __all__ = ["parquet_frame", "read_arrow", "read_parquet"]
@@ -83,9 +86,8 @@ def _open(opener, name):
 
 def _read(schema, n_rows, tables, name, options, kind):
     try:
-        roles = choose_columns(
-            len(schema.names), schema.names, columns=options.columns, weighted=options.weighted
-        )
+        chosen = {"columns": options.columns, "weighted": options.weighted, "time": options.time}
+        roles = choose_columns(len(schema.names), schema.names, **chosen)
         if n_rows and kind is None and options.bipartite == "auto":
             _refuse_two_kinds(schema, roles, options.ids)
     except (InputError, UnicodeDecodeError) as error:
@@ -98,7 +100,8 @@ def _read(schema, n_rows, tables, name, options, kind):
     names = [chosen[role].name for role in ("source", "target", "weight") if role in chosen]
     decimal = "1.0" if kind == "text" and all(map(_is_float, _end_types(chosen))) else None
     chunks = _chunks(tables, chosen, kind, name, options.on_bad_line)
-    return Opened(kind, "weight" in chosen, chunks, tuple(names), decimal)
+    time = chosen["time"].name if "time" in chosen else None
+    return Opened(kind, "weight" in chosen, chunks, tuple(names), decimal, time=time)
 
 
 def _refuse_two_kinds(schema, roles, ids):
@@ -137,7 +140,10 @@ def _refuse_types(chosen, kind, name):
             for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
         )
         is_number = pa.types.is_integer(held) or pa.types.is_floating(held)
-        if role == "weight":
+        if role == "time":
+            is_date = pa.types.is_timestamp(held) or pa.types.is_date(held)
+            wanted, fits = "numbers, dates or timestamps", is_text or is_number or is_date
+        elif role == "weight":
             wanted, fits = "numbers", is_number or pa.types.is_decimal(held)
         elif kind == "text":
             wanted, fits = "texts or integers", is_text or is_number
@@ -169,9 +175,11 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
         if bad:
             table = {role: _filter(column, good) for role, column in table.items()}
         weight = table["weight"].to_numpy(zero_copy_only=False) if "weight" in table else None
+        time = table["time"].to_numpy(zero_copy_only=False) if "time" in table else None
         text, ends = _ends(table["source"], table["target"], kind)
         n_bad = int(np.count_nonzero(~good)) if bad else 0
-        chunk = Chunk(ends, weight, text=text, n_bad_lines=n_bad, fraction_read=fraction)
+        kept = np.flatnonzero(good) if bad else range(batch.num_rows)
+        chunk = Chunk(ends, weight, text, None, n_bad, fraction, time, kept.__getitem__)
         return chunk, batch.num_rows, None
 
     first_row = 1
@@ -181,8 +189,12 @@ def _chunks(tables, chosen, kind, name, on_bad_line):
             row = int(np.argmax(mask))
             cells = ", ".join(str(column[row].as_py()) for column in table.values())
             raise InputError(f"{name}, row {first_row + row} ({cells}): {fault}")
-        yield chunk
+        yield chunk._replace(where=partial(_where, name, first_row, chunk.where))
         first_row += rows
+
+
+def _where(name, first, kept, row):
+    return f"{name}, row {first + int(kept(row))}"
 
 
 def _validate(batches):
@@ -206,6 +218,8 @@ def _guard(batches, name):
 def _convert(role, column, kind):
     import pyarrow as pa
 
+    if role == "time":
+        return pa.array(arrow_times(column), from_pandas=True)  # NaN becomes null
     if role == "weight":
         return column.cast(pa.float64())
     if _is_float(column.type):
@@ -245,7 +259,10 @@ def _bad_rows(table, n_rows, kind):
     bad = {}
     for role, column in table.items():
         if column.null_count:
-            bad[f"the {role} is empty"] = column.is_null().to_numpy(zero_copy_only=False)
+            said = "is empty" if role != "time" else "is empty, or neither number nor date"
+            bad[f"the {role} {said}"] = column.is_null().to_numpy(zero_copy_only=False)
+        elif role == "time":
+            continue
         elif role == "weight":
             weight = column.to_numpy()
             bad["the weight is not finite, or negative"] = ~((weight >= 0) & (weight < np.inf))

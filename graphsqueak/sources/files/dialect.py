@@ -46,10 +46,10 @@ from graphsqueak.sources.files.fields import (
 )
 from graphsqueak.sources.files.scan import gather_tokens, scan_bytes
 
-__all__ = ["Dialect", "Scan", "detect_dialect", "scan_block"]
+__all__ = ["Dialect", "Scan", "detect_dialect", "scan_block", "tokens_at"]
 
 _N_LINES = 200  # lines looked at one by one
-_ROLES = {"skip": 0, "source": 1, "target": 2, "weight": 3}
+_ROLES = {"skip": 0, "source": 1, "target": 2, "weight": 3, "time": 4}
 _FEW_LINES = 3  # from which a habit of the ids can be told
 _SHORTEST_LINE = 4  # bytes: "1 2\n"
 _BOM = b"\xef\xbb\xbf"
@@ -61,12 +61,10 @@ class Dialect:
 
     Attributes
     ----------
-    separator : str
-        One character, or "" for runs of blanks.
-    roles : tuple of {"source", "target", "weight", "skip"}
+    separator : str, one character, or "" for runs of blanks
+    roles : tuple of {"source", "target", "weight", "time", "skip"}
         One per column.
-    kind : {"int64", "uint64", "text"}
-        What the ids are.
+    kind : {"int64", "uint64", "text"}, what the ids are
     canonical : bool
         Whether integers such as 007 and +7 are refused.
     comments : tuple of str
@@ -77,8 +75,7 @@ class Dialect:
         Number of that line, counted from 1.
     is_named : bool
         Whether a header or a comment names the columns.
-    names : tuple of str, or None
-        Those names.
+    names : tuple of those names, or None
     decimal : str or None
         An id such as 1.0, where all are written so.
     """
@@ -110,6 +107,7 @@ class Scan(NamedTuple):
     n_bad: int
     bad_line: int  # index of the first bad line in the block, -1 if none
     bad_start: int  # its first byte
+    time: np.ndarray | None = None  # (n, 2): start, stop of its text
 
 
 def detect_dialect(sample, options, *, name, kind=None, names_before=()):
@@ -148,15 +146,16 @@ def detect_dialect(sample, options, *, name, kind=None, names_before=()):
     names = None
     try:
         if is_header == "auto":
-            is_header = not named_above and _has_header(fields, options.columns or names_before)
+            given = (*(options.columns or names_before), options.time)
+            is_header = not named_above and _has_header(fields, given)
         if is_header and (options.header == "auto" or not all(map(is_number, fields[0]))):
             names = [field.decode("utf-8", "replace") for field in fields[0]]
         elif named_above:
             names = commented
-        roles = choose_columns(
-            len(fields[0]), names, columns=options.columns, weighted=options.weighted
-        )
-        if kind is None and names is None and len(roles) == 3 and options.columns is None:
+        chosen = {"columns": options.columns, "weighted": options.weighted, "time": options.time}
+        roles = choose_columns(len(fields[0]), names, **chosen)
+        is_guess = options.columns is None and options.time is None
+        if kind is None and names is None and len(roles) == 3 and is_guess:
             refuse_doubtful_columns(fields, roles, weighted=options.weighted)
     except InputError as error:
         raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
@@ -208,6 +207,7 @@ def scan_block(block, dialect, *, skip_bad):
     ends = np.empty((capacity, 4 if is_text else 2), dtype=np.int64)
     weight = np.empty(capacity if "weight" in dialect.roles else 0)
     hard = np.empty((weight.size, 3), dtype=np.int64)
+    time = np.empty((capacity if "time" in dialect.roles else 0, 2), dtype=np.int64)
     is_comment = np.zeros(256, dtype=np.bool_)
     is_comment[[ord(mark) for mark in dialect.comments]] = True
     separator = ord(dialect.separator) if dialect.separator else 0
@@ -223,24 +223,24 @@ def scan_block(block, dialect, *, skip_bad):
         ends,
         weight,
         hard,
+        time,
     )
     if n_hard:
         edge, start, stop = hard[:n_hard].T
-        weight[edge] = _convert(block, start, stop)
-    weight = weight[:n] if weight.size else None
-    return Scan(ends[:n], weight, n_lines, n_bad, bad_line, bad_start)
+        weight[edge] = tokens_at(block, start, stop).cast("float64").to_numpy(zero_copy_only=False)
+    weight, time = (column[:n] if column.size else None for column in (weight, time))
+    return Scan(ends[:n], weight, n_lines, n_bad, bad_line, bad_start, time)
 
 
-def _convert(block, start, stop):
-    """Floats of the tokens block[start:stop], correctly rounded."""
+def tokens_at(block, start, stop):
+    """The texts block[start:stop] as an Arrow array."""
     import pyarrow as pa
 
     offsets = np.zeros(start.size + 1, dtype=np.int64)
     np.cumsum(stop - start, out=offsets[1:])
     text = np.empty(offsets[-1], dtype=np.uint8)
     gather_tokens(block, start, stop, text)
-    tokens = pa.LargeStringArray.from_buffers(start.size, pa.py_buffer(offsets), pa.py_buffer(text))
-    return tokens.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return pa.LargeStringArray.from_buffers(start.size, pa.py_buffer(offsets), pa.py_buffer(text))
 
 
 def _first_rows(sample, offset, comments):

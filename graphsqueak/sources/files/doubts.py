@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 _UNITS = {
-    "seconds": (1e8, 2.2e9),
-    "milliseconds": (1e11, 2.2e12),
-    "microseconds": (1e14, 2.2e15),
-    "nanoseconds": (1e17, 2.2e18),
+    "seconds": (1e8, 4.2e9),
+    "milliseconds": (1e11, 4.2e12),
+    "microseconds": (1e14, 4.2e15),
+    "nanoseconds": (1e17, 4.2e18),
 }
 _WIDEST = 4.0  # largest over smallest of what is not sorted and yet taken for times
 _MOSTLY = 0.95  # share of the values that must agree
@@ -92,8 +92,8 @@ def refuse_times(values):
     if len(values) and (unit := _unit(values)):
         raise InputError(
             f"the third column looks like times ({unit}, such as {values[0]:.0f}), not weights; "
-            "give weighted=False (--no-weights) to ignore it, weighted=True (--weights) to take "
-            "it as weights"
+            "give time=2 (--time 2) to read it as times, weighted=False (--no-weights) to ignore "
+            "it, weighted=True (--weights) to take it as weights"
         )
 
 
@@ -136,8 +136,8 @@ def _refuse_dates(fields):
     if len(fields) and np.mean([_DATE.fullmatch(field) is not None for field in fields]) > _MOSTLY:
         shown = fields[0].decode("utf-8", "replace")
         raise InputError(
-            f"the third column holds dates, such as {shown}, not weights; give weighted=False "
-            "(--no-weights) to ignore it"
+            f"the third column holds dates, such as {shown}, not weights; give time=2 (--time 2) "
+            "to read them, weighted=False (--no-weights) to ignore them"
         )
 
 

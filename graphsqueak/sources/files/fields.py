@@ -7,22 +7,21 @@ chosen by the user (`choose_columns`). In text, a line is a row:
 - fields are separated by one byte (tab, comma, ...) or, for separator "", by runs of blanks;
 - a field may stand in double quotes, in which "" is one quote; a quote closes on its own line;
 - an integer id is written canonically (7, not 007 or +7), a text id is not empty;
-- a weight is a decimal number, not negative, below 1e308.
+- a weight is a decimal number, not negative, below 1e308; a time is a number or an ISO date.
 
-Here the rules are applied slowly and explained in words. `scan.py` reads millions of lines a second
-by the same rules and stops at the first line that breaks them; `find_fault` then says what is wrong
-with it.
+Here the rules are applied slowly. `scan.py` reads millions of lines a second by the same rules and
+stops at the first line that breaks them; `find_fault` then says what is wrong with it.
 """
 
 import functools
 import re
 
 from graphsqueak.errors import InputError
+from graphsqueak.sources.times import parse_time
 
 __all__ = [
     "choose_columns",
     "find_fault",
-    "find_row",
     "find_separator",
     "fits_integer",
     "is_index_name",
@@ -69,7 +68,7 @@ def names_columns(names):
     return _ends(names) is not None
 
 
-def choose_columns(n_columns, names, *, columns=None, weighted="auto"):
+def choose_columns(n_columns, names, *, columns=None, weighted="auto", time=None):
     """Give each column its role.
 
     Parameters
@@ -82,10 +81,12 @@ def choose_columns(n_columns, names, *, columns=None, weighted="auto"):
         Source, target and, if wanted, weight, by position from 0 or by name.
     weighted : bool or "auto"
         Whether there must be a weight (True) or it is to be ignored (False).
+    time : int or str, optional
+        The column of times.
 
     Returns
     -------
-    tuple of {"source", "target", "weight", "skip"}
+    tuple of {"source", "target", "weight", "time", "skip"}
         One per column.
 
     Examples
@@ -97,17 +98,21 @@ def choose_columns(n_columns, names, *, columns=None, weighted="auto"):
     >>> choose_columns(3, ["", "source", "target"])  # as pandas writes a frame with its index
     ('skip', 'source', 'target')
     """
+    clock = [] if time is None else [_index(time, n_columns, names, "time")]
     if columns is not None:
         chosen = _chosen(columns, n_columns, names)
-    elif n_columns < 2:
+        if set(chosen) & set(clock):
+            raise InputError(f"time={time} is one of columns={tuple(columns)}; choose another")
+    elif n_columns < 2 + len(clock):
         raise InputError(
             "one column where an edge needs two, source and target; if they are separated by an "
             "unusual character, name it (delimiter=)"
         )
     else:
         ends = _ends(names) if names else None
-        own = [c for c in range(n_columns) if not (names and is_index_name(names[c], c))]
-        own = own if len(own) > 1 else list(range(n_columns))
+        every = [c for c in range(n_columns) if c not in clock]
+        own = [c for c in every if not (names and is_index_name(names[c], c))]
+        own = own if len(own) > 1 else every
         if ends is None and len(own) > 3:
             raise InputError(
                 f"{n_columns} columns{_listed(names)}, and no header that says which are source, "
@@ -124,6 +129,8 @@ def choose_columns(n_columns, names, *, columns=None, weighted="auto"):
     roles = ["skip"] * n_columns
     for role, column in zip(("source", "target", "weight"), chosen, strict=False):
         roles[column] = role
+    for column in clock:
+        roles[column] = "time"
     return tuple(roles)
 
 
@@ -196,7 +203,7 @@ def is_utf8(field):
 def find_fault(line, dialect):
     """Say what is wrong with one line, as (topic, message); None if nothing is.
 
-    `topic` is "columns", "id" or "weight".
+    `topic` is "columns", "id", "weight" or "time".
     """
     fields = split_fields(line, dialect.separator)
     if fields is None:
@@ -221,19 +228,9 @@ def find_fault(line, dialect):
             fault = _fault_of_weight(field)
             if fault:
                 return "weight", fault
+        elif role == "time" and parse_time(field.decode("utf-8", "replace")) is None:
+            return "time", f"{_shown(field)} is no time; write a number or a date as 2026-11-17"
     return None
-
-
-def find_row(text, row, dialect):
-    """Index of the line of `text` that holds the `row`-th good line of data, both from 0."""
-    marks = tuple(mark.encode() for mark in dialect.comments)
-    for index, line in enumerate(text.split(b"\n")):
-        line = line.strip()
-        if line and not line.startswith(marks) and find_fault(line, dialect) is None:
-            if row == 0:
-                return index
-            row -= 1
-    raise IndexError(row)
 
 
 def _ends(names):
@@ -254,7 +251,7 @@ def _weight_column(others, names, weighted):
         return others[0]
     raise InputError(
         f"no column{_listed(names)} is called weight; say weighted=False to ignore the rest, or "
-        "choose source, target and weight (columns=)"
+        "choose source, target and weight (columns=), or what holds times (time=)"
     )
 
 
@@ -264,19 +261,22 @@ def _chosen(columns, n_columns, names):
         raise InputError(
             f"columns={columns} must have two or three entries: source, target, weight"
         )
-    chosen = []
-    for column in columns:
-        if isinstance(column, str) and (names is None or column not in names):
-            raise InputError(f"there is no column named {column!r}{_listed(names)}; see columns=")
-        index = names.index(column) if isinstance(column, str) else int(column)
-        if not 0 <= index < n_columns:
-            raise InputError(
-                f"there is no column {index}: {n_columns} columns are counted from 0; see columns="
-            )
-        chosen.append(index)
+    chosen = [_index(column, n_columns, names, "columns") for column in columns]
     if len(set(chosen)) < len(chosen):
         raise InputError(f"columns={columns} names a column twice")
     return chosen
+
+
+def _index(column, n_columns, names, option):
+    """Which column it is that an option names."""
+    if isinstance(column, str) and (names is None or column not in names):
+        raise InputError(f"there is no column named {column!r}{_listed(names)}; see {option}=")
+    index = names.index(column) if isinstance(column, str) else int(column)
+    if not 0 <= index < n_columns:
+        raise InputError(
+            f"there is no column {index}: {n_columns} columns are counted from 0; see {option}="
+        )
+    return index
 
 
 def _listed(names):

@@ -12,7 +12,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.dialect import Dialect
-from graphsqueak.sources.files.fields import find_row
+from graphsqueak.sources.files.fields import find_fault
 from graphsqueak.sources.files.text import scan_lines
 from graphsqueak.system.memory import check_fits
 
@@ -68,7 +68,7 @@ def _chunks(stream, dialect, options, n_nodes, n_entries, is_general):
         outside = (ends < 1) | (ends > n_nodes)
         if outside.any():
             row = int(np.argmax(outside.any(axis=1)))
-            line = block.line_number + find_row(block.text.tobytes(), row, dialect)
+            line = block.line_number + _find_row(block.text.tobytes(), row, dialect)
             raise InputError(
                 f"{stream.name}, line {line}: entry ({ends[row, 0]}, {ends[row, 1]}) lies outside "
                 f"the {n_nodes} x {n_nodes} matrix of the size line; correct one of them"
@@ -92,6 +92,18 @@ def _chunks(stream, dialect, options, n_nodes, n_entries, is_general):
             f"{stream.name} is a general matrix and not symmetric; write (A + A.T) / 2, or read "
             "every entry as an edge: format='text', header=True, columns=(0, 1) or (0, 1, 2)"
         )
+
+
+def _find_row(text, row, dialect):
+    """Index of the line of `text` that holds the `row`-th good line of data, both from 0."""
+    marks = tuple(mark.encode() for mark in dialect.comments)
+    for index, line in enumerate(text.split(b"\n")):
+        line = line.strip()
+        if line and not line.startswith(marks) and find_fault(line, dialect) is None:
+            if row == 0:
+                return index
+            row -= 1
+    raise IndexError(row)
 
 
 def _weight(weight, size, is_general):

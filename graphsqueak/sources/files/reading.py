@@ -12,7 +12,6 @@ zero are dropped and counted.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,18 @@ from graphsqueak.sources.files.columnar import read_arrow, read_parquet
 from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
 from graphsqueak.sources.files.metis import read_metis
 from graphsqueak.sources.files.parts import PathsLike, find_parts
-from graphsqueak.sources.files.text import read_text
+from graphsqueak.sources.files.text import ReadOptions, read_text
+from graphsqueak.sources.times import TimeOrder
 from graphsqueak.system.kernels import map_ahead
-from graphsqueak.validation import check_choice, check_comments, check_count, check_delimiter
+from graphsqueak.validation import (
+    check_choice,
+    check_comments,
+    check_count,
+    check_delimiter,
+    check_real,
+)
 
-__all__ = ["FileSource", "ReadOptions", "detect_format", "open_part", "read_edges"]
+__all__ = ["FileSource", "detect_format", "open_part", "read_edges"]
 
 _COMPRESSED = (".gz", ".zst", ".bz2")
 
@@ -50,6 +56,8 @@ def read_edges(
     format: str = "auto",
     bipartite: bool | str = "auto",
     duplicates: str = "sum",
+    time: int | str | None = None,
+    slack: float = 0.0,
 ) -> EdgeSource:
     """Read edges from a file, a folder or glob of files, or a pipe, as a stream.
 
@@ -84,13 +92,17 @@ def read_edges(
         "auto" goes by the first bytes, and by the name for METIS (.graph, .metis).
     bipartite : bool or "auto"
         Whether sources and targets are two kinds of nodes, so that 51 on one side is another node
-        than 51 on the other. Ids then are texts that begin with the name of their column, or with
-        source and target: user:51, item:51. Under "auto" numbered columns whose names speak of two
-        kinds (user, item) are an error.
+        than 51 on the other. Ids then are texts that begin with the name of their column: user:51.
+        Under "auto" numbered columns whose names speak of two kinds (user, item) are an error.
     duplicates : {"sum", "once"}
         What an edge is that is listed more than once, in either direction: the sum, or the first
         of them alone. "once" takes a temporary file of 24 bytes an edge, and gives the edges in
         another order.
+    time : int or str, optional
+        The column of times, by position from 0 or by name: numbers, or ISO dates, which are read
+        as seconds since 1970 (UTC). Batches then are `TimedEdges`.
+    slack : float
+        How much earlier than those before it an edge may be; infinite for any order.
 
     Returns
     -------
@@ -118,32 +130,15 @@ def read_edges(
         check_choice("format", format, ("auto", "text", "parquet", "arrow", "mtx", "metis")),
         check_choice("bipartite", bipartite, (True, False, "auto")),
         check_choice("duplicates", duplicates, ("sum", "once")),
+        time,
+        check_real("slack", slack, least=0.0),
     )
+    if time is not None and (duplicates == "once" or format in ("mtx", "metis")):
+        raise InputError("times are read of text, Parquet and Arrow files, all duplicates summed")
     passed_over: list[str] = []
     parts = find_parts(path, passed_over=passed_over)
     batch_size = check_count("batch_size", batch_size)
     return FileSource(parts, options, batch_size=batch_size, passed_over=passed_over)
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """What the user has set about a file, where "auto" is for the reader to find out.
-
-    `block_bytes` of text or `block_rows` of a Parquet or Arrow file are decoded at a time.
-    """
-
-    delimiter: str
-    header: bool | str
-    weighted: bool | str
-    columns: Sequence[int | str] | None
-    ids: str
-    comments: tuple
-    on_bad_line: str
-    format: str
-    bipartite: bool | str = "auto"
-    duplicates: str = "sum"
-    block_bytes: int = 1 << 23
-    block_rows: int = 1 << 19
 
 
 class FileSource(EdgeSource):
@@ -178,6 +173,7 @@ class FileSource(EdgeSource):
             "ids": "text" if is_apart or found.kind == "text" else "integer",
             "decimal": found.decimal,
             "weights": f"column {weights}" if isinstance(weights, int) else weights,
+            "times": f"column {found.time}" if isinstance(found.time, int) else found.time,
             "sides": list(side_names(found.columns)) if is_apart else None,
             "self_loops": self.n_self_loops,
             "zero_weights": self.n_zero_weights,
@@ -237,6 +233,7 @@ class FileSource(EdgeSource):
         self._is_spent = not self.is_rereadable
         self._check_unchanged()
         settled, batcher = self._settled, None
+        order = None if self.options.time is None else TimeOrder(self.options.slack)
         for n_done, part in enumerate(self.parts):
             with part.open() as stream:
                 opened = open_part(stream, part, self.options, settled=settled)
@@ -254,6 +251,8 @@ class FileSource(EdgeSource):
                     self._ids, self.id_kind = numbering, numbering.kind
                     batcher = Batcher(self.batch_size, numbering)
                 for chunk in opened.chunks:
+                    if order is not None:
+                        order.check(chunk.time, chunk.where)
                     self.fraction_read = (n_done + chunk.fraction_read) / len(self.parts)
                     yield from self._number(chunk, numbering, batcher)
         if self._settled is not None and batcher is None:
@@ -284,7 +283,7 @@ class FileSource(EdgeSource):
             else numbering.number(chunk.text, chunk.ends)
         )
         self.n_bad_lines += chunk.n_bad_lines
-        for batch in batcher.add(nodes, chunk.weight):
+        for batch in batcher.add(nodes, chunk.weight, chunk.time):
             self._count(batcher)
             yield batch
 
@@ -323,6 +322,8 @@ def open_part(stream, part, options, *, settled=None):
         return read_text(
             stream, options, kind=kind, names_before=settled.columns if settled else ()
         )
+    if options.time is not None:
+        raise InputError(f"{part.name} is a matrix or METIS file, without times; leave time= out")
     if "text" in (kind, options.ids):
         raise InputError(
             f"{part.name} numbers its nodes 1, ..., n: it cannot be read with text ids; "

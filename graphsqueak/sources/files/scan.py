@@ -17,6 +17,8 @@ _NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
 def scan_bytes(block, separator, roles, is_comment, is_text, unsigned, *rest):
     """Fill `ends`, `weight` and, for weights that need a library, `hard` (edge, start, stop).
 
+    Times, of role 4, are left to a library: `time` gets start and stop of their texts.
+
     Most files are plain pairs of integers; code for the others is compiled when there is one.
     """
     i = n = 0
@@ -41,7 +43,7 @@ def gather_tokens(block, start, stop, text):
 @compiled
 def _scan(block, i, n, separator, pairs, roles, is_comment, is_text, *rest):
     """Read on at byte i, with n lines read before."""
-    unsigned, canonical, skip_bad, ends, weight, hard = rest
+    unsigned, canonical, skip_bad, ends, weight, hard, time = rest
     n_lines, n_bad, n_hard = n, 0, 0
     bad_line = bad_start = -1
     last = roles.size - 1
@@ -72,10 +74,12 @@ def _scan(block, i, n, separator, pairs, roles, is_comment, is_text, *rest):
                 if value < 0:
                     weighs_hard = True
                     hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = n, start, i
-            elif role == 0 or is_text:
+            elif role == 0 or role == 4 or is_text:
                 start, stop, i, good, has_double = _token(block, i, separator)
                 quoted = False
-                if role != 0:
+                if role == 4:
+                    time[n, 0], time[n, 1] = start, stop
+                elif role != 0:
                     good = good and stop > start
                     doubled = doubled or has_double
                     ends[n, 2 * role - 2], ends[n, 2 * role - 1] = start, stop

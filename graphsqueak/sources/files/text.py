@@ -1,5 +1,8 @@
 """Read a text file of edges, one line each, block by block."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,12 +10,14 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import Chunk, Opened
-from graphsqueak.sources.files.dialect import Scan, detect_dialect, scan_block
+from graphsqueak.sources.files.dialect import Scan, detect_dialect, scan_block, tokens_at
 from graphsqueak.sources.files.fields import find_fault, is_index_name, is_utf8
 from graphsqueak.sources.files.parts import line_blocks
+from graphsqueak.sources.times import parse_times
 from graphsqueak.system.kernels import map_ahead
 
 __all__ = [
+    "ReadOptions",
     "ScannedBlock",
     "doubtful_count_error",
     "first_look",
@@ -22,12 +27,36 @@ __all__ = [
 
 _SAMPLE = 1 << 20
 _LONGEST_PREAMBLE = 1 << 26
+_NEWLINE = "\n"
 _FOREIGN = {
     ".graphml": ("GraphML", "read_graphml"),
     ".gexf": ("GEXF", "read_gexf"),
     ".gml": ("GML", "read_gml"),
     ".net": ("a Pajek file", "read_pajek"),
 }
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user has set about a file, where "auto" is for the reader to find out.
+
+    `block_bytes` of text or `block_rows` of a Parquet or Arrow file are decoded at a time.
+    """
+
+    delimiter: str
+    header: bool | str
+    weighted: bool | str
+    columns: Sequence[int | str] | None
+    ids: str
+    comments: tuple
+    on_bad_line: str
+    format: str
+    bipartite: bool | str = "auto"
+    duplicates: str = "sum"
+    time: int | str | None = None
+    slack: float = 0.0
+    block_bytes: int = 1 << 23
+    block_rows: int = 1 << 19
 
 
 class ScannedBlock(NamedTuple):
@@ -37,6 +66,7 @@ class ScannedBlock(NamedTuple):
     scan: Scan
     line_number: int
     fraction_read: float
+    time: np.ndarray | None = None
 
 
 def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
@@ -78,7 +108,13 @@ def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
         dialect.columns,
         dialect.decimal,
         remarks,
+        time=next((name for name, role in _named_roles(dialect) if role == "time"), None),
     )
+
+
+def _named_roles(dialect):
+    names = dialect.names or range(len(dialect.roles))
+    return zip(names, dialect.roles, strict=True)
 
 
 def first_look(stream, options, kind=None, names_before=()):
@@ -143,6 +179,8 @@ def _chunks(stream, dialect, options, doubts):
             text=block.text if dialect.kind == "text" else None,
             n_bad_lines=block.scan.n_bad,
             fraction_read=block.fraction_read,
+            time=block.time,
+            where=partial(_where, stream.name, block),
         )
     if doubt and doubt.is_exact:
         raise doubtful_count_error(stream.name, f"{doubt.n_nodes} {doubt.n_lines}")
@@ -185,17 +223,22 @@ def scan_lines(stream, dialect, options):
         scan = scan_block(text, dialect, skip_bad=skip_bad)
         if dialect.kind == "text" and text.max() >= 128:
             scan = _without_broken_text(text, scan, skip_bad=skip_bad)
-        return text, scan, fraction
+        time = None
+        if scan.time is not None:
+            time = parse_times(tokens_at(text, *scan.time.T))
+            good = ~np.isnan(time)
+            scan, time = _without_bad(text, scan, good, scan.time[:, 0], skip_bad), time[good]
+        return text, scan, fraction, time
 
     texts = line_blocks(stream, skip=dialect.start, size=options.block_bytes)
     blocks = ((text, stream.fraction_read) for text in texts)
     line_number = dialect.first_line
-    for text, scan, fraction in map_ahead(work, blocks):
+    for text, scan, fraction, time in map_ahead(work, blocks):
         if scan.bad_line >= 0 and not skip_bad:
             line = text[scan.bad_start :].tobytes().partition(b"\n")[0].removesuffix(b"\r")
             _, fault = find_fault(line, dialect)
             raise InputError(f"{stream.name}, line {line_number + scan.bad_line}: {fault}")
-        yield ScannedBlock(text, scan, line_number, fraction)
+        yield ScannedBlock(text, scan, line_number, fraction, time)
         line_number += scan.n_lines
 
 
@@ -204,11 +247,26 @@ def _without_broken_text(text, scan, *, skip_bad):
     if is_utf8(text):
         return scan
     good = np.array([is_utf8(text[a:b]) and is_utf8(text[c:d]) for a, b, c, d in scan.ends])
+    return _without_bad(text, scan, good, scan.ends[:, 0], skip_bad)
+
+
+def _without_bad(text, scan, good, starts, skip_bad):
+    """The scan without rows that are not good, or with the first of them as its bad line.
+
+    `starts` are the first bytes of something in every row.
+    """
     if good.all():
         return scan
-    n_bad = scan.n_bad + int(np.count_nonzero(~good))
     if skip_bad:
-        weight = None if scan.weight is None else scan.weight[good]
-        return scan._replace(ends=scan.ends[good], weight=weight, n_bad=n_bad)
-    before = text[: scan.ends[np.argmin(good), 0]].tobytes()
+        kept = {"ends": scan.ends[good], "n_bad": scan.n_bad + int(np.count_nonzero(~good))}
+        more = {"weight": scan.weight, "time": scan.time}
+        kept |= {name: column[good] for name, column in more.items() if column is not None}
+        return scan._replace(**kept)
+    before = text[: starts[np.argmin(good)]].tobytes()
     return scan._replace(bad_line=before.count(b"\n"), bad_start=before.rfind(b"\n") + 1)
+
+
+def _where(name, block, row):
+    """In which line of a file a row of a block is."""
+    before = block.text[: block.scan.time[row, 0]]
+    return f"{name}, line {block.line_number + np.count_nonzero(before == ord(_NEWLINE))}"

@@ -22,7 +22,8 @@ from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import Batcher
 from graphsqueak.sources.files.parts import Part, PathsLike, find_parts
-from graphsqueak.sources.files.reading import FileSource, ReadOptions
+from graphsqueak.sources.files.reading import FileSource
+from graphsqueak.sources.files.text import ReadOptions
 from graphsqueak.sources.pairs.cliques import PairLog
 from graphsqueak.validation import check_choice, check_comments, check_count, check_delimiter
 

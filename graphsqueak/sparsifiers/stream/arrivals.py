@@ -32,17 +32,27 @@ References
          embedding. NeurIPS 2017.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numba
 import numpy as np
 
+from graphsqueak.errors import AccuracyWarning
 from graphsqueak.graph.forest import join, roots, weak_cuts
 from graphsqueak.randomness import ITEM_WORD, PROBE_SEED, random_bits, uniform
 from graphsqueak.sampling import scale_for
 from graphsqueak.system.kernels import compiled, run, shared
 
-__all__ = ["SHARE", "ArrivalFilter", "Favored", "Probes", "odd_change", "plain_ids"]
+__all__ = [
+    "SHARE",
+    "ArrivalFilter",
+    "Favored",
+    "Probes",
+    "odd_change",
+    "plain_ids",
+    "warn_if_worse",
+]
 
 SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels' edges
 _WORK = 20  # elementary steps per edge
@@ -234,6 +244,20 @@ def odd_change(before, after, n_nodes, sigmas):
     change = np.abs(np.divide(new, old, out=np.ones_like(old), where=old > 0) - 1).max()
     by_chance = sigmas * np.sqrt(n_nodes / max(after.tail.size, 1))
     return float(change) if change > by_chance else 0.0
+
+
+def warn_if_worse(predicted, error):
+    """Warn of a sparsifier whose `error` on probes is larger than predicted."""
+    if error > predicted:
+        off = f"a cut of it is off by {error:.2g}"
+        wrong = off if error < np.inf else "a component has fallen apart"
+        warnings.warn(
+            AccuracyWarning(
+                f"the sparsifier is worse than predicted ({predicted:.2g}): {wrong}; keep more "
+                "edges, and certify the result"
+            ),
+            stacklevel=3,
+        )
 
 
 def _cut_weights(sides, tail, head, weight):

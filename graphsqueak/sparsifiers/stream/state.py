@@ -13,7 +13,8 @@ A checkpoint is an Arrow stream (`graphsqueak.system.packing`) whose metadata ho
 
 It is written beside its path and renamed, so that a stop never leaves half of one. What travels
 between the workers of a merge tree is the same stream of bytes. Versions 4, which had other names
-for some arrays, and 5, which held copies in 32 bits, are still read.
+for some arrays, and 5, which held copies in 32 bits, are still read. A stream with times
+(`window`) is of version 7: a state of version 6 for each of its buckets, and the ids once.
 
 A checksum finds damage, not a file that was made wrong. Compiled loops trust their arrays: an edge
 to a node that is not there would be read from memory that is not ours. So every array is checked
@@ -22,6 +23,7 @@ for its kind, its length and the range of its values, and every number for its n
 
 import numbers as kinds_of_numbers
 from dataclasses import asdict
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -31,13 +33,24 @@ from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.arrivals import Probes
-from graphsqueak.system.packing import unpack
+from graphsqueak.system.packing import pack_bytes, unpack
 
-__all__ = ["FORMAT", "check_state", "collect_state", "is_checkpoint", "restore_state"]
+__all__ = [
+    "FORMAT",
+    "RING",
+    "check_state",
+    "collect_ring",
+    "collect_state",
+    "is_checkpoint",
+    "read_state",
+    "restore_ring",
+    "restore_state",
+]
 
 FORMAT = "graphsqueak stream"
 VERSION = 6
-_READABLE = (4, 5, 6)
+RING = 7  # the version of a stream with times, which holds states of version 6
+_READABLE = (4, 5, 6, RING)
 _RENAMED = {"favoured": "favored", "judge": "filter"}  # since version 4
 _MARK = FORMAT.encode()
 
@@ -103,13 +116,14 @@ def collect_state(settings, options, engine, numbering, probes, *, note):
     return record, arrays | {"probe_table": probes.table} | ids
 
 
-def restore_state(data, name, make):
-    """Make the stream that bytes hold, by make(options=, **settings), and restore its engine.
-
-    Returns
-    -------
-    stream, numbering, probes, note
-    """
+def read_state(data, name):
+    """Record and arrays of a checkpoint: of its bytes, or, where they are None, of a file."""
+    try:
+        data = Path(name).read_bytes() if data is None else data
+    except OSError as error:
+        gone = isinstance(error, FileNotFoundError)
+        reason = "does not exist" if gone else f"cannot be read: {error.strerror}"
+        raise InputError(f"{name} {reason}; check the path of the checkpoint") from None
     try:
         record, arrays = unpack(data, name)
     except InputError as error:
@@ -121,8 +135,19 @@ def restore_state(data, name, make):
     if record.get("version") not in _READABLE:
         raise InputError(
             f"{name} is a checkpoint of version {record.get('version')}, this program reads "
-            f"{_READABLE[0]} to {VERSION}; start the run again, or use the program that wrote it"
+            f"{_READABLE[0]} to {_READABLE[-1]}; start the run again, or use the program that "
+            "wrote it"
         )
+    return record, arrays
+
+
+def restore_state(record, arrays, name, make):
+    """Make the stream of a state, by make(options=, **settings), and restore its engine.
+
+    Returns
+    -------
+    stream, numbering, probes, note
+    """
     try:
         arrays = _rename_keys(arrays)
         record["settings"] = _rename_keys(record["settings"])
@@ -139,6 +164,50 @@ def restore_state(data, name, make):
     engine.restore((arrays, record["numbers"]))
     probes = Probes(arrays["probe_table"], engine.n_nodes)
     return stream, Numbering(unpack_ids(arrays)), probes, note
+
+
+def collect_ring(settings, options, ring, states, ids, *, note):
+    """Record and arrays of a stream with times: numbers of it, states of its buckets, its ids."""
+    record = {
+        "format": FORMAT,
+        "version": RING,
+        "settings": settings,
+        "options": asdict(options),
+        "ring": ring | {"buckets": sorted(states)},
+        "note": note,
+    }
+    packed = {
+        f"bucket_{number}": np.frombuffer(pack_bytes(*state), np.uint8)
+        for number, state in states.items()
+    }
+    return record, packed | pack_ids(ids, ring["n_nodes"])
+
+
+def restore_ring(record, arrays, name, make):
+    """Make the stream of such a state, by make(options=, **settings).
+
+    Returns
+    -------
+    stream, ring, states, numbering, note
+        `states` are the bytes of each bucket, by its number.
+    """
+    try:
+        stream = make(**record["settings"], options=StreamOptions(**record["options"]))
+        ring, note = dict(record["ring"]), dict(record["note"])
+        keys = {f"bucket_{int(number)}": int(number) for number in ring.pop("buckets")}
+        if arrays.keys() - _IDS != keys.keys() or not set(ring["late"]) <= set(keys.values()):
+            raise InputError("its buckets are not those of a stream")
+        counts = {key: ring[key] for key in ("n_seen", "n_nodes", "n_too_old", "seed")}
+        _check_numbers(counts, dict.fromkeys(counts, 0))
+        if not all(np.isfinite([ring["latest"] or 0.0, ring["gone"] or 0.0])):
+            raise InputError("a time is not finite")
+        _check_ids(arrays, ring["n_nodes"])
+        states = {number: arrays[key].tobytes() for key, number in keys.items()}
+    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{name} holds no state of a stream ({error}); start the run again without it"
+        ) from None
+    return stream, ring, states, Numbering(unpack_ids(arrays)), note
 
 
 def _since(wanted):

@@ -11,34 +11,31 @@ k leaves gamma / k.
 """
 
 import os
-import warnings
 from collections.abc import Sequence
 from functools import reduce
-from operator import xor
-from pathlib import Path
+from operator import attrgetter, xor
 from typing import Any, Self
 
 import numpy as np
 
-from graphsqueak.errors import AccuracyWarning, InputError
+from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.edge_source import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
-from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes, plain_ids
+from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes, plain_ids, warn_if_worse
 from graphsqueak.sparsifiers.stream.engine import Engine
-from graphsqueak.sparsifiers.stream.state import collect_state, restore_state
+from graphsqueak.sparsifiers.stream.state import RING, collect_state, read_state, restore_state
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
-from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, thesis_copies
+from graphsqueak.sparsifiers.stream.thesis import thesis_engine
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack, pack_bytes
-from graphsqueak.validation import check_choice, check_count, check_real
+from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["StreamSparsifier"]
 
-_MOST_EDGES = 10**12  # for which the thesis' guarantee is made when nothing is known beforehand
 _SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge", "favored_share")
 
 
@@ -64,6 +61,12 @@ class StreamSparsifier:
         a sample beyond. They have to be named before the stream. (Plain numbers where the edges
         carry no ids.)
     favored_share : float
+    half_life : float, optional
+        Time in which the weight of an edge falls to a half. Edges must have times (`TimedEdges`).
+    window : float, optional
+        Keep to the edges of the last `window` of time.
+    buckets : int
+        Parts into which a window is cut. The oldest is kept until all of it is too old.
     options : StreamOptions, optional
         Parts of the method, to be switched off for study.
     random_state : int or None
@@ -71,12 +74,7 @@ class StreamSparsifier:
 
     Attributes
     ----------
-    n_edges_seen_, n_nodes_, n_shrinks_, n_kept_, budget_ : int
-    degrees_ : ndarray
-        Exact weighted degrees of everything seen.
-    epsilon_predicted_ : float
-    is_whole_ : bool
-        Whether no edge was dropped: the sparsifier is the graph itself.
+    n_edges_seen_, n_nodes_, n_shrinks_, n_kept_, budget_, degrees_, epsilon_predicted_, is_whole_
     probe_error_ : float
         After `sparsifier()`: its largest error on eight random cuts that were weighed during the
         pass, a lower bound of epsilon (left out where streams were merged that number their nodes
@@ -97,6 +95,17 @@ class StreamSparsifier:
     True
     """
 
+    def __new__(cls, **settings: Any) -> Self:
+        """With `half_life` or `window`, a `TimedSparsifier`."""
+        times = (settings.get("half_life"), settings.get("window"))
+        return super().__new__(cls._timed() if times != (None, None) else cls)
+
+    @classmethod
+    def _timed(cls):
+        from graphsqueak.sparsifiers.stream.window import TimedSparsifier
+
+        return TimedSparsifier
+
     def __init__(
         self,
         *,
@@ -108,6 +117,9 @@ class StreamSparsifier:
         ridge: float = 0.0,
         favored_nodes: Sequence | np.ndarray | None = None,
         favored_share: float = SHARE,
+        half_life: float | None = None,
+        window: float | None = None,
+        buckets: int = 16,
         options: StreamOptions | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -134,11 +146,7 @@ class StreamSparsifier:
             raise InputError("method='thesis' favors no nodes; use method='fast'")
         if self.n_edges is not None or self.keep is not None or self.ridge > 0:
             raise InputError("method='thesis' takes epsilon or n_copies, no budget and no ridge")
-        n_copies = self.n_copies
-        if n_copies is None:
-            epsilon = Budget(None, self.epsilon, None).checked().epsilon
-            n_copies = thesis_copies(epsilon, delta=0.01, n_nodes=_MOST_EDGES, n_shrinks=1)
-        return ThesisEngine(check_count("n_copies", n_copies), seed=seed)
+        return thesis_engine(self.epsilon, self.n_copies, seed=seed)
 
     def partial_fit(self, batch: GraphLike) -> Self:
         """Take in more edges: an EdgeList, or anything that is a graph.
@@ -155,30 +163,37 @@ class StreamSparsifier:
             self._probes.add(tail, head, part.weight, n_nodes)
         return self
 
-    def sparsifier(self, *, use_up: bool = False) -> EdgeList:
+    def sparsifier(
+        self,
+        *,
+        at: float | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        use_up: bool = False,
+    ) -> EdgeList:
         """The sparsifier of all edges so far; the stream may go on afterwards.
 
-        With `use_up` it does not: the same result is made of the memory that the stream has, which
-        takes a third less where edges are many, and only the stream's counters are left.
+        Parameters
+        ----------
+        at : float, optional
+            Of a stream with times: as of then, instead of the time of the last edge.
+        since, until : float, optional
+            Of a stream with a window: the edges of the buckets from here to there.
+        use_up : bool
+            The stream does not go on: the same result is made of the memory that it has, which
+            takes a third less where edges are many, and only the stream's counters are left.
         """
         self._check_in_use()
+        if not at is since is until is None:
+            raise InputError("at, since and until are for streams with times; give window=...")
         if self.n_nodes_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
         self._is_used_up = use_up
         edges = self._engine.final_edges(self.budget_, use_up=use_up)
         random_cuts = self._probes.error(*edges[:3], self.n_components_)
         self.probe_error_ = float(np.fmax(random_cuts, self._engine.result_error))
-        is_doubtful = self.options.calibrate and not self.is_whole_
-        if is_doubtful and self.probe_error_ > self.epsilon_predicted_:
-            off = f"a cut of it is off by {self.probe_error_:.2g}"
-            wrong = off if self.probe_error_ < np.inf else "a component has fallen apart"
-            warnings.warn(
-                AccuracyWarning(
-                    f"the sparsifier is worse than predicted ({self.epsilon_predicted_:.2g}): "
-                    f"{wrong}; keep more edges, and certify the result"
-                ),
-                stacklevel=2,
-            )
+        if self.options.calibrate and not self.is_whole_:
+            warn_if_worse(self.epsilon_predicted_, self.probe_error_)
         return EdgeList.from_clean(*edges[:3], self.n_nodes_, self._numbering.ids)
 
     def _check_in_use(self) -> None:
@@ -229,13 +244,7 @@ class StreamSparsifier:
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
         """Go on from a checkpoint, to the same result as if there had been no stop."""
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            gone = isinstance(error, FileNotFoundError)
-            reason = "does not exist" if gone else f"cannot be read: {error.strerror}"
-            raise InputError(f"{path} {reason}; check the path of the checkpoint") from None
-        return cls._from(data, path)
+        return cls._from(None, path)
 
     def to_bytes(self) -> bytes:
         """What a checkpoint holds, made small to travel and to be merged.
@@ -264,7 +273,11 @@ class StreamSparsifier:
             stream = cls(**settings)
             return stream, stream._engine
 
-        stream, stream._numbering, stream._probes, stream.note = restore_state(data, name, make)
+        record, arrays = read_state(data, name)
+        if record["version"] == RING:
+            return cls._timed()._restored(record, arrays, name)
+        restored = restore_state(record, arrays, name, make)
+        stream, stream._numbering, stream._probes, stream.note = restored
         return stream
 
     def set_ridge(self, ridge: float) -> None:
@@ -286,25 +299,10 @@ class StreamSparsifier:
         ids = self._numbering.ids
         return None if ids is None else np.asarray(ids)[: self.n_nodes_]
 
-    @property
-    def n_edges_seen_(self) -> int:
-        """Edges taken in so far."""
-        return self._engine.n_seen
-
-    @property
-    def n_nodes_(self) -> int:
-        """Nodes seen so far."""
-        return self._engine.n_nodes
-
-    @property
-    def n_shrinks_(self) -> int:
-        """How often the kept edges have been thinned."""
-        return self._engine.n_shrinks
-
-    @property
-    def n_kept_(self) -> int:
-        """Edges held at the moment."""
-        return self._engine.n_kept
+    n_edges_seen_ = property(attrgetter("_engine.n_seen"), doc="Edges taken in so far.")
+    n_nodes_ = property(attrgetter("_engine.n_nodes"), doc="Nodes seen so far.")
+    n_shrinks_ = property(attrgetter("_engine.n_shrinks"), doc="How often edges were thinned.")
+    n_kept_ = property(attrgetter("_engine.n_kept"), doc="Edges held at the moment.")
 
     @property
     def n_components_(self) -> int:

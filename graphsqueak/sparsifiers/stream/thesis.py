@@ -32,11 +32,15 @@ from graphsqueak.graph.forest import add_degrees, join, labels
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, shrink, weights
 from graphsqueak.sampling import merge as merge_samples
+from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.stream.edges import KeptEdges
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
+from graphsqueak.validation import check_count
 
-__all__ = ["ThesisEngine", "thesis_copies"]
+__all__ = ["ThesisEngine", "thesis_copies", "thesis_engine"]
+
+_MOST_EDGES = 10**12  # for which the guarantee is made when nothing is known beforehand
 
 _FEW_NODES = 1000  # up to here resistances are exact
 _MOST_SHRINKS, _DELTA = 100, 0.01  # of a run whose sketches are all large enough, but for delta
@@ -191,3 +195,11 @@ class ThesisEngine(StreamEngine):
             setattr(self, name, arrays[name])
         self.sample = Sample(*(arrays[f"sample_{name}"] for name in Sample._fields))
         self.__dict__.update(numbers)
+
+
+def thesis_engine(epsilon, n_copies, *, seed):
+    """The engine for an accuracy, or for a number of copies that is asked for instead."""
+    if n_copies is None:
+        epsilon = Budget(None, epsilon, None).checked().epsilon
+        n_copies = thesis_copies(epsilon, delta=0.01, n_nodes=_MOST_EDGES, n_shrinks=1)
+    return ThesisEngine(check_count("n_copies", n_copies), seed=seed)

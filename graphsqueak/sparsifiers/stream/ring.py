@@ -1,0 +1,244 @@
+"""The ring: time cut into buckets of equal width, and a plain stream for each of the last ones.
+
+Bucket k holds the edges from k width on. With a half-life, an edge of weight w at time t is held as
+w 2^((t - k width) / half_life), which no passing of time changes: what a bucket keeps, its exact
+degrees and its filter are all scaled alike, by the unit that they are held in.
+
+A bucket that is over is thinned to its budget; the present one may have more. Edges that come
+late go to their own bucket, if it is still there. What a ring holds depends on the edges and their
+order alone, not on how they were cut into batches.
+"""
+
+import copy
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.nodes.numbering import Numbering
+from graphsqueak.randomness import Step, child_seed
+from graphsqueak.sparsifiers.stream.arrivals import Probes
+from graphsqueak.sparsifiers.stream.state import collect_state
+from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+
+__all__ = ["Ring"]
+
+_ROOM, _TARGET = 1.75, 1.25  # of the present bucket, in budgets
+_CHUNKS = 4  # in a budget, at least: room and chunk together are two
+_SIGMAS = 4  # by which a coin for each edge may exceed a budget
+_KEYS = 2**40  # child seeds of repeated steps
+_COUNTS = ("n_seen", "n_nodes", "n_too_old", "seed")
+
+
+class Ring:
+    """The engine of a stream with times: `n_full` buckets that are over, and the present one.
+
+    `settings` and `options` are those of the plain streams; if it `is_tight`, the present one has
+    room for two budgets, whatever they say. Where it stands for an engine, it is that of all edges
+    which are not forgotten, as of the last one.
+    """
+
+    unit = 1.0
+
+    def __init__(self, settings, options, *, width, n_full, is_tight, half_life, seed):
+        self.settings, self.options, self.seed = settings, options, seed
+        self.width, self.n_full, self.is_tight = width, n_full, is_tight
+        self.half_life = half_life
+        self.streams: dict[int, StreamSparsifier] = {}
+        self.late: set[int] = set()  # buckets to be thinned when the next one begins
+        self.latest = self.gone = -math.inf  # time of an edge; bucket that is forgotten
+        self.n_seen = self.n_nodes = self.n_too_old = 0
+
+    @property
+    def newest(self):
+        """The present bucket."""
+        return -math.inf if self.latest == -math.inf else math.floor(self.latest / self.width)
+
+    def absorb(self, tail, head, weight, time, n_nodes, favor):
+        """Take in edges; `favor(engine)` is called for every bucket that gets some."""
+        self.n_nodes = max(self.n_nodes, n_nodes)
+        if tail.size == 0:
+            return
+        number = np.floor(time / self.width)
+        newest = np.maximum.accumulate(np.maximum(number, self.newest))
+        self.n_seen += tail.size
+        self.n_too_old += int(np.count_nonzero(number < newest - self.n_full))
+        stays = number >= newest[-1] - self.n_full  # the others are gone by the end of the batch
+        self.gone = max(self.gone, number[~stays].max(initial=-math.inf))
+        index = np.flatnonzero(stays)
+        begins = np.unique(newest[index], return_index=True)[1] if index.size else index
+        for some in np.split(index, begins[1:]):
+            for bucket in np.unique(number[some]):
+                own = some[number[some] == bucket]
+                self._advance(int(newest[some[0]]))
+                self._fill(int(bucket), tail[own], head[own], weight[own], time[own], favor)
+        self._advance(int(newest[-1]))
+        self.latest = max(self.latest, float(time.max()))
+
+    def _advance(self, newest):
+        """When a bucket begins, forget what is too old and thin what is over."""
+        if not self.streams or newest <= max(self.streams):
+            return
+        self.late.add(max(self.streams))
+        for number in sorted(self.streams):
+            if number < newest - self.n_full:
+                del self.streams[number]
+                self.gone = max(self.gone, number)
+            elif number in self.late:
+                _condense(self.streams[number])
+        self.late.clear()
+
+    def _fill(self, number, tail, head, weight, time, favor):
+        stream = self.streams.get(number)
+        if stream is None:
+            stream = self.streams[number] = self._new(number)
+        if self.half_life is not None:
+            weight = weight * np.exp2((time - number * self.width) / self.half_life)
+        favor(stream._engine)
+        stream.partial_fit(EdgeList.from_clean(tail, head, weight, self.n_nodes))
+        if number < max(self.streams):
+            self.late.add(number)
+
+    def _new(self, number):
+        """An empty bucket."""
+        options = self.options
+        if self.is_tight:
+            room, target = min(options.room, _ROOM), min(options.target, _TARGET)
+            most = (self.settings["n_edges"] or math.inf) // _CHUNKS
+            chunk = int(max(min(options.chunk, most), 1))
+            options = replace(options, room=room, target=target, chunk=chunk)
+        seed = child_seed(self.seed, number % _KEYS)
+        return StreamSparsifier(**self.settings, options=options, random_state=seed)
+
+    def factor(self, number, now):
+        """What the weights of a bucket are multiplied by as of `now`."""
+        if self.half_life is None:
+            return 1.0
+        return float(np.exp2((number * self.width - now) / self.half_life))
+
+    def joined(self, low, high, now):
+        """One stream of the edges of buckets low, ..., high, which are left as they are.
+
+        All are put side by side, and thinned once; the newest number the most nodes.
+        """
+        chosen = [number for number in sorted(self.streams, reverse=True) if low <= number <= high]
+        start, stop = low * self.width, min((high + 1) * self.width, now)
+        if self.gone >= low:
+            raise InputError(
+                f"edges from {start:.15g} on are asked for, and those before "
+                f"{(self.gone + 1) * self.width:.15g} are forgotten; ask for later ones, or give a "
+                "longer window and more buckets"
+            )
+        if not chosen:
+            raise InputError(f"no edges between {start:.15g} and {stop:.15g}; ask for another span")
+        engines, table = [], np.zeros(Probes().table.size)
+        for number in chosen:
+            stream, factor = self.streams[number], self.factor(number, now)
+            engine = copy.copy(stream._engine)
+            engine.unit *= factor
+            engines.append(engine)
+            table += factor * stream._probes.table
+        options = replace(self.options, room=max(self.options.room, _ROOM + len(engines)))
+        whole = StreamSparsifier(**self.settings, options=options, random_state=0)
+        numbers = [np.arange(engine.n_nodes, dtype=np.int32) for engine in engines]
+        seed = child_seed(self.seed, Step.MERGE)
+        whole._engine = whole._engine.merge(engines, numbers, seed=seed)
+        whole._probes = Probes(table, whole.n_nodes_)
+        return whole, (start, stop)
+
+    def take_over(self, rings, numbers):
+        """Become the sum of rings; `numbers` are their nodes in our numbering."""
+        self.n_nodes = max(1 + int(number.max(initial=-1)) for number in numbers)
+        self.latest = max(ring.latest for ring in rings)
+        self.gone = max(ring.gone for ring in rings)
+        self.n_seen = sum(ring.n_seen for ring in rings)
+        self.n_too_old = sum(ring.n_too_old for ring in rings)
+        same = all((number == np.arange(number.size)).all() for number in numbers)
+        for bucket in sorted(set().union(*(ring.streams for ring in rings))):
+            pairs = zip(rings, numbers, strict=True)
+            parts = [(ring.streams[bucket], own) for ring, own in pairs if bucket in ring.streams]
+            both = self._new(bucket)
+            own = [number[: stream.n_nodes_] for stream, number in parts]
+            engines, probes = [p._engine for p, _ in parts], [p._probes for p, _ in parts]
+            both._engine = both._engine.merge(engines, own, seed=both._engine.seed)
+            both._probes = both._probes.merge(probes, both.n_nodes_, same_nodes=same)
+            self._advance(bucket)
+            self.streams[bucket] = both
+            self.late.add(bucket)
+        self._advance(self.newest)
+
+    def state(self):
+        """Numbers of the ring, and the states of its buckets."""
+        numbers = {name: getattr(self, name) for name in _COUNTS} | {"late": sorted(self.late)}
+        times = {"latest": self.latest, "gone": float(self.gone)}
+        numbers |= {name: time if np.isfinite(time) else None for name, time in times.items()}
+        states = {}
+        for number, stream in self.streams.items():
+            parts = (stream._engine, Numbering(), stream._probes)
+            states[number] = collect_state(stream._settings(), stream.options, *parts, note={})
+        return numbers, states
+
+    def restore(self, numbers, states, name):
+        """Go on from what `state` gave, the states as bytes."""
+        self.streams = {key: StreamSparsifier._from(state, name) for key, state in states.items()}
+        for stream in self.streams.values():
+            if type(stream) is not StreamSparsifier or stream.n_nodes_ > numbers["n_nodes"]:
+                raise InputError(f"{name} holds no state of a stream; start the run again")
+        for key in _COUNTS:
+            setattr(self, key, numbers[key])
+        self.late = set(numbers["late"])
+        for key in ("latest", "gone"):
+            setattr(self, key, -math.inf if numbers[key] is None else numbers[key])
+
+    def settle(self):
+        """Nothing to do: what is over is small already."""
+
+    def make_room(self, n_streams):
+        """Nothing to do."""
+
+    def budget(self, n_nodes, n_seen):
+        """Edges of the sparsifier; of `n_seen`, those that are not forgotten count."""
+        held = sum(stream.n_edges_seen_ for stream in self.streams.values())
+        return self._new(0)._engine.budget(n_nodes, held)
+
+    @property
+    def is_whole(self):
+        held = sum(stream.n_edges_seen_ for stream in self.streams.values())
+        return self.n_shrinks == 0 and held <= self.budget(self.n_nodes, held)
+
+    @property
+    def n_kept(self):
+        return sum(stream.n_kept_ for stream in self.streams.values())
+
+    @property
+    def n_shrinks(self):
+        return sum(stream.n_shrinks_ for stream in self.streams.values())
+
+    @property
+    def n_joins(self):
+        parent, n_joins = roots(self.n_nodes), 0
+        for stream in self.streams.values():
+            own = stream._engine.parent
+            joins = join(parent, np.arange(own.size, dtype=own.dtype), labels(own))
+            n_joins += int(np.count_nonzero(joins))
+        return n_joins
+
+    @property
+    def degree(self):
+        degree = np.zeros(self.n_nodes)
+        for number, stream in self.streams.items():
+            degree[: stream.n_nodes_] += self.factor(number, self.latest) * stream.degrees_
+        return degree
+
+
+def _condense(stream):
+    """Keep a bucket that is over within its budget, with little beside."""
+    engine, budget = stream._engine, stream.budget_
+    if stream.keep is not None:  # the share of a bucket, thinned twice, would be a poor one
+        budget = max(budget, stream.options.least_share)
+    if engine.n_kept > budget:
+        engine.shrink(int(budget - _SIGMAS * math.sqrt(budget)))
+    engine.settle()
