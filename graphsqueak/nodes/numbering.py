@@ -4,6 +4,7 @@ ObjectIds       ids of any hashable kind -> 0, 1, 2, ... in order of first appea
                 and `text_ids`: for integers and text)
 Numbering       the nodes of batches that may be numbered differently -> one numbering that grows
 node_finder     ids -> node numbers of a graph that is known
+NodeMatching    the nodes of a stream -> those of a graph that is known
 """
 
 from collections.abc import Callable, Sequence
@@ -14,10 +15,12 @@ import numpy as np
 from graphsqueak.errors import InputError
 
 __all__ = [
+    "NodeMatching",
     "Numbering",
     "ObjectIds",
     "as_names",
     "as_objects",
+    "ids_between",
     "is_integer",
     "node_finder",
 ]
@@ -100,6 +103,61 @@ class Numbering:
         return batch.n_nodes >= len(known) and np.array_equal(batch.ids[: len(known)], known)
 
 
+class NodeMatching:
+    """Which nodes of a graph the nodes of a stream are; the two may be numbered differently.
+
+    Nodes seen before are not looked up again.
+
+    Examples
+    --------
+    >>> from graphsqueak.graph import EdgeList
+    >>> matching = NodeMatching(EdgeList.from_pairs([("cy", "bob"), ("bob", "ann")]))
+    >>> matching.ends(EdgeList.from_pairs([("ann", "bob"), ("ann", "cy")]))
+    (array([2, 2]), array([1, 0]))
+    """
+
+    def __init__(self, graph):
+        self._graph = graph
+        self._node = np.zeros(0, dtype=np.int64)  # of the graph, for each node of the stream
+        self._is_identity = True
+        self._find = None
+
+    def ends(self, batch):
+        """Both ends of the edges of a batch, as nodes of the graph."""
+        n_old = self._node.size
+        if batch.n_nodes > n_old:
+            self._look_up(batch, n_old)
+        if self._is_identity:
+            return batch.tail, batch.head
+        tail, head = self._node[batch.tail], self._node[batch.head]
+        self._refuse_unknown(batch, batch.tail, tail)
+        self._refuse_unknown(batch, batch.head, head)
+        return tail, head
+
+    @staticmethod
+    def _refuse_unknown(batch, nodes, found):
+        if found.min(initial=0) < 0:
+            name = batch.ids.tolist()[nodes[int(np.argmin(found))]]
+            raise InputError(
+                f"node {name!r} of the graph is not in the sparsifier; it belongs to another "
+                "graph, or has lost a node"
+            )
+
+    def nodes(self, batch):
+        """All nodes of a batch, as nodes of the graph."""
+        if batch.n_nodes > self._node.size:
+            self._look_up(batch, self._node.size)
+        self._refuse_unknown(batch, np.arange(batch.n_nodes), self._node)
+        return self._node[: batch.n_nodes]
+
+    def _look_up(self, batch, n_old):
+        if self._find is None:
+            self._find = node_finder(self._graph.own_ids, self._graph.n_nodes)
+        new = self._find(ids_between(batch.own_ids, n_old, batch.n_nodes))
+        self._is_identity &= np.array_equal(new, np.arange(n_old, batch.n_nodes))
+        self._node = np.concatenate([self._node, new])
+
+
 def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
     """Make a function from ids to node numbers, -1 for an id that is not there.
 
@@ -134,6 +192,24 @@ def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
         return np.where(ordered[found] == ids, order[found], -1)
 
     return find
+
+
+def ids_between(known: Any, start: int, stop: int) -> np.ndarray:
+    """The ids of nodes start, ..., stop - 1, without looking at the others.
+
+    Parameters
+    ----------
+    known : array of ids, or None
+        The id of every node, as in `EdgeList.own_ids`; None where nodes are plain numbers.
+    start, stop : int
+        Numbers of nodes.
+
+    Examples
+    --------
+    >>> ids_between(None, 1, 3), ids_between(np.array(["ann", "bob", "cy"]), 2, 3).tolist()
+    (array([1, 2]), ['cy'])
+    """
+    return np.arange(start, stop) if known is None else np.asarray(known[start:stop])
 
 
 def as_names(names: Sequence) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import join, labels, roots
-from graphsqueak.nodes.matching import NodeMatching
+from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.kernels import compiled, run, shared

@@ -24,7 +24,8 @@ from graphsqueak.errors import InputError, SavingWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.randomness import RandomState
-from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
@@ -135,7 +136,7 @@ def open_stream(plan: RunPlan) -> StreamSparsifier:
 
 def run_stream(
     stream: StreamSparsifier,
-    source: GraphLike,
+    source: EdgeSource | EdgeList,
     *,
     progress: Progress = False,
     checkpoint: str | os.PathLike | None = None,
@@ -185,7 +186,7 @@ def run_stream(
 
 
 def certify_and_correct(
-    source: GraphLike,
+    source: EdgeSource | EdgeList,
     stream: StreamSparsifier,
     *,
     epsilon: float | None = None,

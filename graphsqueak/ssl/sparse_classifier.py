@@ -141,7 +141,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
         self.label_share, self.passes, self.progress = label_share, passes, progress
 
-    _is_unlabeled = staticmethod(is_unlabeled)
+    _is_unlabeled, _nothing = staticmethod(is_unlabeled), -1
     _read_labels = staticmethod(class_labels)
 
     @staticmethod

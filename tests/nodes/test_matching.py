@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError
-from graphsqueak.nodes.matching import NodeMatching
-from graphsqueak.nodes.numbering import Numbering, node_finder
+from graphsqueak.nodes.numbering import NodeMatching, Numbering, node_finder
 
 
 @pytest.mark.parametrize(

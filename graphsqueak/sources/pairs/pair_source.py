@@ -136,6 +136,8 @@ class PairSource(FileSource):
         Whether the stream holds the graph itself: no clique is drawn from.
     """
 
+    is_implicit = True
+
     def __init__(
         self,
         parts: list[Part],
