@@ -27,8 +27,8 @@ from sklearn.neighbors import NearestNeighbors
 from ssl_data import cora, polblogs
 
 import graphsqueak as gs
+from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl import UnreachedWarning
-from graphsqueak.ssl.base import neighbor_graph
 from graphsqueak.ssl.label_stream import aware_graph, small_graphs
 from graphsqueak.ssl.labels import encode_classes
 

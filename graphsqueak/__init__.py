@@ -17,6 +17,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "EdgeList": "graph",
         "EdgeSource": "sources",
         "EigenfunctionClassifier": "ssl",
+        "GraphNodes": "ssl",
+        "GraphSplit": "ssl",
         "HFSClassifier": "ssl",
         "InputError": "errors",
         "LaplacianSolver": "solvers",

@@ -20,6 +20,8 @@ from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers import certify as certify
 from graphsqueak.sparsifiers.sparsify import sparsify as sparsify
 from graphsqueak.ssl import EigenfunctionClassifier as EigenfunctionClassifier
+from graphsqueak.ssl import GraphNodes as GraphNodes
+from graphsqueak.ssl import GraphSplit as GraphSplit
 from graphsqueak.ssl import HFSClassifier as HFSClassifier
 from graphsqueak.ssl import NearestLabelClassifier as NearestLabelClassifier
 from graphsqueak.ssl import SimpleHFSClassifier as SimpleHFSClassifier
@@ -50,6 +52,8 @@ __all__ = [
     "EdgeList",
     "EdgeSource",
     "EigenfunctionClassifier",
+    "GraphNodes",
+    "GraphSplit",
     "HFSClassifier",
     "InputError",
     "LaplacianSolver",

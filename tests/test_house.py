@@ -20,6 +20,7 @@ MOST_MODULES, MOST_LINES = 16, 350
 
 # Private modules that have a single importer and yet stand alone: kernels and formats.
 ALONE = {
+    "graphsqueak.graph.exchange": "formats of other libraries",
     "graphsqueak.nodes.sides": "kernel that puts names before ids",
     "graphsqueak.outofcore.checkpoint": "a format",
     "graphsqueak.solvers.approximate_cholesky": "a backend: kernels of its sweeps",

@@ -33,7 +33,7 @@ from graphsqueak.outofcore.resistances import effective_resistance, random_poten
 from graphsqueak.outofcore.streamed_solver import StreamedSolver
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table, text_table
-from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real

@@ -26,7 +26,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table
-from graphsqueak.sources.edge_source import GraphLike, as_edge_list
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice, check_real
 

@@ -14,7 +14,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.eigenpairs import smallest_eigenpairs
-from graphsqueak.sources.edge_source import GraphLike, as_edge_list
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.validation import check_count

@@ -20,7 +20,7 @@ from graphsqueak.analysis.open_graph import OpenGraph
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table
-from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_real
 

@@ -16,7 +16,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.figure import COLORS, pyplot
-from graphsqueak.sources.edge_source import GraphLike, as_edge_list
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

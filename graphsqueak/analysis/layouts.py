@@ -27,7 +27,7 @@ from graphsqueak.analysis.embedding import per_root_degree, steady_signs
 from graphsqueak.analysis.open_graph import OpenGraph
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
-from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count
 

@@ -18,7 +18,7 @@ from graphsqueak.outofcore.pencil import find_sparsifier, rereadable
 from graphsqueak.outofcore.streamed_solver import StreamedSolver
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate

@@ -27,7 +27,7 @@ from graphsqueak.demo.measure import (
 )
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import EdgeSource, neighbor_edges
-from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.system.progress import Progress, reporter
 
 __all__ = [

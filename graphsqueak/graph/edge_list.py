@@ -12,22 +12,20 @@ Edges may repeat: parallel edges act as one whose weight is their sum.
 import copy
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.exchange import Exchange, as_ids
 from graphsqueak.validation import check_adjacency, check_count, check_edges
-
-if TYPE_CHECKING:
-    import networkx
 
 __all__ = ["EdgeList"]
 
 
-class EdgeList:
+class EdgeList(Exchange):
     """An immutable list of weighted, undirected edges between nodes 0, ..., n_nodes - 1.
 
     Self-loops and edges of weight zero say nothing about a Laplacian: they are dropped and counted.
@@ -175,7 +173,7 @@ class EdgeList:
             tail.append(number.setdefault(pair[0], len(number)))
             head.append(number.setdefault(pair[1], len(number)))
             weight.append(pair[2] if len(pair) == 3 else 1.0)
-        return cls(tail=tail, head=head, weight=weight, ids=_as_ids(list(number)))
+        return cls(tail=tail, head=head, weight=weight, ids=as_ids(list(number)))
 
     @classmethod
     def from_scipy(cls, adjacency: Any, *, ids: Any = None) -> "EdgeList":
@@ -199,34 +197,6 @@ class EdgeList:
             tail=upper.row, head=upper.col, weight=upper.data, n_nodes=matrix.shape[0], ids=ids
         )
 
-    @classmethod
-    def from_networkx(cls, graph: "networkx.Graph", *, weight: str = "weight") -> "EdgeList":
-        """Build from an undirected networkx graph.
-
-        >>> import networkx as nx
-        >>> EdgeList.from_networkx(nx.path_graph(4))
-        EdgeList(n_nodes=4, n_edges=3, total_weight=3)
-
-        Parameters
-        ----------
-        graph : networkx.Graph or networkx.MultiGraph
-        weight : str
-            Name of the edge attribute that holds the weight; an edge without it weighs 1.
-        """
-        if graph.is_directed():
-            raise InputError(
-                "the networkx graph is directed; call graph.to_undirected() first, or add the "
-                "weights of both directions yourself"
-            )
-        nodes = list(graph)
-        number = {name: node for node, name in enumerate(nodes)}
-        tail, head, weights = [], [], []
-        for source, target, value in graph.edges(data=weight, default=1.0):
-            tail.append(number[source])
-            head.append(number[target])
-            weights.append(value)
-        return cls(tail=tail, head=head, weight=weights, n_nodes=len(nodes), ids=_as_ids(nodes))
-
     @property
     def n_edges(self) -> int:
         """Number of edges, parallel ones counted singly."""
@@ -245,17 +215,6 @@ class EdgeList:
         shape = (self.n_nodes, self.n_nodes)
         half = scipy.sparse.coo_array((self.weight, (self.tail, self.head)), shape=shape).tocsr()
         return (half + half.T).tocsr()
-
-    def to_networkx(self) -> "networkx.Graph":
-        """`networkx.Graph` over the user's ids, parallel edges summed into attribute `weight`."""
-        import networkx as nx
-
-        simple, names = self.simplified(), self.ids.tolist()
-        graph = nx.Graph()
-        graph.add_nodes_from(names)
-        rows = zip(*(a.tolist() for a in (simple.tail, simple.head, simple.weight)), strict=True)
-        graph.add_weighted_edges_from((names[u], names[v], w) for u, v, w in rows)
-        return graph
 
     def laplacian(self) -> scipy.sparse.csr_array:
         """L = D - A as a CSR matrix with sorted indices."""
@@ -333,15 +292,6 @@ class EdgeList:
         ends = [self.ids[side[:5]].tolist() for side in (self.tail, self.head)]
         n_neighbors = np.bincount(np.concatenate([self.tail, self.head]), minlength=self.n_nodes)
         return edge_table(ends, self.weight, n_neighbors, known=self.certificate)
-
-
-def _as_ids(names):
-    """Int64 where every name is an int, else an array of the objects themselves."""
-    if all(type(name) is int and abs(name) < 2**63 for name in names):
-        return np.array(names, dtype=np.int64)
-    ids = np.empty(len(names), dtype=object)
-    ids[:] = names
-    return ids
 
 
 def _frozen(array, dtype):

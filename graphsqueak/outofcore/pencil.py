@@ -21,7 +21,8 @@ from graphsqueak.outofcore.parted_laplacian import PartedLaplacian, Sharing
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
-from graphsqueak.sources.edge_source import EdgeSource, GraphLike, as_edge_list, as_stream
+from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import component_problem

@@ -31,7 +31,7 @@ from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.conjugate_gradient import norms_of
 from graphsqueak.solvers.matrix import check_block, check_ridge, power_of_two
-from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.atomic import check_writable, resumable_from
 from graphsqueak.system.progress import Progress, reporter

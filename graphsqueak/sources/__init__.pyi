@@ -1,10 +1,10 @@
 # written by docs/generate.py; do not edit
 from graphsqueak.sources.edge_source import EdgeSource as EdgeSource
-from graphsqueak.sources.edge_source import as_edge_list as as_edge_list
-from graphsqueak.sources.edge_source import as_stream as as_stream
 from graphsqueak.sources.files.reading import read_edges as read_edges
 from graphsqueak.sources.files.writing import write_columns as write_columns
 from graphsqueak.sources.files.writing import write_edges as write_edges
+from graphsqueak.sources.graph_like import as_edge_list as as_edge_list
+from graphsqueak.sources.graph_like import as_stream as as_stream
 from graphsqueak.sources.mail.corpus import read_mail as read_mail
 from graphsqueak.sources.mail.words import text_points as text_points
 from graphsqueak.sources.neighbors.edges import neighbor_edges as neighbor_edges

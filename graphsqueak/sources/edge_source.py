@@ -10,47 +10,28 @@ where each batch is an `EdgeList` over the nodes seen so far.
 A source whose edges come in chunks of any length (a block of lines, a row group) hands them to a
 `Batcher`, so that its batches depend on the stream of edges and on `batch_size` alone. Self-loops
 and edges of weight zero are dropped and counted there; their nodes stay.
-
-At the border, `as_stream` and `as_edge_list` take every form in which users hold a graph.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse
 
-from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.system.kernels import compiled
-
-if TYPE_CHECKING:
-    import networkx
 
 __all__ = [
     "BYTES_PER_NODE",
     "Batcher",
     "Chunk",
     "EdgeSource",
-    "GraphLike",
     "Opened",
-    "as_edge_list",
-    "as_stream",
 ]
 
 BYTES_PER_NODE = 40  # of a reader: its id, twice, and its slot in the table
 _NOTHING = np.zeros(0)
-
-GraphLike: TypeAlias = Union[
-    EdgeList,
-    "EdgeSource",
-    "networkx.Graph",
-    scipy.sparse.sparray,
-    scipy.sparse.spmatrix,
-    np.ndarray,
-]
 
 
 class EdgeSource:
@@ -70,7 +51,7 @@ class EdgeSource:
     fraction_read : float
         Share of the source that is behind us, in [0, 1]; NaN where its size is unknown.
     is_rereadable : bool
-        False for a pipe, which can be read once.
+        False for a pipe or a reader of record batches, which can be read once.
     is_implicit : bool
         True where the edges handed out are drawn from a graph that is never built; then its exact
         product is asked of the source, `multiply`.
@@ -152,52 +133,6 @@ class EdgeSource:
             n_self_loops=self.n_self_loops,
             n_zero_weights=self.n_zero_weights,
         )
-
-
-def as_edge_list(graph: GraphLike) -> EdgeList:
-    """The whole graph in memory.
-
-    Parameters
-    ----------
-    graph : EdgeList, EdgeSource, scipy sparse matrix, ndarray or networkx graph
-        A matrix is a symmetric adjacency matrix; a networkx graph is undirected.
-
-    Returns
-    -------
-    EdgeList
-
-    Examples
-    --------
-    >>> as_edge_list(np.array([[0, 3], [3, 0]]))
-    EdgeList(n_nodes=2, n_edges=1, total_weight=3)
-    """
-    stream = as_stream(graph)
-    return stream if isinstance(stream, EdgeList) else stream.to_edge_list()
-
-
-def as_stream(graph: GraphLike) -> EdgeList | EdgeSource:
-    """The graph as batches of edges.
-
-    Parameters
-    ----------
-    graph : EdgeList, EdgeSource, scipy sparse matrix, ndarray or networkx graph
-        A matrix is a symmetric adjacency matrix; a networkx graph is undirected.
-
-    Returns
-    -------
-    EdgeSource or EdgeList
-        An EdgeSource as it is; anything else as one batch, its EdgeList.
-    """
-    if isinstance(graph, EdgeList | EdgeSource):
-        return graph
-    if scipy.sparse.issparse(graph) or isinstance(graph, np.ndarray):
-        return EdgeList.from_scipy(graph)
-    if hasattr(graph, "is_directed") and hasattr(graph, "edges"):
-        return EdgeList.from_networkx(graph)
-    raise InputError(
-        f"a graph of type {type(graph).__name__} is not understood; give an EdgeList, "
-        "graphsqueak.read_edges(...), a scipy adjacency matrix or a networkx graph"
-    )
 
 
 class Chunk(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
-from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sparsifiers.budget import FEW, StreamOptions, check_room, held_bytes
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.system.memory import check_fits

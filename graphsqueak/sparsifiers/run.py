@@ -26,7 +26,8 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.randomness import RandomState
-from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
@@ -143,7 +144,7 @@ def open_stream(plan: RunPlan) -> StreamSparsifier:
 
 def run_stream(
     stream: StreamSparsifier,
-    source: GraphLike,
+    source: EdgeSource | EdgeList,
     *,
     progress: Progress = False,
     checkpoint: str | os.PathLike | None = None,
@@ -194,7 +195,7 @@ def run_stream(
 
 
 def follow_stream(
-    source: GraphLike, plan: RunPlan, write: Callable[[StreamSparsifier], None]
+    source: EdgeSource, plan: RunPlan, write: Callable[[StreamSparsifier], None]
 ) -> StreamSparsifier:
     """Feed edges as they come to the stream of a plan until a signal, or a pipe's end, ends it.
 
@@ -222,7 +223,7 @@ def follow_stream(
 
 
 def certify_and_correct(
-    source: GraphLike,
+    source: EdgeSource | EdgeList,
     stream: StreamSparsifier,
     *,
     epsilon: float | None = None,

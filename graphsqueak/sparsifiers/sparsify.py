@@ -7,7 +7,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
-from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sparsifiers.baselines import (
     batch_sparsifier,
     kors_sparsifier,

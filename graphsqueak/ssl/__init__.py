@@ -9,6 +9,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "Bound": "bounds",
         "CalibrationWarning": "stable_classifier",
         "EigenfunctionClassifier": "eigenfunctions",
+        "GraphNodes": "selection.graph_nodes",
+        "GraphSplit": "selection.graph_split",
         "HFSClassifier": "harmonic",
         "LateLabelsWarning": "base",
         "NearestLabelClassifier": "harmonic",

@@ -10,6 +10,8 @@ from graphsqueak.ssl.harmonic import SubsampledHFSClassifier as SubsampledHFSCla
 from graphsqueak.ssl.labels import AmbiguousLabelsWarning as AmbiguousLabelsWarning
 from graphsqueak.ssl.regressors import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl.regressors import StableHFSRegressor as StableHFSRegressor
+from graphsqueak.ssl.selection.graph_nodes import GraphNodes as GraphNodes
+from graphsqueak.ssl.selection.graph_split import GraphSplit as GraphSplit
 from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier as SparseHFSClassifier
 from graphsqueak.ssl.stable_classifier import CalibrationWarning as CalibrationWarning
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier as StableHFSClassifier
@@ -19,6 +21,8 @@ __all__ = [
     "Bound",
     "CalibrationWarning",
     "EigenfunctionClassifier",
+    "GraphNodes",
+    "GraphSplit",
     "HFSClassifier",
     "LateLabelsWarning",
     "NearestLabelClassifier",

@@ -1,11 +1,6 @@
 """What all estimators on graphs share: their input, and how scores become answers.
 
-X is a graph, or points, each of which is joined to its nearest neighbors. The weight between a
-point i and its neighbor j at distance d_ij is exp(-c d_ij^2 / s_i^2), s_i the distance to the
-furthest of i's neighbors: the scale adapts to the density. The distances to all neighbors are
-nearly the same in high dimension, so that a fixed c would tell near from far in the plane and
-nothing there; c is such that, in the median point, the nearest neighbor weighs twenty times as much
-as the furthest. Both directions are averaged, a missing one counts as zero.
+X is a graph, or points, each of which is joined to its nearest neighbors.
 
 A new node is answered for by the harmonic extension: the weighted mean over its neighbors.
 """
@@ -24,9 +19,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import as_objects, node_finder
-from graphsqueak.sources.edge_source import GraphLike, as_edge_list
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list
+from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
 from graphsqueak.ssl.labels import class_labels
+from graphsqueak.ssl.selection.graph_nodes import GraphNodes, as_labels, cut_error
+from graphsqueak.system.frames import ArrowExport
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
@@ -34,11 +32,8 @@ __all__ = [
     "GraphEstimator",
     "LateLabelsWarning",
     "UnreachedWarning",
-    "neighbor_graph",
 ]
 
-_CONTRAST = 20.0  # of the nearest neighbor's weight to the furthest's
-_LEAST_SPREAD = 0.1
 _LINKS = (
     "new nodes are described by a matrix of weights, a row per new and a column per known node, or "
     "by triples (new node, known id, weight); for nodes of the graph itself, take them from "
@@ -55,8 +50,11 @@ class UnreachedWarning(UserWarning):
     """Some nodes lie in components without a label; nothing is known about them."""
 
 
-class GraphEstimator(BaseEstimator):
-    """Reads graphs, or points when `affinity="knn"`; answers for known and for new nodes."""
+class GraphEstimator(ArrowExport, BaseEstimator):
+    """Reads graphs, or points when `affinity="knn"`; answers for known and for new nodes.
+
+    As a table (`to_arrow`, `to_polars`, `to_pandas`) it has a row for each node of the graph.
+    """
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -71,6 +69,15 @@ class GraphEstimator(BaseEstimator):
             return as_edge_list(X)
         return self._read_points(X)
 
+    def _handed_in(self, X, y, nothing):
+        """Graph and labels of what is for some nodes, or of another library; `nothing` is none."""
+        if isinstance(X, GraphNodes):
+            return X.graph, X.spread(y, nothing)
+        is_matrix = isinstance(X, np.ndarray) or scipy.sparse.issparse(X)
+        if is_matrix and self.affinity == "precomputed" and len(set(X.shape)) > 1:
+            raise cut_error(X.shape)
+        return X, y if isinstance(y, Mapping | np.ndarray) else as_labels(y)
+
     def _read_points(self, X):
         check_count("n_neighbors", self.n_neighbors)
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
@@ -84,7 +91,7 @@ class GraphEstimator(BaseEstimator):
         if self.affinity == "knn":
             points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
             distance, neighbor = self._index.kneighbors(points)
-            return _neighbor_weights(
+            return link_weights(
                 distance, neighbor, self._index.n_samples_fit_, self._index.sharpness_
             )
         if not scipy.sparse.issparse(X) and not isinstance(X, np.ndarray | EdgeList):
@@ -118,6 +125,10 @@ class GraphEstimator(BaseEstimator):
         """Refuse to answer before a fit; where edges keep coming, fit to the newest ones first."""
         check_is_fitted(self, "transduction_")
 
+    def _columns(self):
+        self._check_fitted()
+        return {"node": self.ids_, "label": self.transduction_}
+
     def _averages(self, links, values):
         """The harmonic extension to new nodes: weighted means over reached neighbors."""
         links = links @ scipy.sparse.diags_array(self.reached_.astype(np.float64))
@@ -134,14 +145,16 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
         Parameters
         ----------
-        X : EdgeList, EdgeSource, scipy adjacency matrix, networkx graph, or points
+        X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
         y : array of shape (n_nodes,), or mapping from node ids to labels
-            In an array, -1 where there is no label.
+            In an array, -1 where there is no label. A Series is an array, unless it is indexed by
+            other than 0, 1, ...; a data frame of two columns, node and label, is a mapping.
 
         Returns
         -------
         self
         """
+        X, y = self._handed_in(X, y, -1)
         graph = self._read(X)
         return self._fit_graph(graph, class_labels(y, graph))
 
@@ -174,6 +187,10 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
             )
         return self
 
+    def _columns(self):
+        columns = super()._columns()
+        return columns | {"confidence": self.label_distributions_.max(axis=1)}
+
     def _distributions(self, scores, reached):
         shares = np.clip(scores + 1 / scores.shape[1], 0.0, None)
         shares /= shares.sum(axis=1, keepdims=True)
@@ -197,18 +214,19 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
         Parameters
         ----------
-        X : points, or links as in `predict_new`, optional
+        X : points, GraphNodes, or links as in `predict_new`, optional
         """
         self._check_fitted()
-        if X is None:
-            return self.transduction_
+        if X is None or isinstance(X, GraphNodes):
+            return self.transduction_ if X is None else self.transduction_[X.nodes]
         return self._decide(*self._averages(self._links(X), self.scores_))
 
     def predict_proba(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
         """Class shares of nodes or new points, as in `predict`; columns in order of `classes_`."""
         self._check_fitted()
-        if X is None:
-            return self.label_distributions_
+        if X is None or isinstance(X, GraphNodes):
+            shares = self.label_distributions_
+            return shares if X is None else shares[X.nodes]
         return self._distributions(*self._averages(self._links(X), self.scores_))
 
     def predict_new(self, links: ArrayLike | Iterable) -> np.ndarray:
@@ -291,56 +309,14 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         sample_weight : array of shape (n_nodes,), optional
         """
         self._check_fitted()
-        if self.affinity == "knn":
+        if self.affinity == "knn" or isinstance(X, GraphNodes):
             answers = self.predict(X)
             nodes = EdgeList.from_clean([], [], [], len(answers))
         else:
             answers = self.transduction_
             nodes = EdgeList.from_clean([], [], [], self.n_nodes_, self.ids_)
-        known = class_labels(y, nodes)
+        known = class_labels(as_labels(y), nodes)
         truth = known.classes[known.code]
         right = np.array([a == b for a, b in zip(answers[known.nodes], truth, strict=True)])
         weight = None if sample_weight is None else np.asarray(sample_weight)[known.nodes]
         return float(np.average(right, weights=weight))
-
-
-def neighbor_graph(points, *, n_neighbors, metric):
-    """The weighted neighbor graph of `points`, and the fitted index of neighbors.
-
-    >>> line = np.array([[0.0], [1.0], [2.0]])
-    >>> graph, _ = neighbor_graph(line, n_neighbors=1, metric="euclidean")
-    >>> graph.n_edges
-    2
-    """
-    from sklearn.neighbors import NearestNeighbors
-
-    n_points = points.shape[0]
-    index = NearestNeighbors(n_neighbors=max(min(n_neighbors, n_points - 1), 1), metric=metric)
-    index.fit(points)
-    if n_points == 1:
-        index.sharpness_ = 1.0
-        return EdgeList.from_clean([], [], [], n_nodes=1), index
-    distance, neighbor = index.kneighbors()
-    index.sharpness_ = _sharpness(distance)
-    half = _neighbor_weights(distance, neighbor, n_points, index.sharpness_)
-    both = scipy.sparse.triu((half + half.T) / 2, format="coo")
-    graph = EdgeList(tail=both.row, head=both.col, weight=both.data, n_nodes=n_points)
-    return graph, index
-
-
-def _sharpness(distance):
-    """c of the weights; bounded, for points that are all equally far."""
-    nearest = _ratios(distance)[:, 0]
-    return np.log(_CONTRAST) / max(1 - np.median(nearest**2), _LEAST_SPREAD)
-
-
-def _ratios(distance):
-    scale = distance.max(axis=1, keepdims=True)
-    return np.divide(distance, scale, out=np.zeros_like(distance), where=scale > 0)
-
-
-def _neighbor_weights(distance, neighbor, n_known, sharpness):
-    weight = np.exp(-sharpness * _ratios(distance) ** 2)
-    row = np.repeat(np.arange(len(distance)), distance.shape[1])
-    shape = (len(distance), n_known)
-    return scipy.sparse.coo_array((weight.ravel(), (row, neighbor.ravel())), shape=shape).tocsr()

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.arrivals import SHARE
@@ -43,9 +43,9 @@ __all__ = ["OnlineEdges"]
 class OnlineEdges(GraphEstimator):
     """What `SparseHFSClassifier` and `SparseHFSRegressor` share: budget, stream, late labels.
 
-    A subclass says which entries of an array y mean that there is no label (`_is_unlabeled`), how
-    labels are read (`_read_labels`) and what is aimed at (`_targets`), and has `_refine`, which
-    reads on until its answer has settled.
+    A subclass says which entries of an array y mean that there is no label (`_is_unlabeled`) and
+    which of them is written there (`_nothing`), how labels are read (`_read_labels`) and what is
+    aimed at (`_targets`), and has `_refine`, which reads on until its answer has settled.
     """
 
     def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
@@ -53,11 +53,12 @@ class OnlineEdges(GraphEstimator):
 
         Parameters
         ----------
-        X : EdgeSource, EdgeList, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), or mapping from node ids to labels
+        X : EdgeSource, EdgeList, table of edges, scipy adjacency matrix, networkx graph, or points
+        y : array of shape (n_nodes,), mapping from node ids to labels, or data frame of both
             In an array, which is in the order of the nodes, -1 marks a node without a class, and
             NaN one without a value.
         """
+        X, y = self._handed_in(X, y, self._nothing)
         source = self._recent(self._source(X))
         self.__dict__.pop("_stream", None)  # of an earlier partial_fit
         self._stale, self._source_read = False, source
@@ -196,6 +197,7 @@ class OnlineEdges(GraphEstimator):
         self
         """
         if y is not None:
+            y = self._handed_in(None, y, None)[1]
             self._labels = self._labels_by_id(y, getattr(as_stream(X), "own_ids", None))
         if not hasattr(self, "_stream"):
             self._forgets = self._times()
@@ -219,6 +221,7 @@ class OnlineEdges(GraphEstimator):
         """
         if not hasattr(self, "_stream"):
             raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
+        y = self._handed_in(None, y, None)[1]
         self._labels = self._labels_by_id(y, self._stream.ids_)
         late = set(self._labels) - self._favored
         if late and self._stream.n_shrinks_:

@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from graphsqueak.randomness import RandomState
-from graphsqueak.sources.edge_source import GraphLike
+from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
 from graphsqueak.ssl.choice import HeldFits, check_eta, choose_for_values
 from graphsqueak.ssl.labels import is_missing, real_labels
 from graphsqueak.ssl.online_edges import OnlineEdges
+from graphsqueak.ssl.selection.graph_nodes import GraphNodes
 from graphsqueak.ssl.stable import natural_unit
 from graphsqueak.system.progress import Progress
 
@@ -30,16 +31,21 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
 
         Parameters
         ----------
-        X : EdgeList, EdgeSource, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), or mapping from node ids to values
+        X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
+        y : array of shape (n_nodes,), mapping from node ids to values, or data frame of both
             In an array, NaN where there is no value.
 
         Returns
         -------
         self
         """
+        X, y = self._handed_in(X, y, np.nan)
         graph = self._read(X)
         return self._fit_graph(graph, real_labels(y, graph))
+
+    def _columns(self):
+        columns = super()._columns()
+        return {"node": columns["node"], "value": columns["label"]}
 
     def predict(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
         """Values of the nodes of the graph (no argument), or of new points or nodes.
@@ -49,8 +55,8 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         X : points, or links as in `predict_new`, optional
         """
         self._check_fitted()
-        if X is None:
-            return self.transduction_
+        if X is None or isinstance(X, GraphNodes):
+            return self.transduction_ if X is None else self.transduction_[X.nodes]
         mean, reached = self._averages(self._links(X), self.transduction_[:, None])
         return np.where(reached, mean.ravel(), self.mean_)
 
@@ -77,7 +83,8 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         self._check_fitted()
         from sklearn.metrics import r2_score
 
-        answers = self.predict(X) if self.affinity == "knn" else self.transduction_
+        by_point = self.affinity == "knn" or isinstance(X, GraphNodes)
+        answers = self.predict(X) if by_point else self.transduction_
         truth = np.ma.masked_invalid(np.ma.asarray(y, dtype=np.float64))
         known = ~np.ma.getmaskarray(truth)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
@@ -250,7 +257,7 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
         self.label_share, self.passes, self.progress = label_share, passes, progress
         self.window, self.half_life = window, half_life
 
-    _is_unlabeled = staticmethod(is_missing)
+    _is_unlabeled, _nothing = staticmethod(is_missing), np.nan
     _read_labels = staticmethod(real_labels)
 
     def _refine(self, refinement, graph, labels, unit):

@@ -154,7 +154,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self.label_share, self.passes, self.progress = label_share, passes, progress
         self.window, self.half_life = window, half_life
 
-    _is_unlabeled = staticmethod(is_unlabeled)
+    _is_unlabeled, _nothing = staticmethod(is_unlabeled), -1
     _read_labels = staticmethod(class_labels)
 
     @staticmethod

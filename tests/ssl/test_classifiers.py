@@ -7,7 +7,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graphsqueak as gs
-from graphsqueak.ssl.base import UnreachedWarning, neighbor_graph
+from graphsqueak.sources.neighbors.weights import neighbor_graph
+from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.stable import stable_scores
 from tests.ssl.graphs import hide, two_blocks
 

@@ -6,7 +6,8 @@ from sklearn.base import clone
 
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
-from graphsqueak.ssl.base import GraphClassifier, UnreachedWarning, neighbor_graph
+from graphsqueak.sources.neighbors.weights import neighbor_graph
+from graphsqueak.ssl.base import GraphClassifier, UnreachedWarning
 from graphsqueak.ssl.conformal import Round, conformal_sets, fit_without_each
 from graphsqueak.ssl.labels import ClassLabels
 from graphsqueak.ssl.stable import stable_scores

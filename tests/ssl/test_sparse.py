@@ -6,8 +6,8 @@ import pytest
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import block_model
+from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl import LateLabelsWarning, UnreachedWarning
-from graphsqueak.ssl.base import neighbor_graph
 from graphsqueak.ssl.label_stream import _discount, aware_graph
 from graphsqueak.ssl.labels import encode_classes
 from graphsqueak.ssl.stable import stable_scores

@@ -47,6 +47,7 @@ from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import Kernel, KernelLike, KernelParams, bind
 from graphsqueak.kernel.samplers.atoms import Atoms
 from graphsqueak.randomness import RandomState
+from graphsqueak.system.frames import ArrowExport
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
@@ -65,7 +66,7 @@ _REST = 1e-6  # share of the ridge; moves the eigenvalues by about its root
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Dictionary(BaseEstimator):
+class Dictionary(ArrowExport, BaseEstimator):
     """Base of the samplers, with the parameters that all have; their own pages explain them.
 
     A subclass has `fit`, tells its atoms by `_kept_atoms`, and sets `ridge_`, `n_copies_` (None for
@@ -141,6 +142,16 @@ class Dictionary(BaseEstimator):
         whole = kernel.diag(points).sum()
         z = Embedding(kernel, self.components_)(points)
         return float(max(1 - np.sum(z**2) / whole, 0.0)) if whole > 0 else 0.0
+
+    def _columns(self):
+        """A row per atom: number, weight, and coordinates, where there are any."""
+        check_is_fitted(self)
+        atoms = {"row": self.indices_, "weight": self.weights_}
+        if self._precomputed():
+            return atoms
+        points = self.components_
+        points = points.toarray() if hasattr(points, "toarray") else points
+        return atoms | {f"x{j}": column for j, column in enumerate(points.T)}
 
     @property
     def indices_(self) -> np.ndarray:

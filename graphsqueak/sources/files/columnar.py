@@ -1,4 +1,4 @@
-"""Read edges from Parquet and Arrow files (Feather, IPC file, IPC stream)."""
+"""Read edges from Parquet and Arrow files (Feather, IPC file, IPC stream), and from tables."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from graphsqueak.sources.files.fields import choose_columns
 from graphsqueak.sources.times import arrow_times
 from graphsqueak.system.kernels import map_ahead
 
-__all__ = ["parquet_frame", "read_arrow", "read_parquet"]
+__all__ = ["parquet_frame", "read_arrow", "read_parquet", "read_table"]
 
 
 def read_parquet(path, name, options, *, kind=None, groups=None):
@@ -72,6 +72,15 @@ def read_arrow(path, name, options, *, kind=None):
 
     schema = _open(open_reader, name).schema
     return _read(schema, 1, tables, name, options, kind)
+
+
+def read_table(part, options, *, kind=None):
+    """Read a table that is no file, a `TablePart`; see `read_text` for what is returned."""
+
+    def tables(columns):
+        return part.batches(columns, options.block_rows)
+
+    return _read(part.schema(), part.n_rows, tables, part.name, options, kind)
 
 
 def _open(opener, name):

@@ -20,22 +20,18 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.files.dialect import Dialect
-from graphsqueak.sources.files.inflating import (
-    HARMLESS,
-    Inflater,
-    most_inflated,
-    refuse_bomb,
-)
+from graphsqueak.sources.files.inflating import HARMLESS, Inflater, most_inflated, refuse_bomb
+from graphsqueak.sources.tables import TablePart, is_table
 
 __all__ = ["ByteStream", "Part", "PathsLike", "find_parts", "line_blocks"]
 
-PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[str | os.PathLike | IO[bytes]]
+PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[Any] | Any  # or tables
 
 _PIECE = 1 << 20  # plain bytes read at a time
 _COMPRESSED_PIECE = 1 << 17
@@ -55,7 +51,7 @@ _MAGIC = {
 
 
 def find_parts(path, *, passed_over=None):
-    """List the parts of `path`: str, Path, binary file object, "-", or a list of these.
+    """List the parts of `path`: str, Path, binary file object, "-", table, or a list of these.
 
     Names of files in a folder or glob that are no data are added to the list `passed_over`.
 
@@ -73,7 +69,9 @@ def find_parts(path, *, passed_over=None):
     if hasattr(path, "read"):
         return [Part(str(getattr(path, "name", "the file object")), file=path)]
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"{path!r} is no path, file object or list of them")
+        if is_table(path):
+            return [TablePart(path)]
+        raise InputError(f"{path!r} is no path, file object, table or list of them")
     if str(path) == "-":
         if sys.stdin is None:
             raise InputError("standard input is closed; give a file, or pipe one in")
@@ -112,6 +110,8 @@ class Part:
     file: io.BufferedIOBase | None = None
     span: tuple | None = None
     dialect: Dialect | None = None
+    is_query = False  # as tables may be
+    spent = "is a pipe and has been read already; save it to a file"
 
     @property
     def is_rereadable(self):

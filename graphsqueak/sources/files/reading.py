@@ -22,11 +22,12 @@ from graphsqueak.nodes.sides import prefix_ids, side_names
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.sources.distinct import DistinctEdges
 from graphsqueak.sources.edge_source import Batcher, EdgeSource, Opened
-from graphsqueak.sources.files.columnar import read_arrow, read_parquet
+from graphsqueak.sources.files.columnar import read_arrow, read_parquet, read_table
 from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
 from graphsqueak.sources.files.metis import read_metis
 from graphsqueak.sources.files.parts import PathsLike, find_parts
 from graphsqueak.sources.files.text import ReadOptions, read_text
+from graphsqueak.sources.tables import SameEachTime, TablePart
 from graphsqueak.sources.times import TimeOrder
 from graphsqueak.system.kernels import map_ahead
 from graphsqueak.validation import (
@@ -59,15 +60,16 @@ def read_edges(
     time: int | str | None = None,
     slack: float = 0.0,
 ) -> EdgeSource:
-    """Read edges from a file, a folder or glob of files, or a pipe, as a stream.
+    """Read edges from a file, a folder or glob of files, a pipe, or a table, as a stream.
 
     Text (tab, comma, semicolon or blanks between columns), Parquet, Arrow, Matrix Market and METIS
     are recognized; text formats may be compressed with gzip, zstd or bzip2.
 
     Parameters
     ----------
-    path : str, Path, binary file object, or list of these
-        "-" is standard input. All parts of a folder, glob or list are one stream.
+    path : str, Path, binary file object, data frame or Arrow table, or list of these
+        "-" is standard input. All parts of a folder, glob or list are one stream. Of a table the
+        columns are chosen as in files; a reader of record batches can be read once.
     delimiter : str
         One character, "whitespace" (any run of blanks), or "auto".
     header : bool or "auto"
@@ -151,6 +153,7 @@ class FileSource(EdgeSource):
         self._settled, self._is_spent, self._signatures = settled, False, None
         self._found, self._repeats, self._passed_over = settled, None, tuple(passed_over)
         self._once = None  # the distinct edges, and what was counted on the way to them
+        self._same = SameEachTime() if any(part.is_query for part in parts) else None
 
     def __repr__(self):
         more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
@@ -205,7 +208,8 @@ class FileSource(EdgeSource):
         def look_at(batch):
             return batch if repeats is None else repeats.add(batch.tail, batch.head) or batch
 
-        yield from map_ahead(look_at, self._listed(), n_workers=1)  # while the last one is used
+        listed = self._listed() if self._same is None else self._same.check(self._listed())
+        yield from map_ahead(look_at, listed, n_workers=1)  # while the last one is used
         self._repeats = repeats or self._repeats
 
     def _distinct(self):
@@ -226,10 +230,8 @@ class FileSource(EdgeSource):
     def _listed(self):
         """Batches of the edges as they are listed."""
         if self._is_spent:
-            raise InputError(
-                f"{self.parts[0].name} is a pipe and has been read already; save it to a file to "
-                "read it more than once"
-            )
+            part = next(part for part in self.parts if not part.is_rereadable)
+            raise InputError(f"{part.name} {part.spent} to read it more than once")
         self._is_spent = not self.is_rereadable
         self._check_unchanged()
         settled, batcher = self._settled, None
@@ -277,11 +279,8 @@ class FileSource(EdgeSource):
         if chunk.nodes is not None:
             numbering.number(chunk.nodes)
             batcher.n_nodes = numbering.n_nodes
-        nodes = (
-            numbering.number(chunk.ends)
-            if chunk.text is None
-            else numbering.number(chunk.text, chunk.ends)
-        )
+        texts = () if chunk.text is None else (chunk.text,)
+        nodes = numbering.number(*texts, chunk.ends)
         self.n_bad_lines += chunk.n_bad_lines
         for batch in batcher.add(nodes, chunk.weight, chunk.time):
             self._count(batcher)
@@ -306,6 +305,8 @@ class FileSource(EdgeSource):
 def open_part(stream, part, options, *, settled=None):
     """Open one file of a stream, after others have settled what it is; returns an `Opened`."""
     kind = settled and settled.kind
+    if isinstance(part, TablePart):
+        return read_table(part, options, kind=kind)
     if part.dialect is not None:
         return read_text(stream, options, dialect=part.dialect)
     form = detect_format(stream, part, options)
@@ -319,9 +320,8 @@ def open_part(stream, part, options, *, settled=None):
             return read_arrow(part.path, part.name, options, kind=kind)
         return read_parquet(part.path, part.name, options, kind=kind, groups=part.span)
     if form == "text":
-        return read_text(
-            stream, options, kind=kind, names_before=settled.columns if settled else ()
-        )
+        names = settled.columns if settled else ()
+        return read_text(stream, options, kind=kind, names_before=names)
     if options.time is not None:
         raise InputError(f"{part.name} is a matrix or METIS file, without times; leave time= out")
     if "text" in (kind, options.ids):

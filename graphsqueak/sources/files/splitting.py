@@ -14,7 +14,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.reading import FileSource, detect_format
 from graphsqueak.sources.files.text import doubtful_count_error, first_look
 
@@ -26,12 +26,14 @@ _EDGE = 16  # bytes of an edge in memory
 _LOOK = 1 << 16
 
 
-def split(graph: GraphLike, n_parts: int | None = None) -> list[EdgeList] | list[FileSource]:
+def split(
+    source: EdgeList | EdgeSource, n_parts: int | None = None
+) -> list[EdgeList] | list[FileSource]:
     """Pieces of a graph, in order; together they hold each edge once.
 
     Parameters
     ----------
-    graph : EdgeSource of files, EdgeList, scipy sparse matrix, ndarray or networkx graph
+    source : EdgeSource of files, or EdgeList
         What `read_edges` gives, or a graph in memory.
     n_parts : int, optional
         About how many; a file that cannot be cut, compressed text for one, stays whole. Default:
@@ -42,7 +44,6 @@ def split(graph: GraphLike, n_parts: int | None = None) -> list[EdgeList] | list
     >>> [piece.n_edges for piece in split(EdgeList(tail=[0, 1, 2], head=[1, 2, 3]), 2)]
     [1, 2]
     """
-    source = as_stream(graph)
     if isinstance(source, EdgeList):
         n_parts = n_parts or _count(_EDGE * source.n_edges)
         cuts = np.linspace(0, source.n_edges, n_parts + 1).astype(np.int64).tolist()
@@ -60,6 +61,11 @@ def split(graph: GraphLike, n_parts: int | None = None) -> list[EdgeList] | list
         raise InputError(
             "duplicates='once' (--duplicates once) needs the input in one piece; leave workers, "
             "scheduler and tree away"
+        )
+    if not all(part.path for part in source.parts):
+        raise InputError(
+            "a table cannot be cut into parts; write it to files first, or hold its edges: "
+            "read_edges(...).to_edge_list()"
         )
     settled = source.settle()
     sizes = [part.path.stat().st_size for part in source.parts]

@@ -8,22 +8,40 @@
 
 The thesis writes the norm, not its square: its weight falls off like a Laplace kernel.
 
+`neighbor_graph`, for points that are held, has a scale of its own: exp(-c d_ij^2 / s_i^2), s_i the
+distance to the furthest of i's neighbors, so that it adapts to the density. The distances to all
+neighbors are nearly the same in high dimension, so that a fixed c would tell near from far in the
+plane and nothing there; c is such that, in the median point, the nearest neighbor weighs twenty
+times as much as the furthest. Both directions are averaged, a missing one counts as zero.
+
 References
 ----------
 [ZP04] Zelnik-Manor, Perona. Self-tuning spectral clustering. NIPS 2004.
 """
 
 import numpy as np
+import scipy.sparse
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.system.kernels import compiled
 from graphsqueak.validation import check_real
 
-__all__ = ["FORMS", "LOCAL_RANK", "check_sigma", "local_scale", "weigh_pairs"]
+__all__ = [
+    "FORMS",
+    "LOCAL_RANK",
+    "check_sigma",
+    "link_weights",
+    "local_scale",
+    "neighbor_graph",
+    "weigh_pairs",
+]
 
 FORMS = ("thesis", "gaussian", "local", "cosine", "unit")
 LOCAL_RANK = 7
 _THESIS_SIGMA = np.sqrt(3.0)
+_CONTRAST = 20.0  # of the nearest neighbor's weight to the furthest's
+_LEAST_SPREAD = 0.1
 
 
 def weigh_pairs(form, nodes, squared, *, sigma=None, reach=None, scale=None, norms=None):
@@ -62,6 +80,49 @@ def check_sigma(sigma, form):
     if form not in ("thesis", "gaussian"):
         raise InputError(f"sigma={sigma!r} has no meaning for weight={form!r}; leave it away")
     return check_real("sigma", sigma, above=0.0, below=np.inf)
+
+
+def neighbor_graph(points, *, n_neighbors, metric):
+    """The weighted neighbor graph of `points`, and the fitted index of neighbors.
+
+    >>> line = np.array([[0.0], [1.0], [2.0]])
+    >>> graph, _ = neighbor_graph(line, n_neighbors=1, metric="euclidean")
+    >>> graph.n_edges
+    2
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    n_points = points.shape[0]
+    index = NearestNeighbors(n_neighbors=max(min(n_neighbors, n_points - 1), 1), metric=metric)
+    index.fit(points)
+    if n_points == 1:
+        index.sharpness_ = 1.0
+        return EdgeList.from_clean([], [], [], n_nodes=1), index
+    distance, neighbor = index.kneighbors()
+    index.sharpness_ = _sharpness(distance)
+    half = link_weights(distance, neighbor, n_points, index.sharpness_)
+    both = scipy.sparse.triu((half + half.T) / 2, format="coo")
+    graph = EdgeList(tail=both.row, head=both.col, weight=both.data, n_nodes=n_points)
+    return graph, index
+
+
+def _sharpness(distance):
+    """c of the weights; bounded, for points that are all equally far."""
+    nearest = _ratios(distance)[:, 0]
+    return np.log(_CONTRAST) / max(1 - np.median(nearest**2), _LEAST_SPREAD)
+
+
+def _ratios(distance):
+    scale = distance.max(axis=1, keepdims=True)
+    return np.divide(distance, scale, out=np.zeros_like(distance), where=scale > 0)
+
+
+def link_weights(distance, neighbor, n_known, sharpness):
+    """Weights of points (rows) to those known (columns), of which `neighbor` are near."""
+    weight = np.exp(-sharpness * _ratios(distance) ** 2)
+    row = np.repeat(np.arange(len(distance)), distance.shape[1])
+    shape = (len(distance), n_known)
+    return scipy.sparse.coo_array((weight.ravel(), (row, neighbor.ravel())), shape=shape).tocsr()
 
 
 @compiled

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.matrix import build_rows, multiply
-from graphsqueak.sources.edge_source import GraphLike, as_edge_list, as_stream
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate, component_problem

@@ -20,7 +20,7 @@ from graphsqueak.nodes.numbering import as_names, node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import power_of_two
-from graphsqueak.sources.edge_source import GraphLike, as_edge_list
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.resistance.bounds import resistance_bounds
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_parts
 from graphsqueak.validation import check_choice, check_count, check_real, check_span

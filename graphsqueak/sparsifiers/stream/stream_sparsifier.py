@@ -23,7 +23,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
-from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
 from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes, plain_ids, warn_if_worse
 from graphsqueak.sparsifiers.stream.engine import Engine

@@ -34,7 +34,7 @@ from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
-from graphsqueak.sources.edge_source import GraphLike, as_stream
+from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import predicted_epsilon
 from graphsqueak.sparsifiers.stream.ring import Ring
 from graphsqueak.sparsifiers.stream.state import collect_ring, restore_ring

@@ -16,7 +16,7 @@ import numpy as np
 from graphsqueak.errors import AccuracyWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import Step, child_seed
-from graphsqueak.sources.edge_source import GraphLike, as_edge_list
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.budget import SURELY_FEW
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier

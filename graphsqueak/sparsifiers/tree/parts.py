@@ -34,9 +34,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.edge_source import EdgeSource, GraphLike
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.splitting import split
+from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.system.atomic import atomic_file
@@ -188,7 +189,7 @@ class TreeResult(NamedTuple):
 
 def run_parts(graph: GraphLike, plan: Any) -> TreeResult:
     """Cut a graph into parts and grow their merge tree, as a `RunPlan` says."""
-    pieces = split(graph, plan.n_parts)
+    pieces = split(as_stream(graph), plan.n_parts)
     seed = stored_seed(plan.checkpoint) if plan.resume and plan.random_state is None else None
     if seed is None:
         seed = int(np.random.default_rng(plan.random_state).integers(2**63))

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sources.edge_source import GraphLike
 from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.splitting import split
+from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, state_bytes, stream_bytes
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.trees.shapes import as_tree
@@ -94,7 +94,7 @@ def estimate_cost(
     >>> plan.parts, plan.levels, plan.edges, plan.nodes
     (8, 3, 40000, 500)
     """
-    pieces = split(graph, n_parts)
+    pieces = split(as_stream(graph), n_parts)
     chosen = np.unique(np.linspace(0, len(pieces) - 1, _N_SAMPLES).astype(int)).tolist()
     options = StreamOptions(  # a last shrink like any other
         memory_limit=memory_limit, final_probes=8, calibrate=False, keep_degrees=False
