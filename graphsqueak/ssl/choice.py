@@ -11,18 +11,6 @@ t = 0 is best unless the classes are uneven and overlap, where part of the prior
 t = 1 is the uncentered f + ybar. t is tested with eta. It stays 0 unless something else makes fewer
 mistakes, and is the mean of all that make as few: the middle of the gap between the classes.
 
-*Leave-one-out* needs no other fit. Seen from the labeled nodes S, Stable-HFS is a linear smoother:
-f_S = M y~, where M b are the values on S of the minimizer for labels b. Without label i it is
-M'_ij = M_ij / (1 - M_ii), as in any penalized least squares, so that
-
-    f_i without i  =  ( (M y)_i - M_ii y_i - ybar_i ((M 1)_i - M_ii) ) / (1 - M_ii),
-
-exactly, where ybar_i is the mean of the other labels of the component and alpha stays fixed. M y
-and M 1 are columns of the fit's own solve. The diagonal takes a column per label; with many labels
-it is sketched instead: for random signs s, the mean of s_i (M s)_i is M_ii with variance
-sum_(j != i) M_ij^2 over the number of probes: little, since the weight of a row of M is mostly on
-its diagonal or spread over many labels.
-
 *The cut* between two classes: a few labels leave a whole interval of cuts that misclassify equally
 few of them, and its middle is as good a guess as any for the labels alone. The nodes without a
 label know more: a cut through a crowd of equal scores divides what belongs together. So the score
@@ -40,28 +28,21 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from graphsqueak.ssl.labels import labeled_components
-from graphsqueak.ssl.stable import Fit, label_means, smooth_labels, stable_scores
+from graphsqueak.ssl.stable import NOT_LEFT_OUT, leave_one_out, stable_scores
 from graphsqueak.validation import check_real
 
 __all__ = [
     "CHOICE_TOL",
-    "NOT_LEFT_OUT",
     "N_ETAS",
     "Choice",
     "HeldFits",
-    "LeftOut",
     "best_threshold",
     "candidate_etas",
-    "centered_fit",
     "check_eta",
     "choose_for_classes",
     "choose_for_values",
     "cut_in_valley",
-    "leave_one_out",
-    "left_out_scores",
     "may_need_others",
-    "probe_signs",
 ]
 
 CHOICE_TOL = 1e-5  # of solves that only serve to choose
@@ -72,8 +53,6 @@ _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of th
 _FEWEST_HELD_OUT = 8  # below which leave-one-out says nothing
 _FEWEST_A_CLASS = 4
 _GOOD_ENOUGH = 0.1  # share of mistakes at which no other eta is tried
-_CLOSEST = 1e-6  # of M_ii to one
-_FEW = 32  # labels that get a column each
 _N_CUTS = 300  # that are tried, over all but the outermost 2 % of the scores on either side
 _OUTERMOST = 0.02
 _BANDWIDTH = 0.15  # of the density, in standard deviations of the scores
@@ -93,20 +72,6 @@ class Choice(NamedTuple):
     mistakes: float
     held_out: np.ndarray
     code: np.ndarray
-
-
-class LeftOut(NamedTuple):
-    """The `fit` to all labels, and what labeled nodes get without their own.
-
-    `scores` and label `mean`, of shape (l, C); NaN where the component has no other label.
-    """
-
-    fit: Fit | None
-    scores: np.ndarray | None
-    mean: np.ndarray | None
-
-
-NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
 
 
 def check_eta(eta):
@@ -199,39 +164,6 @@ def choose_for_values(fits, labels, *, unit, eta):
     return best
 
 
-def leave_one_out(graph, labeled, targets, alpha, *, n_probes=16, tol=1e-8, random_state=None):
-    """Fit to all labels, and what each labeled node would get without its own.
-
-    Parameters
-    ----------
-    graph, labeled, targets, alpha, tol
-        As of `stable_scores`.
-    n_probes : int
-        Columns for the diagonal of M, if there are more than 32 labels.
-    random_state : int, Generator or None
-        Seeds the probes and the solver.
-
-    Returns
-    -------
-    LeftOut
-
-    Examples
-    --------
-    On a path whose ends are labeled, each end alone says the same everywhere:
-
-    >>> from graphsqueak.graph import EdgeList
-    >>> path = EdgeList(tail=[0, 1], head=[1, 2])
-    >>> out = leave_one_out(path, np.array([0, 2]), np.array([[1.0], [0.0]]), alpha=1.0)
-    >>> out.scores.ravel().round(6) + 0.0, out.mean.ravel()
-    (array([0., 0.]), array([0., 1.]))
-    """
-    rng = np.random.default_rng(random_state)
-    signs = probe_signs(len(targets), rng, n_probes=n_probes)
-    columns = np.column_stack([targets, np.ones(len(targets)), signs])
-    values = smooth_labels(graph, labeled, columns, alpha, tol=tol, random_state=rng)
-    return left_out_scores(values, signs, graph.components(), labeled, targets)
-
-
 class HeldFits:
     """Stable-HFS on a graph in memory, for the etas that are asked for.
 
@@ -261,37 +193,6 @@ class HeldFits:
         rng = np.random.default_rng(self._random_state)
         alpha = self._about[1].size * eta
         return function(*self._about, alpha, tol=self._tol, random_state=rng)
-
-
-def probe_signs(n_labels, rng, *, n_probes=16):
-    """Columns that tell the diagonal of M: one for each of few labels, else random signs."""
-    if n_labels <= max(n_probes, _FEW):
-        return np.eye(n_labels)
-    return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
-
-
-def centered_fit(values, component, labeled, targets):
-    """`Fit` from `values`, M b for the columns b of `targets` and of ones."""
-    n_columns = targets.shape[1]
-    mean = label_means(targets, labeled, component)[component]
-    centered = values[:, :n_columns] - mean * values[:, n_columns : n_columns + 1]
-    return Fit(centered, mean, labeled_components(component, labeled)[component])
-
-
-def left_out_scores(values, signs, component, labeled, targets):
-    """`LeftOut` from `values`, M b for the columns b of `targets`, of ones and of `signs`."""
-    n_labels, n_columns = targets.shape
-    fit, own = centered_fit(values, component, labeled, targets), component[labeled]
-    raw, constant, probes = np.split(values[labeled], [n_columns, n_columns + 1], axis=1)
-    products = signs * probes
-    is_exact = signs.shape[1] == n_labels
-    diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
-    diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
-    others = np.bincount(own)[own][:, None] - 1.0
-    others[others == 0] = np.nan
-    rest = (fit.offset[labeled] * (others + 1) - targets) / others
-    scores = raw - diagonal * targets - rest * (constant - diagonal)
-    return LeftOut(fit, scores / (1 - diagonal), rest)
 
 
 def cut_in_valley(scores, held_out, is_second):
