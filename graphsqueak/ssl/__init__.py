@@ -10,6 +10,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "CalibrationWarning": "stable_classifier",
         "EigenfunctionClassifier": "eigenfunctions",
         "HFSClassifier": "harmonic",
+        "HomophilyWarning": "choice",
         "LateLabelsWarning": "base",
         "NearestLabelClassifier": "harmonic",
         "SimpleHFSClassifier": "eigenfunctions",

@@ -2,6 +2,7 @@
 from graphsqueak.ssl.base import LateLabelsWarning as LateLabelsWarning
 from graphsqueak.ssl.base import UnreachedWarning as UnreachedWarning
 from graphsqueak.ssl.bounds import Bound as Bound
+from graphsqueak.ssl.choice import HomophilyWarning as HomophilyWarning
 from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl.harmonic import HFSClassifier as HFSClassifier
@@ -20,6 +21,7 @@ __all__ = [
     "CalibrationWarning",
     "EigenfunctionClassifier",
     "HFSClassifier",
+    "HomophilyWarning",
     "LateLabelsWarning",
     "NearestLabelClassifier",
     "SimpleHFSClassifier",

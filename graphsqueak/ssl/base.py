@@ -25,6 +25,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import as_objects, node_finder
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
+from graphsqueak.ssl.choice import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
 from graphsqueak.ssl.labels import class_labels
 from graphsqueak.validation import check_choice, check_count, check_real
@@ -154,7 +155,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self.classes_ = labels.classes
         self.ids_ = graph.ids
         self.n_nodes_ = graph.n_nodes
-        self._known = labels
+        self._seen, self._known, self._held_out = graph, labels, None
         self._prior = int(np.bincount(labels.code, minlength=labels.classes.size).argmax())
 
     def _answer(self, scores, reached):
@@ -163,6 +164,9 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self.reached_ = reached
         self.label_distributions_ = self._distributions(scores, reached)
         self.transduction_ = self._decide(scores, reached)
+        found = measure_homophily(self._seen, self._known, self._held_out)
+        self.homophily_, self.homophily_error_ = found.value, found.error
+        warn_of_homophily(found, stacklevel=4)
         n_lost = int(np.count_nonzero(~reached))
         if n_lost:
             warnings.warn(

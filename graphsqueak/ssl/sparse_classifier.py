@@ -14,7 +14,12 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.bounds import Bound, no_bound
-from graphsqueak.ssl.choice import CHOICE_TOL, candidate_etas, may_need_others
+from graphsqueak.ssl.choice import (
+    CHOICE_TOL,
+    HomophilyWarning,
+    candidate_etas,
+    may_need_others,
+)
 from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, choose_graph, read_with_labels
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges
@@ -207,7 +212,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         small = kept.plain if kept.is_whole else choose(kept, labels)
         if isinstance(small, SmallGraph) and small.tied.size:
             self._note(small.graph, kept.n_seen)
-            self._remember(small, labels)
+            self._remember(kept.plain, labels)
             self._evidence = None
             return self._answer(*self._tied_scores(small, labels, kept.unit))
         self._graph = small.graph if isinstance(small, SmallGraph) else small
@@ -233,7 +238,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             model = copy.copy(self)
             model.calibrated = False
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnreachedWarning)
+                for said in (UnreachedWarning, HomophilyWarning):
+                    warnings.simplefilter("ignore", said)
                 model._fit_source(source, y)
             column = {value: number for number, value in enumerate(model.classes_.tolist())}
             order = [column[value] for value in some.classes.tolist()]
