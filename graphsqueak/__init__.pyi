@@ -19,10 +19,13 @@ from graphsqueak.sparsifiers import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers import certify as certify
 from graphsqueak.sparsifiers.sparsify import sparsify as sparsify
+from graphsqueak.ssl import CorrectAndSmooth as CorrectAndSmooth
 from graphsqueak.ssl import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl import HFSClassifier as HFSClassifier
 from graphsqueak.ssl import NearestLabelClassifier as NearestLabelClassifier
+from graphsqueak.ssl import NeighborMeans as NeighborMeans
 from graphsqueak.ssl import SimpleHFSClassifier as SimpleHFSClassifier
+from graphsqueak.ssl import Smoothed as Smoothed
 from graphsqueak.ssl import SparseHFSClassifier as SparseHFSClassifier
 from graphsqueak.ssl import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl import StableHFSClassifier as StableHFSClassifier
@@ -47,6 +50,7 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ConvergenceWarning",
+    "CorrectAndSmooth",
     "EdgeList",
     "EdgeSource",
     "EigenfunctionClassifier",
@@ -54,7 +58,9 @@ __all__ = [
     "InputError",
     "LaplacianSolver",
     "NearestLabelClassifier",
+    "NeighborMeans",
     "SimpleHFSClassifier",
+    "Smoothed",
     "SparseHFSClassifier",
     "SparseHFSRegressor",
     "StableHFSClassifier",

@@ -5,6 +5,9 @@ from graphsqueak.ssl.bounds import Bound as Bound
 from graphsqueak.ssl.choice import HomophilyWarning as HomophilyWarning
 from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClassifier
+from graphsqueak.ssl.features.correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
+from graphsqueak.ssl.features.neighbor_means import NeighborMeans as NeighborMeans
+from graphsqueak.ssl.features.smoothed import Smoothed as Smoothed
 from graphsqueak.ssl.harmonic import HFSClassifier as HFSClassifier
 from graphsqueak.ssl.harmonic import NearestLabelClassifier as NearestLabelClassifier
 from graphsqueak.ssl.harmonic import SubsampledHFSClassifier as SubsampledHFSClassifier
@@ -19,12 +22,15 @@ __all__ = [
     "AmbiguousLabelsWarning",
     "Bound",
     "CalibrationWarning",
+    "CorrectAndSmooth",
     "EigenfunctionClassifier",
     "HFSClassifier",
     "HomophilyWarning",
     "LateLabelsWarning",
     "NearestLabelClassifier",
+    "NeighborMeans",
     "SimpleHFSClassifier",
+    "Smoothed",
     "SparseHFSClassifier",
     "SparseHFSRegressor",
     "StableHFSClassifier",

@@ -105,13 +105,13 @@ class Homophily(NamedTuple):
     """Correlation of the classes of neighbors, its standard error, and what scores tell.
 
     `skill` is by how many standard deviations the scores that labeled nodes get without their own
-    label are better than chance, 0 where there are none, and `is_clear` whether that is much.
+    label are better than chance, 0 where there are none. `is_little`: the graph is no help.
     """
 
     value: float
     error: float
     skill: float
-    is_clear: bool
+    is_little: bool
 
 
 def check_eta(eta):
@@ -234,7 +234,7 @@ def measure_homophily(graph, labels, held_out=None):
     share = degrees[nodes] @ one_hot / max(degrees[nodes].sum(), np.finfo(float).tiny)
     size = 1 - share @ share
     if labels.classes.size < 2 or share.sum() == 0 or size <= 0:
-        return Homophily(np.nan, np.nan, 0.0, is_clear=False)
+        return Homophily(np.nan, np.nan, 0.0, is_little=False)
     among = np.full(graph.n_nodes, -1)
     among[nodes] = np.arange(nodes.size)
     out, back = (np.flatnonzero(among[end] >= 0) for end in (graph.tail, graph.head))
@@ -266,13 +266,13 @@ def measure_homophily(graph, labels, held_out=None):
     density /= density.sum()
     value = float(density @ grid)
     error = float(np.sqrt(density @ (grid - value) ** 2))
-    most = np.sqrt((nodes.size - 1) * (n_classes - 1))
-    return Homophily(value, error, skill, bool(skill > min(_CLEAR, _CLEAR_SHARE * most)))
+    is_clear = skill > min(_CLEAR, _CLEAR_SHARE * np.sqrt((nodes.size - 1) * (n_classes - 1)))
+    return Homophily(value, error, skill, value < _LITTLE and error < _KNOWN and not is_clear)
 
 
 def warn_of_homophily(found, *, stacklevel):
     """Say where neighbors agree hardly more often than strangers, and what to do instead."""
-    if found.value < _LITTLE and found.error < _KNOWN and not found.is_clear:
+    if found.is_little:
         warnings.warn(
             HomophilyWarning(
                 f"neighbors agree hardly more often than strangers (homophily {found.value:.2f} "
