@@ -36,6 +36,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "analysis": "",
         "certify": "sparsifiers",
         "compare": "analysis",
+        "cross_validate": "ssl",
         "datasets": "",
         "effective_resistance": "outofcore",
         "integrations": "",

@@ -31,6 +31,7 @@ from graphsqueak.ssl import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl import StableHFSClassifier as StableHFSClassifier
 from graphsqueak.ssl import StableHFSRegressor as StableHFSRegressor
 from graphsqueak.ssl import SubsampledHFSClassifier as SubsampledHFSClassifier
+from graphsqueak.ssl import cross_validate as cross_validate
 
 from . import analysis as analysis
 from . import datasets as datasets
@@ -72,6 +73,7 @@ __all__ = [
     "analysis",
     "certify",
     "compare",
+    "cross_validate",
     "datasets",
     "effective_resistance",
     "integrations",

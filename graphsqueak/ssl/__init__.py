@@ -10,6 +10,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "CalibrationWarning": "stable_classifier",
         "CorrectAndSmooth": "features.correct_and_smooth",
         "EigenfunctionClassifier": "eigenfunctions",
+        "GraphSplit": "selection.graph_split",
         "HFSClassifier": "harmonic",
         "HomophilyWarning": "choice",
         "LateLabelsWarning": "base",
@@ -23,5 +24,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "StableHFSRegressor": "regressors",
         "SubsampledHFSClassifier": "harmonic",
         "UnreachedWarning": "base",
+        "cross_validate": "evaluation.cross_validation",
     },
 )

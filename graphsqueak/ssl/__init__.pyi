@@ -5,6 +5,7 @@ from graphsqueak.ssl.bounds import Bound as Bound
 from graphsqueak.ssl.choice import HomophilyWarning as HomophilyWarning
 from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClassifier
+from graphsqueak.ssl.evaluation.cross_validation import cross_validate as cross_validate
 from graphsqueak.ssl.features.correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
 from graphsqueak.ssl.features.neighbor_means import NeighborMeans as NeighborMeans
 from graphsqueak.ssl.features.smoothed import Smoothed as Smoothed
@@ -14,6 +15,7 @@ from graphsqueak.ssl.harmonic import SubsampledHFSClassifier as SubsampledHFSCla
 from graphsqueak.ssl.labels import AmbiguousLabelsWarning as AmbiguousLabelsWarning
 from graphsqueak.ssl.regressors import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl.regressors import StableHFSRegressor as StableHFSRegressor
+from graphsqueak.ssl.selection.graph_split import GraphSplit as GraphSplit
 from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier as SparseHFSClassifier
 from graphsqueak.ssl.stable_classifier import CalibrationWarning as CalibrationWarning
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier as StableHFSClassifier
@@ -24,6 +26,7 @@ __all__ = [
     "CalibrationWarning",
     "CorrectAndSmooth",
     "EigenfunctionClassifier",
+    "GraphSplit",
     "HFSClassifier",
     "HomophilyWarning",
     "LateLabelsWarning",
@@ -37,4 +40,5 @@ __all__ = [
     "StableHFSRegressor",
     "SubsampledHFSClassifier",
     "UnreachedWarning",
+    "cross_validate",
 ]

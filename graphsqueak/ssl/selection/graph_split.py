@@ -1,0 +1,114 @@
+"""Folds of labels: a part of them is hidden, and the graph stays whole.
+
+Cross-validation elsewhere cuts rows out of a matrix. Rows of an adjacency matrix are nodes, and
+without them their edges are lost too: what is measured then is another, sparser graph. Here every
+fold sees all nodes and all edges, and only the labels of its test nodes are hidden.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import BaseCrossValidator
+
+from graphsqueak.errors import InputError
+from graphsqueak.randomness import RandomState
+from graphsqueak.ssl.labels import class_labels, is_missing, is_unlabeled
+from graphsqueak.validation import check_count
+
+__all__ = ["GraphSplit"]
+
+
+class GraphSplit(BaseCrossValidator):
+    """Split the labeled nodes of a graph into folds; nodes without a label are in none.
+
+    It is the `cv` of scikit-learn's `cross_val_score`, `GridSearchCV` and their kin, where X is
+    `GraphNodes(graph)`: they pick labels by node then, and leave the graph whole.
+
+    Parameters
+    ----------
+    n_splits : int
+        Folds, at least 2.
+    stratify : bool
+        Whether every fold has about the same share of each class, or, of values to regress on,
+        some of each size. A class with a single label is in all training sets and never tested,
+        since a model that has not met a class cannot answer with it.
+    random_state : int, Generator or None
+        Seeds the order in which labels are dealt out.
+
+    Examples
+    --------
+    >>> y = [0, 0, 1, 1, -1, -1]
+    >>> for train, test in GraphSplit(n_splits=2, random_state=7).split(None, y):
+    ...     print(train, test)
+    [1 3] [0 2]
+    [0 2] [1 3]
+    """
+
+    def __init__(
+        self, n_splits: int = 5, *, stratify: bool = True, random_state: RandomState = None
+    ) -> None:
+        self.n_splits, self.stratify, self.random_state = n_splits, stratify, random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of folds; the arguments are not looked at."""
+        return check_count("n_splits", self.n_splits, least=2)
+
+    def split(
+        self, X: Any, y: ArrayLike | Mapping | None = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the nodes that train and the nodes that test, fold by fold.
+
+        Parameters
+        ----------
+        X : graph, or None
+            Needed where y goes by ids: the EdgeList whose nodes they are.
+        y : array of shape (n_nodes,), or mapping from node ids to labels
+            In an array, -1 (or NaN, None, "") where there is no label; where y holds fractions,
+            which are values to regress on, NaN.
+        groups : None
+            Not used.
+        """
+        n_splits = self.get_n_splits()
+        nodes, values = _labeled(y, X)
+        rng = np.random.default_rng(self.random_state)
+        order = rng.permutation(nodes.size)
+        if self.stratify:
+            order = order[np.argsort(values[order], kind="stable")]
+            if values.dtype.kind == "i":
+                order = order[np.bincount(values)[values[order]] > 1]
+        if order.size < n_splits:
+            raise InputError(
+                f"n_splits={n_splits} needs as many labels that can be hidden, and y has "
+                f"{order.size}; give fewer splits, or more labels"
+            )
+        fold = np.full(nodes.size, -1)
+        fold[order] = np.arange(order.size) % n_splits
+        for number in range(n_splits):
+            yield nodes[fold != number], nodes[fold == number]
+
+
+def _labeled(y, graph):
+    """The labeled nodes, ascending, and their classes as numbers, or their values."""
+    if y is None:
+        raise InputError("GraphSplit needs y: a label per node, -1 where there is none")
+    if isinstance(y, Mapping):
+        if not hasattr(graph, "own_ids"):
+            raise InputError(
+                "labels by id need the graph: give split(graph, y) the EdgeList, or y as an array"
+            )
+        labels = class_labels(y, graph)
+        return labels.nodes, labels.code
+    values = np.asarray(y)
+    if values.ndim != 1:
+        raise InputError(f"y has shape {values.shape}; give one label per node")
+    hidden = is_missing(values)
+    is_real = values.dtype.kind == "f" and bool((values[~hidden] % 1 != 0).any())
+    nodes = np.flatnonzero(~(hidden if is_real else is_unlabeled(values)))
+    if nodes.size == 0:
+        raise InputError("y labels no node at all; label at least one")
+    if is_real:
+        return nodes, values[nodes]
+    texts = values[nodes].astype(str) if values.dtype.kind == "O" else values[nodes]
+    return nodes, np.unique(texts, return_inverse=True)[1]
