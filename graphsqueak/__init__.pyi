@@ -19,17 +19,21 @@ from graphsqueak.sparsifiers import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers import certify as certify
 from graphsqueak.sparsifiers.sparsify import sparsify as sparsify
+from graphsqueak.ssl import CorrectAndSmooth as CorrectAndSmooth
 from graphsqueak.ssl import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl import GraphNodes as GraphNodes
 from graphsqueak.ssl import GraphSplit as GraphSplit
 from graphsqueak.ssl import HFSClassifier as HFSClassifier
 from graphsqueak.ssl import NearestLabelClassifier as NearestLabelClassifier
+from graphsqueak.ssl import NeighborMeans as NeighborMeans
 from graphsqueak.ssl import SimpleHFSClassifier as SimpleHFSClassifier
+from graphsqueak.ssl import Smoothed as Smoothed
 from graphsqueak.ssl import SparseHFSClassifier as SparseHFSClassifier
 from graphsqueak.ssl import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl import StableHFSClassifier as StableHFSClassifier
 from graphsqueak.ssl import StableHFSRegressor as StableHFSRegressor
 from graphsqueak.ssl import SubsampledHFSClassifier as SubsampledHFSClassifier
+from graphsqueak.ssl import cross_validate as cross_validate
 
 from . import analysis as analysis
 from . import datasets as datasets
@@ -49,6 +53,7 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ConvergenceWarning",
+    "CorrectAndSmooth",
     "EdgeList",
     "EdgeSource",
     "EigenfunctionClassifier",
@@ -58,7 +63,9 @@ __all__ = [
     "InputError",
     "LaplacianSolver",
     "NearestLabelClassifier",
+    "NeighborMeans",
     "SimpleHFSClassifier",
+    "Smoothed",
     "SparseHFSClassifier",
     "SparseHFSRegressor",
     "StableHFSClassifier",
@@ -70,6 +77,7 @@ __all__ = [
     "analysis",
     "certify",
     "compare",
+    "cross_validate",
     "datasets",
     "effective_resistance",
     "integrations",

@@ -86,6 +86,7 @@ def label(
     from graphsqueak.sources.files.writing import write_columns
     from graphsqueak.sparsifiers.budget import Budget
     from graphsqueak.ssl.base import UnreachedWarning
+    from graphsqueak.ssl.choice import HomophilyWarning
 
     began = time.perf_counter()
     options.check_table(out)
@@ -108,9 +109,14 @@ def label(
         said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
         tell_dry_run([beginning_of_edges(source), said], [out], force=force, as_json=as_json)
         return
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("ignore", UnreachedWarning)
+        warnings.simplefilter("always", HomophilyWarning)
         model.fit(recent, given)
+    doubts = [str(w.message) for w in told if w.category is HomophilyWarning]
+    for warned in told:
+        if warned.category is not HomophilyWarning:
+            warnings.warn(warned.message, stacklevel=2)
     confidence = model.label_distributions_.max(axis=1)
     table = {"node": model.ids_, "label": model.transduction_, "confidence": confidence}
     sizes = {} if sets is None else _add_sets(table, model, sets, given)
@@ -120,6 +126,9 @@ def label(
         "labelled": len(given),
         "classes": len(model.classes_),
         "reached": int(model.reached_.sum()),
+        "homophily": model.homophily_,
+        "homophily_error": model.homophily_error_,
+        "warnings": doubts,
         "eta": getattr(model, "eta_", None),
         "edges_read": getattr(model, "n_edges_seen_", source.n_edges_read),
         "edges_used": getattr(model, "n_edges_used_", source.n_edges_read),
@@ -135,13 +144,17 @@ def label(
         record["accuracy"] = _accuracy(model, given, truth)
     if as_json:
         options.print_json(record)
-    elif not quiet:
+        return
+    for doubt in doubts:
+        options.print_line(f"warning: {doubt}", on_stderr=True)
+    if not quiet:
         accuracy = record.get("accuracy")  # None, too, where every node with a truth is labeled
         said = "" if accuracy is None else f", accuracy {accuracy:.3f}"
         said += f", {sizes['average_set_size']:.2f} classes in a set" if sizes else ""
         options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
             f"{record['classes']} classes, {record['reached']:,} reached, "
+            f"{_homophily_told(record)}"
             f"{_passes_told(record)} {record['seconds']:.1f} s{said}, in {out}",
             out,
         )
@@ -248,6 +261,12 @@ def _passes_told(record):
         f"in {record['passes']} passes, after which about {record['undecided']:,} labels may "
         "still differ from those of the whole graph, in"
     )
+
+
+def _homophily_told(record):
+    """How much more often than strangers neighbors agree, where that is known."""
+    value, error = record["homophily"], record["homophily_error"]
+    return f"homophily {value:.2f} +- {error:.2f}, " if error < 0.5 else ""
 
 
 def _check_sets(alpha, given):

@@ -2,8 +2,13 @@
 from graphsqueak.ssl.base import LateLabelsWarning as LateLabelsWarning
 from graphsqueak.ssl.base import UnreachedWarning as UnreachedWarning
 from graphsqueak.ssl.bounds import Bound as Bound
+from graphsqueak.ssl.choice import HomophilyWarning as HomophilyWarning
 from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClassifier
+from graphsqueak.ssl.evaluation.cross_validation import cross_validate as cross_validate
+from graphsqueak.ssl.features.correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
+from graphsqueak.ssl.features.neighbor_means import NeighborMeans as NeighborMeans
+from graphsqueak.ssl.features.smoothed import Smoothed as Smoothed
 from graphsqueak.ssl.harmonic import HFSClassifier as HFSClassifier
 from graphsqueak.ssl.harmonic import NearestLabelClassifier as NearestLabelClassifier
 from graphsqueak.ssl.harmonic import SubsampledHFSClassifier as SubsampledHFSClassifier
@@ -20,17 +25,22 @@ __all__ = [
     "AmbiguousLabelsWarning",
     "Bound",
     "CalibrationWarning",
+    "CorrectAndSmooth",
     "EigenfunctionClassifier",
     "GraphNodes",
     "GraphSplit",
     "HFSClassifier",
+    "HomophilyWarning",
     "LateLabelsWarning",
     "NearestLabelClassifier",
+    "NeighborMeans",
     "SimpleHFSClassifier",
+    "Smoothed",
     "SparseHFSClassifier",
     "SparseHFSRegressor",
     "StableHFSClassifier",
     "StableHFSRegressor",
     "SubsampledHFSClassifier",
     "UnreachedWarning",
+    "cross_validate",
 ]

@@ -21,6 +21,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import as_objects, node_finder
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
+from graphsqueak.ssl.choice import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
 from graphsqueak.ssl.labels import class_labels
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes, as_labels, cut_error
@@ -167,7 +168,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self.classes_ = labels.classes
         self.ids_ = graph.ids
         self.n_nodes_ = graph.n_nodes
-        self._known = labels
+        self._seen, self._known, self._held_out = graph, labels, None
         self._prior = int(np.bincount(labels.code, minlength=labels.classes.size).argmax())
 
     def _answer(self, scores, reached):
@@ -176,6 +177,9 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self.reached_ = reached
         self.label_distributions_ = self._distributions(scores, reached)
         self.transduction_ = self._decide(scores, reached)
+        found = measure_homophily(self._seen, self._known, self._held_out)
+        self.homophily_, self.homophily_error_ = found.value, found.error
+        warn_of_homophily(found, stacklevel=4)
         n_lost = int(np.count_nonzero(~reached))
         if n_lost:
             warnings.warn(

@@ -1,4 +1,4 @@
-"""Choose eta, the threshold and the cut from the labeled nodes themselves.
+"""What the labeled nodes themselves say: eta, the threshold, the cut, and whether neighbors agree.
 
 What matters is alpha = l eta, and in units of 1 / (mean degree), so that rescaling all weights
 changes nothing, one value suits nearly every graph and any number of labels. It is tested by how
@@ -11,18 +11,6 @@ t = 0 is best unless the classes are uneven and overlap, where part of the prior
 t = 1 is the uncentered f + ybar. t is tested with eta. It stays 0 unless something else makes fewer
 mistakes, and is the mean of all that make as few: the middle of the gap between the classes.
 
-*Leave-one-out* needs no other fit. Seen from the labeled nodes S, Stable-HFS is a linear smoother:
-f_S = M y~, where M b are the values on S of the minimizer for labels b. Without label i it is
-M'_ij = M_ij / (1 - M_ii), as in any penalized least squares, so that
-
-    f_i without i  =  ( (M y)_i - M_ii y_i - ybar_i ((M 1)_i - M_ii) ) / (1 - M_ii),
-
-exactly, where ybar_i is the mean of the other labels of the component and alpha stays fixed. M y
-and M 1 are columns of the fit's own solve. The diagonal takes a column per label; with many labels
-it is sketched instead: for random signs s, the mean of s_i (M s)_i is M_ii with variance
-sum_(j != i) M_ij^2 over the number of probes: little, since the weight of a row of M is mostly on
-its diagonal or spread over many labels.
-
 *The cut* between two classes: a few labels leave a whole interval of cuts that misclassify equally
 few of them, and its middle is as good a guess as any for the labels alone. The nodes without a
 label know more: a cut through a crowd of equal scores divides what belongs together. So the score
@@ -30,54 +18,72 @@ of the interval that the fewest nodes have is looked up (low-density separation 
 moves half of the way there: the other half is left to the labels, which are few, but not fooled by
 a crowd that is all of one class.
 
+*Homophily*. h is the correlation of the classes at the two ends of an edge: 1 where neighbors agree
+always, 0 where they do as often as strangers ("adjusted" homophily [P23]). Of labeled pairs (i, j)
+that are k steps apart, with y~ the classes minus their means over the labeled degrees,
+
+    r_k = sum W_ij y~_i y~_j / (v sum W_ij),   W = A for k = 1, A D^-1 A without i = j for k = 2,
+
+has the mean h^k, about. Few labels have hardly a labeled neighbor, but often neighbors in common.
+The density exp(-((r_1 - h) / s_1)^2 / 2 - ((r_2 - h^2) / s_2)^2 / 2) over [-1, 1] has the estimate
+as its mean and the error as its spread. s_k is the larger of what independent classes would give
+and of what the labeled nodes show. r_2 does not tell the sign, which is that of the correlation of
+the classes with the scores that labeled nodes get without their own, as far as it is not noise.
+Where it is clear the graph is of use, however small h is: many neighbors that each say little.
+
 References
 ----------
 [CZ05] Chapelle, Zien. Semi-supervised classification by low density separation. AISTATS 2005.
+[P23]  Platonov, Kuznedelev, Babenko, Prokhorenkova. Characterizing graph datasets for node
+       classification. NeurIPS 2023.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse
 from scipy.ndimage import gaussian_filter1d
 
-from graphsqueak.ssl.labels import labeled_components
-from graphsqueak.ssl.stable import Fit, label_means, smooth_labels, stable_scores
+from graphsqueak.ssl.stable import leave_one_out, stable_scores
 from graphsqueak.validation import check_real
 
 __all__ = [
     "CHOICE_TOL",
-    "NOT_LEFT_OUT",
+    "FEWEST_HELD_OUT",
     "N_ETAS",
     "Choice",
     "HeldFits",
-    "LeftOut",
+    "Homophily",
+    "HomophilyWarning",
     "best_threshold",
     "candidate_etas",
-    "centered_fit",
     "check_eta",
     "choose_for_classes",
-    "choose_for_values",
     "cut_in_valley",
-    "leave_one_out",
-    "left_out_scores",
     "may_need_others",
-    "probe_signs",
+    "measure_homophily",
+    "warn_of_homophily",
 ]
 
 CHOICE_TOL = 1e-5  # of solves that only serve to choose
 _ALPHAS = (2.0, 0.2, 20.0)  # in natural units; the first is the one to take when in doubt
 N_ETAS = len(_ALPHAS)
-_VALUE_ALPHAS = (2.0, 0.1, 30.0, 300.0)
 _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of the scores
-_FEWEST_HELD_OUT = 8  # below which leave-one-out says nothing
+FEWEST_HELD_OUT = 8  # below which leave-one-out says nothing
 _FEWEST_A_CLASS = 4
 _GOOD_ENOUGH = 0.1  # share of mistakes at which no other eta is tried
-_CLOSEST = 1e-6  # of M_ii to one
-_FEW = 32  # labels that get a column each
 _N_CUTS = 300  # that are tried, over all but the outermost 2 % of the scores on either side
 _OUTERMOST = 0.02
 _BANDWIDTH = 0.15  # of the density, in standard deviations of the scores
 _REACH = 4.0  # of the Gaussian, in bandwidths
+_LITTLE, _KNOWN = 0.2, 0.2  # homophily that is warned of, and its error that allows to
+_CLEAR, _CLEAR_SHARE = 4.0, 0.7  # standard deviations, and share of what they are at most
+_N_SIGNS = 16  # for the sum of squares of W
+
+
+class HomophilyWarning(UserWarning):
+    """Neighbors agree hardly more often than strangers: the graph is the wrong tool."""
 
 
 class Choice(NamedTuple):
@@ -95,18 +101,17 @@ class Choice(NamedTuple):
     code: np.ndarray
 
 
-class LeftOut(NamedTuple):
-    """The `fit` to all labels, and what labeled nodes get without their own.
+class Homophily(NamedTuple):
+    """Correlation of the classes of neighbors, its standard error, and what scores tell.
 
-    `scores` and label `mean`, of shape (l, C); NaN where the component has no other label.
+    `skill` is by how many standard deviations the scores that labeled nodes get without their own
+    label are better than chance, 0 where there are none. `is_little`: the graph is no help.
     """
 
-    fit: Fit | None
-    scores: np.ndarray | None
-    mean: np.ndarray | None
-
-
-NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
+    value: float
+    error: float
+    skill: float
+    is_little: bool
 
 
 def check_eta(eta):
@@ -142,7 +147,7 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
     even = counts.size > 2 and (counts == counts[0]).all()
     settled = len(etas) == 1 and (threshold != "auto" or even)
     n_useful = np.count_nonzero(counts[code] > 1)  # of a class that would survive without them
-    if settled or n_useful < max(_FEWEST_HELD_OUT, _FEWEST_A_CLASS * counts.size):
+    if settled or n_useful < max(FEWEST_HELD_OUT, _FEWEST_A_CLASS * counts.size):
         return best
     prior = counts / counts.sum() - 1 / counts.size
     least = None
@@ -152,7 +157,7 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
             break
         valid = np.isfinite(scores[:, 0]) & (counts[code] > 1)
         n_valid = np.count_nonzero(valid)
-        if n_valid < _FEWEST_HELD_OUT:
+        if n_valid < FEWEST_HELD_OUT:
             break
         held_out = scores[valid], code[valid]
         level, mistakes = best_threshold(*held_out, prior, threshold)
@@ -171,65 +176,6 @@ def may_need_others(mistakes, n_labels):
     """
     spread = 1.5 * np.sqrt(mistakes * (1 - mistakes) / n_labels)
     return bool(mistakes + spread + 1 / n_labels > _GOOD_ENOUGH)
-
-
-def choose_for_values(fits, labels, *, unit, eta):
-    """eta for a regressor: that of the least squared leave-one-out error.
-
-    `fits` gives `LeftOut` for an eta, as `HeldFits` does.
-    """
-    if eta != "auto":
-        return eta
-    targets, n_labels = labels.value[:, None], labels.nodes.size
-    etas = [alpha * unit / n_labels for alpha in _VALUE_ALPHAS]
-    best, least = etas[0], np.inf
-    if n_labels < _FEWEST_HELD_OUT:
-        return best
-    for candidate in etas:
-        left = fits.left_out(candidate)
-        if left is NOT_LEFT_OUT:
-            break
-        wrong = (left.scores + left.mean - targets).ravel()
-        valid = np.isfinite(wrong)
-        if np.count_nonzero(valid) < _FEWEST_HELD_OUT:
-            break
-        error = float((wrong[valid] ** 2).mean())
-        if error < least:
-            best, least = candidate, error
-    return best
-
-
-def leave_one_out(graph, labeled, targets, alpha, *, n_probes=16, tol=1e-8, random_state=None):
-    """Fit to all labels, and what each labeled node would get without its own.
-
-    Parameters
-    ----------
-    graph, labeled, targets, alpha, tol
-        As of `stable_scores`.
-    n_probes : int
-        Columns for the diagonal of M, if there are more than 32 labels.
-    random_state : int, Generator or None
-        Seeds the probes and the solver.
-
-    Returns
-    -------
-    LeftOut
-
-    Examples
-    --------
-    On a path whose ends are labeled, each end alone says the same everywhere:
-
-    >>> from graphsqueak.graph import EdgeList
-    >>> path = EdgeList(tail=[0, 1], head=[1, 2])
-    >>> out = leave_one_out(path, np.array([0, 2]), np.array([[1.0], [0.0]]), alpha=1.0)
-    >>> out.scores.ravel().round(6) + 0.0, out.mean.ravel()
-    (array([0., 0.]), array([0., 1.]))
-    """
-    rng = np.random.default_rng(random_state)
-    signs = probe_signs(len(targets), rng, n_probes=n_probes)
-    columns = np.column_stack([targets, np.ones(len(targets)), signs])
-    values = smooth_labels(graph, labeled, columns, alpha, tol=tol, random_state=rng)
-    return left_out_scores(values, signs, graph.components(), labeled, targets)
 
 
 class HeldFits:
@@ -263,35 +209,90 @@ class HeldFits:
         return function(*self._about, alpha, tol=self._tol, random_state=rng)
 
 
-def probe_signs(n_labels, rng, *, n_probes=16):
-    """Columns that tell the diagonal of M: one for each of few labels, else random signs."""
-    if n_labels <= max(n_probes, _FEW):
-        return np.eye(n_labels)
-    return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
+def measure_homophily(graph, labels, held_out=None):
+    """How much more often than strangers the neighbors in a graph agree: `Homophily`.
+
+    Parameters
+    ----------
+    graph : EdgeList
+    labels : ClassLabels
+    held_out : tuple of arrays (k, C) and (k,), optional
+        Scores of labeled nodes without their own labels, and their classes.
+
+    Examples
+    --------
+    Two classes that take turns on a path:
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> from graphsqueak.ssl.labels import ClassLabels
+    >>> path = EdgeList(tail=range(99), head=range(1, 100))
+    >>> labels = ClassLabels(np.arange(100), np.arange(100) % 2, np.array([0, 1]))
+    >>> round(measure_homophily(path, labels).value, 1)
+    -0.9
+    """
+    nodes, one_hot, degrees = labels.nodes, labels.one_hot(), graph.degrees()
+    share = degrees[nodes] @ one_hot / max(degrees[nodes].sum(), np.finfo(float).tiny)
+    size = 1 - share @ share
+    if labels.classes.size < 2 or share.sum() == 0 or size <= 0:
+        return Homophily(np.nan, np.nan, 0.0, is_little=False)
+    among = np.full(graph.n_nodes, -1)
+    among[nodes] = np.arange(nodes.size)
+    out, back = (np.flatnonzero(among[end] >= 0) for end in (graph.tail, graph.head))
+    row = np.concatenate([among[graph.tail[out]], among[graph.head[back]]])
+    column = np.concatenate([graph.head[out], graph.tail[back]])
+    weight = np.concatenate([graph.weight[out], graph.weight[back]])
+    edges = scipy.sparse.csr_array((weight, (row, column)), shape=(nodes.size, graph.n_nodes))
+    inverse = 1 / np.where(degrees > 0, degrees, 1.0)
+    returns = edges.multiply(edges) @ inverse
+    centered, n_classes = one_hot - share, labels.classes.size
+    signs = np.random.default_rng(nodes.size).choice([-1.0, 1.0], size=(nodes.size, _N_SIGNS))
+    block = np.column_stack([centered, np.ones(nodes.size), signs])
+    two_steps = edges @ (inverse[:, None] * (edges.T @ block)) - returns[:, None] * block
+    covariance = np.diag(share) - np.outer(share, share)
+    grid, surprise = np.linspace(-1, 1, 401), np.zeros(401)
+    for power, product in ((1, edges[:, nodes] @ block), (2, two_steps)):
+        agreement, pairs, squares = np.split(product, [n_classes, n_classes + 1], axis=1)
+        total = size * pairs.sum()
+        if total <= 0:
+            continue
+        agreement = (centered * agreement).sum(axis=1)
+        mean = agreement.sum() / total
+        by_rows = 2 * ((agreement - mean * size * pairs[:, 0]) ** 2).sum()
+        by_chance = 2 * (covariance**2).sum() * (squares**2).mean(axis=1).sum()
+        surprise += (mean - grid**power) ** 2 * total**2 / max(by_rows, by_chance)
+    skill = 0.0 if held_out is None else _correlation(*held_out)
+    surprise += np.where(grid > 0, min(skill, 0.0), max(skill, 0.0)) ** 2
+    density = np.exp(-(surprise - surprise.min()) / 2)
+    density /= density.sum()
+    value = float(density @ grid)
+    error = float(np.sqrt(density @ (grid - value) ** 2))
+    is_clear = skill > min(_CLEAR, _CLEAR_SHARE * np.sqrt((nodes.size - 1) * (n_classes - 1)))
+    return Homophily(value, error, skill, value < _LITTLE and error < _KNOWN and not is_clear)
 
 
-def centered_fit(values, component, labeled, targets):
-    """`Fit` from `values`, M b for the columns b of `targets` and of ones."""
-    n_columns = targets.shape[1]
-    mean = label_means(targets, labeled, component)[component]
-    centered = values[:, :n_columns] - mean * values[:, n_columns : n_columns + 1]
-    return Fit(centered, mean, labeled_components(component, labeled)[component])
+def warn_of_homophily(found, *, stacklevel):
+    """Say where neighbors agree hardly more often than strangers, and what to do instead."""
+    if found.is_little:
+        warnings.warn(
+            HomophilyWarning(
+                f"neighbors agree hardly more often than strangers (homophily {found.value:.2f} "
+                f"+- {found.error:.2f}, where 1 is always), so that this graph tells little about "
+                "the classes: learn from features of the nodes, or from those and their neighbors' "
+                "(NeighborMeans), or try a graph that joins nodes two steps apart"
+            ),
+            stacklevel=stacklevel + 1,
+        )
 
 
-def left_out_scores(values, signs, component, labeled, targets):
-    """`LeftOut` from `values`, M b for the columns b of `targets`, of ones and of `signs`."""
-    n_labels, n_columns = targets.shape
-    fit, own = centered_fit(values, component, labeled, targets), component[labeled]
-    raw, constant, probes = np.split(values[labeled], [n_columns, n_columns + 1], axis=1)
-    products = signs * probes
-    is_exact = signs.shape[1] == n_labels
-    diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
-    diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
-    others = np.bincount(own)[own][:, None] - 1.0
-    others[others == 0] = np.nan
-    rest = (fit.offset[labeled] * (others + 1) - targets) / others
-    scores = raw - diagonal * targets - rest * (constant - diagonal)
-    return LeftOut(fit, scores / (1 - diagonal), rest)
+def _correlation(scores, code):
+    """Of scores and classes, in standard deviations over all ways of giving out the classes."""
+    valid = np.isfinite(scores[:, 0])
+    scores, one_hot = scores[valid], np.eye(scores.shape[1])[code[valid]]
+    if len(scores) < FEWEST_HELD_OUT:
+        return 0.0
+    scores, one_hot = scores - scores.mean(axis=0), one_hot - one_hot.mean(axis=0)
+    variance = ((scores.T @ scores) * (one_hot.T @ one_hot)).sum() / (len(scores) - 1)
+    return float((scores * one_hot).sum() / np.sqrt(variance)) if variance > 0 else 0.0
 
 
 def cut_in_valley(scores, held_out, is_second):

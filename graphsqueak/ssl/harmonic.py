@@ -73,6 +73,10 @@ class HFSClassifier(GraphClassifier):
         Shares of the classes, uniform where no label reaches, and the scores that they come from.
     reached_ : ndarray of bool
         Whether a label lies in the node's component.
+    homophily_, homophily_error_ : float
+        Correlation of the classes of neighbors, by labeled nodes one and two steps apart, and its
+        standard error: 1 where neighbors always agree, 0 where they do as often as strangers, of
+        which there is a warning. On a sparsifier it is that of the edges held.
     classes_, ids_ : ndarray
         All labels, sorted, and the ids of the nodes.
 

@@ -11,15 +11,16 @@ from sklearn.base import RegressorMixin
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
-from graphsqueak.ssl.choice import HeldFits, check_eta, choose_for_values
+from graphsqueak.ssl.choice import FEWEST_HELD_OUT, HeldFits, check_eta
 from graphsqueak.ssl.labels import is_missing, real_labels
 from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
-from graphsqueak.ssl.stable import natural_unit
+from graphsqueak.ssl.stable import NOT_LEFT_OUT, natural_unit
 from graphsqueak.system.progress import Progress
 
 __all__ = ["GraphRegressor", "SparseHFSRegressor", "StableHFSRegressor"]
 
+_ALPHAS = (2.0, 0.1, 30.0, 300.0)  # l eta in natural units
 _SETTLED = 0.002  # share of the variation that the values may still be off
 
 
@@ -155,7 +156,7 @@ class StableHFSRegressor(GraphRegressor):
         return int(np.random.default_rng(self.random_state).integers(2**63))
 
     def _fit_of(self, fits, labels, unit):
-        self.eta_ = choose_for_values(fits, labels, unit=unit, eta=check_eta(self.eta))
+        self.eta_ = _choose_eta(fits, labels, unit=unit, eta=check_eta(self.eta))
         return fits.fit(self.eta_)
 
     def _answer(self, graph, labels, fit):
@@ -272,3 +273,29 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
             ):
                 break
         return self._answer(graph, labels, fit)
+
+
+def _choose_eta(fits, labels, *, unit, eta):
+    """eta for a regressor: that of the least squared leave-one-out error.
+
+    `fits` gives `LeftOut` for an eta, as `HeldFits` does.
+    """
+    if eta != "auto":
+        return eta
+    targets, n_labels = labels.value[:, None], labels.nodes.size
+    etas = [alpha * unit / n_labels for alpha in _ALPHAS]
+    best, least = etas[0], np.inf
+    if n_labels < FEWEST_HELD_OUT:
+        return best
+    for candidate in etas:
+        left = fits.left_out(candidate)
+        if left is NOT_LEFT_OUT:
+            break
+        wrong = (left.scores + left.mean - targets).ravel()
+        valid = np.isfinite(wrong)
+        if np.count_nonzero(valid) < FEWEST_HELD_OUT:
+            break
+        error = float((wrong[valid] ** 2).mean())
+        if error < least:
+            best, least = candidate, error
+    return best

@@ -16,7 +16,12 @@ from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.certificate.outer_bounds import MISSED
 from graphsqueak.ssl.base import UnreachedWarning
-from graphsqueak.ssl.choice import CHOICE_TOL, candidate_etas, may_need_others
+from graphsqueak.ssl.choice import (
+    CHOICE_TOL,
+    HomophilyWarning,
+    candidate_etas,
+    may_need_others,
+)
 from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, read_with_labels, small_graphs
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges
@@ -256,7 +261,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             model = copy.copy(self)
             model.calibrated = False
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnreachedWarning)
+                for said in (UnreachedWarning, HomophilyWarning):
+                    warnings.simplefilter("ignore", said)
                 model._fit_source(source, y)
             column = {value: number for number, value in enumerate(model.classes_.tolist())}
             order = [column[value] for value in some.classes.tolist()]

@@ -21,6 +21,18 @@ C = A^-1 - v v' / 1' v, over every component. Its diagonal is a sum of squares, 
 so that random signs q on edges and labels give E [ (A^-1 ((alpha W)^(1/2) B)' q)^2 ] on the
 diagonal: k probes, k columns of one solve, relative standard deviation sqrt(2 / k).
 
+*Leave-one-out* needs no other fit. Seen from the labeled nodes S, Stable-HFS is a linear smoother:
+f_S = M y~, where M b are the values on S of the minimizer for labels b. Without label i it is
+M'_ij = M_ij / (1 - M_ii), as in any penalized least squares, so that
+
+    f_i without i  =  ( (M y)_i - M_ii y_i - ybar_i ((M 1)_i - M_ii) ) / (1 - M_ii),
+
+exactly, where ybar_i is the mean of the other labels of the component and alpha stays fixed. M y
+and M 1 are columns of the fit's own solve. The diagonal takes a column per label; with many labels
+it is sketched instead: for random signs s, the mean of s_i (M s)_i is M_ii with variance
+sum_(j != i) M_ij^2 over the number of probes: little, since the weight of a row of M is mostly on
+its diagonal or spread over many labels.
+
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -36,15 +48,24 @@ from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.labels import labeled_components
 
 __all__ = [
+    "NOT_LEFT_OUT",
     "Fit",
+    "LeftOut",
     "StableSystem",
+    "centered_fit",
     "label_means",
+    "leave_one_out",
+    "left_out_scores",
     "natural_unit",
     "posterior_deviation",
+    "probe_signs",
     "smooth_labels",
     "stable_scores",
     "unit_of_degrees",
 ]
+
+_CLOSEST = 1e-6  # of M_ii to one
+_FEW = 32  # labels that get a column each
 
 
 class Fit(NamedTuple):
@@ -57,6 +78,20 @@ class Fit(NamedTuple):
     centered: np.ndarray
     offset: np.ndarray
     reached: np.ndarray
+
+
+class LeftOut(NamedTuple):
+    """The `fit` to all labels, and what labeled nodes get without their own.
+
+    `scores` and label `mean`, of shape (l, C); NaN where the component has no other label.
+    """
+
+    fit: Fit | None
+    scores: np.ndarray | None
+    mean: np.ndarray | None
+
+
+NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
 
 
 def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, random_state=None):
@@ -146,6 +181,70 @@ def unit_of_degrees(degrees):
     """`natural_unit` from the degrees alone."""
     total = degrees.sum()
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
+
+
+def leave_one_out(graph, labeled, targets, alpha, *, n_probes=16, tol=1e-8, random_state=None):
+    """Fit to all labels, and what each labeled node would get without its own.
+
+    Parameters
+    ----------
+    graph, labeled, targets, alpha, tol
+        As of `stable_scores`.
+    n_probes : int
+        Columns for the diagonal of M, if there are more than 32 labels.
+    random_state : int, Generator or None
+        Seeds the probes and the solver.
+
+    Returns
+    -------
+    LeftOut
+
+    Examples
+    --------
+    On a path whose ends are labeled, each end alone says the same everywhere:
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList(tail=[0, 1], head=[1, 2])
+    >>> out = leave_one_out(path, np.array([0, 2]), np.array([[1.0], [0.0]]), alpha=1.0)
+    >>> out.scores.ravel().round(6) + 0.0, out.mean.ravel()
+    (array([0., 0.]), array([0., 1.]))
+    """
+    rng = np.random.default_rng(random_state)
+    signs = probe_signs(len(targets), rng, n_probes=n_probes)
+    columns = np.column_stack([targets, np.ones(len(targets)), signs])
+    values = smooth_labels(graph, labeled, columns, alpha, tol=tol, random_state=rng)
+    return left_out_scores(values, signs, graph.components(), labeled, targets)
+
+
+def probe_signs(n_labels, rng, *, n_probes=16):
+    """Columns that tell the diagonal of M: one for each of few labels, else random signs."""
+    if n_labels <= max(n_probes, _FEW):
+        return np.eye(n_labels)
+    return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
+
+
+def centered_fit(values, component, labeled, targets):
+    """`Fit` from `values`, M b for the columns b of `targets` and of ones."""
+    n_columns = targets.shape[1]
+    mean = label_means(targets, labeled, component)[component]
+    centered = values[:, :n_columns] - mean * values[:, n_columns : n_columns + 1]
+    return Fit(centered, mean, labeled_components(component, labeled)[component])
+
+
+def left_out_scores(values, signs, component, labeled, targets):
+    """`LeftOut` from `values`, M b for the columns b of `targets`, of ones and of `signs`."""
+    n_labels, n_columns = targets.shape
+    fit, own = centered_fit(values, component, labeled, targets), component[labeled]
+    raw, constant, probes = np.split(values[labeled], [n_columns, n_columns + 1], axis=1)
+    products = signs * probes
+    is_exact = signs.shape[1] == n_labels
+    diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
+    diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
+    others = np.bincount(own)[own][:, None] - 1.0
+    others[others == 0] = np.nan
+    rest = (fit.offset[labeled] * (others + 1) - targets) / others
+    scores = raw - diagonal * targets - rest * (constant - diagonal)
+    return LeftOut(fit, scores / (1 - diagonal), rest)
 
 
 def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):

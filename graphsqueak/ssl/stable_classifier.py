@@ -140,6 +140,7 @@ class StableHFSClassifier(GraphClassifier):
             eta=check_eta(self.eta),
             threshold=threshold,
         )
+        self._held_out = choice.held_out, choice.code
         self.eta_, self.threshold_, self._mistakes = choice.eta, choice.threshold, choice.mistakes
         if self.calibrated and not choice.code.size:
             choice = choice._replace(held_out=score_held_out(self.eta_), code=code)

@@ -40,3 +40,29 @@ def hide(truth, nodes):
     y = np.full(truth.shape, -1)
     y[nodes] = truth[nodes]
     return y
+
+
+def uneven_blocks(seed, homophily, *, n_nodes=600, degree=16, shares=(0.7, 0.3)):
+    """A degree-corrected block model; returns the graph and the true class of every node.
+
+    An edge begins at a node drawn by its own weight and ends, with probability |homophily|, in the
+    same class (or, if it is negative, in another), else anywhere: the classes at its ends have that
+    correlation (with a minus, if there are two classes of the same size).
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(len(shares), n_nodes, p=shares if homophily >= 0 else None)
+    weight = rng.pareto(3.0, n_nodes) + 0.5
+
+    def draw(size, among):
+        cumulative = np.cumsum(np.where(among, weight, 0.0))
+        return np.searchsorted(cumulative, rng.random(size) * cumulative[-1])
+
+    n_edges, anyone = n_nodes * degree // 2, np.ones(n_nodes, dtype=bool)
+    tail, head = draw(n_edges, anyone), draw(n_edges, anyone)
+    told = rng.random(n_edges) < abs(homophily)
+    for number in range(len(shares)):
+        pick = told & (truth[tail] == number)
+        among = truth == number if homophily >= 0 else truth != number
+        head[pick] = draw(np.count_nonzero(pick), among)
+    keep = tail != head
+    return EdgeList(tail=tail[keep], head=head[keep], n_nodes=n_nodes), truth

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from graphsqueak.ssl import StableHFSClassifier
-from graphsqueak.ssl.choice import choose_for_classes, cut_in_valley, leave_one_out
-from graphsqueak.ssl.stable import smooth_labels, stable_scores
+from graphsqueak.ssl.choice import choose_for_classes, cut_in_valley
+from graphsqueak.ssl.stable import leave_one_out, smooth_labels, stable_scores
 from tests.ssl.graphs import random_graph, three_parts
 
 

@@ -1,0 +1,1 @@
+"""How well labels are predicted that a model did not know."""

@@ -1,0 +1,1 @@
+"""Features of the nodes and the graph together."""

@@ -1,0 +1,147 @@
+"""Means over neighbors, P X = D^-1 A X, of a graph in memory, in a file or of pairs.
+
+A node without neighbors is its own. In memory P is a sparse matrix. Of a stream every product is
+one pass over the edges; the first one counts the degrees, too, so that k hops take k passes. A
+table of pairs multiplies by itself, and exactly (`sources.pairs`).
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike
+
+from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sources.graph_like import GraphLike, as_stream
+from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
+
+__all__ = ["Neighborhood"]
+
+
+class Neighborhood:
+    """The nodes of a graph in the order of a table of features, and means over their neighbors.
+
+    Parameters
+    ----------
+    graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
+    n_rows : int
+        Rows of the table, one for every node.
+    ids : array of shape (n_rows,), optional
+        The node of each row. Default: the nodes of the graph in their own order, which a file that
+        names its nodes does not have before it is read.
+
+    Attributes
+    ----------
+    names : EdgeList
+        All nodes, in the order of the rows, and no edge.
+    is_held : bool
+        Whether the graph is in memory.
+
+    Examples
+    --------
+    >>> path = EdgeList(tail=[0, 1], head=[1, 2])
+    >>> Neighborhood(path, 3).means(np.array([[1.0], [0.0], [3.0]])).ravel()
+    array([0., 2., 0.])
+    """
+
+    def __init__(self, graph: GraphLike, n_rows: int, ids: ArrayLike | None = None) -> None:
+        self.source: Any = as_stream(graph)
+        self.is_held = isinstance(self.source, EdgeList)
+        if not getattr(self.source, "is_rereadable", True):
+            raise InputError("a pipe can be read once only; write it to a file first")
+        if ids is None:
+            ids = self._own_ids(n_rows)
+        elif len(np.asarray(ids)) != n_rows:
+            raise InputError(f"{len(np.asarray(ids))} ids for {n_rows} rows of features")
+        self.names = EdgeList.from_clean(
+            [], [], [], n_rows, None if ids is None else np.asarray(ids)
+        )
+        self._laplacian = StreamedLaplacian(self.source, self.names)
+        self._matrix: Any = None
+        self._degrees: Any = None
+
+    def _own_ids(self, n_rows):
+        if not self.is_held:
+            first = next(iter(self.source), None)
+            if first is not None and first.own_ids is not None:
+                raise InputError(
+                    "the nodes of this source have ids: say which node each row of features is "
+                    "about (ids=...)"
+                )
+            return None
+        if self.source.n_nodes != n_rows:
+            raise InputError(
+                f"{n_rows} rows of features for {self.source.n_nodes} nodes: give a row for every "
+                "node, in the order of the graph, or ids=..."
+            )
+        return self.source.own_ids
+
+    def held(self) -> EdgeList:
+        """The graph on the nodes in the order of the rows, where it is in memory."""
+        if self.source.own_ids is self.names.own_ids and self.source.n_nodes == self.names.n_nodes:
+            return self.source
+        tail, head, weight = next(self._edges())
+        return EdgeList.from_clean(tail, head, weight, self.names.n_nodes, self.names.own_ids)
+
+    def means(self, X: np.ndarray) -> np.ndarray:
+        """P X for X of shape (n_rows, K): in memory a product, of a stream one pass.
+
+        Parameters
+        ----------
+        X : ndarray
+        """
+        if self.is_held:
+            if self._matrix is None:
+                self._matrix = self.held().to_scipy().tocsr()
+                self._degrees = np.asarray(self._matrix.sum(axis=1)).ravel()
+            return self._scaled(self._matrix @ X, X)
+        if self._degrees is None:
+            sums = self._first_pass(X)
+            if not hasattr(self.source, "multiply"):
+                return self._scaled(sums, X)
+        sums = self._degrees[:, None] * X - self._laplacian.multiply(X)
+        return self._scaled(sums, X)
+
+    def spread(self, blocks: list, n_hops: int, gammas: tuple) -> list:
+        """For each gamma the blocks after walks that stop with probability 1 - gamma a step.
+
+        Parameters
+        ----------
+        blocks : list of ndarrays with n_rows rows
+        n_hops : int
+            Most steps of a walk: products, of all blocks together.
+        gammas : tuple of float
+        """
+        width = [block.shape[1] for block in blocks]
+        power = np.column_stack(blocks)
+        sums = [(1 - gamma) * power for gamma in gammas]
+        for hop in range(1, n_hops + 1):
+            power = self.means(power)
+            for total, gamma in zip(sums, gammas, strict=True):
+                total += (1.0 if hop == n_hops else 1 - gamma) * gamma**hop * power
+        return [np.split(total, np.cumsum(width)[:-1], axis=1) for total in sums]
+
+    def _scaled(self, sums, X):
+        degrees = self._degrees[:, None]
+        return np.where(degrees > 0, sums / np.where(degrees > 0, degrees, 1.0), X)
+
+    def _first_pass(self, X):
+        """A X, and the degrees beside it."""
+        n_rows = self.names.n_nodes
+        degrees, sums = np.zeros(n_rows), np.zeros(X.shape)
+        for tail, head, weight in self._edges():
+            part = scipy.sparse.csr_array((weight, (tail, head)), shape=(n_rows, n_rows))
+            sums += part @ X + part.T @ X
+            degrees += np.bincount(tail, weight, n_rows) + np.bincount(head, weight, n_rows)
+        self._degrees = degrees
+        return sums
+
+    def _edges(self):
+        try:
+            yield from self._laplacian.edges()
+        except InputError as error:
+            if "is not in the sparsifier" not in str(error):
+                raise
+            name = str(error).split(" of the graph")[0]
+            raise InputError(f"{name} of the graph has no row of features; add one") from None

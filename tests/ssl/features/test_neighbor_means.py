@@ -1,0 +1,67 @@
+"""Means over neighbors, in memory, of files and of pairs, against a dense product."""
+
+import io
+
+import numpy as np
+import pytest
+
+import graphsqueak as gs
+from graphsqueak.ssl.features.neighborhood import Neighborhood
+from tests.ssl.graphs import random_graph
+
+
+def dense_means(graph, X):
+    adjacency = graph.to_scipy().toarray()
+    degrees = adjacency.sum(axis=1, keepdims=True)
+    return np.where(degrees > 0, adjacency @ X / np.where(degrees > 0, degrees, 1), X)
+
+
+def points(n_nodes, seed=81_337):
+    return np.random.default_rng(seed).normal(size=(n_nodes, 3)) + 5
+
+
+def test_columns_are_those_of_the_dense_product():
+    graph, X = random_graph(5_113), points(30)
+    one = dense_means(graph, X)
+    spread = np.sqrt(dense_means(graph, X**2) - one**2)
+    two = dense_means(graph, one)
+    got = gs.NeighborMeans(hops=2).fit_transform(X, graph=graph)
+    np.testing.assert_allclose(got[:, :9], np.column_stack([X, one, spread]), atol=1e-9)
+    np.testing.assert_allclose(got[:, 9:12], two, atol=1e-9)
+    plain = gs.NeighborMeans(hops=2, spreads=False).fit(X)
+    assert plain.transform(X, graph).shape == (30, 9)
+    assert plain.get_feature_names_out(["a", "b", "c"])[3:5].tolist() == ["mean1_a", "mean1_b"]
+
+
+def test_a_file_is_read_once_a_hop_whatever_the_order_of_its_nodes(tmp_path):
+    graph, X = random_graph(77_003), points(30)
+    names = np.array([f"n{number}" for number in range(30)])
+    named = gs.EdgeList(
+        tail=graph.tail, head=graph.head, weight=graph.weight, n_nodes=30, ids=names
+    )
+    gs.write_edges(named, tmp_path / "edges.tsv")
+    source, order = gs.read_edges(tmp_path / "edges.tsv"), np.random.default_rng(3).permutation(30)
+    around = Neighborhood(source, 30, names[order])
+    got = around.means(around.means(X[order]))
+    np.testing.assert_allclose(got, dense_means(graph, dense_means(graph, X))[order], atol=1e-9)
+    assert around._laplacian.n_passes == 2
+
+
+def test_pairs_are_averaged_without_their_graph():
+    rng = np.random.default_rng(60_211)
+    table = "".join(f"a{rng.integers(40)},d{rng.integers(9)}\n" for _ in range(150))
+    pairs = gs.read_pairs(io.BytesIO(table.encode()), header=False)
+    graph = pairs.to_edge_list()
+    X = points(graph.n_nodes)
+    got = gs.NeighborMeans(hops=2).fit_transform(X, graph=pairs, ids=graph.ids)
+    np.testing.assert_allclose(got, gs.NeighborMeans().fit_transform(X, graph=graph), atol=1e-9)
+
+
+def test_mistakes_are_told():
+    graph, X = random_graph(5_113), points(30)
+    with pytest.raises(gs.InputError, match="29 rows of features for 30 nodes"):
+        gs.NeighborMeans().fit_transform(X[:29], graph=graph)
+    with pytest.raises(gs.InputError, match="needs the graph"):
+        gs.NeighborMeans().fit_transform(X)
+    with pytest.raises(gs.InputError, match="has no row of features"):
+        gs.NeighborMeans().fit_transform(X, graph=graph, ids=np.arange(30) + 1)

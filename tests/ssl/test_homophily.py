@@ -1,0 +1,117 @@
+"""Whether neighbors agree: against a dense count, on block models, and in the command's words."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import graphsqueak as gs
+from graphsqueak.cli import run
+from graphsqueak.graph import EdgeList
+from graphsqueak.ssl import HomophilyWarning
+from graphsqueak.ssl.choice import measure_homophily
+from graphsqueak.ssl.labels import class_labels
+from tests.ssl.graphs import hide, uneven_blocks
+
+pytestmark = pytest.mark.filterwarnings("always:neighbors agree hardly")
+
+
+def drawn(seed, homophily, *, n_nodes=600, n_labels=80, **settings):
+    """A graph, its truth, and the labels of some nodes."""
+    graph, truth = uneven_blocks(seed, homophily, n_nodes=n_nodes, **settings)
+    rng = np.random.default_rng(seed + 1)
+    return graph, truth, hide(truth, rng.choice(n_nodes, n_labels, replace=False))
+
+
+def is_warned(model, graph, y):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(graph, y)
+    return any(said.category is HomophilyWarning for said in told)
+
+
+def test_all_labels_give_the_correlation_of_neighbors():
+    graph, truth = uneven_blocks(40_127, 0.5, n_nodes=3000)
+    found = measure_homophily(graph, class_labels(truth, graph))
+    ends = np.concatenate([[graph.tail, graph.head], [graph.head, graph.tail]], axis=1)
+    exact = np.corrcoef(truth[ends])[0, 1]
+    assert abs(found.value - exact) < 6 * found.error
+    assert found.error < 0.03
+
+
+@pytest.mark.parametrize("homophily", [-0.4, 0.0, 0.3, 0.7])
+def test_the_error_is_that_of_few_labels(homophily):
+    """Over 30 draws the mean square of value - truth in units of the error is 1, about."""
+    off = []
+    for seed in range(30):
+        graph, _, y = drawn(71_000 + 10 * seed, homophily)
+        found = measure_homophily(graph, class_labels(y, graph))
+        off.append((found.value - homophily) / found.error)
+    # a chi-square mean of 30 has a deviation of sqrt(2 / 30); two steps of estimation double it
+    assert np.mean(np.square(off)) < 1 + 6 * np.sqrt(2 / 30)
+    assert abs(np.mean(off)) < 6 / np.sqrt(30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("homophily", "least", "most"), [(0.0, 95, 100), (0.6, 0, 5)])
+def test_the_warning_fires_without_homophily_and_is_silent_with_it(homophily, least, most):
+    draws = (drawn(92_000 + 10 * seed, homophily, n_nodes=400) for seed in range(100))
+    fired = sum(is_warned(gs.StableHFSClassifier(random_state=7), g, y) for g, _, y in draws)
+    assert least <= fired <= most
+
+
+def test_a_dense_graph_that_tells_the_classes_is_not_warned_of():
+    """Neighbors agree hardly more often than strangers, but a node has 150 of them."""
+    graph, truth, y = drawn(5_501, 0.15, degree=150, n_labels=200)
+    model = gs.StableHFSClassifier(random_state=7)
+    assert not is_warned(model, graph, y)
+    assert abs(model.homophily_) < 0.2
+    assert model.score(None, truth) > 0.85
+    assert is_warned(gs.HFSClassifier(), graph, y)  # which does not try itself without labels
+
+
+def test_two_labels_tell_nothing_and_nothing_is_said():
+    graph, _, y = drawn(8_713, 0.0, n_labels=4)
+    model = gs.StableHFSClassifier(random_state=7)
+    assert not is_warned(model, graph, y)
+    assert model.homophily_error_ > 0.2
+
+
+def test_the_sign_is_known_from_neighbors_in_common_and_scores():
+    """Hardly two labeled nodes are joined: r_2 alone would give 0."""
+    for homophily in (-0.8, 0.8):
+        graph, _, y = drawn(61_007, homophily, n_nodes=4000, n_labels=60, degree=40)
+        model = gs.StableHFSClassifier(random_state=7)
+        assert is_warned(model, graph, y) == (homophily < 0)
+        assert abs(model.homophily_ - homophily) < 6 * max(model.homophily_error_, 0.05)
+
+
+@pytest.mark.parametrize("settings", [{"passes": "auto"}, {"passes": 1}, {"n_edges": 10**6}])
+def test_sparsifiers_tell_it_too(settings):
+    graph, _, y = drawn(17_239, 0.0, degree=60, n_labels=150)
+    model = gs.SparseHFSClassifier(**{"n_edges": 4000} | settings, random_state=7)
+    assert is_warned(model, graph, y)
+    assert abs(model.homophily_) < 6 * model.homophily_error_
+
+
+def test_one_class_has_no_homophily():
+    model = gs.StableHFSClassifier().fit(EdgeList(tail=[0, 1], head=[1, 2]), [0, -1, -1])
+    assert np.isnan(model.homophily_)
+
+
+def test_the_command_says_so(tmp_path, capsys):
+    graph, _, y = drawn(33_501, 0.0)
+    gs.write_edges(graph, tmp_path / "edges.tsv")
+    rows = [f"{node},{'ab'[y[node]]}" for node in np.flatnonzero(y >= 0)]
+    (tmp_path / "labels.csv").write_text("\n".join(["node,label", *rows]))
+    words = ["label", *(str(tmp_path / name) for name in ("edges.tsv", "labels.csv"))]
+    assert run([*words, "-o", str(tmp_path / "out.csv")]) == 0
+    said = capsys.readouterr()
+    assert "warning: neighbors agree hardly" in said.err
+    assert "NeighborMeans" in said.err
+    assert "homophily " in said.out
+    assert run([*words, "-o", str(tmp_path / "out.csv"), "--force", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert abs(record["homophily"]) < 6 * record["homophily_error"]
+    assert len(record["warnings"]) == 1
