@@ -22,6 +22,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "LaplacianSolver": "solvers",
         "NearestLabelClassifier": "ssl",
         "SimpleHFSClassifier": "ssl",
+        "SpamFilter": "spam",
         "SparseHFSClassifier": "ssl",
         "SparseHFSRegressor": "ssl",
         "StableHFSClassifier": "ssl",

@@ -14,6 +14,7 @@ from graphsqueak.sources import neighbor_edges as neighbor_edges
 from graphsqueak.sources import read_edges as read_edges
 from graphsqueak.sources import read_pairs as read_pairs
 from graphsqueak.sources import write_edges as write_edges
+from graphsqueak.spam import SpamFilter as SpamFilter
 from graphsqueak.sparsifiers import Certificate as Certificate
 from graphsqueak.sparsifiers import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
@@ -55,6 +56,7 @@ __all__ = [
     "LaplacianSolver",
     "NearestLabelClassifier",
     "SimpleHFSClassifier",
+    "SpamFilter",
     "SparseHFSClassifier",
     "SparseHFSRegressor",
     "StableHFSClassifier",
