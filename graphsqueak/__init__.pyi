@@ -14,6 +14,7 @@ from graphsqueak.sources import neighbor_edges as neighbor_edges
 from graphsqueak.sources import read_edges as read_edges
 from graphsqueak.sources import read_pairs as read_pairs
 from graphsqueak.sources import write_edges as write_edges
+from graphsqueak.spam import SpamFilter as SpamFilter
 from graphsqueak.sparsifiers import Certificate as Certificate
 from graphsqueak.sparsifiers import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
@@ -65,7 +66,11 @@ __all__ = [
     "NearestLabelClassifier",
     "NeighborMeans",
     "SimpleHFSClassifier",
+<<<<<<< HEAD
     "Smoothed",
+=======
+    "SpamFilter",
+>>>>>>> 363681ba101f01f6548e867ab8109db6c6dbc615
     "SparseHFSClassifier",
     "SparseHFSRegressor",
     "StableHFSClassifier",

@@ -22,6 +22,7 @@ from graphsqueak.cli.learn import learn
 from graphsqueak.cli.merge import merge
 from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
+from graphsqueak.cli.spam import spam
 from graphsqueak.cli.sparsify import sparsify
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import Stopped, stoppable
@@ -65,6 +66,7 @@ for command in (
     merge,
     neighbors,
     resistance,
+    spam,
     sparsify,
 ):
     app.command()(command)

@@ -1,4 +1,4 @@
-"""What the demo measures: seven ways to label mails, on the same draws of labels.
+"""What demo --full measures: seven ways to label mails, on the same draws of labels.
 
 A dense graph is given (every mail joined to a sixth of all others). Exact Stable-HFS holds all of
 it. Sparse-HFS keeps a twentieth and reads it three times, or once. SubSampling gets as many nodes
@@ -32,7 +32,9 @@ from graphsqueak.system.progress import Progress, reporter
 
 __all__ = [
     "DRAWS",
+    "FEW_NEIGHBORS",
     "KEEP",
+    "PASSES",
     "QUICK_DRAWS",
     "MailGraph",
     "label_mails",
@@ -44,9 +46,9 @@ __all__ = [
 KEEP = 0.05
 DRAWS = {20: 8, 100: 5, 1000: 3}  # number of labels to draws: fewer labels, more luck, more draws
 QUICK_DRAWS = {20: 1, 100: 1}
-_PASSES = 3
+PASSES = 3
 _ETA = 0.03  # over the mean degree: the same smoothness for all
-_FEW_NEIGHBORS = 10
+FEW_NEIGHBORS = 10
 _QUICK_STEP = 8  # every eighth mail
 
 
@@ -154,7 +156,7 @@ def label_mails(
     truth = graph.mails.labels
     with reporter(progress, "building both graphs again"):
         dense = graph.stream.to_edge_list()
-        few = neighbor_edges(graph.mails.points, _FEW_NEIGHBORS).to_edge_list()
+        few = neighbor_edges(graph.mails.points, FEW_NEIGHBORS).to_edge_list()
     draws = {count: draws_of_labels(truth, count, n, seed) for count, n in n_draws.items()}
     rows, n_done = [], 0
     methods = _methods(graph, dense, few, seed)
@@ -195,7 +197,7 @@ def _methods(graph, dense, few, seed):
         _Method(
             "5 % and three passes",
             lambda: ssl.SparseHFSClassifier(
-                n_edges=budget, passes=_PASSES, eta=eta, random_state=seed
+                n_edges=budget, passes=PASSES, eta=eta, random_state=seed
             ),
             dense,
             edges_used,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "accuracy_against",
+    "before_and_after",
     "degree_calibration",
     "degrees_of_both",
     "kept_against_leverage",
@@ -243,6 +244,39 @@ def accuracy_against(
     panels[0][0].set_ylabel("accuracy")
     handles, names = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def before_and_after(
+    places: Mapping[str, np.ndarray], is_marked: np.ndarray, names: tuple[str, str]
+) -> "Figure":
+    """The same nodes in the plane, once a panel, in two colors and on equal scales.
+
+    Parameters
+    ----------
+    places : mapping of str to ndarray (n, 2)
+        Coordinates by the title of a panel; a few far away are not drawn.
+    is_marked : ndarray of bool (n,)
+    names : pair of str
+        Of the nodes that are not marked, and of those that are.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    figure, panels = _pyplot().subplots(
+        1, len(places), figsize=(9, 4), layout="constrained", squeeze=False
+    )
+    ends = np.percentile(np.concatenate(list(places.values())), [0.5, 99.5], axis=0)
+    ends += 0.05 * (ends[1] - ends[0]) * np.array([[-1.0], [1.0]])
+    for ax, (title, place) in zip(panels[0], places.items(), strict=True):
+        for shown, name, color in zip((~is_marked, is_marked), names, _COLORS, strict=False):
+            ax.scatter(*place[shown].T, s=5, alpha=0.5, color=color, linewidth=0, label=name)
+        ax.set(title=title, xlim=ends[:, 0], ylim=ends[:, 1], xticks=[], yticks=[])
+    handles, shown_names = panels[0][0].get_legend_handles_labels()
+    legend = {"loc": "outside lower center", "ncols": 2, "frameon": False, "markerscale": 3}
+    for handle in figure.legend(handles, shown_names, **legend).legend_handles:
+        handle.set_alpha(1.0)
     return figure
 
 

@@ -55,19 +55,25 @@ def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
 
 
 def _folded(command):
-    """A command over several lines that a shell reads as one.
+    """A command over several lines that a shell reads as one; an option stays with its value.
 
     >>> print(_folded("graphsqueak neighbors 'my mails' -o " + "folder/" * 9 + "edges.parquet"))
-    graphsqueak neighbors 'my mails' -o \\
-        folder/folder/folder/folder/folder/folder/folder/folder/folder/edges.parquet
+    graphsqueak neighbors 'my mails' \\
+        -o folder/folder/folder/folder/folder/folder/folder/folder/folder/edges.parquet
     """
     first, *words = map(shlex.quote, shlex.split(command))
-    lines = [first]
+    groups = [first]
     for word in words:
-        if len(lines[-1]) + len(word) < _WIDTH:
-            lines[-1] += f" {word}"
+        if groups[-1].startswith("-") and " " not in groups[-1] and not word.startswith("-"):
+            groups[-1] += f" {word}"
         else:
-            lines.append(f"    {word}")
+            groups.append(word)
+    lines = [groups[0]]
+    for group in groups[1:]:
+        if len(lines[-1]) + len(group) < _WIDTH:
+            lines[-1] += f" {group}"
+        else:
+            lines.append(f"    {group}")
     return " \\\n".join(lines)
 
 

@@ -31,10 +31,10 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def story(folder):
-    """One quick run and what it says to a program."""
+    """One quick run with all methods, and what it says to a program."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        assert run(["demo", "--quick", "--json", "--out", str(folder)]) == 0
+        assert run(["demo", "--quick", "--full", "--json", "--out", str(folder)]) == 0
     return json.loads(said.getvalue())
 
 
@@ -51,11 +51,20 @@ def test_sparse_methods_stay_within_a_twentieth(story):
             assert row["edges"] <= 0.05 * story["edges_read"]
 
 
+def test_three_reads_give_the_labels_of_the_whole_graph(story):
+    assert story["edges_kept"] <= 0.05 * story["edges_read"]
+    assert story["labels_asked"] > 600
+    assert story["labels_different"] <= 0.02 * story["labels_asked"]
+    assert abs(story["accuracy_three_reads"] - story["accuracy_exact"]) <= 0.02
+    assert story["accuracy_few_neighbors"] > 0.9
+    assert story["epsilon_lower"] <= story["epsilon_upper"] < 1
+
+
 def test_the_folder_holds_table_figures_and_a_page_of_its_own(story, folder):
     assert pl.read_csv(folder / "rows.csv").height == len(story["rows"])
     assert (folder / "accuracy.png").read_bytes().startswith(b"\x89PNG")
     page = (folder / "index.html").read_text()
-    assert page.count("data:image/png;base64") == 2
+    assert page.count("data:image/png;base64") == 3
     assert set(re.findall(r"<td>([^<]*)</td>", page)) >= METHODS
     assert not re.search(r'(src|href)="(?!data:)', page)
 
@@ -73,10 +82,16 @@ def test_the_commands_at_the_end_work_as_printed_on_the_files_left_behind(
     words = [shlex.split(command)[1:] for command in commands]
     assert [shlex.split(text.replace("\\\n", " "))[1:] for text in on_page] == words
     assert all(len(line) < 100 or len(line.split()) < 3 for line in "\n".join(on_page).splitlines())
-    assert [name for name, *_ in words] == ["neighbors", "label", "neighbors", "sparsify"]
+    names = ["info", "sparsify", "label", "neighbors", "label"]
+    assert [name for name, *_ in words] == names
     for arguments in words:
         assert run(arguments) == 0, arguments
-    assert float(re.search(r"accuracy (0\.\d+)", capsys.readouterr().out)[1]) > 0.9
+    found = re.findall(r"accuracy (0\.\d+)", capsys.readouterr().out)
+    dense, few = map(float, found)
+    assert dense > 0.85
+    assert few > 0.9
+    said = re.findall(r"(\d+\.\d) %", printed.partition("labeled right")[0])
+    assert dense == pytest.approx(float(said[-1]) / 100, abs=0.02)  # as the story has it
     labeled = pl.read_csv(folder / "labeled.csv")
     assert set(labeled["label"]) == {"ham", "spam"}
     assert "<h2>Verdict</h2>" in (folder / "report.html").read_text()

@@ -30,6 +30,11 @@ def folder(tmp_path_factory):
     (folder / "labels.csv").write_text("node,label\n0,red\n1,blue\n2,green\n3,gray\n")
     rows = "".join(f"{t % 9},{100 + 3.5 * (t % 9)}\n" for t in range(60))
     (folder / "houses.csv").write_text("rooms,price\n" + rows)
+    for part in ("cur", "new", "tmp"):
+        (folder / "Maildir" / part).mkdir(parents=True)
+    for name, text in {"a": "lunch at noon", "b": "cheap pills", "c": "lunch?"}.items():
+        (folder / "Maildir" / "new" / name).write_text(f"Subject: {text}\n\n{text}\n")
+    (folder / "known.csv").write_text("node,label\nnew/a,ham\nnew/b,spam\n")
     np.save(folder / "points.npy", np.random.default_rng(7).normal(size=(40, 3)))
     for name in ("monday.ckpt", "tuesday.ckpt"):
         StreamSparsifier(n_edges=500, random_state=7).partial_fit(graph).save(folder / name)

@@ -7,7 +7,7 @@ become points. `graphsqueak.datasets.load_mail` does all of it.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,9 +96,24 @@ class MailSource:
         return {name: getattr(self, f"n_{name}") for name in names}
 
     def __iter__(self) -> Iterator[Mail]:
+        return (mail for _, _, mail in self.read_new(()) if mail is not None)
+
+    def read_new(self, known: Container[str]) -> Iterator[tuple[str, str, Mail | None]]:
+        """Iterate over (id, digest, mail); mails whose digest is known are not read, and None.
+
+        The digest is that of the message as it lies on disk: it stays when its file is moved.
+
+        Parameters
+        ----------
+        known : set or mapping of str
+        """
         self._reset()
         seen: set[bytes] = set()
         for raw in raw_mails(self.path, self.layout):
+            digest = _digest(raw)
+            if digest in known:
+                yield raw.id, digest, None
+                continue
             read = _read(raw)
             if read is None:
                 self.n_unreadable += 1
@@ -110,7 +125,8 @@ class MailSource:
                 self.n_cut += read.cut
                 self.n_empty += not read.text.strip()
                 subject = _one_line(read.subject) or _one_line(read.text)
-                yield Mail(raw.id, raw.label, read.text, subject, _one_line(read.sender))
+                sender = _one_line(read.sender)
+                yield raw.id, digest, Mail(raw.id, raw.label, read.text, subject, sender)
 
     @staticmethod
     def _was_seen(text, seen):
@@ -118,6 +134,13 @@ class MailSource:
         known = digest in seen
         seen.add(digest)
         return known
+
+
+def _digest(raw):
+    content = raw.content
+    if isinstance(content, str):
+        content = "\0".join([raw.subject, raw.sender, content]).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content or b"", digest_size=16).hexdigest()
 
 
 def _read(raw):

@@ -23,7 +23,15 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.mail.text import read_bytes_as_text
 from graphsqueak.validation import check_choice
 
-__all__ = ["LAYOUTS", "RawMail", "find_layout", "holds_texts", "label_of_name", "raw_mails"]
+__all__ = [
+    "LAYOUTS",
+    "RawMail",
+    "find_layout",
+    "holds_texts",
+    "label_of_name",
+    "label_of_word",
+    "raw_mails",
+]
 
 LAYOUTS = ("trec", "folders", "sms", "mbox", "maildir", "csv")
 _SPAM, _HAM, _UNKNOWN = 1, 0, -1
@@ -292,10 +300,19 @@ def _cell(row, column):
     return row[column] if column is not None and column < len(row) else ""
 
 
-def _label_in(value, path, line):
+def label_of_word(value):
+    """1, 0 or -1 by what a table says of a mail; None where it says something else.
+
+    >>> [label_of_word(value) for value in ("Spam", "0", "", "work")]
+    [1, 0, -1, None]
+    """
     value = value.strip().lower()
-    if value in _UNSAID:
-        return -1
-    if value not in _LABELS:
+    return -1 if value in _UNSAID else _LABELS.get(value)
+
+
+def _label_in(value, path, line):
+    label = label_of_word(value)
+    if label is None:
+        value = value.strip().lower()
         raise InputError(f"{path}, line {line}: label {value!r} is neither spam nor ham (1 nor 0)")
-    return _LABELS[value]
+    return label

@@ -17,6 +17,7 @@ References
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -24,7 +25,7 @@ import scipy.sparse
 from graphsqueak.errors import InputError
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["stem", "text_points", "words"]
+__all__ = ["WordWeights", "learn_words", "stem", "text_points", "weigh_words", "words"]
 
 _WORD = re.compile(r"[^\W_]+")
 _WORD_OR_MARKS = re.compile(r"[^\W_]+|[^\w\s]+")
@@ -72,18 +73,69 @@ def text_points(
     >>> vocabulary.tolist(), points.toarray().round(2).tolist()
     (['boxe', 'cheap', 'pill'], [[0.0, 0.81, 0.58], [0.81, 0.0, 0.58]])
     """
-    from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+    points, learned = learn_words(
+        texts,
+        drop_common=drop_common,
+        drop_rare=drop_rare,
+        min_mails=min_mails,
+        sublinear=sublinear,
+        stemming=stemming,
+        marks=marks,
+    )
+    return points, np.array(learned.words, dtype=object)
+
+
+class WordWeights(NamedTuple):
+    """Words and their weights idf, learned from some texts, for texts that come later."""
+
+    words: tuple[str, ...]
+    idf: np.ndarray
+    sublinear: bool
+    stemming: bool
+    marks: bool
+
+
+def learn_words(
+    texts,
+    *,
+    drop_common=0.0,
+    drop_rare=0.0,
+    min_mails=1,
+    sublinear=False,
+    stemming=True,
+    marks=False,
+):
+    """The points of `text_points`, and the `WordWeights` by which others become points.
+
+    >>> points, learned = learn_words(["cheap pills", "pill boxes"])
+    >>> (weigh_words(["a cheap pill"], learned) != points[:1]).nnz
+    0
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
 
     check_real("drop_common", drop_common, least=0.0, below=1.0)
     check_real("drop_rare", drop_rare, least=0.0, below=1.0)
     check_count("min_mails", min_mails)
-    counter = CountVectorizer(analyzer=lambda text: words(text, stemming=stemming, marks=marks))
-    counts, vocabulary = _count(counter, texts)
+    counts, vocabulary = _count(_counter(stemming, marks), texts)
     kept = _frequent_enough(counts, drop_common, drop_rare, min_mails)
-    points = counts[:, kept]
+    points, idf = counts[:, kept], np.zeros(0)
     if kept.size:
-        points = TfidfTransformer(sublinear_tf=sublinear).fit_transform(points)
-    return points.astype(np.float32), vocabulary[kept]
+        weigher = TfidfTransformer(sublinear_tf=sublinear)
+        points, idf = weigher.fit_transform(points), weigher.idf_
+    learned = WordWeights(tuple(vocabulary[kept].tolist()), idf, sublinear, stemming, marks)
+    return points.astype(np.float32), learned
+
+
+def weigh_words(texts, learned):
+    """Points of texts by words and weights that were learned from others; new words are ignored."""
+    from sklearn.preprocessing import normalize
+
+    counter = _counter(learned.stemming, learned.marks, learned.words)
+    points = counter.transform(texts).astype(np.float64)
+    if learned.sublinear:
+        points.data = 1.0 + np.log(points.data)
+    points.data *= learned.idf[points.indices]
+    return normalize(points).astype(np.float32)
 
 
 def words(text, *, stemming=True, marks=False):
@@ -132,6 +184,15 @@ def _repair(body):
     if len(body) > 1 and body[-1] == body[-2] and body[-1] not in "aeioulsz":
         return body[:-1]
     return body
+
+
+def _counter(stemming, marks, vocabulary=None):
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    def analyzer(text):
+        return words(text, stemming=stemming, marks=marks)
+
+    return CountVectorizer(analyzer=analyzer, vocabulary=vocabulary)
 
 
 def _count(counter, texts):

@@ -1,0 +1,115 @@
+"""The spam filter as a library: what new mails get, and when the graph is labeled anew."""
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics.pairwise import cosine_similarity
+
+from graphsqueak import InputError, SpamFilter
+from graphsqueak.sources.mail.words import learn_words, weigh_words
+
+SHARED = [f"common{letter}" for letter in "abcdefghijklmno"]
+TOPICS = {kind: [f"{kind}{letter}" for letter in "abcdefghijkl"] for kind in ("spam", "ham")}
+
+
+def texts(n, seed):
+    """Alternately ham and spam: ten words of the topic and ten of all."""
+    rng = np.random.default_rng(seed)
+    kinds = ["ham", "spam"] * (n // 2)
+    both = SHARED + TOPICS["spam"] + TOPICS["ham"]
+    return kinds, [" ".join([*rng.choice(TOPICS[k], 10), *rng.choice(both, 10)]) for k in kinds]
+
+
+def write_table(path, words, first=0):
+    ids = [f"m{first + i}" for i in range(len(words))]
+    pl.DataFrame({"id": ids, "text": words}).write_csv(path)
+    return path
+
+
+@pytest.fixture
+def kinds_and_box(tmp_path):
+    kinds, words = texts(60, 90_215)
+    return kinds, write_table(tmp_path / "box.csv", words)
+
+
+def test_four_labels_do_for_sixty_mails(kinds_and_box):
+    kinds, box = kinds_and_box
+    known = {f"m{i}": kinds[i] for i in range(4)}
+    found = SpamFilter().update(box, known)
+    assert found.is_labeled.sum() == 4
+    assert found.is_new.all()
+    assert (found.is_spam == (np.array(kinds) == "spam")).all()
+    assert ((found.score > 0.5) == found.is_spam).all()
+
+
+def test_a_new_mail_gets_the_mean_score_of_its_nearest(kinds_and_box, tmp_path):
+    _, box = kinds_and_box
+    spam = SpamFilter(n_neighbors=5)
+    spam.update(box, {"m0": "ham", "m1": "spam"})
+    scores = spam._model.scores_[:, 1]  # before they are cut to 0 and 1
+    _, new = texts(6, 5_561)
+    found = spam.update(write_table(tmp_path / "new.csv", new, 60), {"m0": "ham", "m1": "spam"})
+    assert spam._model.n_nodes_ == 60  # nothing was fitted
+    assert found.is_new.all()
+    points, learned = learn_words(pl.read_csv(box)["text"], sublinear=True, marks=True)
+    cosine = cosine_similarity(weigh_words(new, learned), points)
+    for row, score in zip(cosine, found.score, strict=True):
+        near = np.argsort(-row)[:5]
+        mean = np.average(scores[near], weights=row[near])
+        assert score == pytest.approx(mean + 0.5, abs=1e-6)
+        assert score != pytest.approx(scores[near].mean() + 0.5, abs=1e-6)
+
+
+def test_new_labels_count_at_once_and_no_mail_is_read_again(kinds_and_box, tmp_path):
+    kinds, box = kinds_and_box
+    spam = SpamFilter()
+    first = spam.update(box, {f"m{i}": kinds[i] for i in range(4)})
+    swapped = {"ham": "spam", "spam": "ham"}
+    second = spam.update(box, {f"m{i}": swapped[kinds[i]] for i in range(4)})
+    assert second.counts["mails"] == 0
+    assert (second.is_spam == ~first.is_spam).all()
+    _, new = texts(4, 77_003)
+    table = write_table(tmp_path / "new.csv", new, 60)
+    known = {"m0": "ham", "m1": "spam"}
+    spam.update(table, known)
+    told = spam.update(table, {**known, "m60": "spam"})  # a label of a mail that came later
+    assert told.is_labeled.tolist() == [True, False, False, False]
+    assert told.score[0] == 1.0
+
+
+def test_a_filter_goes_on_where_it_was_saved(kinds_and_box, tmp_path):
+    kinds, box = kinds_and_box
+    known = {f"m{i}": kinds[i] for i in range(6)}
+    spam = SpamFilter()
+    spam.update(box, known)
+    spam.save(tmp_path / "spam.model")
+    new = write_table(tmp_path / "new.csv", texts(8, 31_416)[1], 60)
+    again = SpamFilter.load(tmp_path / "spam.model").update(new, known)
+    assert again.score.tolist() == spam.update(new, known).score.tolist()
+
+
+def test_texts_weigh_the_same_as_those_that_taught_the_words():
+    words = ["WIN!! money money", "lunch at noon", "money for lunch"]
+    for options in ({"sublinear": True, "marks": True}, {"stemming": False}):
+        points, learned = learn_words(words, **options)
+        assert abs(weigh_words(words, learned) - points).max() < 1e-6
+        assert weigh_words(["unheard"], learned).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"m0": "ham"}, "no spam"),
+        ({"m0": "1", "m1": "spam"}, "no ham"),
+        ({"m0": "", "m1": None}, "no label"),
+        ({"m0": "ham", "m1": "work"}, "'m1' is 'work'; say spam or ham"),
+        ({"x": "ham", "y": "spam"}, "called 'm0', a label is about 'x'"),
+    ],
+)
+def test_labels_that_cannot_be_used_change_nothing(kinds_and_box, known, said):
+    _, box = kinds_and_box
+    spam = SpamFilter()
+    with pytest.raises(InputError, match=said):
+        spam.update(box, known)
+    assert spam.n_mails == 0
+    assert spam.update(box, {"m0": "ham", "m1": "spam"}).is_new.all()
