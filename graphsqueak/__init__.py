@@ -26,11 +26,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "NearestLabelClassifier": "ssl",
         "NeighborMeans": "ssl",
         "SimpleHFSClassifier": "ssl",
-<<<<<<< HEAD
         "Smoothed": "ssl",
-=======
         "SpamFilter": "spam",
->>>>>>> 363681ba101f01f6548e867ab8109db6c6dbc615
         "SparseHFSClassifier": "ssl",
         "SparseHFSRegressor": "ssl",
         "StableHFSClassifier": "ssl",

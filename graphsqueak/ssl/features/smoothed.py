@@ -35,7 +35,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.matching import NodeMatching
+from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import UnreachedWarning
