@@ -264,13 +264,13 @@ def before_and_after(
     -------
     matplotlib Figure
     """
-    figure, panels = _pyplot().subplots(
+    figure, panels = pyplot().subplots(
         1, len(places), figsize=(9, 4), layout="constrained", squeeze=False
     )
     ends = np.percentile(np.concatenate(list(places.values())), [0.5, 99.5], axis=0)
     ends += 0.05 * (ends[1] - ends[0]) * np.array([[-1.0], [1.0]])
     for ax, (title, place) in zip(panels[0], places.items(), strict=True):
-        for shown, name, color in zip((~is_marked, is_marked), names, _COLORS, strict=False):
+        for shown, name, color in zip((~is_marked, is_marked), names, COLORS, strict=False):
             ax.scatter(*place[shown].T, s=5, alpha=0.5, color=color, linewidth=0, label=name)
         ax.set(title=title, xlim=ends[:, 0], ylim=ends[:, 1], xticks=[], yticks=[])
     handles, shown_names = panels[0][0].get_legend_handles_labels()
