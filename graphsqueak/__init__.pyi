@@ -5,6 +5,7 @@ from graphsqueak.errors import AccuracyWarning as AccuracyWarning
 from graphsqueak.errors import ConvergenceWarning as ConvergenceWarning
 from graphsqueak.errors import InputError as InputError
 from graphsqueak.graph import EdgeList as EdgeList
+from graphsqueak.graph import TimedEdges as TimedEdges
 from graphsqueak.outofcore import StreamedSolver as StreamedSolver
 from graphsqueak.outofcore import effective_resistance as effective_resistance
 from graphsqueak.outofcore import smallest_eigenpairs as smallest_eigenpairs
@@ -63,6 +64,7 @@ __all__ = [
     "StreamSparsifier",
     "StreamedSolver",
     "SubsampledHFSClassifier",
+    "TimedEdges",
     "analysis",
     "certify",
     "compare",

@@ -5,11 +5,13 @@ from graphsqueak.sources.edge_source import as_stream as as_stream
 from graphsqueak.sources.files.reading import read_edges as read_edges
 from graphsqueak.sources.files.writing import write_columns as write_columns
 from graphsqueak.sources.files.writing import write_edges as write_edges
+from graphsqueak.sources.following import follow_edges as follow_edges
 from graphsqueak.sources.mail.corpus import read_mail as read_mail
 from graphsqueak.sources.mail.words import text_points as text_points
 from graphsqueak.sources.neighbors.edges import neighbor_edges as neighbor_edges
 from graphsqueak.sources.pairs.pair_source import PairSource as PairSource
 from graphsqueak.sources.pairs.pair_source import read_pairs as read_pairs
+from graphsqueak.sources.recent import recent_edges as recent_edges
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian as StreamedLaplacian
 from graphsqueak.sources.summary import Summary as Summary
 from graphsqueak.sources.summary import summarize as summarize
@@ -43,6 +45,7 @@ __all__ = [
     "complete_bipartite",
     "cycle",
     "erdos_renyi",
+    "follow_edges",
     "gaussian_neighbors",
     "grid",
     "hypercube",
@@ -51,6 +54,7 @@ __all__ = [
     "read_edges",
     "read_mail",
     "read_pairs",
+    "recent_edges",
     "small_world",
     "star",
     "summarize",

@@ -15,6 +15,7 @@ from graphsqueak.sparsifiers.run import run_plan as run_plan
 from graphsqueak.sparsifiers.run_page import write_report as write_report
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers.stream.thesis import thesis_copies as thesis_copies
+from graphsqueak.sparsifiers.stream.window import TimedSparsifier as TimedSparsifier
 from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest as low_stretch_forest
 from graphsqueak.sparsifiers.subgraph.few_edges import sparsifier_of_few as sparsifier_of_few
 from graphsqueak.sparsifiers.subgraph.subgraph import subgraph_sparsifier as subgraph_sparsifier
@@ -31,6 +32,7 @@ __all__ = [
     "RunResult",
     "StreamOptions",
     "StreamSparsifier",
+    "TimedSparsifier",
     "batch_sparsifier",
     "certify",
     "effective_resistance",

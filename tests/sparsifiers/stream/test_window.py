@@ -163,7 +163,8 @@ def test_batches_order_and_a_stop_change_nothing(forgets, tmp_path):
     assert whole.n_shrinks_ > 3
     assert whole.to_bytes() == cut.to_bytes()
     one, other = whole.sparsifier(), cut.sparsifier()
-    assert (one.weight == other.weight).all() and (one.tail == other.tail).all()
+    assert (one.weight == other.weight).all()
+    assert (one.tail == other.tail).all()
     assert whole.span_ == cut.span_
 
 
