@@ -34,6 +34,7 @@ ALONE = {
     "graphsqueak.sparsifiers.resistance.degrees": "kernels of resistances by degrees",
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",
     "graphsqueak.sparsifiers.stream.last_shrink": "kernels of calibration",
+    "graphsqueak.sparsifiers.stream.ring": "the engine of streams with times",
     "graphsqueak.ssl.label_stream": "a way to read edges, as formats are",
     "graphsqueak.ssl.tally": "kernel and table of the sums at labeled nodes",
 }

@@ -204,7 +204,8 @@ def sparsify(
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
-        again = {"is_rereadable": source.is_rereadable, "reading": _reading_words(reading)}
+        whole = source.is_rereadable and not run.is_timed  # what certify would read
+        again = {"is_rereadable": whole, "reading": _reading_words(reading)}
         with reporter(run.progress, "drawing the page"):
             write_report(result, report, edges=edges, out=out, **again)
     if checkpoint is not None:
