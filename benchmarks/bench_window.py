@@ -15,10 +15,13 @@ import statistics
 import numpy as np
 import scipy.linalg
 
-from graphsqueak import EdgeList, StreamSparsifier, TimedEdges, sources
+from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, TimedEdges, sources
 
 SEED = 40_503
 WINDOW, N_WINDOWS = 1000.0, 3
+OPTIONS = StreamOptions(
+    chunk=2**11
+)  # looks at the room that is left as often as a large graph would
 
 
 def main():
@@ -33,7 +36,9 @@ def main():
         for budget in (8 * n_nodes, 20 * n_nodes):
             for forgets in ({"window": WINDOW}, {"half_life": WINDOW / 8}):
                 found = [measure(edges, budget, forgets, SEED + k) for k in range(n_seeds)]
-                fresh, ring, held = (statistics.median(values) for values in zip(*found))
+                fresh, ring, held = (
+                    statistics.median(values) for values in zip(*found, strict=True)
+                )
                 row = {"graph": name, "forgets by": next(iter(forgets)), "edges": budget}
                 row |= {"fresh": fresh, "ring": ring, "ratio": ring / fresh, "held": held}
                 rows.append(row)
@@ -54,7 +59,8 @@ def print_row(row, *, header):
 
 def measure(edges, budget, forgets, seed):
     """eps of a fresh run and of the ring, and the most budgets that the ring held."""
-    stream = StreamSparsifier(n_edges=budget, **forgets, random_state=seed)
+    settings = {"n_edges": budget, "options": OPTIONS, "random_state": seed}
+    stream = StreamSparsifier(**settings, **forgets)
     held = 0
     for start in range(0, edges.n_edges, 4096):
         stream.partial_fit(edges.part(start, start + 4096))
@@ -70,7 +76,7 @@ def measure(edges, budget, forgets, seed):
         weight=weight[chosen],
         n_nodes=edges.n_nodes,
     )
-    fresh = StreamSparsifier(n_edges=budget, random_state=seed).partial_fit(own).sparsifier()
+    fresh = StreamSparsifier(**settings).partial_fit(own).sparsifier()
     return epsilon(own, fresh), epsilon(own, ring), held / budget
 
 

@@ -35,6 +35,7 @@ ALONE = {
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",
     "graphsqueak.sparsifiers.stream.last_shrink": "kernels of calibration",
     "graphsqueak.ssl.features.targets": "classes and values, as formats are",
+    "graphsqueak.sparsifiers.stream.ring": "the engine of streams with times",
     "graphsqueak.ssl.label_stream": "a way to read edges, as formats are",
     "graphsqueak.ssl.tally": "kernel and table of the sums at labeled nodes",
 }

@@ -17,7 +17,7 @@ from graphsqueak.cli.reading import (
     tell_understood,
 )
 from graphsqueak.errors import InputError
-from graphsqueak.system.atomic import STANDARD_OUTPUT, note_written
+from graphsqueak.system.atomic import note_written
 
 __all__ = ["sparsify"]
 
@@ -178,6 +178,11 @@ def sparsify(
         return
     if out is None:
         raise InputError("--out FILE is missing: where to write the sparsifier")
+    if follow and (certify or run.is_tree or report is not None or dry_run or out == "-"):
+        raise InputError(
+            "--follow writes --out, a file, again and again, and does nothing else: leave "
+            "--certify, --report, --dry-run, --workers, --scheduler and --tree away"
+        )
     run.certifies(source)  # refuses a pipe before the work
     options.check_table(out)
     if report is not None:
@@ -185,13 +190,13 @@ def sparsify(
     options.check_outputs(
         {"--checkpoint": checkpoint, "--out": out, "--report": report},
         paths_read(edges, source),
-        force=force or dry_run,
+        force=force or dry_run or (follow and resume),
         quiet=quiet,
         as_json=as_json,
         resumes=checkpoint if resume else None,
     )
     if follow:
-        _follow(source, run, out, report, header=not no_header_out, quiet=quiet, as_json=as_json)
+        _follow(source, run, out, header=not no_header_out, quiet=quiet, as_json=as_json)
         return
     if dry_run:
         _dry_run(source, run, [out, report], force=force, as_json=as_json)
@@ -205,7 +210,8 @@ def sparsify(
     if report is not None:
         from graphsqueak.sparsifiers.run_page import write_report
 
-        again = {"is_rereadable": source.is_rereadable, "reading": reading_words(reading)}
+        whole = source.is_rereadable and not run.is_timed  # what certify would read
+        again = {"is_rereadable": whole, "reading": reading_words(reading)}
         with reporter(run.progress, "drawing the page"):
             write_report(result, report, edges=edges, out=out, **again)
     if checkpoint is not None:
@@ -263,23 +269,16 @@ def _expected_in_short(forecast, plan):
     )
 
 
-def _follow(source, plan, out, report, *, header, quiet, as_json):
+def _follow(source, plan, out, *, header, quiet, as_json):
     """Write the sparsifier of a growing file again and again, and say so."""
     from graphsqueak.sparsifiers.run import follow_stream
 
-    if plan.certify or plan.is_tree or report is not None or out == STANDARD_OUTPUT:
-        raise InputError(
-            "--follow writes --out, a file, and nothing else: leave --certify, --report, "
-            "--workers, --scheduler and --tree away"
-        )
     n_written = 0
 
     def write(stream):
         nonlocal n_written
         result = stream.sparsifier()
         options.write_result(result, out, header=header)
-        if plan.checkpoint is not None:
-            note_written(plan.checkpoint, [out])
         n_written += 1
         said = f"{result.n_edges:,} edges of {stream.n_edges_seen_:,} so far, in {out}"
         if not quiet and not as_json:

@@ -1,8 +1,8 @@
 """Edges that are still being written: the end of a growing file, or a pipe, as a stream of batches.
 
 Whole lines become a batch as soon as they are there; a line that is half written waits for its
-other half. While nothing comes, empty batches do, a few a second, so that whoever reads them can
-look at the clock.
+other half. Once there was an edge, empty batches come while nothing else does, a few a second, so
+that whoever reads them can look at the clock.
 """
 
 import io

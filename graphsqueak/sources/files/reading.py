@@ -133,7 +133,7 @@ def read_edges(
         check_choice("bipartite", bipartite, (True, False, "auto")),
         check_choice("duplicates", duplicates, ("sum", "once")),
         time,
-        check_real("slack", slack, least=0.0),
+        slack if slack == float("inf") else check_real("slack", slack, least=0.0),
     )
     if time is not None and (duplicates == "once" or format in ("mtx", "metis")):
         raise InputError("times are read of text, Parquet and Arrow files, all duplicates summed")

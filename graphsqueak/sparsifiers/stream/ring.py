@@ -20,6 +20,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import Step, child_seed
+from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.arrivals import Probes
 from graphsqueak.sparsifiers.stream.state import collect_state
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
@@ -202,7 +203,7 @@ class Ring:
     def budget(self, n_nodes, n_seen):
         """Edges of the sparsifier; of `n_seen`, those that are not forgotten count."""
         held = sum(stream.n_edges_seen_ for stream in self.streams.values())
-        return self._new(0)._engine.budget(n_nodes, held)
+        return Budget(*(self.settings[name] for name in Budget._fields))(n_nodes, held)
 
     @property
     def is_whole(self):

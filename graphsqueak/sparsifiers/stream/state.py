@@ -199,6 +199,8 @@ def restore_ring(record, arrays, name, make):
             raise InputError("its buckets are not those of a stream")
         counts = {key: ring[key] for key in ("n_seen", "n_nodes", "n_too_old", "seed")}
         _check_numbers(counts, dict.fromkeys(counts, 0))
+        checks = dict(enumerate(ring["checksums"]))
+        _check_numbers(checks, dict.fromkeys(range(4), 0))
         if not all(np.isfinite([ring["latest"] or 0.0, ring["gone"] or 0.0])):
             raise InputError("a time is not finite")
         _check_ids(arrays, ring["n_nodes"])

@@ -5,6 +5,7 @@ import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, TimedEdges, sources
 from graphsqueak.sparsifiers import TimedSparsifier
+from graphsqueak.system.packing import pack_bytes, unpack
 from tests import reference
 
 PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25, chunk=80)
@@ -166,6 +167,26 @@ def test_batches_order_and_a_stop_change_nothing(forgets, tmp_path):
     assert (one.weight == other.weight).all()
     assert (one.tail == other.tail).all()
     assert whole.span_ == cut.span_
+
+
+def test_states_that_no_stream_wrote_are_refused(tmp_path):
+    stream = StreamSparsifier(n_edges=100, window=2.0).partial_fit(small_graph())
+    record, arrays = unpack(stream.to_bytes(), "here")
+    some = next(name for name in arrays if name.startswith("bucket_"))
+    for change in (
+        {"latest": "soon"},
+        {"gone": float("inf")},
+        {"checksums": [1, 2, 3]},
+        {"n_nodes": 3},
+        {"late": [10**6]},
+        {"buckets": [1, 2]},
+    ):
+        broken = record | {"ring": record["ring"] | change}
+        with pytest.raises(InputError, match="here holds no state of a stream"):
+            StreamSparsifier._from(pack_bytes(broken, arrays), "here")
+    cut = pack_bytes(record, arrays | {some: arrays[some][:-3]})
+    with pytest.raises(InputError, match="no complete checkpoint"):
+        StreamSparsifier._from(cut, "here")
 
 
 def test_edges_older_than_the_window_are_counted():

@@ -1,0 +1,186 @@
+"""Times at the command line: windows, half-lives, and files that grow while they are read."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, InputError, StreamSparsifier, read_edges
+from graphsqueak.cli import run
+from graphsqueak.sources import follow_edges
+
+ROOT = Path(__file__).parents[2]
+
+
+def rows(n_rows, start=0, seed=5):
+    rng = np.random.default_rng(seed + start)
+    ends = rng.integers(60, size=(n_rows, 2))
+    return "".join(f"{u},{v},{start + k}\n" for k, (u, v) in enumerate(ends.tolist()))
+
+
+@pytest.fixture
+def events(tmp_path, monkeypatch):
+    """Three thousand edges, one a second."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "events.csv"
+    path.write_text("src,dst,ts\n" + rows(3000))
+    return path
+
+
+def said(capsys, *arguments):
+    assert run([*arguments, "--json", "--quiet", "--seed", "4"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_window_and_a_half_life_are_certified_against_their_own_graph(events, capsys):
+    for forgets in (["--window", "1000"], ["--half-life", "300"]):
+        told = said(
+            capsys, "sparsify", "events.csv", "-o", "out.csv", "--edges", "400", "--time", "ts",
+            *forgets, "--certify", "--force",
+        )  # fmt: skip
+        assert told["epsilon_upper"] < 0.8
+        assert told["edges_kept"] <= 400
+        assert told["until"] == 2999
+        total = read_edges("out.csv").to_edge_list().weight.sum()
+        expected = 2999 - told["since"] if "--window" in forgets else 300 / np.log(2)
+        assert abs(total / expected - 1) < 0.1
+    assert told["input"]["times"] == "ts"
+
+
+def test_it_ends_where_it_would_have_ended(events, capsys):
+    """Stopped in the middle and resumed with the rest: the same bytes."""
+    plain = ["sparsify", "events.csv", "--edges", "300", "--time", "ts", "--window", "1500"]
+    said(capsys, *plain, "-o", "once.csv")
+    text = events.read_text()
+    events.write_text("".join(text.splitlines(keepends=True)[:1800]))
+    said(capsys, *plain, "-o", "twice.csv", "--checkpoint", "run.ckpt")
+    assert run(["info", "run.ckpt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["edges_seen"] < 1800
+    events.write_text(text)
+    said(capsys, *plain, "-o", "twice.csv", "--checkpoint", "run.ckpt", "--resume")
+    assert Path("once.csv").read_bytes() == Path("twice.csv").read_bytes()
+    again = [*plain, "-o", "other.csv", "--checkpoint", "run.ckpt", "--resume", "--seed", "4"]
+    assert run([*again, "--window", "900"]) == 2
+    assert "--window 1500" in capsys.readouterr().err
+    events.write_text(text.replace(",7\n", ",7.5\n"))
+    assert run(again) == 2
+    assert "another input" in capsys.readouterr().err
+
+
+def test_labels_over_time(events, capsys):
+    """Nodes are of two kinds by parity at first, by size from 1500 on."""
+    rng = np.random.default_rng(8)
+    tail, head = rng.integers(60, size=(2, 3000))
+    late = np.arange(3000) >= 1500
+    head = np.where(late, head % 30 + 30 * (tail >= 30), head // 2 * 2 + tail % 2)
+    lines = [f"{u},{v},{k}\n" for k, (u, v) in enumerate(zip(tail, head, strict=True))]
+    events.write_text("src,dst,ts\n" + "".join(lines))
+    truth = "".join(
+        f"{n},{'ab'[n >= 30] if n % 7 == 0 else ''},{'ab'[n >= 30]}\n" for n in range(60)
+    )
+    Path("labels.csv").write_text("node,label,truth\n" + truth)
+    plain = ["label", "events.csv", "labels.csv", "-o", "out.csv", "--force", "--time", "ts"]
+    assert said(capsys, *plain, "--window", "1000")["accuracy"] == 1.0
+    assert said(capsys, *plain, "--half-life", "150")["accuracy"] == 1.0
+    assert said(capsys, *plain, "--window", "999", "--method", "stable-hfs")["accuracy"] == 1.0
+    assert said(capsys, *plain)["accuracy"] < 1.0
+
+
+def test_mistakes_are_one_line(events, capsys):
+    Path("labels.csv").write_text("node,label\n1,a\n2,b\n")
+    start = ["sparsify", "events.csv", "-o", "out.csv", "--edges", "400"]
+    for arguments, expected in (
+        ([*start, "--window", "5"], "--time COLUMN"),
+        ([*start, "--time", "ts", "--window", "-5"], "window"),
+        ([*start, "--time", "ts", "--window", "5", "--workers", "2"], "one pass"),
+        ([*start, "--time", "ts", "--follow", "--certify"], "--follow"),
+        ([*start, "--time", "when"], "no column named 'when'"),
+        ([*start], "--time"),
+        (["label", "events.csv", "labels.csv", "-o", "o.csv", "--window", "9"], "--time COLUMN"),
+    ):
+        assert run(arguments) == 2
+        told = capsys.readouterr().err
+        assert expected in told
+        assert told.count("\n") == 1
+        assert not Path("out.csv").exists()
+
+
+def test_lines_are_given_as_they_come(tmp_path):
+    """Comments and halves of lines wait; a cut is an error; compressed files are refused."""
+    path = tmp_path / "grows.tsv"
+    path.write_text("# the first lines\n1\t2\n2\t3\n3")
+    seen, source = [], follow_edges(path, poll=0.01)
+    steps = iter(["\t4\n", "4\t5\n5\t1", "", "\n"])
+    for batch in source:
+        seen += batch.tail.tolist()
+        if (more := next(steps, None)) is None and len(seen) == 5:
+            break
+        with open(path, "a") as file:
+            file.write(more or "")
+    assert source.ids.tolist() == [1, 2, 3, 4, 5]
+    assert seen == [0, 1, 2, 3, 4]
+    batches = iter(follow_edges(path, poll=0.01))
+    while next(batches).n_edges == 0:
+        pass
+    path.write_text("1\t2\n")
+    with pytest.raises(InputError, match="cut while it was followed"):
+        list(batches)
+    path.write_bytes(b"\x1f\x8b" + bytes(50) + b"\n" * 30)
+    with pytest.raises(InputError, match="no plain text"):
+        next(iter(follow_edges(path, poll=0.01)))
+
+
+def wait_until(test, process):
+    began = time.monotonic()
+    while not test():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() - began < 120
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_a_growing_file_is_followed_killed_resumed_and_ended(events):
+    """A real process and a real file: fresh results, kill -9 in between, an end by SIGTERM."""
+    command = [
+        sys.executable, "-m", "graphsqueak", "sparsify", "events.csv", "--follow", "--every", "0.2",
+        "-o", "live.csv", "--edges", "300", "--time", "ts", "--window", "1500", "--seed", "4",
+        "--checkpoint", "run.ckpt",
+    ]  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+
+    def start(*more):
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([*command, *more], env=environment, **streams)
+
+    live, saved = Path("live.csv"), Path("run.ckpt")
+    process = start()
+    wait_until(saved.exists, process)
+    first = live.read_bytes()
+    with events.open("a") as file:
+        file.write(rows(1000, start=3000))
+        file.flush()
+        wait_until(lambda: live.read_bytes() != first, process)
+        process.kill()
+        process.communicate()
+        assert read_edges(live).to_edge_list().n_edges <= 300  # whole, whenever it is looked at
+        file.write(rows(1000, start=4000))
+    process = start("--resume")
+    whole = read_edges(events, time="ts")
+    n_edges = sum(batch.n_edges for batch in whole)
+    wait_until(lambda: StreamSparsifier.load(saved).n_edges_seen_ == n_edges, process)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 0, told
+    assert "so far, in live.csv" in told
+    stream = StreamSparsifier(n_edges=300, window=1500.0, random_state=4).partial_fit(whole)
+    ends, result = stream.sparsifier(), read_edges(live, ids="integer").to_edge_list()
+    assert isinstance(ends, EdgeList)
+    assert (result.ids[result.tail] == ends.ids[ends.tail]).all()
+    assert (result.weight == ends.weight).all()
+    assert not list(Path().glob(".live.csv*"))
