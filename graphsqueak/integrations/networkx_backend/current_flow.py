@@ -210,7 +210,7 @@ def second_order_centrality(G: BackendGraph, weight: str = "weight") -> dict:
     return dict(zip(G, np.sqrt(2 * sums - n * (n + 1)).tolist(), strict=True))
 
 
-def _connected(G, weight) -> EdgeList:
+def _connected(G: BackendGraph, weight: str | None) -> EdgeList:
     if len(G) == 0:
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
     if G.n_parts() > 1:
