@@ -238,7 +238,8 @@ def _open_pandas(frame, name):
 
 def _open_dataset(dataset, name):
     def batches(columns, n_rows):
-        return dataset.scanner(columns=columns, batch_size=n_rows).to_reader()
+        ahead = {"batch_readahead": 2, "fragment_readahead": 1}  # not whole files
+        return dataset.scanner(columns=columns, batch_size=n_rows, **ahead).to_reader()
 
     return _Opened(dataset.schema, None, batches)
 

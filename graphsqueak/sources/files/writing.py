@@ -4,7 +4,8 @@ The name says the format: .tsv, .txt, .edges, .el (tab between columns), .csv, .
 .feather, .mtx (Matrix Market, symmetric), .graph or .metis; .gz, .zst or .bz2 behind a text format
 compresses it; "-" is standard output, as .tsv. Text begins with a line that names the columns,
 unless header=False. The user's own ids are written. A list of edges does not name isolated nodes;
-Matrix Market and METIS do, but number the nodes 1..n.
+Matrix Market and METIS do, but number the nodes 1..n. GraphML, for Gephi and its kin, has names and
+attributes of the nodes; it is written, not read.
 
 The file appears whole or not at all: it is written beside its path and moved there at the end.
 
@@ -42,6 +43,7 @@ _FORMATS = {
     ".mtx": "mtx",
     ".graph": "metis",
     ".metis": "metis",
+    ".graphml": "graphml",
 }
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2"}
 _UNWRITABLE = r"[\n\r\x00]|^$"  # in a line of text
@@ -92,6 +94,9 @@ def write_edges(
         write = write_matrix_market if form == "mtx" else write_metis
         with atomic_file(path, compression) as file:
             write(file, edges, with_weights=_wants(weights, edges))
+        return
+    if form == "graphml":
+        _write_graphml(edges if isinstance(edges, EdgeList) else edges.to_edge_list(), path)
         return
     if weights == "auto" and (
         str(path) == STANDARD_OUTPUT or not getattr(edges, "is_rereadable", True)
@@ -162,6 +167,23 @@ def format_of(path):
             f"{name.name!r}: {form} files are compressed inside; leave {name.suffix} away"
         )
     return form, compression
+
+
+def _write_graphml(edges, path):
+    """By networkx, with what is known of the nodes, and weights in any case."""
+    import networkx as nx
+
+    graph = edges.to_networkx()
+    if len(set(map(str, graph))) < len(graph):
+        raise InputError("two node ids are written the same (such as 1 and '1'); rename one")
+    try:
+        with atomic_file(path, format_of(path)[1]) as file:
+            nx.write_graphml_xml(graph, file)
+    except (nx.NetworkXError, TypeError, KeyError) as error:
+        raise InputError(
+            f"{path}: GraphML holds numbers, texts and truth values of nodes, and nothing else "
+            f"({error})"
+        ) from None
 
 
 class _WeightsAfterAll(Exception):  # noqa: N818 - a signal, not an error
