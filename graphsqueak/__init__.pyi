@@ -24,6 +24,7 @@ from graphsqueak.ssl import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl import HFSClassifier as HFSClassifier
 from graphsqueak.ssl import NearestLabelClassifier as NearestLabelClassifier
 from graphsqueak.ssl import NeighborMeans as NeighborMeans
+from graphsqueak.ssl import PoissonClassifier as PoissonClassifier
 from graphsqueak.ssl import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl import Smoothed as Smoothed
 from graphsqueak.ssl import SparseHFSClassifier as SparseHFSClassifier
@@ -60,6 +61,7 @@ __all__ = [
     "LaplacianSolver",
     "NearestLabelClassifier",
     "NeighborMeans",
+    "PoissonClassifier",
     "SimpleHFSClassifier",
     "Smoothed",
     "SparseHFSClassifier",
