@@ -116,7 +116,9 @@ class JacobiTrial:
             self._diagonal.append(1 / self._length + kept)
         if step == self._next:
             self._next += max(TRIAL_STEPS // 2, step // 4)
-            forecast = np.sqrt(self._by_residual(step) * self._by_ritz())
+            by_residual = self._by_residual(step)
+            by_ritz = self._by_ritz() if self._diagonal else by_residual  # a first column of zeros
+            forecast = np.sqrt(by_residual * by_ritz)
             needed = OPTIMISM * (forecast - step)
             self.lost = needed + self._from_scratch * step > self._limit
         return self.lost
