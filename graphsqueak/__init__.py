@@ -25,6 +25,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "LaplacianSolver": "solvers",
         "NearestLabelClassifier": "ssl",
         "NeighborMeans": "ssl",
+        "PoissonClassifier": "ssl",
         "SimpleHFSClassifier": "ssl",
         "Smoothed": "ssl",
         "SpamFilter": "spam",

@@ -28,6 +28,7 @@ from graphsqueak.ssl import GraphSplit as GraphSplit
 from graphsqueak.ssl import HFSClassifier as HFSClassifier
 from graphsqueak.ssl import NearestLabelClassifier as NearestLabelClassifier
 from graphsqueak.ssl import NeighborMeans as NeighborMeans
+from graphsqueak.ssl import PoissonClassifier as PoissonClassifier
 from graphsqueak.ssl import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl import Smoothed as Smoothed
 from graphsqueak.ssl import SparseHFSClassifier as SparseHFSClassifier
@@ -66,6 +67,7 @@ __all__ = [
     "LaplacianSolver",
     "NearestLabelClassifier",
     "NeighborMeans",
+    "PoissonClassifier",
     "SimpleHFSClassifier",
     "Smoothed",
     "SpamFilter",

@@ -14,7 +14,15 @@ from graphsqueak.errors import InputError
 
 __all__ = ["label", "read_labels"]
 
-_METHODS = ("sparse-hfs", "stable-hfs", "hfs", "simple-hfs", "subsampling", "eigfun", "1nn")
+_OTHERS = {
+    "hfs": "HFSClassifier",
+    "simple-hfs": "SimpleHFSClassifier",
+    "subsampling": "SubsampledHFSClassifier",
+    "eigfun": "EigenfunctionClassifier",
+    "1nn": "NearestLabelClassifier",
+    "poisson": "PoissonClassifier",
+}
+_METHODS = ("sparse-hfs", "stable-hfs", *_OTHERS)
 
 
 @reads_edges
@@ -239,14 +247,7 @@ def _model(method, eta, budget, passes, seed):
 
     if method == "stable-hfs":
         return ssl.StableHFSClassifier(eta=eta, random_state=seed)
-    other = {
-        "hfs": "HFSClassifier",
-        "simple-hfs": "SimpleHFSClassifier",
-        "subsampling": "SubsampledHFSClassifier",
-        "eigfun": "EigenfunctionClassifier",
-        "1nn": "NearestLabelClassifier",
-    }
-    return getattr(ssl, other[method])(random_state=seed)
+    return getattr(ssl, _OTHERS[method])(random_state=seed)
 
 
 def _passes_told(record):

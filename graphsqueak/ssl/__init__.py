@@ -7,7 +7,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "AmbiguousLabelsWarning": "labels",
         "Bound": "bounds",
-        "CalibrationWarning": "stable_classifier",
+        "CalibrationWarning": "decisions.calibration",
         "CorrectAndSmooth": "features.correct_and_smooth",
         "EigenfunctionClassifier": "eigenfunctions",
         "GraphNodes": "selection.graph_nodes",
@@ -17,6 +17,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "LateLabelsWarning": "base",
         "NearestLabelClassifier": "harmonic",
         "NeighborMeans": "features.neighbor_means",
+        "PoissonClassifier": "baselines.poisson",
         "SimpleHFSClassifier": "eigenfunctions",
         "Smoothed": "features.smoothed",
         "SparseHFSClassifier": "sparse_classifier",

@@ -1,8 +1,10 @@
 # written by docs/generate.py; do not edit
 from graphsqueak.ssl.base import LateLabelsWarning as LateLabelsWarning
 from graphsqueak.ssl.base import UnreachedWarning as UnreachedWarning
+from graphsqueak.ssl.baselines.poisson import PoissonClassifier as PoissonClassifier
 from graphsqueak.ssl.bounds import Bound as Bound
 from graphsqueak.ssl.choice import HomophilyWarning as HomophilyWarning
+from graphsqueak.ssl.decisions.calibration import CalibrationWarning as CalibrationWarning
 from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl.evaluation.cross_validation import cross_validate as cross_validate
@@ -18,7 +20,6 @@ from graphsqueak.ssl.regressors import StableHFSRegressor as StableHFSRegressor
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes as GraphNodes
 from graphsqueak.ssl.selection.graph_split import GraphSplit as GraphSplit
 from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier as SparseHFSClassifier
-from graphsqueak.ssl.stable_classifier import CalibrationWarning as CalibrationWarning
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier as StableHFSClassifier
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "LateLabelsWarning",
     "NearestLabelClassifier",
     "NeighborMeans",
+    "PoissonClassifier",
     "SimpleHFSClassifier",
     "Smoothed",
     "SparseHFSClassifier",

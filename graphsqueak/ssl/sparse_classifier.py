@@ -8,6 +8,7 @@ References
 
 import copy
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -22,12 +23,13 @@ from graphsqueak.ssl.choice import (
     candidate_etas,
     may_need_others,
 )
+from graphsqueak.ssl.decisions.calibration import CalibrationWarning
 from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, read_with_labels, small_graphs
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.refinement import count_undecided
 from graphsqueak.ssl.stable import Fit, stable_scores
-from graphsqueak.ssl.stable_classifier import CalibrationWarning, StableHFSClassifier
+from graphsqueak.ssl.stable_classifier import StableHFSClassifier
 from graphsqueak.system.progress import Progress
 
 __all__ = ["SparseHFSClassifier"]
@@ -76,6 +78,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         chosen as eta is.
     calibrated : bool
         Make `label_distributions_` probabilities, where there are 20 labels or more.
+    class_sizes, decision
+        As of `StableHFSClassifier`; a cut is that of the sparsifier.
     unknown : "prior" or a label
         Prediction where no label reaches: the most frequent class, or for example -1.
     affinity : {"precomputed", "knn"}
@@ -136,6 +140,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         eta: float | str = "auto",
         threshold: float | str = "auto",
         calibrated: bool = False,
+        class_sizes: str | Mapping | None = None,
+        decision: str = "auto",
         unknown: object = "prior",
         affinity: str = "precomputed",
         n_neighbors: int = 10,
@@ -148,6 +154,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             eta=eta,
             threshold=threshold,
             calibrated=calibrated,
+            class_sizes=class_sizes,
+            decision=decision,
             unknown=unknown,
             affinity=affinity,
             n_neighbors=n_neighbors,

@@ -1,15 +1,11 @@
-"""StableHFSClassifier: regularized harmonic functions, decided on centered scores.
-
-Its probabilities, where they are asked for, come by Platt's method on the scores that labeled nodes
-get without their own labels: one-versus-rest logistic curves, scaled to sum to one. (Isotonic
-regression would need more labels than there usually are.)
-"""
+"""StableHFSClassifier: regularized harmonic functions, decided on centered scores."""
 
 import copy
-import warnings
+from collections.abc import Mapping
 
 import numpy as np
 
+from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
@@ -21,18 +17,15 @@ from graphsqueak.ssl.choice import (
     cut_in_valley,
 )
 from graphsqueak.ssl.conformal import fit_without_each
+from graphsqueak.ssl.decisions.calibration import fit_sigmoids, sigmoid_shares
+from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
 from graphsqueak.ssl.stable import natural_unit, posterior_deviation
-from graphsqueak.validation import check_real
+from graphsqueak.validation import check_choice, check_real
 
-__all__ = ["CalibrationWarning", "StableHFSClassifier"]
+__all__ = ["StableHFSClassifier"]
 
-_FEWEST_TO_CALIBRATE = 20
 _MOST_LEFT_OUT = 400  # labels that are left out one by one for prediction sets
 _FEWEST_TO_CHOOSE = 8  # labels of a split that eta is chosen by
-
-
-class CalibrationWarning(UserWarning):
-    """The left-out scores tell nothing about a class; probabilities are not calibrated."""
 
 
 class StableHFSClassifier(GraphClassifier):
@@ -56,6 +49,12 @@ class StableHFSClassifier(GraphClassifier):
         labeled nodes that did not know their labels; a node then gets its most probable class.
         Needs 20 of them, and scores that tell something about every class (else there is a
         warning); otherwise nothing is done.
+    class_sizes : None, "labels", "auto" or mapping from classes to sizes
+        Sizes that the classes are to have: those of the labels, an estimate, or known ones.
+    decision : {"auto", "scores", "sizes", "cut"}
+        By the largest score; by scores with offsets that meet `class_sizes`; or by a cut of few
+        edges that meets them (of a graph in memory, or a sparsifier). "auto" is "scores" without
+        `class_sizes`, else "sizes"; without them the others take "auto" sizes.
     unknown : "prior" or a label
         Prediction where no label reaches: the most frequent class, or for example -1.
     affinity : {"precomputed", "knn"}
@@ -98,6 +97,8 @@ class StableHFSClassifier(GraphClassifier):
         eta: float | str = "auto",
         threshold: float | str = "auto",
         calibrated: bool = False,
+        class_sizes: str | Mapping | None = None,
+        decision: str = "auto",
         unknown: object = "prior",
         affinity: str = "precomputed",
         n_neighbors: int = 10,
@@ -106,7 +107,7 @@ class StableHFSClassifier(GraphClassifier):
         random_state: RandomState = None,
     ) -> None:
         self.eta, self.threshold, self.calibrated = eta, threshold, calibrated
-        self.unknown = unknown
+        self.class_sizes, self.decision, self.unknown = class_sizes, decision, unknown
         self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
         self.tol, self.random_state = tol, random_state
 
@@ -161,18 +162,34 @@ class StableHFSClassifier(GraphClassifier):
             scores[fit.reached & ~_is_pure(fit)] += shift
             held_out = held_out + shift
         if self.calibrated:
-            self._curves = _fit_sigmoids(held_out, choice.code, self.classes_)
-        return scores
+            self._curves = fit_sigmoids(held_out, choice.code, self.classes_)
+        return self._meet_sizes(scores, fit.reached)
+
+    def _meet_sizes(self, scores, reached):
+        """Scores by which the classes have the sizes that are asked for, if any are."""
+        check_choice("decision", self.decision, ("auto", "scores", "sizes", "cut"))
+        is_asked = self.class_sizes is not None or self.decision in ("sizes", "cut")
+        if not is_asked or self.decision == "scores" or self.classes_.size < 2:
+            return scores
+        if self.calibrated:
+            raise InputError("calibrated=True goes with decision='scores' only; set one of them")
+        sizes = "auto" if self.class_sizes is None else self.class_sizes
+        shares, sized = class_shares(sizes, self._known, scores[reached]), scores.copy()
+        sized[reached] = meet_sizes(scores[reached], shares)
+        if self.decision == "cut":
+            about = (self._seen, self._known, sized, reached, shares)
+            sized = cut_scores(*about, random_state=self.random_state)
+        return sized - sized.mean(axis=1, keepdims=True)
 
     def _decide(self, scores, reached):
         if self._curves is not None:
-            scores = _sigmoid_shares(scores, self._curves)
+            scores = sigmoid_shares(scores, self._curves)
         return super()._decide(scores, reached)
 
     def _distributions(self, scores, reached):
         if self._curves is None:
             return super()._distributions(scores, reached)
-        shares = _sigmoid_shares(scores, self._curves)
+        shares = sigmoid_shares(scores, self._curves)
         shares[~reached] = 1 / scores.shape[1]
         return shares
 
@@ -184,7 +201,7 @@ class StableHFSClassifier(GraphClassifier):
         n_labels = labels.nodes.size
         if n_labels > _MOST_LEFT_OUT:
             plain = copy.copy(self)
-            plain.calibrated = False
+            plain.calibrated, plain.class_sizes, plain.decision = False, None, "scores"
             return super(StableHFSClassifier, plain)._rounds(labels, alpha)
         graph, n_choosing = self._graph, n_labels // 3
         is_enough = (n_labels - n_choosing + 1) * alpha >= 2 and n_choosing >= _FEWEST_TO_CHOOSE
@@ -255,52 +272,6 @@ class StableHFSClassifier(GraphClassifier):
     def _whole_graph(self):
         """What `bound_of_fit` asks for where the graph was read and not held."""
         return
-
-
-def _fit_sigmoids(scores, code, classes):
-    """Slope and intercept per class, or None with fewer than 20 scored nodes or a falling curve.
-
-    A curve that does not rise says that the scores tell nothing about its class: all nodes would
-    get the same probability.
-
-    >>> scores = np.concatenate([np.full((15, 2), [0.1, -0.1]), np.full((15, 2), [-0.1, 0.1])])
-    >>> curves = _fit_sigmoids(scores, np.repeat([0, 1], 15), np.array([0, 1]))
-    >>> _sigmoid_shares(np.array([[0.1, -0.1]]), curves)[0, 0] > 0.8
-    np.True_
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    valid = np.isfinite(scores[:, 0])
-    scores, code = scores[valid], code[valid]
-    if code.size < _FEWEST_TO_CALIBRATE or classes.size < 2:
-        return None
-    counts, unit = np.bincount(code, minlength=classes.size), scores.std()
-    curves = np.zeros((classes.size, 2))
-    if counts.min() > 0 and unit > 0:
-        for number in range(classes.size):
-            model = LogisticRegression()
-            model.fit(scores[:, number, None] / unit, code == number)
-            curves[number] = model.coef_[0, 0] / unit, model.intercept_[0]
-    flat = curves[:, 0] <= 0
-    if not flat.any():
-        return curves
-    rarest = np.where(flat, counts, np.inf).argmin()
-    warnings.warn(
-        CalibrationWarning(
-            f"without their own labels, labeled nodes of class {classes[rarest]!s} do not score "
-            "higher than the others, so that label_distributions_ cannot be calibrated and are "
-            "plain shares; give more labels of that class"
-        ),
-        stacklevel=6,
-    )
-    return None
-
-
-def _sigmoid_shares(scores, curves):
-    """Probabilities of the classes; rows sum to one."""
-    slope, intercept = curves.T
-    shares = 1 / (1 + np.exp(-np.clip(scores * slope + intercept, -500, 500)))
-    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def _add_prior(fit, threshold):

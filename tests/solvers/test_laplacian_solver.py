@@ -219,3 +219,14 @@ def test_a_settled_backend_is_kept_and_can_be_named():
     named = LaplacianSolver(graph, solver=name, ridge=1e-4, random_state=98_003)
     assert auto.solve(second).tobytes() == named.solve(second).tobytes()
     assert auto.solver_ == name
+
+
+def test_a_first_column_of_zeros_is_no_mistake():
+    """The watch over the first steps learns nothing from it, and the other columns are solved."""
+    graph = random_graphs.small_world(40, 40, 300, random_state=1).to_edge_list()
+    B = np.zeros((1_600, 3))
+    B[[0, -1], 1], B[[5, 900], 2] = (1.0, -1.0), (1.0, -1.0)
+    x = LaplacianSolver(graph, tol=1e-9, random_state=7).solve(B)
+    assert not x[:, 0].any()
+    exact = np.linalg.pinv(graph.laplacian().toarray()) @ B
+    np.testing.assert_allclose(x, exact, atol=1e-6)

@@ -17,6 +17,7 @@ CLASSIFIERS = [
     gs.StableHFSClassifier(random_state=7),
     gs.SparseHFSClassifier(random_state=7),
     gs.NearestLabelClassifier(),
+    gs.PoissonClassifier(random_state=7),
     gs.SubsampledHFSClassifier(n_samples=60, random_state=7),
     gs.SimpleHFSClassifier(random_state=7),
     gs.EigenfunctionClassifier(random_state=7),

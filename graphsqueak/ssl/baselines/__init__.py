@@ -1,0 +1,1 @@
+"""Other ways to label, to compare with."""

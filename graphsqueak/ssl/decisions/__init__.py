@@ -1,0 +1,1 @@
+"""How scores become classes and probabilities."""

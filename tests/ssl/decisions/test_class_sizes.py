@@ -1,0 +1,103 @@
+"""Sizes are met; known ones, and cuts, are right more often; Poisson learning by its equation."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import graphsqueak as gs
+from graphsqueak.ssl.base import neighbor_graph
+from graphsqueak.ssl.decisions.class_sizes import meet_sizes
+from tests.ssl.graphs import hide, random_graph, three_parts, uneven_blocks
+
+pytestmark = pytest.mark.filterwarnings("ignore::graphsqueak.ssl.base.UnreachedWarning")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    points, truth = load_digits(return_X_y=True)
+    return neighbor_graph(points, n_neighbors=10, metric="euclidean")[0], truth
+
+
+def one_a_class(truth, seed):
+    rng = np.random.default_rng(seed)
+    return hide(truth, [rng.choice(np.flatnonzero(truth == c)) for c in np.unique(truth)])
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.3, 0.2), (0.9, 0.05, 0.05)])
+def test_offsets_meet_the_sizes(shares):
+    scores = np.random.default_rng(44_017).normal(size=(4000, 3)) * [1, 5, 0.2] + [3, 0, 0]
+    found = np.bincount(meet_sizes(scores, np.array(shares)).argmax(axis=1), minlength=3) / 4000
+    np.testing.assert_allclose(found, shares, atol=0.005)
+
+
+@pytest.mark.parametrize("decision", ["sizes", "cut"])
+def test_known_sizes_help_where_there_is_one_label_a_class(digits, decision):
+    graph, truth = digits
+    sizes = dict(enumerate(np.bincount(truth)))
+    gain = []
+    for seed in range(6):
+        y = one_a_class(truth, 300 + seed)
+        plain = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+        sized = gs.StableHFSClassifier(class_sizes=sizes, decision=decision, random_state=7)
+        gain.append(sized.fit(graph, y).score(None, truth) - plain.score(None, truth))
+        found = np.bincount(sized.transduction_, minlength=10) / truth.size
+        np.testing.assert_allclose(found, np.bincount(truth) / truth.size, atol=0.01)
+    assert np.mean(gain) > 0.02
+
+
+def test_estimated_sizes_cost_little_where_labels_tell(digits):
+    graph, truth = digits
+    y = hide(truth, np.random.default_rng(9).choice(truth.size, 200, replace=False))
+    plain = gs.StableHFSClassifier(random_state=7).fit(graph, y).score(None, truth)
+    for decision in ("sizes", "cut"):
+        other = gs.StableHFSClassifier(decision=decision, random_state=7).fit(graph, y)
+        assert other.score(None, truth) > plain - 0.01
+
+
+def test_sparsifiers_pieces_and_the_sizes_of_the_labels():
+    graph, truth = uneven_blocks(27_191, 0.7, degree=60)
+    y = hide(truth, np.random.default_rng(3).choice(600, 60, replace=False))
+    share = np.bincount(y[y >= 0]) / 60
+    for decision in ("sizes", "cut"):
+        for passes in (1, "auto"):
+            model = gs.SparseHFSClassifier(
+                n_edges=5000,
+                class_sizes="labels",
+                decision=decision,
+                passes=passes,
+                random_state=7,
+            )
+            found = np.bincount(model.fit(graph, y).transduction_) / 600
+            np.testing.assert_allclose(found, share, atol=0.03)
+            assert model.score(None, truth) > 0.9
+    parts, labeled = three_parts(88_011)
+    y = np.full(26, -1)
+    y[labeled] = np.arange(6) % 2
+    model = gs.StableHFSClassifier(decision="cut").fit(parts, y)
+    assert model.reached_.sum() == 21
+    assert np.isfinite(model.scores_).all()
+
+
+def test_mistakes_are_told():
+    graph, y = random_graph(1_907), [0, 1] + 28 * [-1]
+    with pytest.raises(gs.InputError, match="give one of each"):
+        gs.StableHFSClassifier(class_sizes={0: 5}).fit(graph, y)
+    with pytest.raises(gs.InputError, match="class_sizes='many'"):
+        gs.StableHFSClassifier(class_sizes="many").fit(graph, y)
+    with pytest.raises(gs.InputError, match="decision"):
+        gs.StableHFSClassifier(decision="best").fit(graph, y)
+
+
+def test_poisson_solves_its_equation():
+    graph, truth = uneven_blocks(50_021, 0.6)
+    y = hide(truth, np.random.default_rng(3).choice(600, 20, replace=False))
+    model = gs.PoissonClassifier(tol=1e-10).fit(graph, y)
+    reached = model.reached_
+    adjacency, degrees = graph.to_scipy(), graph.degrees()
+    flow = (degrees[:, None] * model.scores_ - adjacency @ model.scores_)[:, 0]
+    known = y >= 0
+    expected = np.where(known, (y == 0) - (y[known] == 0).mean(), 0.0)
+    np.testing.assert_allclose(flow[reached], expected[reached], atol=1e-6)
+    assert abs(degrees @ model.scores_[:, 0]) < 1e-6
+    sized = gs.PoissonClassifier(class_sizes={0: 7, 1: 3}).fit(graph, y)
+    assert abs((sized.transduction_ == 0).mean() - 0.7) < 0.01
