@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import as_objects, node_finder
+from graphsqueak.report.shown import Learned
 from graphsqueak.sources.edge_source import GraphLike, as_edge_list
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
 from graphsqueak.ssl.labels import class_labels
@@ -55,7 +56,7 @@ class UnreachedWarning(UserWarning):
     """Some nodes lie in components without a label; nothing is known about them."""
 
 
-class GraphEstimator(BaseEstimator):
+class GraphEstimator(Learned, BaseEstimator):
     """Reads graphs, or points when `affinity="knn"`; answers for known and for new nodes."""
 
     def __sklearn_tags__(self):
