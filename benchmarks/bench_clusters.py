@@ -20,6 +20,7 @@ from real_data import add_data_option, data_file, load_present
 from sklearn.metrics import adjusted_mutual_info_score
 
 from graphsqueak import EdgeList, InputError, sources, sparsify
+from graphsqueak.analysis.community import find_labels
 
 SEED = 430_719
 KEEPS = (0.5, 0.2, 0.1)
@@ -45,7 +46,7 @@ def main():
 
 def compare(graph, *, n_seeds):
     """A row for every share of the edges."""
-    whole = clusters(graph, SEED)
+    whole = find_labels(graph, seed=SEED)
     seeds = range(SEED + 1, SEED + 1 + n_seeds)
     again = mean(agreement(whole, graph, seed) for seed in seeds)
     for keep in KEEPS:
@@ -65,25 +66,7 @@ def compare(graph, *, n_seeds):
 
 
 def agreement(whole, graph, seed):
-    return adjusted_mutual_info_score(whole, clusters(graph, seed))
-
-
-def clusters(graph, seed):
-    """A number for every node.
-
-    Weights are rounded to whole numbers, or to 1 where all are equal: networkx moves nodes forth
-    and back for ever between clusters that are equally good up to rounding.
-    """
-    label = np.empty(graph.n_nodes, dtype=np.int64)
-    fineness = 1 if np.ptp(graph.weight) < 1e-6 * graph.weight.max() else 64
-    weight = np.maximum(1, np.rint(fineness * graph.weight / graph.weight.mean()))
-    plain = nx.Graph()
-    plain.add_nodes_from(range(graph.n_nodes))
-    ends = zip(graph.tail.tolist(), graph.head.tolist(), weight.tolist(), strict=True)
-    plain.add_weighted_edges_from((u, v, int(w)) for u, v, w in ends)
-    for number, nodes in enumerate(nx.community.louvain_communities(plain, seed=seed)):
-        label[list(nodes)] = number
-    return label
+    return adjusted_mutual_info_score(whole, find_labels(graph, seed=seed))
 
 
 def mean(values):

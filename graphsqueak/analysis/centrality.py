@@ -182,8 +182,7 @@ def rank(
     check_real("rtol", rtol, above=0.0)
     if n_probes is not None:
         check_count("n_probes", n_probes)
-    options = {"n_edges": n_edges, "sparsifier": sparsifier, "random_state": random_state}
-    opened = OpenGraph(graph, **options, progress=progress)
+    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
     if by == "pagerank":
         return Ranking(by, _pagerank(opened, damping), opened.held.ids)
     if by == "spanning":

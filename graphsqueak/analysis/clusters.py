@@ -139,8 +139,7 @@ def spectral_clusters(
     """
     most = check_count("k" if k is not None else "most", most if k is None else k, least=2)
     check_real("tol", tol, above=0.0, below=1.0)
-    options = {"n_edges": n_edges, "sparsifier": sparsifier, "random_state": random_state}
-    opened = OpenGraph(graph, **options, progress=progress)
+    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
     inside = opened.large_components(most)
     component = np.unique(opened.components[inside], return_inverse=True)[1]
     n_parts = int(component.max(initial=-1)) + 1

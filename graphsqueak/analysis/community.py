@@ -141,8 +141,7 @@ def communities(
         raise InputError("method='leiden' needs igraph; pip install igraph, or take 'louvain'")
     if method == "auto":
         method = "louvain" if find_spec("igraph") is None else "leiden"
-    options = {"n_edges": n_edges, "sparsifier": sparsifier, "random_state": random_state}
-    opened = OpenGraph(graph, **options, progress=progress)
+    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
     seed = opened.seed() % 2**31
     labels = find_labels(opened.held, method=method, resolution=resolution, seed=seed)
     modularity = _modularity(opened, labels, resolution)

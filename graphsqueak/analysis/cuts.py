@@ -133,8 +133,7 @@ def cut(
     """
     check_real("tol", tol, above=0.0, below=1.0)
     check_real("balance", balance, least=0.0, below=0.5)
-    options = {"n_edges": n_edges, "sparsifier": sparsifier, "random_state": random_state}
-    opened = OpenGraph(graph, **options, progress=progress)
+    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
     inside = opened.large_components(1)
     if np.count_nonzero(inside) < 2:
         raise InputError("the graph has no edge, and nothing to cut")

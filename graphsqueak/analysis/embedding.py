@@ -123,8 +123,7 @@ def spectral_embedding(
     """
     check_count("k", k)
     check_real("tol", tol, above=0.0, below=1.0)
-    options = {"n_edges": n_edges, "sparsifier": sparsifier, "random_state": random_state}
-    opened = OpenGraph(graph, **options, progress=progress)
+    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
     n_there = opened.n_nodes - int(opened.components.max(initial=-1)) - 1
     if k > n_there:
         raise InputError(f"k={k} is more than the {n_there} positive eigenvalues of this graph")

@@ -83,8 +83,7 @@ def layout(
     """
     check_choice("method", method, ("auto", "spectral", "stress"))
     check_count("n_landmarks", n_landmarks, least=2)
-    options = {"n_edges": n_edges, "sparsifier": sparsifier, "random_state": random_state}
-    opened = OpenGraph(graph, **options, progress=progress)
+    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
     if method == "auto":
         is_small = not opened.is_read and opened.n_nodes <= _STRESS_NODES
         method = "stress" if is_small else "spectral"
@@ -97,9 +96,9 @@ def layout(
         places[:] = _spectral(opened, size)
     with reporter(progress, "drawing", unit="components") as tell:
         for number, label in enumerate(order):
-            nodes = np.flatnonzero(opened.components == label) if size[label] > 1 else []
-            if len(nodes) == 0:
-                break  # all others are single nodes, at the centers of their disks
+            if size[label] == 1:
+                break  # and all others, too: they lie at the centers of their disks
+            nodes = np.flatnonzero(opened.components == label)
             if method == "stress":
                 part = _part(opened.held, nodes)
                 rng = np.random.default_rng(opened.seed())

@@ -61,7 +61,6 @@ class OpenGraph:
     def __init__(
         self,
         graph: GraphLike,
-        *,
         n_edges: int | None = None,
         sparsifier: GraphLike | None = None,
         random_state: RandomState = None,

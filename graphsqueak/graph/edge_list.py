@@ -275,7 +275,7 @@ class EdgeList(Exchange):
         self, *, color: Any = None, beside: Any = None, places: Any = None, random_state: Any = None
     ) -> Any:
         """Draw the graph, of at most 5,000 nodes; arguments are those of `analysis.draw`."""
-        import graphsqueak
+        import graphsqueak  # its layout is computed above this layer
 
         how = {"color": color, "beside": beside, "places": places, "random_state": random_state}
         return graphsqueak.analysis.draw(self, **how)

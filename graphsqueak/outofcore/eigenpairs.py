@@ -122,9 +122,7 @@ def smallest_eigenpairs(
             "eigenvectors of L, or those of its sparsifier"
         )
     rng = np.random.default_rng(random_state)
-    pencil: Pencil | NormalizedPencil = Pencil(
-        source, kept, np.zeros(kept.n_nodes), seed=int(rng.integers(2**63))
-    )
+    plain = Pencil(source, kept, np.zeros(kept.n_nodes), seed=int(rng.integers(2**63)))
     n_free = kept.n_nodes - int(kept.components().max(initial=-1)) - 1
     n_columns = min(k + max(_MORE, k // 4), n_free)
     with threadpool_limits(1, user_api="blas"), reporter(progress, "finding eigenvectors") as tell:
@@ -137,8 +135,9 @@ def smallest_eigenpairs(
             values, vectors = scipy.linalg.eigh(matrix)
             n_zero = np.unique(np.asarray(laplacian.component)).size
             return values[n_zero : n_zero + k], vectors[:, n_zero : n_zero + k]
+        pencil: Pencil | NormalizedPencil = plain
         if normalized:
-            pencil = NormalizedPencil(pencil, StreamedLaplacian(source, kept).degrees(tell))
+            pencil = NormalizedPencil(plain, StreamedLaplacian(source, kept).degrees(tell))
         _, start = eigenpairs.smallest_eigenpairs(
             kept, n_columns, normalized=normalized, tol=tol, random_state=rng
         )

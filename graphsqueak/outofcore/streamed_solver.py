@@ -29,6 +29,7 @@ from graphsqueak.outofcore.convergence import Convergence, Iterate
 from graphsqueak.outofcore.parted_laplacian import Sharing
 from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
+from graphsqueak.report.shown import Shown
 from graphsqueak.solvers.conjugate_gradient import norms_of
 from graphsqueak.solvers.matrix import check_block, check_ridge, power_of_two
 from graphsqueak.sources.graph_like import GraphLike
@@ -46,7 +47,7 @@ _TOO_MANY = 50  # more passes than this are a sign of too coarse a sparsifier
 _GROWTH = 4  # times as many edges for the next sparsifier
 
 
-class StreamedSolver:
+class StreamedSolver(Shown):
     """Solver of A x = b with A = L + diag(ridge), L the Laplacian of a graph that is only read.
 
     One pass makes a sparsifier; each further pass is a step of block conjugate gradients for all

@@ -61,30 +61,91 @@ def spectrum(
     return ax
 
 
-def side_by_side(pairs: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> "Figure":
-    """One panel per quantity, values on the sparsifier against those on the graph.
+def side_by_side(
+    pairs: Mapping[str, Sequence[np.ndarray]],
+    *,
+    uniform: Mapping[str, np.ndarray] | None = None,
+    brackets: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
+    agreement: Mapping[str, float] | None = None,
+) -> "Figure":
+    """One panel per quantity: how many times the graph's value the sparsifier has.
+
+    Agreement is a level line at 1, on one scale for all; what lies beyond it is drawn at its end.
 
     Parameters
     ----------
     pairs : mapping of str to two arrays
         By name, a quantity on the graph and on the sparsifier.
+    uniform : mapping of str to array, optional
+        The same on as many uniform edges.
+    brackets : mapping of str to two arrays, optional
+        Between which the graph's values lie.
+    agreement : mapping of str to float, optional
+        Agreement of clusters, bars in a panel of their own: of the graph with itself, of others.
 
     Returns
     -------
     matplotlib Figure
     """
-    figure, panels = pyplot().subplots(
-        1, len(pairs), figsize=(3 * len(pairs), 3.2), layout="constrained", squeeze=False
+    n_panels = len(pairs) + bool(agreement)
+    shape = (-(-n_panels // 4), min(n_panels, 4))
+    figure, grid = pyplot().subplots(
+        *shape, figsize=(3 * shape[1], 2.9 * shape[0]), layout="constrained", squeeze=False
     )
-    for ax, (name, (whole, sparse)) in zip(panels[0], pairs.items(), strict=True):
-        ends = [min(whole.min(), sparse.min()), max(whole.max(), sparse.max())]
-        ax.plot(ends, ends, color="black", linewidth=0.8)
-        ax.scatter(whole, sparse, s=8, alpha=0.5, color="#4477aa", linewidth=0)
-        ax.set_title(name)
-        ax.set_xlabel("graph")
-        ax.locator_params(nbins=3)  # long numbers side by side
-    panels[0][0].set_ylabel("sparsifier")
+    panels = grid.ravel()
+    drawn: dict[str, Any] = {
+        "uniform edges": uniform,
+        "sparsifier": {n: pair[1] for n, pair in pairs.items()},
+    }
+    ratios = [values[n] / pairs[n][0] for values in drawn.values() for n in values or ()]
+    far = max((np.abs(np.log2(np.clip(r, 1 / 8, 8))).max(initial=0.0) for r in ratios), default=0.0)
+    reach = 2 ** min(max(1.1 * far, 0.5), 3)
+    for ax, (name, (whole, sparse)) in zip(panels, pairs.items(), strict=False):
+        for who, values in drawn.items():
+            if values:
+                ratio = np.clip(np.asarray(values[name]) / whole, 1 / reach, reach)
+                color = COLORS[0] if who == "sparsifier" else COLORS[1]
+                style = {"s": 9, "alpha": 0.55, "linewidth": 0, "color": color}
+                ax.scatter(whole, ratio, label=who, clip_on=False, zorder=2, **style)
+        if brackets and name in brackets:
+            for end in brackets[name]:
+                ax.axhline((sparse / end).max(), color=COLORS[2], linewidth=1, linestyle="--")
+        _ratio_axes(ax, name, whole, reach)
+    if agreement:
+        ax, names = panels[len(pairs)], ["graph again", *list(agreement)[1:]]
+        colors = ["#777777", *COLORS][: len(names)]
+        ax.bar(names, list(agreement.values()), color=colors, width=0.6)
+        ax.set_ylim(0, 1.05)
+        ax.set_title("clusters, agreement (AMI)", fontsize=10)
+        ax.tick_params(labelsize=8)
+    for ax in panels[n_panels:]:
+        ax.axis("off")
+    figure.supylabel("times the graph's", fontsize=9)
+    handles, names = panels[0].get_legend_handles_labels()
+    if brackets:
+        handles.append(pyplot().Line2D([], [], color=COLORS[2], linewidth=1, linestyle="--"))
+        names.append("no ratio is beyond (certificate)")
+    figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, markerscale=2)
     return figure
+
+
+def _ratio_axes(ax, name, whole, reach):
+    """Axes of values and of ratios to them, with ticks that do not meet."""
+    ax.axhline(1.0, color="black", linewidth=0.8, zorder=1)
+    ax.set_yscale("log", base=2)
+    ax.set_ylim(1 / reach, reach)
+    some = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8) if reach > 2 else (1 / 2, 0.7, 1, 1.4, 2)
+    some = [tick for tick in some if 1 / reach <= tick <= reach]
+    ax.set_yticks(some, [f"{tick:g}" for tick in some])
+    ax.yaxis.set_minor_locator(pyplot().NullLocator())
+    if whole.max() > 20 * whole.min():
+        ax.set_xscale("log")
+    else:
+        ax.locator_params(axis="x", nbins=3)
+        ax.ticklabel_format(axis="x", scilimits=(-2, 4))
+    ax.tick_params(labelsize=8)
+    ax.set_title(name, fontsize=10)
+    ax.set_xlabel("on the graph", fontsize=9)
 
 
 def degree_calibration(

@@ -2,25 +2,12 @@
 
 L itself or, normalized, N = D^-1/2 L D^-1/2 with D the weighted degrees. The zeros belong to the
 components, whose vectors (1, or D^1/2 1, on one of them) are left out. A small matrix is
-diagonalized. On a large one a block X of a few more columns than are wanted is filtered [ZS06],
-
-    X <- T_m((L - c) / e) X,      c, e: center and half width of [a, b],
-
-by a Chebyshev polynomial that is small on [a, b], from the block's largest Ritz value a (at first
-half the mean of all eigenvalues) to a bound b of the spectrum, and grows by g = t + sqrt(t^2 - 1),
-t = (c - lambda) / e, with every product below it; then Rayleigh and Ritz. One product serves all
-columns. That is quick where the wanted ones stand
-apart, as those of clusters do. Where g says that it would take many products (grids, rings, L of
-very uneven degrees), they are found as the largest eigenvalues of L^+ instead, by Lanczos with one
-solve a step.
-
-References
-----------
-[ZS06] Zhou, Saad, Tiago, Chelikowsky. Self-consistent-field calculations using Chebyshev-filtered
-       subspace iteration. J. Computational Physics 219(1), 2006.
+diagonalized. On a large one they are found by Lanczos (ARPACK), with one product a step, as the
+largest eigenvalues of b - L, b a bound of the spectrum. That is quick where the wanted ones stand
+apart from the others, as those of clusters do. Where some hundred products do not do (grids,
+rings, L of very uneven degrees), they are found as the largest eigenvalues of L^+, with one solve a
+step.
 """
-
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -29,21 +16,15 @@ import scipy.sparse.linalg
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.solvers.matrix import aligned_like, build_rows, multiply
+from graphsqueak.solvers.matrix import build_rows, multiply
 from graphsqueak.validation import check_real
 
 __all__ = ["normalized_weights", "smallest_eigenpairs", "without_constants"]
 
 _DENSE_NODES = 1000
-_MORE = 4  # columns beyond those that are wanted, at least
-_LANES = 8  # columns come in multiples of it: the product is then half as dear again
-_SINGLE_TOL = 1e-4  # from here on the filter works in single precision
-_SINGLE_FLOOR = 2e-6  # of the bound: residuals below it are rounding of single precision
-_GROWTH = 1e4  # of the lowest beside the damped, in one round of the filter
-_DEGREES = (3, 40)  # least and most of the filter
-_SURELY = 2.0  # a filter aims this much below the tolerance
-_NO_GROWTH = 1e-9
-_MOST_PRODUCTS = 300  # with a block; Lanczos is quicker then
+_MOST_PRODUCTS = 800  # of Lanczos without solves, before they are tried
+_BASIS = (3, 12)  # vectors that Lanczos holds: so many times those that are wanted, and more
+_SMALL = 0.02  # of the bound: a usual eigenvalue, for the accuracy that is asked of ARPACK
 
 
 def smallest_eigenpairs(
@@ -65,8 +46,8 @@ def smallest_eigenpairs(
     normalized : bool
         Of D^-1/2 L D^-1/2, whose eigenvalues are at most 2, instead of L.
     tol : float
-        |L x - lambda x| <= tol * lambda for each pair, |x| = 1, of those that the filter finds;
-        others are as exact as double precision and 1e-6 of Lanczos have them.
+        |L x - lambda x| <= tol * lambda for each pair, |x| = 1, of those that are found without
+        solves; others are as exact as 1e-6 of Lanczos on L^+ has them.
     random_state : int, Generator or None
         Seeds the start, beyond 1000 nodes, and the solver.
 
@@ -91,8 +72,8 @@ def smallest_eigenpairs(
     n_pairs = min(n_pairs, graph.n_nodes - n_components)
     if graph.n_nodes > max(_DENSE_NODES, 3 * n_pairs):
         rng = np.random.default_rng(random_state)
-        found = _filtered_eigenpairs(graph, component, n_pairs, normalized, tol, rng)
-        return found or _lanczos_eigenpairs(graph, n_pairs, normalized=normalized, random_state=rng)
+        found = _by_products(graph, component, n_pairs, normalized, tol, rng)
+        return found or _by_solves(graph, n_pairs, normalized=normalized, random_state=rng)
     matrix = graph.laplacian().toarray()
     if normalized:
         scale = _roots_of(graph.degrees(), inverted=True)
@@ -129,8 +110,8 @@ def _roots_of(degree, *, inverted=False):
     return np.divide(1.0, root, out=np.zeros_like(root), where=root > 0) if inverted else root
 
 
-def _filtered_eigenpairs(graph, component, n_pairs, normalized, tol, rng):
-    """Values and vectors by the filter, or None where it would take too many products."""
+def _by_products(graph, component, n_pairs, normalized, tol, rng):
+    """Values and vectors by Lanczos on b - L, or None where that does not come to an end."""
     degree = graph.degrees()
     weight, ridge, scale = graph.weight, np.zeros(graph.n_nodes), np.ones(graph.n_nodes)
     bound = (degree[graph.tail] + degree[graph.head]).max(initial=0.0)
@@ -140,60 +121,38 @@ def _filtered_eigenpairs(graph, component, n_pairs, normalized, tol, rng):
     scaled = EdgeList.from_clean(graph.tail, graph.head, weight, graph.n_nodes)
     if normalized:
         ridge = (degree > 0) - scaled.degrees()
-    rows: Any = build_rows(scaled, ridge)
-    n_columns = -(-(n_pairs + max(_MORE, n_pairs // 4)) // _LANES) * _LANES
-    n_columns = min(n_columns, graph.n_nodes - component.max() - 1)
-    dtype = np.float32 if tol >= _SINGLE_TOL else np.float64
-    X = rng.standard_normal((graph.n_nodes, n_columns)).astype(dtype)
-    least, lowest = rows.diagonal().mean() / 2, 0.0
-    n_products, n_wanted = 0, np.inf
-    while n_products <= _MOST_PRODUCTS:
-        center, half = (bound + least) / 2, (bound - least) / 2
-        n_most = np.log(2 * _GROWTH) / np.arccosh((center - lowest) / half)
-        n_steps = int(np.clip(min(n_most, n_wanted), *_DEGREES))
-        X = _filter(rows.astype(dtype), X.astype(dtype), center, half, lowest, n_steps)
-        n_products += n_steps + 1
-        X = np.linalg.qr(without_constants(X.astype(np.float64), component, scale))[0]
-        LX = np.empty_like(X)
-        multiply(rows, X, LX)
-        values, turn = np.linalg.eigh(X.T @ LX)
-        X, LX = X @ turn, LX @ turn
-        residual = np.linalg.norm(LX[:, :n_pairs] - X[:, :n_pairs] * values[:n_pairs], axis=0)
-        worst = (residual / np.maximum(values[:n_pairs], np.finfo(float).tiny)).max(initial=0.0)
-        if worst <= tol:
-            return values[:n_pairs], np.ascontiguousarray(X[:, :n_pairs])
-        least, lowest = values[-1], values[0]
-        growth = np.arccosh(1 + 2 * (least - values[n_pairs - 1]) / (bound - least))
-        n_wanted = np.log(_SURELY * worst / tol) / max(growth, _NO_GROWTH)
-        if n_products > _DEGREES[1] and n_wanted > _MOST_PRODUCTS - n_products:
-            return None
-        if residual.max() <= _SINGLE_FLOOR * bound:
-            dtype = np.float64
-    return None
+    rows = build_rows(scaled, ridge)
+
+    def product(x):
+        x = without_constants(np.reshape(x, (-1, 1)), component, scale)
+        out = np.empty_like(x)
+        multiply(rows, x, out)
+        return without_constants(bound * x - out, component, scale).ravel()
+
+    n_nodes = graph.n_nodes
+    reflected = scipy.sparse.linalg.LinearOperator((n_nodes, n_nodes), product, dtype=np.float64)
+    n_basis = min(_BASIS[0] * n_pairs + _BASIS[1], n_nodes - 1)
+    start = without_constants(rng.standard_normal((n_nodes, 1)), component, scale).ravel()
+    try:
+        largest, vectors = scipy.sparse.linalg.eigsh(
+            reflected,
+            n_pairs,
+            v0=start,
+            which="LA",
+            ncv=n_basis,
+            tol=_SMALL * tol,
+            maxiter=max(_MOST_PRODUCTS // n_basis, 3),
+        )
+    except scipy.sparse.linalg.ArpackNoConvergence:
+        return None
+    values, vectors = bound - largest[::-1], np.ascontiguousarray(vectors[:, ::-1])
+    image = np.empty_like(vectors)
+    multiply(rows, vectors, image)
+    residual = np.linalg.norm(image - vectors * values, axis=0)
+    return (values, vectors) if (residual <= tol * values).all() else None
 
 
-def _filter(rows, X, center, half, lowest, degree):
-    """T_degree((L - center) / half) X, scaled to about 1 at `lowest` [ZS06, Algorithm 4.2]."""
-    first = sigma = half / (lowest - center)
-    Y = _shifted(rows, X, center)
-    Y *= sigma / half
-    for _ in range(degree - 1):
-        after = 1 / (2 / first - sigma)
-        Z = _shifted(rows, Y, center)
-        Z *= 2 * after / half
-        X *= sigma * after
-        Z -= X
-        X, Y, sigma = Y, Z, after
-    return Y
-
-
-def _shifted(rows, X, center):
-    out = aligned_like(X)
-    multiply(rows._replace(ridge=(rows.ridge - center).astype(X.dtype)), X, out)
-    return out
-
-
-def _lanczos_eigenpairs(graph, n_pairs, *, normalized=False, random_state=None):
+def _by_solves(graph, n_pairs, *, normalized=False, random_state=None):
     rng = np.random.default_rng(random_state)
     solver = LaplacianSolver(graph, tol=1e-8, random_state=rng)
     scale = _roots_of(graph.degrees()) if normalized else np.ones(graph.n_nodes)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import ConvergenceWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
+from graphsqueak.report.shown import Shown
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.components import Components, dimension
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
@@ -45,7 +46,7 @@ MANY_COLUMNS = 4  # from here on a trial with one column costs little
 SAFETY = 0.95  # the recursion's residual aims this much below tol
 
 
-class LaplacianSolver:
+class LaplacianSolver(Shown):
     """Solver of A x = b with A = L + diag(ridge), L the Laplacian of a graph.
 
     The residual that decides is b - A x, computed from x itself, and the iteration restarts from it

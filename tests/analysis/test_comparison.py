@@ -25,13 +25,13 @@ def test_quantities_are_what_they_say(pair):
         assert np.allclose(found.pairs["eigenvalues"][place], values[1:21])
         rank = nx.pagerank(one.to_networkx(), tol=1e-12)
         assert np.allclose(found.pairs["PageRank"][place], [rank[node] for node in range(300)])
-    assert {name for name, _, _ in found.rows()} == set(found.pairs)
+    assert {row[0] for row in found.rows()} == {*found.pairs, "clusters (AMI)"}
 
 
 def test_errors_stay_below_epsilon(pair):
     found = compare(*pair, random_state=3)
     epsilon = reference.epsilon(*pair)
-    worst = {name: most for name, _, most in found.rows()}
+    worst = {name: most for name, _, most, _, _ in found.rows()}
     assert max(worst["random cuts"], worst["cluster cuts"], worst["eigenvalues"]) <= epsilon
     assert worst["resistances"] <= 1 / (1 - epsilon) - 1
     assert found.rank_correlation > 0.9
@@ -54,4 +54,47 @@ def test_nodes_are_matched_by_id(pair):
 def test_tables_and_figures(pair):
     found = compare(*pair, random_state=5)
     assert "cluster cuts" in found._repr_html_()
-    assert len(found.plot().axes) == len(found.pairs)
+    axes = found.plot().axes
+    assert [ax.get_title() for ax in axes[:6]] == list(found.pairs)
+    assert axes[6].get_title() == "clusters, agreement (AMI)"
+    for ax, (whole, sparse) in zip(axes, found.pairs.values(), strict=False):
+        offsets = np.asarray(ax.collections[1].get_offsets())
+        low, high = ax.get_ylim()
+        np.testing.assert_allclose(offsets[:, 1], np.clip(sparse / whole, low, high), rtol=1e-6)
+        assert low <= 0.75
+        assert high >= 1.4  # a deviation of a percent must look like one
+
+
+def test_uniform_edges_lose_a_bridge_and_keep_what_a_sparsifier_keeps_elsewhere():
+    """Half of the edges of a barbell: the bridge goes with probability 1/2."""
+    graph = sources.barbell(40).to_edge_list()
+    kept = sparsify(graph, keep=0.5, random_state=8)
+    verdicts = set()
+    for seed in range(6):
+        found = compare(graph, kept, n_runs=0, random_state=seed)
+        rows = {row[0]: row for row in found.rows()}
+        assert rows["resistances"][1] < 0.1
+        assert rows["resistances"][4].startswith("kept")
+        verdicts.add(np.isinf(found.uniform["resistances"]).any())
+    assert verdicts == {True, False}  # chance of one alone: 2^-5
+    dense = sources.erdos_renyi(150, 9_000, random_state=8).to_edge_list()
+    found = compare(dense, sparsify(dense, keep=0.5, random_state=8), random_state=8)
+    said = {row[0]: row[4] for row in found.rows()}
+    assert said["random cuts"] == "kept; uniform is as good"
+    assert found.n_edges[1] == pytest.approx(found.n_edges[2], rel=0.1)
+
+
+def test_a_graph_is_as_good_as_itself_and_a_scaled_one_is_lost(pair):
+    graph, _ = pair
+    found = compare(graph, graph, random_state=6)
+    for name, _, most, _, said in found.rows():
+        assert said.startswith("kept"), name
+        if name not in ("clusters (AMI)", "conductance of clusters"):
+            assert most < 1e-5
+    double = EdgeList(tail=graph.tail, head=graph.head, weight=2 * graph.weight)
+    rows = {row[0]: row for row in compare(graph, double, uniform=False, random_state=6).rows()}
+    assert rows["eigenvalues"][1] == pytest.approx(1.0)
+    assert rows["eigenvalues"][4] == "lost"
+    assert rows["PageRank"][4] == "kept"
+    assert rows["clusters (AMI)"][4].startswith("kept")
+    assert compare(graph, graph, n_runs=0, random_state=6).agreement == {}

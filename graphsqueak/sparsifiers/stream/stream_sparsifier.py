@@ -5,9 +5,8 @@ quadratic form x' L x, every effective resistance agrees up to eps. All nodes st
 
 Streams can be merged. The sum of eps-sparsifiers of several graphs is an eps-sparsifier of their
 sum, whatever nodes and edges they share; so merging costs no accuracy, only the shrink that may
-follow does. With a ridge that is not so: k sparsifiers that are accurate up to a ridge gamma are
-together accurate up to k gamma (the ground node counts k times), so a merge tree gives each of its
-k leaves gamma / k.
+follow does. With a ridge that is not so: k sparsifiers, accurate up to a ridge gamma, are together
+accurate up to k gamma (the ground node counts k times), so a merge tree gives leaves gamma / k.
 """
 
 import os
@@ -23,6 +22,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
+from graphsqueak.report.shown import Shown
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
 from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes, plain_ids, warn_if_worse
@@ -39,7 +39,7 @@ __all__ = ["StreamSparsifier"]
 _SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge", "favored_share")
 
 
-class StreamSparsifier:
+class StreamSparsifier(Shown):
     """One pass, fixed memory: a spectral sparsifier of all edges so far.
 
     Parameters
