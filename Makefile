@@ -21,8 +21,10 @@ lint: $(READY)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
-docs: $(READY)
+# Pages that are written from the code, and then the site, in build/site, without the network.
+docs: .venv/ready-docs
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/site/build.py
 
 # The lowest version of every dependency that pyproject.toml allows, and what is not slow. Old releases
 # are not to blame for what has been deprecated since.
@@ -57,6 +59,10 @@ bench: .venv/ready-bench
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+.venv/ready-docs: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,docs]'
 	touch $@
 
 .venv/ready-bench: $(READY)

@@ -49,6 +49,19 @@ def test_absent_data_are_said_to_be_absent():
     assert "there is no such folder" in look("--data", "/nowhere").stderr
 
 
+def test_the_study_of_spam_says_where_its_mails_come_from():
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "bench_spam.py")],
+        env={"PYTHONPATH": str(FOLDER.parent), "GRAPHSQUEAK_DATA": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0  # make bench goes on without it
+    assert "/nowhere/spamassassin is not there" in done.stderr
+    assert "how to get the mails" in done.stderr
+
+
 def test_only_one_module_knows_where_data_are():
     outside = {path.name for path in FOLDER.glob("*.py") if ".parents[2]" in path.read_text()}
     assert outside == {"real_data.py"}

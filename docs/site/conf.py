@@ -1,0 +1,67 @@
+"""Settings of the site, which docs/site/build.py puts together and builds."""
+
+import re
+
+import graphsqueak
+
+project = "graphsqueak"
+author = "the authors of graphsqueak"
+version = release = graphsqueak.__version__
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_design",
+]
+source_suffix = {".md": "myst-nb", ".rst": "restructuredtext", ".ipynb": "myst-nb"}
+exclude_patterns = ["**.ipynb_checkpoints"]
+
+# Pages are Markdown as GitHub reads it; notebooks are shown as they were run.
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+nb_execution_mode = "off"
+nb_merge_streams = True
+
+# Docstrings are numpydoc's, with members of classes in place of tables of them.
+autodoc_typehints = "none"
+default_role = "code"
+toc_object_entries_show_parents = "hide"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "graphsqueak"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "navbar_align": "left",
+    "show_nav_level": 1,
+    "show_toc_level": 2,
+    "footer_start": [],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "default",
+}
+html_sidebars = {"index": [], "CHANGELOG": [], "CONTRIBUTING": [], "SECURITY": []}
+
+
+_UNDERLINED = re.compile(r"(?<![`\w])([A-Za-z]\w*)_(?![\w`])")
+
+
+def escape_plain_text(app, what, name, obj, options, lines):
+    """Docstrings write |x| for a norm and coef_ for an attribute: neither is markup."""
+    in_example = False
+    for number, line in enumerate(lines):
+        in_example = line.lstrip().startswith(">>>") or (in_example and bool(line.strip()))
+        if not in_example:
+            lines[number] = _UNDERLINED.sub(r"\1\\_", line.replace("|", r"\|"))
+
+
+def setup(app):
+    """Run before numpydoc, which comes at 500."""
+    app.connect("autodoc-process-docstring", escape_plain_text, priority=400)
