@@ -42,6 +42,7 @@ SHARES = (0.05, 0.1, 0.2, 0.5)
 _SAFE_SCALE = 4.0  # c below which the last shrink keeps the forest
 _QUANTILE = 0.99
 _PROBES = 16
+_ENOUGH = 2**19  # edges that tell a mean
 _MOST_LOOKED_AT = 2**22
 _SKETCHED = 2**20  # edges; of more, leverages are told by degrees
 _BYTES = 20  # of an edge in a file of text
@@ -228,7 +229,7 @@ def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, 
     """
     if tail.size <= n_edges:
         return 0.0
-    step = -(-tail.size // _MOST_LOOKED_AT)
+    step = 1 if tail.size <= _MOST_LOOKED_AT else tail.size // _ENOUGH
     some = slice(None, None, step)
     tail, head, weight, pinned = tail[some], head[some], weight[some], pinned[some]
     leverage, n_edges = np.minimum(weight * resistance[some], 1.0), n_edges / step
