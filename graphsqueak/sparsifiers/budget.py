@@ -68,7 +68,7 @@ _ROOM_OF_MANY = 2.0
 _TARGET_OF_MANY = 1.25
 _SAFE_SCALE = 4.0  # c below which the last shrink keeps the forest
 _QUANTILE = 0.99
-_MOST_LOOKED_AT = 2**22
+_MOST_LOOKED_AT, _ENOUGH = 2**22, 2**19  # edges; of more than the first, so many tell a mean
 
 
 class Budget(NamedTuple):
@@ -155,7 +155,7 @@ def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, 
     """
     if tail.size <= n_edges:
         return 0.0
-    step = -(-tail.size // _MOST_LOOKED_AT)
+    step = 1 if tail.size <= _MOST_LOOKED_AT else tail.size // _ENOUGH
     some = slice(None, None, step)
     tail, head, weight, pinned = tail[some], head[some], weight[some], pinned[some]
     leverage, n_edges = np.minimum(weight * resistance[some], 1.0), n_edges / step

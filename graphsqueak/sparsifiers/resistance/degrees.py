@@ -14,9 +14,15 @@ graph. White noise b = D^(1/2) g, the guards of `sketch`, has the potentials x =
     E (x_u - x_v)^2 = sum_i (v_i(u) - v_i(v))^2 / l_i^2,
 
 which is about 1 / d_u + 1 / d_v where no eigenvalue l_i of D^-1 L is small, and r / l, very much
-more, across a cut that a small l belongs to. Where it is more than four columns of noise explain, a
-tenth of it is added, which is more than enough: the resistance may be anything up to 1 / w. Where
-cuts are very weak, degrees are not enough.
+more, across a cut that a small l belongs to. The first part is noise of the two nodes themselves:
+the mean X = D^-1 A x of a node's neighbors has 1 / l_i - 1 in place of 1 / l_i, and hardly any of
+it. Where |X_u - X_v|^2 is more than noise explains, a tenth of it is added, which is more than
+enough: the resistance may be anything up to 1 / w. Where cuts are very weak, degrees are not
+enough.
+
+*Later on*, resistances only fall. Degrees are always those of the day, and the leverages that
+follow add up to n as long as the points of an earlier sketch add little: so their sum tells whether
+it still serves (`leverages_fit`). On R-MAT graphs it is 1.05 n when the graph has doubled.
 
 *Many nodes.* Most nodes of large graphs have few edges, each with an eighth or more of the node's
 degree: a leverage so large that it is kept in any case. Such light nodes join one of their other
@@ -34,14 +40,14 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, join, roots
+from graphsqueak.graph.forest import join, roots
 from graphsqueak.randomness import ITEM_WORD, STAR_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.sparsifiers.resistance.bounds import degree_bound
+from graphsqueak.solvers.matrix import aligned_like, multiply
 from graphsqueak.sparsifiers.resistance.sketch import Embedding, solve_flows, squared_distance
 from graphsqueak.system.kernels import compiled, run, shared
 
-__all__ = ["degree_sketch"]
+__all__ = ["degree_resistances", "degree_sketch", "leverages_fit"]
 
 _WORK = 10  # elementary steps per edge
 _N_PARTS = 64  # of the edges, summed apart: no result depends on the number of threads
@@ -50,20 +56,23 @@ _PER_NODE = 6.0  # edges of the backbone
 _PER_STAR = 3.0
 _LIGHT = 0.125  # of a node's degree is one of its edges
 _ADDED = 0.1  # of what white noise says
+_ENOUGH = 2**19  # edges that tell a sum
+_TOO_MUCH = 1.1  # times what Foster's theorem says
 _BY_CHANCE = 5.0  # times 1 / d_u + 1 / d_v: that much four columns of noise say once in 2,000 edges
 
 
-def degree_sketch(tail, head, weight, in_forest, n_nodes, *, seed, ridge=0.0, many_nodes=2**18):
-    """Resistances of the edges of a graph and a sketch of its backbone, or None if unsuited.
+def degree_sketch(tail, head, weight, in_forest, degree, *, seed, ridge=0.0, many_nodes=2**18):
+    """What white noise says on a backbone of a graph; None where degrees are not enough.
 
     Parameters
     ----------
     tail, head, weight : arrays
-        All edges; those that are parallel are told apart, so that their resistance is at most one
-        over their own weight.
+        All edges; some may be parallel.
     in_forest : array of bool
         Which of them are a spanning forest.
-    n_nodes, seed : int
+    degree : array
+        Weighted degrees, with the ridge.
+    seed : int
     ridge : float
         As in `embed`.
     many_nodes : int
@@ -71,10 +80,8 @@ def degree_sketch(tail, head, weight, in_forest, n_nodes, *, seed, ridge=0.0, ma
 
     Returns
     -------
-    resistance : ndarray
-        Within the bounds of the degrees, in the precision of the weights.
-    sketch : Embedding
-        Its points are those of white noise on the backbone.
+    Embedding
+        For `degree_resistances`.
 
     Examples
     --------
@@ -82,86 +89,115 @@ def degree_sketch(tail, head, weight, in_forest, n_nodes, *, seed, ridge=0.0, ma
 
     >>> from graphsqueak.sources import complete
     >>> graph = complete(100).to_edge_list()
-    >>> ends, forest = (graph.tail, graph.head, graph.weight), graph.tail == 0
-    >>> resistance, sketch = degree_sketch(*ends, forest, 100, seed=7)
-    >>> float(resistance.mean().round(3)), sketch.points.shape
-    (0.02, (100, 4))
+    >>> ends, degree = (graph.tail, graph.head, graph.weight), np.full(100, 99.0)
+    >>> sketch = degree_sketch(*ends, graph.tail == 0, degree, seed=7)
+    >>> float(degree_resistances(sketch.points / 2, degree, *ends).mean().round(3))
+    0.02
     """
-    degree = np.full(n_nodes, ridge, dtype=np.float64)
-    add_degrees(degree, tail, head, weight)
+    near = _inverse(degree)
     part = np.linspace(0, tail.size, _N_PARTS + 1).astype(np.int64)
     partial = np.zeros(_N_PARTS)
-    run(_rests, _WORK * tail.size, part, tail, head, weight, degree, partial)
-    if partial.sum() > _MOST_SHARE * n_nodes:
+    run(_rests, _WORK * tail.size, part, tail, head, weight, near, partial)
+    if partial.sum() > _MOST_SHARE * degree.size:
         return None
-    sketch = _sketch(tail, head, weight, in_forest, degree, ridge, seed, many_nodes)
-    if sketch is None:
-        return None
-    resistance = np.empty(tail.size, weight.dtype)
-    near = np.zeros((n_nodes, 2), np.float32)  # 1 / d_u, and how far at most from any other
-    np.divide(1.0, degree, out=near[:, 0], where=degree > 0, casting="same_kind")
-    near[:, 1] = 2 * np.einsum("uk,uk->u", sketch.points, sketch.points) / sketch.points.shape[1]
-    run(_resistances, _WORK * tail.size, tail, head, weight, near, sketch.points, resistance)
-    return resistance, sketch
+    return _sketch(tail, head, weight, in_forest, degree, near, ridge, seed, many_nodes)
 
 
-def _sketch(tail, head, weight, in_forest, degree, ridge, seed, many_nodes):
+def degree_resistances(points, degree, tail, head, weight):
+    """Resistances of edges by degrees and the points of a `degree_sketch`, divided by sqrt(k).
+
+    They are at most 1 / w, which they are for edges of nodes that the sketch did not know, and in
+    the precision of the weights. Edges that are parallel are told apart, so that their
+    resistance is at most one over their own weight.
+    """
+    out = np.empty(tail.size, weight.dtype)
+    near = np.zeros((degree.size, 2), np.float32)  # 1 / d_u, and how far at most from any other
+    near[:, 0] = _inverse(degree)
+    near[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
+    run(_resistances, _WORK * tail.size, tail, head, weight, near, points, out)
+    return out
+
+
+def leverages_fit(resistance, weight, n_nodes):
+    """Whether the leverages of all edges add up to what Foster's theorem says, or not much more.
+
+    They do not where points are those of an earlier graph, whose resistances were larger.
+
+    >>> leverages_fit(np.full(6, 0.5), np.ones(6), 4), leverages_fit(np.ones(6), np.ones(6), 4)
+    (True, False)
+    """
+    step = 1 + weight.size // _ENOUGH
+    total = step * (resistance[::step] * weight[::step]).sum(dtype=np.float64)
+    return bool(total <= _TOO_MUCH * n_nodes)
+
+
+def _inverse(degree):
+    """1 / degree in single precision, 0 for a node without edges."""
+    out = np.zeros(degree.size, np.float32)
+    return np.divide(1.0, degree, out=out, where=degree > 0, casting="same_kind")
+
+
+def _sketch(tail, head, weight, in_forest, degree, near, ridge, seed, many_nodes):
     """What white noise says on a backbone; None where degrees are not enough."""
-    columns, star = (tail, head, weight, in_forest, degree), None
+    columns, star = (tail, head, weight, in_forest), None
     if degree.size < many_nodes:
-        solver = _backbone(*columns, ridge=ridge, seed=seed)
+        solver = _backbone(*columns, near, ridge=ridge, seed=seed)
     else:
-        star, n_stars = _stars(tail, head, weight, degree, seed)
-        solver = _star_backbone(*columns, star, n_stars, ridge=ridge, seed=seed)
+        star = np.empty(degree.size, dtype=np.int32)
+        n_stars = _join_stars(tail, head, weight, near, np.uint64(seed), star)
+        solver = _star_backbone(*columns, degree, star, n_stars, ridge=ridge, seed=seed)
     told = solve_flows(solver, np.zeros((solver.rows.n_nodes, 0), np.float32), seed=seed)
-    points = np.float32(np.sqrt(_ADDED)) * told.guards
+    points = np.float32(np.sqrt(_ADDED)) * _averaged(solver.rows, told.guards)
     sketch = Embedding(points if star is None else points[star], degree, told.spread)
     return None if sketch.has_weak_cuts or not told.resolved else sketch
 
 
-def _backbone(tail, head, weight, in_forest, degree, *, ridge, seed):
+def _averaged(rows, points):
+    """The mean of every node's neighbors, in which the noise of its own is not."""
+    flow = aligned_like(points)
+    multiply(rows.astype(points.dtype), points, flow)
+    return points - flow * _inverse(rows.diagonal())[:, None]
+
+
+def _backbone(tail, head, weight, in_forest, near, *, ridge, seed):
     """A solver of the forest and a sample of the other edges."""
-    chosen = np.empty(tail.size, dtype=np.bool_)
-    sample = (tail, head, weight, degree, in_forest)
-    run(_choose, _WORK * tail.size, *sample, _PER_NODE, np.uint64(seed), chosen)
+    chosen = _chosen(tail, head, weight, near, _PER_NODE, seed)
+    chosen |= in_forest
     chosen = np.flatnonzero(chosen)
-    ends = tail[chosen], head[chosen], weight[chosen]
-    leverage = _PER_NODE * ends[2] * (1 / degree[ends[0]] + 1 / degree[ends[1]])
-    heavier = np.where(in_forest[chosen], 1.0, np.minimum(leverage, 1.0))
-    backbone = EdgeList.from_clean(*ends[:2], ends[2] / heavier, degree.size)
+    ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
+    prob = np.minimum(_PER_NODE * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)
+    heavier = np.where(in_forest[chosen], 1.0, prob)
+    backbone = EdgeList.from_clean(*ends[:2], ends[2] / heavier, near.size)
     return LaplacianSolver(backbone, ridge=ridge, random_state=seed)
-
-
-def _stars(tail, head, weight, degree, seed):
-    """The star of every node, and how many there are."""
-    star = np.empty(degree.size, dtype=np.int32)
-    return star, _join_stars(tail, head, weight, degree, np.uint64(seed), star)
 
 
 def _star_backbone(tail, head, weight, in_forest, degree, star, n_stars, *, ridge, seed):
     """A solver of the stars, with a forest and a sample of the other edges between them."""
-    star_degree = np.bincount(star, degree, n_stars)
-    chosen = np.zeros(tail.size, dtype=np.bool_)
-    between = (tail, head, weight, star, star_degree, _PER_STAR)
-    run(_choose_between, _WORK * tail.size, *between, np.uint64(seed), chosen)
-    forest = np.flatnonzero(in_forest)
-    forest = forest[~chosen[forest]]
-    ends = star[tail[forest]], star[head[forest]]
-    forest = forest[join(roots(n_stars), *ends)]
-    n_chosen = np.count_nonzero(chosen)
-    ends = np.empty((2, n_chosen + forest.size), np.int32)
-    sampled = np.empty(ends.shape[1])
-    _gather_between(*between, chosen, *ends, sampled)
-    for end, own in zip(ends, (tail, head), strict=True):
-        end[n_chosen:] = star[own[forest]]
-    sampled[n_chosen:] = weight[forest]
-    backbone = EdgeList.from_clean(*ends, sampled, n_stars)
+    near = _inverse(np.bincount(star, degree, n_stars))[star]
+    chosen = _chosen(tail, head, weight, near, _PER_STAR, seed)
+    forest = np.flatnonzero(in_forest & ~chosen)
+    forest = forest[join(roots(n_stars), star[tail[forest]], star[head[forest]])]
+    chosen = np.flatnonzero(chosen)
+    ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
+    sampled = ends[2] / np.minimum(_PER_STAR * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)
+    both = np.concatenate([chosen, forest])
+    ends, sampled = (star[tail[both]], star[head[both]]), np.concatenate([sampled, weight[forest]])
+    between = ends[0] != ends[1]
+    backbone = EdgeList.from_clean(*(column[between] for column in (*ends, sampled)), n_stars)
     grounded = ridge * np.bincount(star, minlength=n_stars) if ridge > 0 else 0.0
     return LaplacianSolver(backbone, ridge=grounded, random_state=seed)
 
 
+def _chosen(tail, head, weight, near, scale, seed):
+    """Which edges a sample by degrees holds."""
+    chosen = np.empty(tail.size, dtype=np.bool_)
+    columns = (tail, head, weight, near, scale, np.uint64(seed))
+    run(_choose, _WORK * tail.size, *columns, chosen)
+    return chosen
+
+
 @compiled
-def _join_stars(tail, head, weight, degree, seed, star):
+def _join_stars(tail, head, weight, near, seed, star):
     """Number stars; a light node whose neighbors all are light is a star of its own.
 
     Of the neighbors of a light node, the next one takes the place of those before with a
@@ -172,7 +208,7 @@ def _join_stars(tail, head, weight, degree, seed, star):
         star[u] = u
     for e in range(tail.size):
         for u in (tail[e], head[e]):
-            if weight[e] >= _LIGHT * degree[u]:
+            if weight[e] * near[u] >= _LIGHT:
                 so_far[u] = 0.0
     for e in range(tail.size):
         u, v = tail[e], head[e]
@@ -194,53 +230,33 @@ def _join_stars(tail, head, weight, degree, seed, star):
 
 
 @shared
-def _choose_between(tail, head, weight, star, degree, scale, seed, chosen):
-    for e in numba.prange(tail.size):
-        u, v = star[tail[e]], star[head[e]]
-        if u != v:
-            prob = scale * weight[e] * (1 / degree[u] + 1 / degree[v])
-            chosen[e] = uniform(seed, np.uint64(e), ITEM_WORD) < prob
-
-
-@compiled
-def _gather_between(tail, head, weight, star, degree, scale, chosen, new_tail, new_head, sampled):
-    at = 0
-    for e in range(tail.size):
-        if chosen[e]:
-            u, v = star[tail[e]], star[head[e]]
-            prob = scale * weight[e] * (1 / degree[u] + 1 / degree[v])
-            new_tail[at], new_head[at] = u, v
-            sampled[at] = weight[e] / min(prob, 1.0)
-            at += 1
-
-
-@shared
-def _rests(part, tail, head, weight, degree, partial):
+def _rests(part, tail, head, weight, near, partial):
     for p in numba.prange(part.size - 1):
         total = 0.0
         for e in range(part[p], part[p + 1]):
-            total += 2 * (weight[e] / degree[tail[e]]) * (weight[e] / degree[head[e]])
+            w = np.float64(weight[e])
+            total += 2 * (w * near[tail[e]]) * (w * near[head[e]])
         partial[p] = total
 
 
 @shared
-def _choose(tail, head, weight, degree, in_forest, scale, seed, chosen):
+def _choose(tail, head, weight, near, scale, seed, chosen):
     for e in numba.prange(tail.size):
-        prob = scale * weight[e] * (1 / degree[tail[e]] + 1 / degree[head[e]])
-        coin = uniform(seed, np.uint64(e), ITEM_WORD)
-        chosen[e] = in_forest[e] or coin < prob
+        prob = scale * weight[e] * (near[tail[e]] + near[head[e]])
+        chosen[e] = uniform(seed, np.uint64(e), ITEM_WORD) < prob
 
 
 @shared
 def _resistances(tail, head, weight, near, points, out):
     """Points are looked at only where they may be far enough apart."""
+    n_known = points.shape[0]
     for e in numba.prange(tail.size):
-        u, v, w = tail[e], head[e], weight[e]
-        by_chance = _BY_CHANCE * _ADDED * (near[u, 0] + near[v, 0])
-        r = np.float64(near[u, 0]) + near[v, 0]
-        if near[u, 1] + near[v, 1] > by_chance:
-            added = squared_distance(points, u, v)
+        u, v = tail[e], head[e]
+        r = near[u, 0] + near[v, 0]
+        by_chance = _BY_CHANCE * _ADDED * r
+        known = u < n_known and v < n_known
+        if known and near[u, 1] + near[v, 1] > by_chance:
+            added = points.shape[1] * squared_distance(points, u, v)
             if added > by_chance:
                 r += added
-        lower, upper = degree_bound(1 / near[u, 0], 1 / near[v, 0], w)
-        out[e] = min(max(r, lower), upper)
+        out[e] = min(r, 1 / weight[e]) if known else 1 / weight[e]

@@ -42,7 +42,7 @@ from graphsqueak.errors import AccuracyWarning
 from graphsqueak.graph.forest import join, roots, weak_cuts
 from graphsqueak.randomness import ITEM_WORD, PROBE_SEED, random_bits, uniform
 from graphsqueak.sampling import scale_for
-from graphsqueak.system.kernels import compiled, run, shared
+from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
 __all__ = [
     "SHARE",
@@ -56,6 +56,7 @@ __all__ = [
 
 SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels' edges
 _WORK = 20  # elementary steps per edge
+_BLOCK = 256  # edges that go through the filter together
 _CERTAIN = 1e30  # a boost that makes every p = 1
 _N_PROBES = 8
 
@@ -70,8 +71,8 @@ class ArrivalFilter(NamedTuple):
     scale: float  # c
 
     @classmethod
-    def from_sketch(cls, sketch, component, scale):
-        """A filter from the embedding of the shrunken graph."""
+    def from_sketch(cls, sketch, component, scale=np.inf):
+        """A filter from the embedding of the shrunken graph, that lets all pass at first."""
         points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
         several = component.size > 0 and (component != component[0]).any()
         component = component if several else component[:0]
@@ -104,13 +105,33 @@ class ArrivalFilter(NamedTuple):
         _refresh(degree[: self.reach.size], self.reach, self.component, self.main, near)
         return self._replace(near=near)
 
-    def sample(self, tail, head, weight, *, seed, first):
+    def leverages(self, tail, head, weight):
+        """Leverages w r of a few edges; very large where there is no resistance."""
+        known = (tail < len(self.near)) & (head < len(self.near))
+        u, v = np.where(known, tail, 0), np.where(known, head, 0)
+        step = self.points[u] - self.points[v]
+        resistance = self.near[u, 0] + self.near[v, 0] + np.einsum("ek,ek->e", step, step)
+        if self.component.size:
+            known &= self.component[u] == self.component[v]
+        return np.where(known, weight * resistance.astype(np.float64), _CERTAIN)
+
+    def sample(self, tail, head, weight, *, seed, first, favored=None):
         """New weights of edges first, first + 1, ... of the stream; zero for what is dropped."""
-        out = np.empty(tail.size)
-        own = (self.points, self.near, self.component, self.scale)
-        edges, key = (tail, head, weight), (np.uint64(seed), np.uint64(first))
-        run(_sample_all, _WORK * tail.size, *own, *edges, *key, out)
+        favors = (favored or Favored()).mask_and_boost
+        own = (self.points, self.near, self.component, self.scale, *favors)
+        key, out = (np.uint64(seed), np.uint64(first)), np.empty(tail.size)
+        run(_sample_all, _WORK * tail.size, *own, tail, head, weight, *key, out)
         return out
+
+    def sweeper(self, favored, seed):
+        """A function from blocks of kept edges, and where they begin, to their new weights."""
+
+        def sweep(edges, start):
+            weight = self.sample(*edges[:3], seed=seed, first=start, favored=favored)
+            np.copyto(weight, edges.weight, where=edges.pinned)
+            return weight
+
+        return sweep
 
 
 class Favored:
@@ -164,13 +185,12 @@ class Favored:
         boost = min(max(scale / rest, 1.0), _CERTAIN) if rest < np.inf else 1.0
         return np.where(chosen, resistance * boost, resistance), boost
 
-    def sample_again(self, arrival_filter, tail, head, weight, new, *, seed, first):
-        """Sample favored arrivals with the boost; their entries of `new` are replaced."""
+    @property
+    def mask_and_boost(self):
+        """For the filter: an empty mask where nothing is favored."""
         if self.boost > 1.0 and self.mask.any():
-            points, _, near, component, scale = arrival_filter
-            edges, key = (tail, head, weight), (np.uint64(seed), np.uint64(first))
-            boosted = scale * self.boost
-            _sample_favored(points, near, component, boosted, self.mask, *edges, *key, new)
+            return self.mask, self.boost
+        return self.mask[:0], 1.0
 
 
 def plain_ids(nodes):
@@ -287,42 +307,58 @@ def _refresh(degree, reach, component, main, near):
 
 
 @shared
-def _sample_all(points, near, component, scale, tail, head, weight, seed, first, out):
-    for e in numba.prange(tail.size):
-        ends = (tail[e], head[e])
-        key = (seed, first + np.uint64(e))
-        out[e] = _sample(points, near, component, scale, ends, weight[e], key)
+def _sample_all(points, near, component, scale, favored, *rest):
+    """New weights of edges: w if one is kept for sure, w / p or zero else.
+
+    Blocks of edges go step by step, so that loads that wait for memory do not wait for coins, too.
+    """
+    boost, tail, head, weight, seed, first, out = rest
+    for block in numba.prange((tail.size + _BLOCK - 1) // _BLOCK):
+        start = block * _BLOCK
+        stop = min(start + _BLOCK, tail.size)
+        known = (points, near, component, scale, favored, boost)
+        edges = (tail[start:stop], head[start:stop], weight[start:stop])
+        _sample_block(known, edges, seed, first + np.uint64(start), out[start:stop])
 
 
-@compiled(inline="always")
-def _sample(points, near, component, scale, ends, w, key):
-    """The new weight of one edge: w if it is kept for sure, w / p or zero else."""
-    u, v = ends
-    n_known = near.shape[0]
-    if u >= n_known or v >= n_known:
-        return w
-    coin = uniform(key[0], key[1], ITEM_WORD)
-    bound = near[u, 1] + near[v, 1]
-    if coin >= scale * w * bound:
-        return 0.0
-    if bound == np.inf and component[u] != component[v]:
-        return w
-    apart = np.float32(0.0)
-    for k in range(points.shape[1]):
-        step = points[u, k] - points[v, k]
-        apart += step * step
-    prob = scale * w * (near[u, 0] + near[v, 0] + apart)
-    if prob >= 1.0:
-        return w
-    return w / prob if coin < prob else 0.0
-
-
-@compiled
-def _sample_favored(points, near, component, scale, favored, tail, head, weight, seed, first, out):
+@subroutine
+def _sample_block(known, edges, seed, first, out):
+    points, near, component, scale, favored, boost = known
+    tail, head, weight = edges
+    n_known, n_open = near.shape[0], 0
+    sums = np.empty((3, tail.size), np.float32)  # of 1 / d, of the bounds, and with points
+    times = np.empty(tail.size)
+    is_open = np.empty(tail.size, dtype=np.int64)
     for e in range(tail.size):
-        if favored[tail[e]] or favored[head[e]]:
-            ends, key = (tail[e], head[e]), (seed, first + np.uint64(e))
-            out[e] = _sample(points, near, component, scale, ends, weight[e], key)
+        is_known = tail[e] < n_known and head[e] < n_known
+        u, v = (tail[e], head[e]) if is_known else (0, 0)
+        sums[0, e] = near[u, 0] + near[v, 0] if is_known else 1.0
+        sums[1, e] = near[u, 1] + near[v, 1]
+        times[e] = scale * weight[e] if is_known else np.inf
+    if favored.size > 0:
+        for e in range(tail.size):
+            times[e] *= boost if favored[tail[e]] or favored[head[e]] else 1.0
+    for e in range(tail.size):
+        coin = uniform(seed, first + np.uint64(e), ITEM_WORD)
+        certain = times[e] * sums[0, e] >= 1.0
+        out[e] = weight[e] if certain else 0.0
+        is_open[n_open] = e
+        n_open += (not certain) and coin < times[e] * sums[1, e]
+    for i in range(n_open):
+        e = is_open[i]
+        u, v = tail[e], head[e]
+        apart = np.float32(0.0)
+        for k in range(points.shape[1]):
+            step = points[u, k] - points[v, k]
+            apart += step * step
+        sums[2, i] = sums[0, e] + apart
+    for i in range(n_open):
+        e = is_open[i]
+        prob = times[e] * sums[2, i]
+        if prob >= 1.0 or (sums[1, e] == np.inf and component[tail[e]] != component[head[e]]):
+            out[e] = weight[e]
+        elif uniform(seed, first + np.uint64(e), ITEM_WORD) < prob:
+            out[e] = weight[e] / prob
 
 
 @compiled

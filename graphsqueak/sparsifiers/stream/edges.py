@@ -20,6 +20,7 @@ __all__ = [
     "KeptEdges",
     "coalesce",
     "copies_kind",
+    "fits_single",
     "merge_ordered",
     "order_by_node",
     "repeated_share",
@@ -31,6 +32,7 @@ _RANGE_BITS = 8
 _STEPS = 10  # elementary steps per edge
 _MANY = 2**18  # edges from which on the whole room is reserved
 _BLOCK = 2**20  # edges that get new weights at a time
+_LARGEST_SINGLE = 2.0**80  # weight, in units, that single precision is taken to hold
 LARGEST_INDEX = np.iinfo(np.int32).max  # indices beyond take 64 bits
 
 
@@ -58,6 +60,17 @@ def copies_kind(n_copies):
     (dtype('uint8'), dtype('int32'))
     """
     return np.dtype(np.uint8 if n_copies <= np.iinfo(np.uint8).max else np.int32)
+
+
+def fits_single(weight, *, exactly=False):
+    """Whether single precision holds weights, and sums of them, and every digit if `exactly`.
+
+    >>> fits_single(np.array([0.1])), fits_single(np.array([0.1]), exactly=True)
+    (True, False)
+    """
+    if exactly:
+        return bool((weight.astype(np.float32) == weight).all())
+    return bool(weight.min() >= 1 / _LARGEST_SINGLE and weight.max() <= _LARGEST_SINGLE)
 
 
 class KeptBuffer:
@@ -189,14 +202,14 @@ def _sample_pairs(tail, head, keys):
 
 @compiled
 def _append(edges, columns, size):
+    """Every edge is written, and the next one takes the place of what has weight zero."""
     for e in range(edges.tail.size):
-        if edges.weight[e] > 0:
-            columns.tail[size] = edges.tail[e]
-            columns.head[size] = edges.head[e]
-            columns.weight[size] = edges.weight[e]
-            columns.copies[size] = edges.copies[e]
-            columns.pinned[size] = edges.pinned[e]
-            size += 1
+        columns.tail[size] = edges.tail[e]
+        columns.head[size] = edges.head[e]
+        columns.weight[size] = edges.weight[e]
+        columns.copies[size] = edges.copies[e]
+        columns.pinned[size] = edges.pinned[e]
+        size += edges.weight[e] > 0
     return size
 
 

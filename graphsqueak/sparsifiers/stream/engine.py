@@ -3,9 +3,11 @@
 Edges are absorbed in chunks that begin at fixed positions of the stream, so that what is kept does
 not depend on how the stream was cut into batches, nor on threads. Per chunk, a union-find pins the
 edges that join components, the exact degrees grow, and the arrival filter thins the rest. When the
-kept edges outgrow their room they are coalesced, scored by sketched effective resistances and
-thinned: an edge of weight w and resistance r stays with probability min(1, c w r), where the scale
-c makes the probabilities sum to the budget; by Foster's theorem c is about the budget per node.
+kept edges outgrow their room they are put to the filter again, at a lower scale, as long as its
+resistances are right. Where they are not, edges are coalesced, scored by sketched effective
+resistances and thinned: an edge of weight w and resistance r stays with probability min(1, c w r),
+where the scale c makes the probabilities sum to the budget; by Foster's theorem c is about the
+budget per node.
 This is the loop of [C17, Algorithm 11] as corrected: blocks as large as the kept set, p capped at
 1, original weights in the probabilities.
 
@@ -25,7 +27,11 @@ from graphsqueak.graph.forest import add_degrees, join, labels, roots
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.solvers.matrix import power_of_two
-from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
+from graphsqueak.sparsifiers.resistance.degrees import (
+    degree_resistances,
+    degree_sketch,
+    leverages_fit,
+)
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
 from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored, odd_change
 from graphsqueak.sparsifiers.stream.edges import (
@@ -33,13 +39,10 @@ from graphsqueak.sparsifiers.stream.edges import (
     KeptEdges,
     coalesce,
     copies_kind,
+    fits_single,
     repeated_share,
 )
-from graphsqueak.sparsifiers.stream.in_place import (
-    coalesce_in_place,
-    scale_for_edges,
-    thin_in_place,
-)
+from graphsqueak.sparsifiers.stream.in_place import coalesce_in_place, stricter_filter
 from graphsqueak.sparsifiers.stream.last_shrink import LAST_ROOM, last_shrink
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
 from graphsqueak.sparsifiers.stream.thinning import thin_edges
@@ -51,9 +54,7 @@ __all__ = ["Engine"]
 _MOST_NODES = np.iinfo(np.int32).max  # kept edges number their ends in 32 bits
 _OVER_FOREST = 1.5  # times the forest: a shrink leaves at least as many edges
 _FEW_REPEATS = 0.25  # of the edges: so many may stay parallel until the end
-_ENOUGH = 2**21  # edges that tell the scale while the stream goes on
 _MANY_EDGES = 2**20  # for which a look at repeats is worth it
-_LARGEST_SINGLE = 2.0**80  # weight, in units, that single precision is taken to hold
 
 
 class Engine(StreamEngine):
@@ -69,6 +70,7 @@ class Engine(StreamEngine):
         self.predicted = None  # the error of the last result
         self.per_node = np.inf  # budget a node that the filter's scale is for
         self.filter = None
+        self.n_by_degrees = 0  # edges seen when the filter was made, if it is one by degrees
         self.unit = 1.0
         self.favored = Favored()
 
@@ -125,7 +127,8 @@ class Engine(StreamEngine):
             self.n_joins += int(np.count_nonzero(pinned))
         new = weight
         if self.filter is not None:
-            new = self._filter(tail, head, weight, seed=self.seed, first=self.n_seen)
+            key = {"seed": self.seed, "first": self.n_seen}
+            new = self.filter.sample(tail, head, weight, **key, favored=self.favored)
             new[pinned] = weight[pinned]
         self._choose_precision(weight)
         copies = np.full(tail.size, self.options.n_copies, copies_kind(self.options.n_copies))
@@ -140,19 +143,9 @@ class Engine(StreamEngine):
 
     def _choose_precision(self, weight):
         """Weights of many edges have single precision; exactly, until the first shrink."""
-        fits = False
-        if self.is_large and (self.buffer.precision == np.float32 or self.buffer.size == 0):
-            if self.n_shrinks == 0:
-                fits = (weight.astype(np.float32) == weight).all()
-            else:
-                fits = _fits_single(weight)
+        is_open = self.buffer.precision == np.float32 or self.buffer.size == 0
+        fits = self.is_large and is_open and fits_single(weight, exactly=self.n_shrinks == 0)
         self.buffer.hold_weights_as(np.float32 if fits else np.float64)
-
-    def _filter(self, tail, head, weight, *, seed, first):
-        """New weights of edges by the arrival filter, zero for what falls."""
-        new = self.filter.sample(tail, head, weight, seed=seed, first=first)
-        self.favored.sample_again(self.filter, tail, head, weight, new, seed=seed, first=first)
-        return new
 
     def _budget_now(self):
         """Edges that the budget allows while the stream goes on."""
@@ -160,11 +153,10 @@ class Engine(StreamEngine):
         return self.budget.during(self.n_nodes, self.n_seen, least=least)
 
     def _shrink_if_full(self):
-        budget = self._budget_now()
-        room, target = self.options.most_kept(budget, self.n_nodes)
+        room, target = self.options.most_kept(self._budget_now(), self.n_nodes)
         if self.buffer.size > room:
             if self.can_sweep:
-                self.sweep()
+                self.sweep(target + (room - target) / 3)
             if self.buffer.size > (room + target) / 2:
                 self.shrink(int(target))
         elif self.filter is not None and self._filter_is_due():
@@ -172,12 +164,11 @@ class Engine(StreamEngine):
 
     def _filter_is_due(self):
         """Not more often than once per node: the work stays constant per edge."""
-        chunk = self.options.chunk
-        return (self.n_seen // chunk) % (1 + self.n_nodes // chunk) == 0
+        return self.n_seen // self.options.chunk % (1 + self.n_nodes // self.options.chunk) == 0
 
     def _refresh_filter(self):
         """Bring the filter up to the present degrees, and to a budget that has grown with them."""
-        self.filter = self.filter.refresh(self.degree + self.ridge / self.unit)
+        self.filter = self.filter.refresh(self._grounded_degree)
         growth = self._budget_now() / self.n_nodes / self.per_node
         if self.budget.keep is not None and growth > 1:
             self.filter = self.filter._replace(scale=self.filter.scale * growth)
@@ -187,63 +178,61 @@ class Engine(StreamEngine):
     def can_sweep(self):
         return self.filter is not None and self.options.n_copies == 1
 
-    def sweep(self):
+    def sweep(self, target, *, is_new=False):
         """Put the kept edges to the filter again, now that degrees have grown: no solve is needed.
 
-        Where the last embedding is too old or nodes are new, little falls and a shrink follows.
+        Its scale falls to what leaves `target` edges, if its resistances are still right. Where
+        they are not, or nodes are new, little falls and a shrink follows.
         """
         self._refresh_filter()
-        self.buffer.reweight(self.sweeper(self.n_shrinks))
+        columns = (self.buffer.edges(), self.n_nodes, target, self.favored)
+        self.filter = stricter_filter(self.filter, *columns, is_new=is_new)
+        self.per_node = self._budget_now() / self.n_nodes
+        seed = child_seed(self.seed, self.n_shrinks)
+        self.buffer.reweight(self.filter.sweeper(self.favored, seed))
         self.n_shrinks += 1
-
-    def sweeper(self, number):
-        """A function to new weights of a block of kept edges; `number` keys the coins."""
-        key = child_seed(self.seed, number)
-
-        def sweep(edges, start):
-            weight = self._filter(edges.tail, edges.head, edges.weight, seed=key, first=start)
-            np.copyto(weight, edges.weight, where=edges.pinned)
-            return weight
-
-        return sweep
 
     def shrink(self, target):
         """Thin what is kept to about `target` edges, never below the forest."""
-        if self.is_large and _fits_single(self.buffer.edges().weight):
+        if self.is_large and fits_single(self.buffer.edges().weight):
             self.buffer.hold_weights_as(np.float32)  # what is thinned is not exact any more
-        edges, scored = self.buffer.edges(), None
+        edges, sketch = self.buffer.edges(), None
         if edges.tail.size > _MANY_EDGES and repeated_share(*edges[:2]) <= _FEW_REPEATS:
-            scored = self.score_by_degrees(edges, self.n_shrinks)
-        if scored is None:
-            edges = self.coalesced(edges)
-        n_pinned = np.count_nonzero(edges.pinned)
-        target = max(target, int(_OVER_FOREST * n_pinned))
-        n_left, before = edges.tail.size, edges
-        if n_left > target:
-            scored = scored or self.score_by_degrees(edges, self.n_shrinks)
-            scored = scored or self.score(edges, self.options.n_probes, self.n_shrinks)
-            resistance, sketch = scored
-            resistance, self.favored.boost = self.favored.boost_edges(edges, resistance, target)
-            seed = child_seed(self.seed, self.n_shrinks)
-            if self.is_large and not sketch.has_weak_cuts:
-                about = {"pinned": False, "enough": _ENOUGH}
-                scale = scale_for_edges(edges, resistance, target - n_pinned, **about)
-                n_left = thin_in_place(edges, resistance, scale, seed=child_seed(seed, 0))
-            else:
-                leverage = (edges.weight * resistance)[~edges.pinned]
-                scale = scale_for(leverage, target - n_pinned)
-                edges = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
-                n_left = edges.tail.size
-            if sketch.has_weak_cuts:
-                self.cut_error = max(self.cut_error, odd_change(before, edges, self.n_nodes, 6))
-            if self.options.filter_arrivals:
-                self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent), scale)
-                self.per_node = self._budget_now() / self.n_nodes
-        if self.is_large and edges is before:
-            self.buffer.cut(n_left)
+            sketch = self._sketch_degrees(edges, self.n_shrinks)
+        if sketch is None:
+            edges = self._coalesce_buffer()
+        target = max(target, int(_OVER_FOREST * np.count_nonzero(edges.pinned)))
+        if edges.tail.size > target:
+            sketch = sketch or self._sketch_degrees(edges, self.n_shrinks)
+        if sketch is not None:  # the filter thins what is kept, and no resistance is written down
+            self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent))
+            self.sweep(target, is_new=True)
+            self.n_by_degrees = self.n_seen
         else:
-            self.buffer = KeptBuffer(edges)
-        self.n_shrinks += 1
+            if edges.tail.size > target:
+                self._shrink_by_solving(edges, target)
+            self.n_shrinks += 1
+        if not self.options.filter_arrivals:
+            self.filter = None
+
+    def _shrink_by_solving(self, edges, target):
+        resistance, sketch = self.score(edges, self.options.n_probes, self.n_shrinks)
+        resistance, self.favored.boost = self.favored.boost_edges(edges, resistance, target)
+        free, seed = ~edges.pinned, child_seed(self.seed, self.n_shrinks)
+        n_free = target - edges.tail.size + np.count_nonzero(free)
+        scale = scale_for((edges.weight * resistance)[free], n_free)
+        thinned = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
+        if sketch.has_weak_cuts:
+            self.cut_error = max(self.cut_error, odd_change(edges, thinned, self.n_nodes, 6))
+        self.buffer = KeptBuffer(thinned)
+        self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent), scale)
+        self.per_node, self.n_by_degrees = self._budget_now() / self.n_nodes, 0
+
+    def _coalesce_buffer(self):
+        edges = self.coalesced(self.buffer.edges())
+        self.buffer = self.buffer if self.is_large else KeptBuffer(edges)
+        self.buffer.cut(edges.tail.size)
+        return edges
 
     def coalesced(self, edges):
         """Kept edges with those that are parallel added up, in place if they are many."""
@@ -253,21 +242,37 @@ class Engine(StreamEngine):
 
     def score(self, edges, n_probes, number):
         """Resistances of coalesced edges, and their sketch; `number` keys the random signs."""
-        ends = (edges.tail, edges.head, edges.weight)
-        graph = EdgeList.from_clean(*ends, self.n_nodes)
+        ends, graph = edges[:3], EdgeList.from_clean(*edges[:3], self.n_nodes)
         seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
         sketch = precise_embedding(graph, *ends, n_probes=n_probes, seed=seed, ridge=ridge)
         return sketch_resistances(sketch, *ends, clamp=self.options.clamp), sketch
 
     def score_by_degrees(self, edges, number):
-        """The same without a solve, for parallel edges, too; None where that is not enough."""
+        """Resistances without a solve, by the filter if it is still right; None if not enough."""
+        degree = self._grounded_degree
+        if self.n_by_degrees and self.filter is not None:
+            resistance = degree_resistances(self.filter.points, degree, *edges[:3])
+            if leverages_fit(resistance, edges.weight, self.n_nodes):
+                return resistance
+        sketch = self._sketch_degrees(edges, number)
+        if sketch is None:
+            return None
+        points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
+        return degree_resistances(points, degree, *edges[:3])
+
+    def _sketch_degrees(self, edges, number):
         options = self.options
         if self.n_nodes < options.many_nodes or options.n_copies > 1 or not options.clamp:
             return None
         seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
-        scored = degree_sketch(*edges[:3], edges.pinned, self.n_nodes, seed=seed, ridge=ridge)
+        columns = (*edges[:3], edges.pinned, self._grounded_degree)
+        sketch = degree_sketch(*columns, seed=seed, ridge=ridge)
         release_memory()  # of the solve
-        return scored
+        return sketch
+
+    @property
+    def _grounded_degree(self):
+        return self.degree + self.ridge / self.unit if self.ridge else self.degree
 
     def final_edges(self, budget, *, use_up=False):
         """The sparsifier of all edges so far, of at most `budget` edges."""
@@ -293,8 +298,8 @@ class Engine(StreamEngine):
             both.favored.mask[number] |= engine.favored.mask
             joins = join(both.parent, number, number[labels(engine.parent)])
             both.n_joins += int(np.count_nonzero(joins))
-            ends = {"tail": number[edges.tail], "head": number[edges.head]}
-            parts.append(edges._replace(**ends, weight=edges.weight * ratio))
+            ends = number[edges.tail], number[edges.head]
+            parts.append(KeptEdges(*ends, edges.weight * ratio, *edges[3:]))
             both.n_seen += engine.n_seen
             both.n_shrinks += engine.n_shrinks
             both.cut_error = max(both.cut_error, engine.cut_error)
@@ -309,16 +314,15 @@ class Engine(StreamEngine):
         """Filter what is many, add up what is parallel, and forget the filter: a merge has none."""
         budget = self.budget(self.n_nodes, self.n_seen)
         if self.buffer.size > LAST_ROOM * budget and self.can_sweep:
-            self.sweep()
+            self.sweep(LAST_ROOM * budget)
         if self.n_nodes:
-            self.buffer = KeptBuffer(self.coalesced(self.buffer.edges()))
+            self._coalesce_buffer()
         self.filter = None
 
     def make_room(self, n_streams):
         """Before as many streams are merged: where memory is limited, keep to a share of it."""
         if self.options.memory_limit is not None:
-            budget = self._budget_now()
-            most = self.options.most_kept(budget, self.n_nodes)[0] // n_streams
+            most = self.options.most_kept(self._budget_now(), self.n_nodes)[0] // n_streams
             if self.buffer.size > most:
                 self.shrink(int(most))
 
@@ -328,7 +332,8 @@ class Engine(StreamEngine):
             arrays |= {"favored": self.favored.mask, "boost": np.array(self.favored.boost)}
         if self.filter is not None:
             arrays |= {f"filter_{name}": part for name, part in self.filter.to_arrays().items()}
-        numbers = ("n_joins", "n_seen", "n_shrinks", "cut_error", "per_node", "seed", "unit")
+        numbers = ("n_joins", "n_seen", "n_shrinks", "n_by_degrees", "cut_error", "per_node")
+        numbers += ("seed", "unit")
         return arrays, {name: getattr(self, name) for name in numbers}
 
     def restore(self, state):
@@ -343,8 +348,3 @@ class Engine(StreamEngine):
         if "filter_scale" in arrays:
             parts = {name: arrays[f"filter_{name}"] for name in ArrivalFilter._fields}
             self.filter = ArrivalFilter.from_arrays(parts)
-
-
-def _fits_single(weight):
-    """Whether single precision holds weights, and sums of them."""
-    return weight.min() >= 1 / _LARGEST_SINGLE and weight.max() <= _LARGEST_SINGLE

@@ -30,7 +30,7 @@ import numba
 import numpy as np
 
 from graphsqueak.randomness import ITEM_WORD, uniform
-from graphsqueak.sampling import scale_by
+from graphsqueak.sampling import scale_by, scale_for
 from graphsqueak.sparsifiers.stream.edges import (
     LARGEST_INDEX,
     KeptEdges,
@@ -39,12 +39,20 @@ from graphsqueak.sparsifiers.stream.edges import (
 )
 from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
-__all__ = ["coalesce_in_place", "draw_in_order", "scale_for_edges", "thin_in_place"]
+__all__ = [
+    "coalesce_in_place",
+    "draw_in_order",
+    "scale_for_edges",
+    "share_passing",
+    "stricter_filter",
+]
 
 _WORK = 5  # elementary steps per edge
 _N_PARTS = 64  # of the edges, whatever the threads
 _N_GROUPS = 16  # of ranges, each with a table of all nodes
 _RANGE_BITS = 9
+_ENOUGH = 2**18  # edges that tell a scale
+_TOO_MUCH = 1.15  # times what Foster's theorem says
 
 
 def coalesce_in_place(edges, n_nodes, *, largest_index=LARGEST_INDEX):
@@ -71,16 +79,34 @@ def coalesce_in_place(edges, n_nodes, *, largest_index=LARGEST_INDEX):
     return _close_gaps(edges, start, size)
 
 
-def thin_in_place(edges, resistance, scale, *, seed):
-    """Keep an edge with probability min(1, scale w r), by a coin; how many are left.
+def stricter_filter(arrival_filter, edges, n_nodes, target, favored, *, is_new=False):
+    """The filter at a scale at which it passes `target` kept edges, told by some of them.
 
-    Survivors weigh w / p and stand at the beginning, in their order; pinned edges all stay.
+    It stays as it is where its leverages add up to more than Foster's theorem says: resistances
+    have fallen since it was made. One that `is_new` has no scale yet, and sets the boost of favored
+    edges.
     """
-    part = np.linspace(0, edges.tail.size, _N_PARTS + 1).astype(np.int64)
-    size = np.zeros_like(part)
-    work = _WORK * edges.tail.size
-    run(_toss_in_place, work, part, *edges, resistance, scale, np.uint64(seed), size)
-    return _close_gaps(edges, part, size)
+    step = 1 + edges.tail.size // _ENOUGH
+    some = edges.select(slice(None, None, step))
+    leverage, free = arrival_filter.leverages(*some[:3]), ~some.pinned
+    total = step * np.minimum(leverage, 1.0).sum()
+    n_free = target / step - np.count_nonzero(some.pinned)
+    some, leverage = some.select(free), leverage[free]
+    if is_new:
+        favored.boost = favored.boost_edges(some, leverage / some.weight, n_free)[1]
+    elif total > _TOO_MUCH * n_nodes:
+        return arrival_filter
+    if favored.boost > 1:
+        leverage[favored.edges(*some[:2])] *= favored.boost
+    scale = scale_for(leverage, max(n_free, 1.0))
+    return arrival_filter._replace(scale=min(arrival_filter.scale, scale))
+
+
+def share_passing(arrival_filter, edges):
+    """About which share of kept edges would pass the filter again, told by some of them."""
+    some = edges.select(slice(None, None, 1 + edges.tail.size // _ENOUGH))
+    prob = np.minimum(arrival_filter.scale * arrival_filter.leverages(*some[:3]), 1.0)
+    return np.where(some.pinned, 1.0, prob).mean()
 
 
 def draw_in_order(edges, resistance, scale, *, seed):
@@ -107,20 +133,16 @@ def draw_in_order(edges, resistance, scale, *, seed):
     return drawn
 
 
-def scale_for_edges(edges, resistance, budget, *, pinned=True, enough=np.inf):
-    """`scale_for` of the leverages w r, of those not pinned if `pinned` is false.
-
-    Of more than `enough` edges, every second, third, ... tells.
-    """
+def scale_for_edges(edges, resistance, budget, *, pinned=True):
+    """`scale_for` of the leverages w r, of those not pinned if `pinned` is false."""
     part = np.linspace(0, edges.tail.size, _N_PARTS + 1).astype(np.int64)
-    step = 1 + int(edges.tail.size // enough)
     n_edges = edges.tail.size - (0 if pinned else np.count_nonzero(edges.pinned))
 
     def sums(scale):
         n_certain, total = np.zeros(_N_PARTS, dtype=np.int64), np.zeros(_N_PARTS)
         columns = (edges.weight, edges.pinned, resistance)
-        run(_sums, edges.tail.size, part, step, *columns, pinned, scale, n_certain, total)
-        return step * n_certain.sum(), step * total.sum()
+        run(_sums, edges.tail.size, part, *columns, pinned, scale, n_certain, total)
+        return n_certain.sum(), total.sum()
 
     return scale_by(sums, n_edges, budget)
 
@@ -183,21 +205,6 @@ def _move_together(start, first, column):
 
 
 @shared
-def _toss_in_place(part, tail, head, weight, copies, pinned, resistance, scale, seed, size):
-    for p in numba.prange(part.size - 1):
-        at = part[p]
-        for e in range(part[p], part[p + 1]):
-            prob = scale * weight[e] * resistance[e]
-            certain = pinned[e] or prob >= 1.0
-            if certain or uniform(seed, np.uint64(e), ITEM_WORD) < prob:
-                tail[at], head[at] = tail[e], head[e]
-                weight[at] = weight[e] if certain else weight[e] / prob
-                copies[at], pinned[at] = copies[e], pinned[e]
-                at += 1
-        size[p + 1] = at - part[p]
-
-
-@shared
 def _draw_parts(part, weight, pinned, resistance, scale, seed, chosen, left, chance):
     """Draw within every part; the edge that stays open, -1 for none, and its chance."""
     for p in numba.prange(part.size - 1):
@@ -256,11 +263,11 @@ def _copy_chosen(part, first, tail, head, weight, copies, pinned, resistance, *r
 
 
 @shared
-def _sums(part, step, weight, pinned, resistance, all_count, scale, n_certain, total):
+def _sums(part, weight, pinned, resistance, all_count, scale, n_certain, total):
     """How many have scale * w r >= 1, and the sum of the others, in every part."""
     for p in numba.prange(part.size - 1):
         count, rest = 0, 0.0
-        for e in range(part[p], part[p + 1], step):
+        for e in range(part[p], part[p + 1]):
             if all_count or not pinned[e]:
                 leverage = np.float64(weight[e]) * resistance[e]
                 if scale * leverage >= 1.0:

@@ -26,6 +26,7 @@ from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.budget import sampling_error
 from graphsqueak.sparsifiers.stream.arrivals import odd_change
 from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges
+from graphsqueak.sparsifiers.stream.in_place import share_passing
 from graphsqueak.sparsifiers.stream.thinning import thin_to_budget
 from graphsqueak.system.kernels import run, shared
 from graphsqueak.system.memory import release_memory
@@ -33,10 +34,11 @@ from graphsqueak.system.memory import release_memory
 __all__ = ["LAST_ROOM", "calibrate", "last_shrink"]
 
 LAST_ROOM = 1.75  # times the budget: more than this is filtered again before the last shrink
-_LAST_ROOM_OF_MANY = 1.4
+_WORTH_FILTERING = 0.8  # of what is kept: if more would be left, it is not filtered
 _BITS = 4  # binary digits of the last shrink's probabilities: 3 have 1 % more error, 6 no less
 _MANY_EDGES = 2**20  # beyond which one digit less saves more time than it costs error
 _N_STEPS = 10
+_DAMPING = (0.5, 0.9)  # in turn: as near after six steps as halves alone after nine
 _WORK = 10  # elementary steps per edge
 _N_PARTS = 4  # of the edges, summed apart: no result depends on the number of threads
 _FEW_PARTS = 2  # where a table of all nodes takes much memory
@@ -61,9 +63,12 @@ def last_shrink(engine, budget, *, use_up):
         if options.calibrate and not is_whole:
             edges = calibrate(edges, engine.degree, bridge, in_place=is_large)
         before = edges
-        scored = engine.score_by_degrees(edges, Step.LAST)
-        in_order = is_large and options.keep_degrees and scored is not None
-        resistance, _ = scored or engine.score(edges, options.final_probes, Step.LAST)
+        resistance = engine.score_by_degrees(edges, Step.LAST)
+        in_order = is_large and options.keep_degrees and resistance is not None
+        if resistance is None:
+            resistance, _ = engine.score(edges, options.final_probes, Step.LAST)
+        if use_up:
+            engine.filter = None
         resistance, _ = engine.favored.boost_edges(edges, resistance, budget)
         resistance[bridge] = 1 / edges.weight[bridge]
         engine.predicted = sampling_error(
@@ -85,7 +90,7 @@ def last_shrink(engine, budget, *, use_up):
             bridge=bridge,
             in_order=in_order,
         )
-        is_whole, resistance, scored = False, None, None
+        is_whole, resistance = False, None
         if options.pin_forest:
             change = odd_change(before, edges, engine.n_nodes, 3)
             engine.result_error = max(engine.cut_error, change)
@@ -117,15 +122,17 @@ def calibrate(edges, degree, fixed=None, *, in_place=False):
     part = np.linspace(0, edges.tail.size, n_parts + 1).astype(np.int64)
     sums, columns = np.empty((n_parts, degree.size)), (edges.tail, edges.head, edges.weight)
     work, scale = _WORK * edges.tail.size, np.ones(degree.size)
-    for _ in range(_N_STEPS):
+    for step in range(_N_STEPS):
         run(_degrees, work, part, *columns, fixed, scale, sums)
         own = sums[0]
         for more in sums[1:]:
             own += more
         if np.abs(scale * own - degree).sum() <= _SETTLED * degree.sum():
             break
-        ratio = np.divide(degree * scale, own, out=np.ones_like(own), where=own > 0)
-        np.sqrt(np.maximum(ratio, 0.0, out=ratio), out=ratio)
+        part_of = _DAMPING[step % len(_DAMPING)]
+        ratio = np.divide(degree, own, out=np.ones_like(own), where=own > 0)
+        np.power(np.maximum(ratio, 0.0, out=ratio), part_of, out=ratio)
+        ratio *= scale ** (1 - part_of)
         scale = np.clip(ratio, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR, out=ratio)
     scaled = edges.weight if in_place else np.empty_like(edges.weight)
     run(_scale, work, *columns, fixed, scale, scaled)
@@ -140,19 +147,18 @@ def _bridges(engine, edges):
 def _edges_for_last_shrink(engine, budget, use_up):
     """What is kept, filtered again if that is far more than the budget, and coalesced."""
     buffer, is_large = engine.buffer, engine.is_large
-    room = (_LAST_ROOM_OF_MANY if is_large else LAST_ROOM) * budget
     if use_up:
         engine.buffer = KeptBuffer(n_copies=engine.options.n_copies)
-    if buffer.size > room and engine.can_sweep:
+    is_long = buffer.size > LAST_ROOM * budget and engine.can_sweep
+    if is_long and share_passing(engine.filter, buffer.edges()) < _WORTH_FILTERING:
         last = buffer if use_up else KeptBuffer()
         if not use_up:
             last.hold_weights_as(buffer.precision)
-        last.reweight(engine.sweeper(Step.LAST_SWEEP), buffer.edges())
+        seed = child_seed(engine.seed, Step.LAST_SWEEP)
+        last.reweight(engine.filter.sweeper(engine.favored, seed), buffer.edges())
         buffer = last
     elif is_large and not use_up:
         buffer = KeptBuffer(KeptEdges(*(column.copy() for column in buffer.edges())))
-    if use_up:
-        engine.filter = None
     if not is_large:
         return engine.coalesced(buffer.edges())
     if engine.n_shrinks == 0:

@@ -213,8 +213,9 @@ def restore_ring(record, arrays, name, make):
 
 
 def _since(wanted):
-    """Numbers that a checkpoint of version 4 does not have, where they are wanted."""
-    return {name: 0.0 for name in ("cut_error",) if name in wanted}
+    """Numbers that older checkpoints do not have, where they are wanted."""
+    new = {"cut_error": 0.0, "n_by_degrees": 0}
+    return {name: value for name, value in new.items() if name in wanted}
 
 
 def _rename_keys(fields):

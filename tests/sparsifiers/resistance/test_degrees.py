@@ -5,15 +5,24 @@ import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sources
 from graphsqueak.graph.forest import join, roots
-from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
+from graphsqueak.sparsifiers.resistance.degrees import (
+    degree_resistances,
+    degree_sketch,
+    leverages_fit,
+)
 from tests import reference
 from tests.sparsifiers.test_weak_links import lognormal
 
 
 def sketch_of(graph, seed=11, **how):
     forest = join(roots(graph.n_nodes), graph.tail, graph.head)
-    columns = (graph.tail, graph.head, graph.weight)
-    return degree_sketch(*columns, forest, graph.n_nodes, seed=seed, **how)
+    columns, degree = (graph.tail, graph.head, graph.weight), graph.degrees()
+    sketch = degree_sketch(*columns, forest, degree, seed=seed, **how)
+    return (
+        None
+        if sketch is None
+        else (degree_resistances(sketch.points / 2, degree, *columns), sketch)
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +79,7 @@ def test_stars_of_light_nodes_have_the_weak_cuts_of_the_graph():
         fine, stars = (sketch_of(graph, seed=seed, many_nodes=most) for most in (10**6, 1))
         for scored in (fine, stars):
             assert scored is None or scored[0][across].min() >= 0.25
-        assert stars is None or np.unique(stars[1].points, axis=0).shape[0] == 400
+        assert stars is None or 380 <= np.unique(stars[1].points, axis=0).shape[0] <= 400
 
 
 def test_sparse_and_uneven_graphs_are_not_left_to_degrees():
@@ -95,6 +104,22 @@ def test_streams_by_degrees_are_as_good_and_stop_and_go_on(tmp_path):
     assert errors[0] <= 1.1 * errors[1]
 
 
+@pytest.mark.parametrize("many_edges", [1, 2**20])
+def test_a_sketch_serves_only_while_it_is_right(many_edges):
+    """A ring whose edges come in its order: the first half has resistances that fall later on.
+
+    With a sketch that is kept for good, epsilon is 1.4 instead of 0.4.
+    """
+    rng = np.random.default_rng(5)
+    tail = np.sort(rng.integers(500, size=60_000))
+    head = (tail + rng.geometric(0.03, size=tail.size)) % 500
+    graph = EdgeList(tail=tail, head=head, n_nodes=500)
+    options = StreamOptions(many_nodes=1, many_edges=many_edges, chunk=2**11)
+    stream = StreamSparsifier(n_edges=5000, random_state=3, options=options)
+    assert reference.epsilon(graph.simplified(), stream.partial_fit(graph).sparsifier()) <= 0.6
+    assert stream.n_shrinks_ > 5
+
+
 def test_few_parallel_edges_stay_apart_until_the_end():
     """A shrink of more than a million edges by degrees: the result has none that are parallel."""
     source = sources.erdos_renyi(5000, 2_500_000, random_state=3)
@@ -105,6 +130,13 @@ def test_few_parallel_edges_stay_apart_until_the_end():
     assert stream.n_shrinks_ > 0
     assert result.n_edges == result.simplified().n_edges <= 400_000
     np.testing.assert_allclose(result.degrees(), stream.degrees_, rtol=0.02)
+
+
+def test_the_sum_of_leverages_tells_whether_they_fit():
+    graph = sources.erdos_renyi(300, 12_000, random_state=5).to_edge_list().simplified()
+    resistance, _ = sketch_of(graph)
+    assert leverages_fit(resistance, graph.weight, 300)
+    assert not leverages_fit(1.2 * resistance, graph.weight, 300)
 
 
 def test_an_edge_list_of_one_node_pair_is_told():

@@ -5,6 +5,8 @@ import pytest
 
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
+from graphsqueak.sparsifiers.resistance.sketch import Embedding
+from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored
 
 N_NODES = 400
 NODES = [3, 50, 399]
@@ -107,3 +109,30 @@ def test_merged_streams_favor_the_nodes_of_both(dense):
 def test_the_thesis_method_favors_nobody():
     with pytest.raises(gs.InputError, match="favors no nodes"):
         gs.StreamSparsifier(method="thesis", epsilon=0.5, favored_nodes=[1])
+
+
+def test_the_filter_keeps_every_edge_with_its_probability():
+    """Over 1,000 seeds, shares and mean weights within six sigmas; favored, new, and apart."""
+    rng = np.random.default_rng(12)
+    degree = np.append(0.0, rng.uniform(20, 200, size=39))  # node 0 has no edges
+    sketch = Embedding(rng.normal(scale=0.2, size=(40, 4)).astype(np.float32), degree, 1.0)
+    component = np.repeat([0, 30], [30, 10])
+    arrivals = ArrivalFilter.from_sketch(sketch, component, 3.0)
+    tail, head = rng.integers(1, 39, size=600), np.append(rng.integers(1, 40, size=590), [45] * 10)
+    weight = rng.uniform(0.1, 4.0, size=600)
+    favored = Favored(np.isin(np.arange(46), [5, 6]))
+    favored.boost = 7.0
+    far = np.minimum(head, 39)
+    apart = ((sketch.points[tail] - sketch.points[far]) ** 2).sum(axis=1) / 4
+    prob = 3.0 * weight * (1 / degree[tail] + 1 / degree[far] + apart)
+    prob[favored.edges(tail, head)] *= 7.0
+    prob[(head >= 40) | (component[tail] != component[far])] = 1.0
+    prob = np.minimum(prob, 1.0)
+    new = [
+        arrivals.sample(tail, head, weight, seed=s, first=9, favored=favored) for s in range(1000)
+    ]
+    share, mean = (np.array(new) > 0).mean(axis=0), np.mean(new, axis=0)
+    sigma = np.sqrt(prob * (1 - prob) / len(new))
+    assert (np.abs(share - prob) <= 6 * sigma + 1e-12).all()
+    assert (np.abs(mean - weight) <= 6 * weight / prob * sigma + 1e-5).all()
+    assert 0.2 < prob.mean() < 0.8

@@ -10,7 +10,6 @@ from graphsqueak.sparsifiers.stream.in_place import (
     coalesce_in_place,
     draw_in_order,
     scale_for_edges,
-    thin_in_place,
 )
 from tests import reference
 
@@ -48,21 +47,16 @@ def test_sums_and_pins_are_those_of_a_dictionary_on_any_number_of_threads():
     assert (result.copies == 1).all()
 
 
-@pytest.mark.parametrize("thins_in_place", [True, False])
-def test_every_edge_is_kept_with_its_probability(thins_in_place):
-    """Coins and draws in order, over 2,000 seeds: shares and mean weights within six sigmas."""
+def test_every_edge_is_kept_with_its_probability():
+    """Draws in order, over 2,000 seeds: shares and mean weights within six sigmas."""
     edges, n_runs = parallel_edges(30, 200), 2000
     resistance = np.random.default_rng(3).uniform(0.02, 0.4, size=200)
     prob = np.where(edges.pinned, 1.0, np.minimum(edges.weight * resistance, 1.0))
     kept, total = np.zeros(200), np.zeros(200)
     named = edges._replace(tail=np.arange(200, dtype=np.int32))
     for seed in range(n_runs):
-        if thins_in_place:
-            work = KeptEdges(*(column.copy() for column in named))
-            thin = work.select(slice(0, thin_in_place(work, resistance, 1.0, seed=seed)))
-        else:
-            thin = draw_in_order(named, resistance, 1.0, seed=seed)
-            assert abs(thin.tail.size - prob.sum()) < 1
+        thin = draw_in_order(named, resistance, 1.0, seed=seed)
+        assert abs(thin.tail.size - prob.sum()) < 1
         kept[thin.tail] += 1
         total[thin.tail] += thin.weight
     sigma = np.sqrt(prob * (1 - prob) / n_runs)
