@@ -208,7 +208,7 @@ def draw(rows, truth, path):
     import matplotlib
 
     matplotlib.use("Agg")
-    from graphsqueak.report.figure import accuracy_against
+    from graphsqueak.report.curves import accuracy_against
 
     floor = max(truth.mean(), 1 - truth.mean())
     path = Path(path)

@@ -234,7 +234,7 @@ def _study_parts(rows, dense, files):
     """The table and the figure of demo --full."""
     if not rows:
         return []
-    from graphsqueak.report.figure import accuracy_against
+    from graphsqueak.report.curves import accuracy_against
     from graphsqueak.report.page import picture
     from graphsqueak.report.table import html_table
 

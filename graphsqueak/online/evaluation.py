@@ -36,7 +36,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import Loss, loss_of
 from graphsqueak.randomness import RandomState
-from graphsqueak.report.figure import over_rounds
+from graphsqueak.report.curves import over_rounds
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count
 

@@ -12,19 +12,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLORS",
-    "accuracy_against",
+    "as_axes",
     "before_and_after",
     "degree_calibration",
     "degrees_of_both",
     "kept_against_leverage",
-    "over_rounds",
     "pyplot",
     "side_by_side",
     "spectrum",
 ]
 
 COLORS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#777777")
-_MARKERS = "osD^vPX"
 _MOST_RATIO = 3.0  # of degrees: few nodes lie beyond, and all others would be one bar
 
 
@@ -49,7 +47,7 @@ def spectrum(
     -------
     matplotlib Axes
     """
-    ax = _axes(ax)
+    ax = as_axes(ax)
     bins = min(60, max(8, len(ratios) // 4))
     ax.hist(ratios, bins=bins, weights=100 * np.asarray(shares), color="#4477aa")
     for end in interval:
@@ -163,7 +161,7 @@ def degree_calibration(
     -------
     matplotlib Axes
     """
-    ax = _axes(ax)
+    ax = as_axes(ax)
     seen = np.asarray(degrees) > 0
     ratios = [np.asarray(some)[seen] / np.asarray(degrees)[seen] for some in (before, after)]
     bins = np.linspace(min(map(np.min, ratios)), max(map(np.max, ratios)), 50)
@@ -232,7 +230,7 @@ def kept_against_leverage(
     -------
     matplotlib Axes
     """
-    ax = _axes(ax)
+    ax = as_axes(ax)
     scores, is_kept = np.asarray(leverage), np.asarray(kept)
     bins = np.array_split(np.argsort(scores, kind="stable"), min(n_bins, scores.size))
     middle = np.array([np.median(scores[part]) for part in bins])
@@ -245,67 +243,6 @@ def kept_against_leverage(
     ax.set_ylim(0.0, 1.05)
     ax.legend(frameon=False)
     return ax
-
-
-def accuracy_against(
-    rows: Sequence[Mapping[str, Any]],
-    x: str = "edges",
-    *,
-    label: str | None = None,
-    floor: float | None = None,
-) -> "Figure":
-    """Accuracy over edges, bytes or seconds: one panel per number of labels, one mark per row.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        With the keys method, labels, accuracy and `x`; rows of one method are joined in the order
-        of `x`, and an optional error is drawn as a bar.
-    x : str
-        The key on the horizontal axis, which is logarithmic.
-    label : str, optional
-        Its name. Default: `x`.
-    floor : float, optional
-        Accuracy of the most frequent class, drawn as a line.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    labels = sorted({row["labels"] for row in rows})
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure, panels = pyplot().subplots(
-        1,
-        len(labels),
-        figsize=(3.8 * len(labels), 3.9),
-        layout="constrained",
-        squeeze=False,
-        sharey=True,
-    )
-    for ax, n_labels in zip(panels[0], labels, strict=True):
-        for i, method in enumerate(methods):
-            own = [row for row in rows if (row["method"], row["labels"]) == (method, n_labels)]
-            own.sort(key=lambda row: row[x])
-            ax.errorbar(
-                [row[x] for row in own],
-                [row["accuracy"] for row in own],
-                [row.get("error", 0.0) for row in own],
-                color=COLORS[i % len(COLORS)],
-                marker=_MARKERS[i % len(_MARKERS)],
-                markersize=6,
-                linewidth=1,
-                label=method,
-            )
-        if floor is not None:
-            ax.axhline(floor, color="black", linewidth=0.8, linestyle=":")
-        ax.set_xscale("log")
-        ax.xaxis.set_minor_formatter("")  # they would cover each other
-        ax.set_title(f"{n_labels:,} labels")
-        ax.set_xlabel(label or x)
-    panels[0][0].set_ylabel("accuracy")
-    handles, names = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
-    return figure
 
 
 def before_and_after(
@@ -341,36 +278,7 @@ def before_and_after(
     return figure
 
 
-def over_rounds(curves: Mapping[str, ArrayLike], *, what: str, ax: "Axes | None" = None) -> "Axes":
-    """Something that happens round by round: one line each, rounds on a logarithmic axis.
-
-    Parameters
-    ----------
-    curves : dict of str to array
-        A value for every round.
-    what : str
-        The name of the values.
-    ax : matplotlib Axes, optional
-        More lines on these axes get the next colors.
-
-    Returns
-    -------
-    matplotlib Axes
-    """
-    ax = _axes(ax)
-    for name, values in curves.items():
-        color = COLORS[len(ax.lines) % len(COLORS)]
-        heights = np.asarray(values)
-        shown = np.unique(np.geomspace(1, heights.size, 400).astype(np.int64))  # enough to look at
-        ax.plot(shown, heights[shown - 1], color=color, linewidth=1.5, label=name)
-    ax.set_xscale("log")
-    ax.set_xlabel("rounds")
-    ax.set_ylabel(what)
-    ax.legend(frameon=False)
-    return ax
-
-
-def _axes(ax):
+def as_axes(ax: "Axes | None") -> "Axes":
     if ax is not None:
         return ax
     return pyplot().subplots(figsize=(6, 3.5), layout="constrained")[1]

@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from graphsqueak.report import figure, page, table
+from graphsqueak.report import curves, figure, page, table
 
 mpl.use("Agg")
 
@@ -22,7 +22,7 @@ def test_every_number_of_labels_has_a_panel_with_all_methods():
         for labels in (20, 100)
         for edges in (1000, 10)
     ]
-    drawn = figure.accuracy_against(rows, floor=0.5)
+    drawn = curves.accuracy_against(rows, floor=0.5)
     assert [ax.get_title() for ax in drawn.axes] == ["20 labels", "100 labels"]
     for ax in drawn.axes:
         lines = [container[0] for container in ax.containers]
