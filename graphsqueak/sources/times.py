@@ -54,6 +54,7 @@ def parse_times(tokens):
 
     for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
+            tokens[:1].cast(kind)  # a column that cannot be cast takes long to say so
             column = tokens.cast(kind)
         except pa.ArrowInvalid:
             continue

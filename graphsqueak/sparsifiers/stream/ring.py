@@ -49,14 +49,10 @@ class Ring:
         self.width, self.n_full, self.is_tight = width, n_full, is_tight
         self.half_life = half_life
         self.streams: dict[int, StreamSparsifier] = {}
-        self.late: set[int] = set()  # buckets to be thinned when the next one begins
+        self.late: set[int] = set()  # buckets that are over and got edges since
         self.latest = self.gone = -math.inf  # time of an edge; bucket that is forgotten
+        self.current = -math.inf  # the present bucket
         self.n_seen = self.n_nodes = self.n_too_old = 0
-
-    @property
-    def newest(self):
-        """The present bucket."""
-        return -math.inf if self.latest == -math.inf else math.floor(self.latest / self.width)
 
     def absorb(self, tail, head, weight, time, n_nodes, favor):
         """Take in edges; `favor(engine)` is called for every bucket that gets some."""
@@ -64,7 +60,7 @@ class Ring:
         if tail.size == 0:
             return
         number = np.floor(time / self.width)
-        newest = np.maximum.accumulate(np.maximum(number, self.newest))
+        newest = np.maximum.accumulate(np.maximum(number, self.current))
         self.n_seen += tail.size
         self.n_too_old += int(np.count_nonzero(number < newest - self.n_full))
         stays = number >= newest[-1] - self.n_full  # the others are gone by the end of the batch
@@ -72,25 +68,25 @@ class Ring:
         index = np.flatnonzero(stays)
         begins = np.unique(newest[index], return_index=True)[1] if index.size else index
         for some in np.split(index, begins[1:]):
+            if some.size:
+                self._advance(int(newest[some[0]]))
             for bucket in np.unique(number[some]):
                 own = some[number[some] == bucket]
-                self._advance(int(newest[some[0]]))
                 self._fill(int(bucket), tail[own], head[own], weight[own], time[own], favor)
         self._advance(int(newest[-1]))
         self.latest = max(self.latest, float(time.max()))
 
     def _advance(self, newest):
         """When a bucket begins, forget what is too old and thin what is over."""
-        if not self.streams or newest <= max(self.streams):
+        if newest <= self.current:
             return
-        self.late.add(max(self.streams))
         for number in sorted(self.streams):
             if number < newest - self.n_full:
                 del self.streams[number]
                 self.gone = max(self.gone, number)
-            elif number in self.late:
+            elif number in self.late or number == self.current:
                 _condense(self.streams[number])
-        self.late.clear()
+        self.late, self.current = set(), newest
 
     def _fill(self, number, tail, head, weight, time, favor):
         stream = self.streams.get(number)
@@ -100,7 +96,7 @@ class Ring:
             weight = weight * np.exp2((time - number * self.width) / self.half_life)
         favor(stream._engine)
         stream.partial_fit(EdgeList.from_clean(tail, head, weight, self.n_nodes))
-        if number < max(self.streams):
+        if number < self.current:
             self.late.add(number)
 
     def _new(self, number):
@@ -168,8 +164,6 @@ class Ring:
             both._probes = both._probes.merge(probes, both.n_nodes_, same_nodes=same)
             self._advance(bucket)
             self.streams[bucket] = both
-            self.late.add(bucket)
-        self._advance(self.newest)
 
     def state(self):
         """Numbers of the ring, and the states of its buckets."""
@@ -193,6 +187,8 @@ class Ring:
         self.late = set(numbers["late"])
         for key in ("latest", "gone"):
             setattr(self, key, -math.inf if numbers[key] is None else numbers[key])
+        if self.n_seen:
+            self.current = math.floor(self.latest / self.width)
 
     def settle(self):
         """Nothing to do: what is over is small already."""

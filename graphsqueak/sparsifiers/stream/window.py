@@ -190,7 +190,7 @@ class TimedSparsifier(StreamSparsifier):
             if self.window is None or at is not None:
                 raise InputError("since and until are for streams with a window, and without at")
             low = min(ring.streams) if since is None else math.floor(since / ring.width)
-            high = ring.newest if until is None else math.ceil(until / ring.width) - 1
+            high = ring.current if until is None else math.ceil(until / ring.width) - 1
             if high < low:
                 raise InputError(f"until={until} must come after since={since}")
             return low, high, min(ring.latest, (high + 1) * ring.width)
@@ -264,7 +264,8 @@ class TimedSparsifier(StreamSparsifier):
         """From when to when the edges of the last result are, or of the one to come."""
         if self._result is not None:
             return self._span_taken
-        return (self._engine.newest - self._engine.n_full) * self._engine.width, self._engine.latest
+        ring = self._engine
+        return (ring.current - ring.n_full) * ring.width, ring.latest
 
     @property
     def n_too_old_(self) -> int:

@@ -87,13 +87,13 @@ def test_a_window_is_close_to_a_fresh_run_and_has_its_components():
     """On five kinds of graphs; the ring keeps at most two budgets more than it has buckets."""
     n, budget = 120, 960
     near = sources.gaussian_neighbors(n, 30, random_state=4).to_edge_list()
-    again = np.random.default_rng(5).integers(near.n_edges, size=30_000)
-    heavy = np.random.default_rng(6).lognormal(sigma=2.0, size=30_000)
-    plain = sources.erdos_renyi(n, 30_000, random_state=7).to_edge_list()
+    again = np.random.default_rng(5).integers(near.n_edges, size=60_000)
+    heavy = np.random.default_rng(6).lognormal(sigma=2.0, size=60_000)
+    plain = sources.erdos_renyi(n, 60_000, random_state=7).to_edge_list()
     two = EdgeList(tail=plain.tail // 2 * 2, head=plain.head // 2 * 2, n_nodes=n)
     graphs = {
         "dense": plain,
-        "heavy-tailed": sources.chung_lu(n, 30_000, random_state=8).to_edge_list(),
+        "heavy-tailed": sources.chung_lu(n, 60_000, random_state=8).to_edge_list(),
         "repeated": EdgeList(tail=near.tail[again], head=near.head[again], n_nodes=n),
         "weighted": EdgeList(tail=plain.tail, head=plain.head, weight=heavy[: plain.n_edges]),
         "in pieces": two,
@@ -156,7 +156,7 @@ def test_batches_order_and_a_stop_change_nothing(forgets, tmp_path):
     settings = {"n_edges": 150, **forgets, "random_state": 12, "options": StreamOptions(chunk=64)}
     whole = StreamSparsifier(**settings).partial_fit(edges)
     cut = StreamSparsifier(**settings)
-    for start, stop in ((0, 1), (1, 777), (777, 5000), (5000, 5000), (5000, None)):
+    for start, stop in ((0, 1), (1, 777), (777, 7000), (7000, 7000), (7000, 8100), (8100, None)):
         cut.partial_fit(edges.part(start, stop))
         cut.save(tmp_path / "run.ckpt")
         cut = StreamSparsifier.load(tmp_path / "run.ckpt")
