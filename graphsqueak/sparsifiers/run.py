@@ -15,7 +15,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +35,7 @@ from graphsqueak.sparsifiers.subgraph.few_edges import sparsifier_of_few
 from graphsqueak.sparsifiers.tree.parts import DROPPED, run_parts
 from graphsqueak.system.atomic import hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
+from graphsqueak.system.remote import exists
 
 __all__ = ["certify_and_correct", "open_stream", "run_plan", "run_stream"]
 
@@ -113,7 +113,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
 def open_stream(plan: RunPlan) -> StreamSparsifier:
     """The stream of a single pass: new, or, to be resumed, from its checkpoint."""
     fresh = plan.new_stream()
-    if not plan.resume or plan.checkpoint is None or not Path(plan.checkpoint).exists():
+    if not plan.resume or plan.checkpoint is None or not exists(plan.checkpoint):
         return fresh  # there may be no file: stopped before the first one
     stream = StreamSparsifier.load(plan.checkpoint)
     for name, asked in plan.settings().items():

@@ -28,8 +28,9 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.files.dialect import Dialect
 from graphsqueak.sources.files.inflating import HARMLESS, Inflater, most_inflated, refuse_bomb
 from graphsqueak.sources.tables import TablePart, is_table
+from graphsqueak.system.remote import ADDRESS
 
-__all__ = ["ByteStream", "Part", "PathsLike", "find_parts", "line_blocks"]
+__all__ = ["ByteStream", "Part", "PathsLike", "find_parts", "is_data", "line_blocks"]
 
 PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[Any] | Any  # or tables
 
@@ -77,9 +78,12 @@ def find_parts(path, *, passed_over=None):
             raise InputError("standard input is closed; give a file, or pipe one in")
         stdin = sys.stdin.buffer
         return [Part("standard input", file=getattr(stdin, "raw", stdin))]
-    _refuse_address(str(path))
-    expanded = Path(path).expanduser()
     others = [] if passed_over is None else passed_over
+    if ADDRESS.match(str(path)):
+        from graphsqueak.sources.files.remote import remote_parts
+
+        return remote_parts(str(path), others)
+    expanded = Path(path).expanduser()
     if expanded.is_dir():
         return _files_under(expanded, others) or _nothing(
             f"folder {path} holds no files to read" + (f", only {others[0]}" if others else "")
@@ -89,7 +93,10 @@ def find_parts(path, *, passed_over=None):
     if glob.has_magic(str(path)):
         found = (Path(name) for name in sorted(glob.glob(str(expanded), recursive=True)))
         parts = [
-            part for entry in found if _is_data(entry, others) for part in _files_at(entry, others)
+            part
+            for entry in found
+            if is_data(entry, others, is_folder=entry.is_dir())
+            for part in _files_at(entry, others)
         ]
         return list({part.path: part for part in parts}.values()) or _nothing(
             f"no file matches {path}"
@@ -127,6 +134,10 @@ class Part:
         except OSError as error:
             raise self._opening_error(error) from None
         return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+    def n_bytes(self):
+        """Size of a file on disk."""
+        return self.path.stat().st_size
 
     def _opening_error(self, error):
         return InputError(f"{self.name} cannot be opened: {error.strerror}")
@@ -304,7 +315,7 @@ def _files_under(folder, passed_over):
         entries = sorted(folder.iterdir())
     except OSError as error:
         raise InputError(f"folder {folder} cannot be read: {error.strerror}") from None
-    found = [entry for entry in entries if _is_data(entry, passed_over)]
+    found = [e for e in entries if is_data(e, passed_over, is_folder=e.is_dir())]
     return [part for entry in found for part in _files_at(entry, passed_over)]
 
 
@@ -312,26 +323,15 @@ def _files_at(entry, passed_over):
     return _files_under(entry, passed_over) if entry.is_dir() else [Part(str(entry), path=entry)]
 
 
-def _is_data(entry, passed_over):
+def is_data(entry, passed_over, *, is_folder):
+    """Whether a file or folder is read; names of prose and the like are added to the list."""
     if entry.name.startswith((".", "_")) or entry.suffix == ".crc":
         return False
     is_prose = entry.suffix.lower() in _NO_DATA or entry.stem.lower() in _PROSE
-    if is_prose and not entry.is_dir():
+    if is_prose and not is_folder:
         passed_over.append(entry.name)
         return False
     return True
-
-
-def _refuse_address(path):
-    scheme, found, _ = path.partition("://")
-    if not found or not scheme.isalnum():
-        return
-    copy = {"s3": f"aws s3 cp {path} -", "gs": f"gcloud storage cat {path}"}
-    copy = copy.get(scheme, f"curl -L {path}")
-    raise InputError(
-        f"{path} is an address; only files on disk are read. Save it first, or pipe it in: "
-        f"{copy} | graphsqueak info -"
-    )
 
 
 def _nothing(message):

@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Sequence
 from functools import reduce
 from operator import xor
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +33,7 @@ from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
 from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, thesis_copies
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack, pack_bytes
+from graphsqueak.system.remote import read_bytes
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["StreamSparsifier"]
@@ -230,7 +230,7 @@ class StreamSparsifier:
     def load(cls, path: str | os.PathLike) -> Self:
         """Go on from a checkpoint, to the same result as if there had been no stop."""
         try:
-            data = Path(path).read_bytes()
+            data = read_bytes(path)
         except OSError as error:
             gone = isinstance(error, FileNotFoundError)
             reason = "does not exist" if gone else f"cannot be read: {error.strerror}"
