@@ -311,7 +311,7 @@ def open_part(stream, part, options, *, settled=None):
         return read_text(stream, options, dialect=part.dialect)
     form = detect_format(stream, part, options)
     if form in ("parquet", "arrow"):
-        place = part.path or (part if hasattr(part, "handle") else None)
+        place = part.path or part.remote
         if place is None or not part.is_rereadable or stream.is_compressed:
             raise InputError(
                 f"{part.name} is a {form} file in a pipe or compressed as a whole; it must lie on "
