@@ -48,7 +48,7 @@ def beginning_of_edges(source):
         name += f" and {len(source.parts) - 1:,} more"
     if not source.is_rereadable:
         return f"{name}, a pipe: not looked at, since it can be read once"
-    size = readable_size(sum(part.path.stat().st_size for part in source.parts))
+    size = readable_size(sum(part.n_bytes() for part in source.parts))
     batches = iter(source)
     first = next(batches)
     batches.close()

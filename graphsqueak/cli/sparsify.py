@@ -237,7 +237,7 @@ def _forecast_of_small(source):
     """The forecast of a file that is read in a moment; else None."""
     if not source.is_rereadable:
         return None
-    if sum(part.path.stat().st_size for part in source.parts) > _SMALL:
+    if sum(part.n_bytes() for part in source.parts) > _SMALL:
         return None
     from graphsqueak.sparsifiers.forecast import Forecast
 

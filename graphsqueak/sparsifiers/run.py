@@ -16,7 +16,6 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +39,7 @@ from graphsqueak.sparsifiers.subgraph.few_edges import OfFew, sparsifier_of_few
 from graphsqueak.sparsifiers.tree.parts import DROPPED, run_parts
 from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
+from graphsqueak.system.remote import exists
 
 __all__ = ["certify_and_correct", "follow_stream", "open_stream", "run_plan", "run_stream"]
 
@@ -120,7 +120,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
 def open_stream(plan: RunPlan) -> StreamSparsifier:
     """The stream of a single pass: new, or, to be resumed, from its checkpoint."""
     fresh = plan.new_stream()
-    if not plan.resume or plan.checkpoint is None or not Path(plan.checkpoint).exists():
+    if not plan.resume or plan.checkpoint is None or not exists(plan.checkpoint):
         return fresh  # there may be no file: stopped before the first one
     stream = StreamSparsifier.load(plan.checkpoint)
     times = {"half_life": plan.half_life, "window": plan.window}

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.remote import ADDRESS, exists, sent_file
 
 __all__ = [
     "STANDARD_OUTPUT",
@@ -44,7 +45,8 @@ def atomic_file(path, compression=None):
     Parameters
     ----------
     path : str or Path
-        The final path. A device or named pipe is written to directly; "-" is standard output.
+        The final path, or address. A device or named pipe is written to directly; "-" is standard
+        output.
     compression : {"gzip", "zstd", "bzip2"}, optional
         Compress what is written; the bytes do not depend on the time or the name.
 
@@ -63,6 +65,10 @@ def atomic_file(path, compression=None):
         with _compressed(sys.stdout.buffer, compression) as outer:
             yield outer
         sys.stdout.buffer.flush()
+        return
+    if ADDRESS.match(str(path)):
+        with sent_file(path) as file, _compressed(file, compression) as outer:
+            yield outer
         return
     target = Path(path).expanduser().resolve()
     check_writable(path)
@@ -97,7 +103,7 @@ def check_writable(path, *, name=None):
     Traceback (most recent call last):
     graphsqueak.errors.InputError: missing/answer: there is no folder missing; make it first
     """
-    if str(path) == STANDARD_OUTPUT:
+    if str(path) == STANDARD_OUTPUT or ADDRESS.match(str(path)):
         return
     target, name = Path(path).expanduser(), name or path
     folder = target.parent
@@ -119,6 +125,8 @@ def same_file(one, other):
     >>> same_file("sparse.tsv", "./sparse.tsv"), same_file("sparse.tsv", "edges.tsv")
     (True, False)
     """
+    if ADDRESS.match(str(one)) or ADDRESS.match(str(other)):
+        return str(one) == str(other)
     one, other = Path(one).expanduser(), Path(other).expanduser()
     try:
         return os.path.samefile(one, other)
@@ -159,6 +167,8 @@ def is_replaceable(path, resumes=None):
 
     `resumes` is the checkpoint of that run.
     """
+    if ADDRESS.match(str(path)):
+        return not exists(path)
     target = Path(path).expanduser()
     if not target.is_file():
         return True  # nothing is there, or a device

@@ -22,7 +22,8 @@ def read_parquet(path, name, options, *, kind=None, groups=None):
     import pyarrow.parquet as pq
 
     def tables(columns):
-        with pq.ParquetFile(path, pre_buffer=False) as file:  # a buffer would grow with the file
+        # a buffer would grow with the file
+        with pq.ParquetFile(_handle(path), pre_buffer=False) as file:
             chosen = range(file.num_row_groups) if groups is None else range(*groups)
             n_rows = max(1, sum(file.metadata.row_group(group).num_rows for group in chosen))
             n_read = 0
@@ -32,7 +33,7 @@ def read_parquet(path, name, options, *, kind=None, groups=None):
                 n_read += batch.num_rows
                 yield batch, n_read / n_rows
 
-    with _open(lambda: pq.ParquetFile(path), name) as file:
+    with _open(lambda: pq.ParquetFile(_handle(path)), name) as file:
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
     return _read(schema, n_rows, tables, name, options, kind)
 
@@ -55,7 +56,9 @@ def read_arrow(path, name, options, *, kind=None):
     import pyarrow as pa
 
     def open_reader():
-        source = pa.OSFile(str(path))  # a file that is cut would take a memory map down with us
+        source = _handle(path)
+        # a file that is cut would take a memory map down with us
+        source = pa.OSFile(str(path)) if source is path else pa.PythonFile(source, mode="r")
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
@@ -81,6 +84,11 @@ def read_table(part, options, *, kind=None):
         return part.batches(columns, options.block_rows)
 
     return _read(part.schema(), part.n_rows, tables, part.name, options, kind)
+
+
+def _handle(path):
+    """A path as it is; of a file at an address, which opens itself, a file object."""
+    return path.handle() if hasattr(path, "handle") else path
 
 
 def _open(opener, name):

@@ -12,7 +12,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
-from graphsqueak.sources.files.parts import line_blocks
+from graphsqueak.sources.files.text import line_blocks
 from graphsqueak.system.kernels import compiled
 from graphsqueak.system.memory import check_fits
 

@@ -22,20 +22,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-import numpy as np
-
 from graphsqueak.errors import InputError
 from graphsqueak.sources.files.dialect import Dialect
 from graphsqueak.sources.files.inflating import HARMLESS, Inflater, most_inflated, refuse_bomb
 from graphsqueak.sources.tables import TablePart, is_table
+from graphsqueak.system.remote import ADDRESS, RemoteFile, find_remote
 
-__all__ = ["ByteStream", "Part", "PathsLike", "find_parts", "line_blocks"]
+__all__ = ["ByteStream", "Part", "PathsLike", "find_parts"]
 
 PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[Any] | Any  # or tables
 
 _PIECE = 1 << 20  # plain bytes read at a time
 _COMPRESSED_PIECE = 1 << 17
-_LONGEST_LINE = 1 << 26
 _NO_DATA = (
     *(".md", ".rst", ".html", ".htm", ".pdf", ".png", ".jpg", ".jpeg", ".svg", ".py", ".ipynb"),
     *(".r", ".sh", ".log", ".yaml", ".yml", ".md5", ".sha1", ".sha256", ".sha512", ".bib", ".tex"),
@@ -77,9 +75,11 @@ def find_parts(path, *, passed_over=None):
             raise InputError("standard input is closed; give a file, or pipe one in")
         stdin = sys.stdin.buffer
         return [Part("standard input", file=getattr(stdin, "raw", stdin))]
-    _refuse_address(str(path))
-    expanded = Path(path).expanduser()
     others = [] if passed_over is None else passed_over
+    if ADDRESS.match(str(path)):
+        found = find_remote(str(path), lambda entry: _is_data(entry, others, is_folder=False))
+        return [Part(name, remote=file) for name, file in found]
+    expanded = Path(path).expanduser()
     if expanded.is_dir():
         return _files_under(expanded, others) or _nothing(
             f"folder {path} holds no files to read" + (f", only {others[0]}" if others else "")
@@ -89,7 +89,10 @@ def find_parts(path, *, passed_over=None):
     if glob.has_magic(str(path)):
         found = (Path(name) for name in sorted(glob.glob(str(expanded), recursive=True)))
         parts = [
-            part for entry in found if _is_data(entry, others) for part in _files_at(entry, others)
+            part
+            for entry in found
+            if _is_data(entry, others, is_folder=entry.is_dir())
+            for part in _files_at(entry, others)
         ]
         return list({part.path: part for part in parts}.values()) or _nothing(
             f"no file matches {path}"
@@ -99,7 +102,7 @@ def find_parts(path, *, passed_over=None):
 
 @dataclass(frozen=True)
 class Part:
-    """One file of a stream: on disk (`path`) or already open (`file`), or a piece of one on disk.
+    """One file of a stream: on disk (`path`), at an address (`remote`), open, or a piece of one.
 
     A piece is a `span`: of bytes, made of whole lines, for text, which is read as `dialect` says;
     of row groups for Parquet.
@@ -110,30 +113,41 @@ class Part:
     file: io.BufferedIOBase | None = None
     span: tuple | None = None
     dialect: Dialect | None = None
+    remote: RemoteFile | None = None
     is_query = False  # as tables may be
     spent = "is a pipe and has been read already; save it to a file"
 
     @property
     def is_rereadable(self):
         """Whether it can be opened again and again: pipes cannot."""
-        return self.path is not None and stat.S_ISREG(self.path.stat().st_mode)
+        if self.path is None:
+            return self.remote is not None
+        return stat.S_ISREG(self.path.stat().st_mode)
 
     def signature(self):
-        """Size and time of the last change of a file on disk; None for anything else."""
+        """Size and time of the last change of a file; None for a pipe."""
         if self.path is None:
-            return None
+            return self.remote and self.remote.signature()
         try:
             status = self.path.stat()
         except OSError as error:
             raise self._opening_error(error) from None
         return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
+    def n_bytes(self):
+        """Size of a file."""
+        return self.path.stat().st_size if self.remote is None else self.remote.n_bytes()
+
     def _opening_error(self, error):
         return InputError(f"{self.name} cannot be opened: {error.strerror}")
 
     @contextmanager
     def open(self):
-        """Open as a `ByteStream`; a file on disk is closed at the end."""
+        """Open as a `ByteStream`; a file that was not open is closed at the end."""
+        if self.remote is not None:
+            with self.remote.handle() as file:
+                yield ByteStream(file, name=self.name, n_bytes=self.remote.n_bytes() or None)
+            return
         if self.file is not None:
             yield ByteStream(self.file, name=self.name)
             return
@@ -264,47 +278,12 @@ class ByteStream:
             )
 
 
-def line_blocks(stream, *, skip=0, size=1 << 23):
-    """Cut a stream into arrays of about `size` bytes that end with a newline.
-
-    The cuts depend on the bytes alone, not on the pieces they come in. A missing newline at the
-    end is added; the first `skip` bytes are left out.
-
-    >>> import io
-    >>> stream = ByteStream(io.BytesIO(b"1 2 3 4"), name="x")
-    >>> [bytes(block) for block in line_blocks(stream, skip=4)]
-    [b'3 4\\n']
-    """
-    buffer = bytearray()
-    for piece in stream:
-        buffer += piece
-        if skip:
-            dropped = min(skip, len(buffer))
-            del buffer[:dropped]
-            skip -= dropped
-        while len(buffer) >= size:
-            cut = buffer.rfind(b"\n", 0, size) + 1 or buffer.find(b"\n", size) + 1
-            if cut == 0:
-                break
-            block, buffer = buffer, buffer[cut:]
-            yield np.frombuffer(block, dtype=np.uint8)[:cut]
-        if len(buffer) > _LONGEST_LINE:
-            raise InputError(
-                f"{stream.name} has a line of more than {_LONGEST_LINE >> 20} MiB; it does not "
-                "look like a list of edges"
-            )
-    if buffer:
-        if not buffer.endswith(b"\n"):
-            buffer += b"\n"
-        yield np.frombuffer(buffer, dtype=np.uint8)
-
-
 def _files_under(folder, passed_over):
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
         raise InputError(f"folder {folder} cannot be read: {error.strerror}") from None
-    found = [entry for entry in entries if _is_data(entry, passed_over)]
+    found = [e for e in entries if _is_data(e, passed_over, is_folder=e.is_dir())]
     return [part for entry in found for part in _files_at(entry, passed_over)]
 
 
@@ -312,26 +291,14 @@ def _files_at(entry, passed_over):
     return _files_under(entry, passed_over) if entry.is_dir() else [Part(str(entry), path=entry)]
 
 
-def _is_data(entry, passed_over):
+def _is_data(entry, passed_over, *, is_folder):
     if entry.name.startswith((".", "_")) or entry.suffix == ".crc":
         return False
     is_prose = entry.suffix.lower() in _NO_DATA or entry.stem.lower() in _PROSE
-    if is_prose and not entry.is_dir():
+    if is_prose and not is_folder:
         passed_over.append(entry.name)
         return False
     return True
-
-
-def _refuse_address(path):
-    scheme, found, _ = path.partition("://")
-    if not found or not scheme.isalnum():
-        return
-    copy = {"s3": f"aws s3 cp {path} -", "gs": f"gcloud storage cat {path}"}
-    copy = copy.get(scheme, f"curl -L {path}")
-    raise InputError(
-        f"{path} is an address; only files on disk are read. Save it first, or pipe it in: "
-        f"{copy} | graphsqueak info -"
-    )
 
 
 def _nothing(message):

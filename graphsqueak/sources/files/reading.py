@@ -7,8 +7,7 @@ zero are dropped and counted.
 
     read_edges        checks what the user has set
     FileSource        goes through the parts (`parts.py`), numbers the nodes, cuts batches
-    open_part         tells the format of a part, by its first bytes where they tell, and
-                      leaves it to the reader of that format
+    open_part         tells the format of a part, and leaves it to the reader of that format
 """
 
 from collections.abc import Sequence
@@ -311,14 +310,15 @@ def open_part(stream, part, options, *, settled=None):
         return read_text(stream, options, dialect=part.dialect)
     form = detect_format(stream, part, options)
     if form in ("parquet", "arrow"):
-        if part.path is None or not part.is_rereadable or stream.is_compressed:
+        place = part.path or part.remote
+        if place is None or not part.is_rereadable or stream.is_compressed:
             raise InputError(
-                f"{part.name} is a {form} file in a pipe or compressed as a whole; {form} files "
-                "must lie on disk as they are: save it first"
+                f"{part.name} is a {form} file in a pipe or compressed as a whole; it must lie on "
+                "disk as it is: save it first"
             )
         if form == "arrow":
-            return read_arrow(part.path, part.name, options, kind=kind)
-        return read_parquet(part.path, part.name, options, kind=kind, groups=part.span)
+            return read_arrow(place, part.name, options, kind=kind)
+        return read_parquet(place, part.name, options, kind=kind, groups=part.span)
     if form == "text":
         names = settled.columns if settled else ()
         return read_text(stream, options, kind=kind, names_before=names)

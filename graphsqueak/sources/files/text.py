@@ -12,7 +12,6 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.dialect import Scan, detect_dialect, scan_block, tokens_at
 from graphsqueak.sources.files.fields import find_fault, is_index_name, is_utf8
-from graphsqueak.sources.files.parts import line_blocks
 from graphsqueak.sources.times import parse_times
 from graphsqueak.system.kernels import map_ahead
 
@@ -21,12 +20,13 @@ __all__ = [
     "ScannedBlock",
     "doubtful_count_error",
     "first_look",
+    "line_blocks",
     "read_text",
     "scan_lines",
 ]
 
 _SAMPLE = 1 << 20
-_LONGEST_PREAMBLE = 1 << 26
+_LONGEST_PREAMBLE = _LONGEST_LINE = 1 << 26
 _NEWLINE = "\n"
 _FOREIGN = {
     ".graphml": ("GraphML", "read_graphml"),
@@ -115,6 +115,42 @@ def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
 def _named_roles(dialect):
     names = dialect.names or range(len(dialect.roles))
     return zip(names, dialect.roles, strict=True)
+
+
+def line_blocks(stream, *, skip=0, size=1 << 23):
+    """Cut a stream into arrays of about `size` bytes that end with a newline.
+
+    The cuts depend on the bytes alone, not on the pieces they come in. A missing newline at the
+    end is added; the first `skip` bytes are left out.
+
+    >>> import io
+    >>> from graphsqueak.sources.files.parts import ByteStream
+    >>> stream = ByteStream(io.BytesIO(b"1 2 3 4"), name="x")
+    >>> [bytes(block) for block in line_blocks(stream, skip=4)]
+    [b'3 4\\n']
+    """
+    buffer = bytearray()
+    for piece in stream:
+        buffer += piece
+        if skip:
+            dropped = min(skip, len(buffer))
+            del buffer[:dropped]
+            skip -= dropped
+        while len(buffer) >= size:
+            cut = buffer.rfind(b"\n", 0, size) + 1 or buffer.find(b"\n", size) + 1
+            if cut == 0:
+                break
+            block, buffer = buffer, buffer[cut:]
+            yield np.frombuffer(block, dtype=np.uint8)[:cut]
+        if len(buffer) > _LONGEST_LINE:
+            raise InputError(
+                f"{stream.name} has a line of more than {_LONGEST_LINE >> 20} MiB; it does not "
+                "look like a list of edges"
+            )
+    if buffer:
+        if not buffer.endswith(b"\n"):
+            buffer += b"\n"
+        yield np.frombuffer(buffer, dtype=np.uint8)
 
 
 def first_look(stream, options, kind=None, names_before=()):

@@ -193,7 +193,7 @@ class _WeightsAfterAll(Exception):  # noqa: N818 - a signal, not an error
 def _refuse_own_input(edges, path):
     """A file may not replace what it is made of; devices and pipes cannot be replaced."""
     for part in getattr(edges, "parts", ()):
-        if part.signature() is not None and same_file(part.path, path):
+        if part.signature() is not None and same_file(part.path or part.name, path):
             raise InputError(f"{path} is what the edges are read from; write them elsewhere")
 
 

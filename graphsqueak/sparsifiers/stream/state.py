@@ -23,7 +23,6 @@ for its kind, its length and the range of its values, and every number for its n
 
 import numbers as kinds_of_numbers
 from dataclasses import asdict
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +33,7 @@ from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.arrivals import Probes
 from graphsqueak.system.packing import pack_bytes, unpack
+from graphsqueak.system.remote import read_bytes
 
 __all__ = [
     "FORMAT",
@@ -119,7 +119,7 @@ def collect_state(settings, options, engine, numbering, probes, *, note):
 def read_state(data, name):
     """Record and arrays of a checkpoint: of its bytes, or, where they are None, of a file."""
     try:
-        data = Path(name).read_bytes() if data is None else data
+        data = read_bytes(name) if data is None else data
     except OSError as error:
         gone = isinstance(error, FileNotFoundError)
         reason = "does not exist" if gone else f"cannot be read: {error.strerror}"

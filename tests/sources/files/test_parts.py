@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from graphsqueak.errors import InputError
 from graphsqueak.sources import read_edges
 from graphsqueak.sources.files import parts
-from graphsqueak.sources.files.parts import ByteStream, line_blocks
+from graphsqueak.sources.files.parts import ByteStream
+from graphsqueak.sources.files.text import line_blocks
 
 
 @pytest.fixture
