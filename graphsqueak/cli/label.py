@@ -3,7 +3,7 @@
 import itertools
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,7 +22,8 @@ _OTHERS = {
     "1nn": "NearestLabelClassifier",
     "poisson": "PoissonClassifier",
 }
-_METHODS = ("sparse-hfs", "stable-hfs", *_OTHERS)
+_OWN = ("sparse-hfs", "stable-hfs")
+_METHODS = (*_OWN, *_OTHERS)
 
 
 @reads_edges
@@ -69,6 +70,24 @@ def label(
             "probability 1 - 2 SETS (0.1, say), if the labeled nodes were drawn at random."
         ),
     ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="The class to look for, such as fraud: OUT gets the columns score and flagged."
+        ),
+    ] = None,
+    top: Annotated[int | None, typer.Option(help="Flag so many nodes without a label.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Flag scores from here on.")] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(help="Flag the fewest that should hold this share of the class (calibrates)."),
+    ] = None,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="Write a column share_CLASS for every class.")
+    ] = False,
+    calibrated: Annotated[
+        bool, typer.Option("--calibrated", help="Make shares probabilities (from 20 labels on).")
+    ] = False,
     force: options.Force = False,
     dry_run: DryRun = False,
     *,
@@ -95,10 +114,15 @@ def label(
     from graphsqueak.sparsifiers.budget import Budget
     from graphsqueak.ssl.base import UnreachedWarning
     from graphsqueak.ssl.choice import HomophilyWarning
+    from graphsqueak.ssl.evaluation.detection import find_positives
 
     began = time.perf_counter()
     options.check_table(out)
     model = _model(method, eta, Budget(n_edges, epsilon, keep), passes, seed)
+    if calibrated or recall is not None:
+        if method not in _OWN:
+            raise InputError("--calibrated and --recall are for sparse-hfs and stable-hfs only")
+        model.set_params(calibrated=True)
     if method == "sparse-hfs":
         model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
     source = reading.open(edges, seed)
@@ -113,21 +137,30 @@ def label(
     recent = _recent(source, model, reading, {"window": window, "half_life": half_life})
     if sets is not None:
         _check_sets(sets, given)
+    ways: dict[str, Any] = {"top": top, "threshold": threshold, "recall": recall}
+    if positive is None and ways != dict.fromkeys(ways):
+        raise InputError("--top, --threshold and --recall need --positive, the class to look for")
+    if positive is not None and positive not in set(map(str, given.values())):
+        raise InputError(f"--positive {positive} is no class of the labels; check its spelling")
     if dry_run:
         said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
         tell_dry_run([beginning_of_edges(source), said], [out], force=force, as_json=as_json)
         return
     with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("ignore", UnreachedWarning)
         warnings.simplefilter("always", HomophilyWarning)
+        warnings.simplefilter("ignore", UnreachedWarning)
         model.fit(recent, given)
-    doubts = [str(w.message) for w in told if w.category is HomophilyWarning]
-    for warned in told:
-        if warned.category is not HomophilyWarning:
-            warnings.warn(warned.message, stacklevel=2)
+    doubts = [str(warned.message) for warned in told]
     confidence = model.label_distributions_.max(axis=1)
     table = {"node": model.ids_, "label": model.transduction_, "confidence": confidence}
     sizes = {} if sets is None else _add_sets(table, model, sets, given)
+    if per_class:
+        shares = zip(model.classes_.tolist(), model.label_distributions_.T, strict=True)
+        table |= {f"share_{name}": column for name, column in shares}
+    if positive is not None:
+        found = find_positives(model, positive, known=given, truth=truth, **ways)
+        table |= {"score": found[0], "flagged": found[1]}
+        sizes |= found[2]
     write_columns(table, out)
     record = {
         "nodes": len(model.ids_),
@@ -158,11 +191,16 @@ def label(
     if not quiet:
         accuracy = record.get("accuracy")  # None, too, where every node with a truth is labeled
         said = "" if accuracy is None else f", accuracy {accuracy:.3f}"
-        said += f", {sizes['average_set_size']:.2f} classes in a set" if sizes else ""
+        alike = f"homophily {model.homophily_:.2f} +- {model.homophily_error_:.2f}, "
+        alike = alike if model.homophily_error_ < 0.5 else ""
+        said += f", {sizes['average_set_size']:.2f} classes in a set" if sets is not None else ""
+        said += f", {sizes['flagged']:,} flagged as {positive}" if positive is not None else ""
+        for name in ("auc", "average_precision", "precision", "recall", "calibration_error"):
+            said += f", {name} {sizes[name]:.3f}" if sizes.get(name) is not None else ""
         options.print_summary(
             f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
             f"{record['classes']} classes, {record['reached']:,} reached, "
-            f"{_homophily_told(record)}"
+            f"{alike}"
             f"{_passes_told(record)} {record['seconds']:.1f} s{said}, in {out}",
             out,
         )
@@ -234,7 +272,7 @@ def _model(method, eta, budget, passes, seed):
         raise InputError("--passes is for --method sparse-hfs only; the others hold the graph")
     if method != "sparse-hfs" and budget != (None, None, None):
         raise InputError("--epsilon, --edges and --keep are for --method sparse-hfs only")
-    if eta is not None and method not in ("sparse-hfs", "stable-hfs"):
+    if eta is not None and method not in _OWN:
         raise InputError("--eta is for the methods sparse-hfs and stable-hfs only")
     eta = "auto" if eta is None else eta
     if method == "sparse-hfs":
@@ -262,12 +300,6 @@ def _passes_told(record):
         f"in {record['passes']} passes, after which about {record['undecided']:,} labels may "
         "still differ from those of the whole graph, in"
     )
-
-
-def _homophily_told(record):
-    """How much more often than strangers neighbors agree, where that is known."""
-    value, error = record["homophily"], record["homophily_error"]
-    return f"homophily {value:.2f} +- {error:.2f}, " if error < 0.5 else ""
 
 
 def _check_sets(alpha, given):

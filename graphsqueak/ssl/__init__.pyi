@@ -8,6 +8,9 @@ from graphsqueak.ssl.decisions.calibration import CalibrationWarning as Calibrat
 from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl.evaluation.cross_validation import cross_validate as cross_validate
+from graphsqueak.ssl.evaluation.detection import find_positives as find_positives
+from graphsqueak.ssl.evaluation.detection import flag_positives as flag_positives
+from graphsqueak.ssl.evaluation.detection import judge_positives as judge_positives
 from graphsqueak.ssl.features.correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
 from graphsqueak.ssl.features.neighbor_means import NeighborMeans as NeighborMeans
 from graphsqueak.ssl.features.smoothed import Smoothed as Smoothed
@@ -45,4 +48,7 @@ __all__ = [
     "SubsampledHFSClassifier",
     "UnreachedWarning",
     "cross_validate",
+    "find_positives",
+    "flag_positives",
+    "judge_positives",
 ]

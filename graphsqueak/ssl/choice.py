@@ -67,6 +67,7 @@ __all__ = [
 ]
 
 CHOICE_TOL = 1e-5  # of solves that only serve to choose
+_LEFT_OUT_TOL = 1e-4  # of the many columns of leave-one-out, whose diagonal is a sketch
 _ALPHAS = (2.0, 0.2, 20.0)  # in natural units; the first is the one to take when in doubt
 N_ETAS = len(_ALPHAS)
 _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of the scores
@@ -191,22 +192,20 @@ class HeldFits:
 
     def __init__(self, graph, labeled, targets, *, tol, random_state):
         self._about = (graph, labeled, targets)
-        self._tol, self._random_state, self._fits = tol, random_state, {}
+        self._tol, self._random_state = tol, random_state
 
     def left_out(self, eta):
         """`leave_one_out` with this eta."""
-        left = self._solve(leave_one_out, eta)
-        self._fits[eta] = left.fit
-        return left
+        return self._solve(leave_one_out, eta, max(self._tol, _LEFT_OUT_TOL))
 
     def fit(self, eta):
         """`stable_scores` with this eta."""
-        return self._fits[eta] if eta in self._fits else self._solve(stable_scores, eta)
+        return self._solve(stable_scores, eta, self._tol)
 
-    def _solve(self, function, eta):
+    def _solve(self, function, eta, tol):
         rng = np.random.default_rng(self._random_state)
         alpha = self._about[1].size * eta
-        return function(*self._about, alpha, tol=self._tol, random_state=rng)
+        return function(*self._about, alpha, tol=tol, random_state=rng)
 
 
 def measure_homophily(graph, labels, held_out=None):

@@ -193,6 +193,11 @@ class StableHFSClassifier(GraphClassifier):
         shares[~reached] = 1 / scores.shape[1]
         return shares
 
+    def decision_function(self) -> np.ndarray:
+        """Scores to rank nodes by: of two classes those of the second, else a column per class."""
+        self._check_fitted()
+        return self.scores_[:, 1] if self.classes_.size == 2 else self.scores_
+
     def _rounds(self, labels, alpha):
         """Fits without each label; eta and threshold are chosen by a third that always stays.
 

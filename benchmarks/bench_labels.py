@@ -1,0 +1,254 @@
+"""Labels at few labels, with features, and for fraud: ours beside peers, on the same draws.
+
+    python benchmarks/bench_labels.py [--part sizes|features|fraud|homophily] [--draws N]
+                                      [--images DIR] [--points N] [--json]
+
+`sizes`: 10-NN graphs of digits and, where DIR holds the four files of Fashion-MNIST (Debian package
+dataset-fashion-mnist) or MNIST, of --points of its images; 1, 5 and 20 labels a class; accuracy and
+seconds of processor time; Poisson learning and PoissonMBO of GraphLearning, which is told the class
+sizes, as ours is where it says so. `features`: logistic regression alone, the graph alone, and
+both, on degree-corrected block models of homophily -.2 to .9 and on Cora (its graph and classes;
+its words are drawn). `fraud`: AUC of a class of a tenth of the nodes, 1 and 5 % labels, Sparse-HFS
+holding a tenth of the edges. `homophily`: how often the warning fires.
+"""
+
+import argparse
+import gzip
+import json
+import statistics
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from real_data import add_data_option, load_present
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from ssl_data import SEED, cora, drawn, largest_component, neighbors
+
+import graphsqueak as gs
+from graphsqueak.ssl import HomophilyWarning
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", choices=[*PARTS, "all"], default="all")
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--images", type=Path, help="folder of (Fashion-)MNIST")
+    parser.add_argument("--points", type=int, default=70_000, help="images to take")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_data_option(parser)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = []
+    for name in PARTS if arguments.part == "all" else [arguments.part]:
+        for row in PARTS[name](arguments):
+            rows.append({"part": name} | row)
+            if not arguments.json:
+                shown = "  ".join(f"{key} {told(value)}" for key, value in row.items())
+                print(f"{name:<10}{shown}", flush=True)
+    if arguments.json:
+        print(json.dumps({"benchmark": "labels", "rows": rows}))
+
+
+def told(value):
+    if isinstance(value, list):
+        return f"{value[0]:.3f} ({value[1]:.2f} s)"
+    return f"{value:.3f}" if isinstance(value, float) else value
+
+
+def size_rows(arguments):
+    points, truth = load_digits(return_X_y=True)
+    graphs = [("digits", neighbors(points, 10), truth)]
+    if arguments.images is not None:
+        points, truth = images(arguments.images, arguments.points)
+        graphs.append((arguments.images.name, image_graph(points), truth))
+    for name, graph, truth in graphs:
+        for per_class in (1, 5, 20):
+            results = {}
+            for seed in range(arguments.draws):
+                nodes = drawn(truth, per_class * 10, seed, balanced=True)
+                for method, predict in sized(graph, truth, nodes).items():
+                    began = time.process_time()
+                    answer = np.asarray(predict())
+                    spent = time.process_time() - began
+                    right = np.delete(answer == truth, nodes).mean()
+                    results.setdefault(method, []).append((right, spent))
+            means = {key: np.mean(value, axis=0).tolist() for key, value in results.items()}
+            yield {"graph": name, "labels a class": per_class} | means
+
+
+def sized(graph, truth, nodes):
+    edges, y = gs.EdgeList.from_scipy(graph), hidden(truth, nodes)
+    shares = np.bincount(truth) / truth.size
+    sizes = dict(enumerate(shares))
+
+    def ours(**settings):
+        return gs.StableHFSClassifier(**settings, random_state=SEED).fit(edges, y).predict()
+
+    methods = {
+        "stable": ours,
+        "auto sizes": lambda: ours(class_sizes="auto"),
+        "known sizes": lambda: ours(class_sizes=sizes),
+        "cut, known sizes": lambda: ours(class_sizes=sizes, decision="cut"),
+        "poisson": lambda: gs.PoissonClassifier(random_state=SEED).fit(edges, y).predict(),
+    }
+    try:
+        import graphlearning as gl
+    except ImportError:
+        return methods
+    known = truth[nodes]
+    return methods | {
+        "gl poisson": lambda: gl.ssl.poisson(graph).fit_predict(nodes, known),
+        "gl MBO, known sizes": lambda: gl.ssl.poisson_mbo(graph, shares).fit_predict(nodes, known),
+    }
+
+
+def images(folder, n_points):
+    parts = [("train", 16, 8), ("t10k", 16, 8)]
+    points, truth = [], []
+    for name, skip_images, skip_labels in parts:
+        with gzip.open(folder / f"{name}-images-idx3-ubyte.gz") as file:
+            points.append(np.frombuffer(file.read(), np.uint8, offset=skip_images))
+        with gzip.open(folder / f"{name}-labels-idx1-ubyte.gz") as file:
+            truth.append(np.frombuffer(file.read(), np.uint8, offset=skip_labels))
+    points = np.concatenate(points).reshape(-1, 784).astype(np.float32) / 255
+    kept = np.random.default_rng(SEED).permutation(len(points))[:n_points]
+    return points[kept], np.concatenate(truth)[kept].astype(int)
+
+
+def image_graph(points):
+    from sklearn.decomposition import PCA
+
+    return gs.ssl.base.neighbor_graph(
+        PCA(50, random_state=SEED).fit_transform(points), n_neighbors=10, metric="euclidean"
+    )[0].to_scipy()
+
+
+def feature_rows(arguments):
+    for name, graph, truth, features in featured():
+        for per_class in (5, 20):
+            results = {}
+            for seed in range(arguments.draws):
+                n_labels = per_class * (truth.max() + 1)
+                nodes = drawn(truth, n_labels, seed, balanced=True)
+                y, rest = hidden(truth, nodes), np.delete(np.arange(truth.size), nodes)
+                model = LogisticRegression(max_iter=300)
+                answers = {
+                    "features": model.fit(features[nodes], truth[nodes]).predict(features),
+                    "graph": gs.StableHFSClassifier(random_state=SEED).fit(graph, y).predict(),
+                }
+                for kind in (gs.Smoothed, gs.CorrectAndSmooth):
+                    both = kind(LogisticRegression(max_iter=300), random_state=SEED)
+                    answers[kind.__name__] = both.fit(graph, y, features).predict()
+                for method, answer in answers.items():
+                    results.setdefault(method, []).append(float((answer == truth)[rest].mean()))
+            means = {key: statistics.mean(value) for key, value in results.items()}
+            yield {"graph": name, "labels a class": per_class} | means
+
+
+def featured():
+    rng = np.random.default_rng(SEED)
+    for homophily in (-0.2, 0.0, 0.3, 0.6, 0.9):
+        graph, truth = blocks(2000, 10, homophily, (0.5, 0.3, 0.2), rng)
+        yield f"blocks, homophily {homophily}", graph, truth, gaussians(truth, 1.5, rng)
+    graph, truth = blocks(2000, 10, 0.6, (0.5, 0.3, 0.2), rng)
+    yield "blocks, noise as features", graph, truth, gaussians(truth, 0.0, rng)
+    for name, (graph, truth) in load_present({"cora": cora}):
+        graph, truth = largest_component(graph, truth)
+        yield name, gs.EdgeList.from_scipy(graph), truth, words(truth, rng)
+
+
+def fraud_rows(arguments):
+    for homophily, degree in ((0.3, 90), (0.15, 90), (0.6, 30)):
+        for share in (0.01, 0.05):
+            results = {}
+            for seed in range(arguments.draws):
+                rng = np.random.default_rng([SEED, seed])
+                graph, truth = blocks(5000, degree, homophily, (0.9, 0.1), rng)
+                nodes = rng.choice(5000, int(share * 5000), replace=False)
+                y, rest = hidden(truth, nodes), np.delete(np.arange(5000), nodes)
+                models = {
+                    "stable": gs.StableHFSClassifier(random_state=SEED),
+                    "sparse 10 %": gs.SparseHFSClassifier(keep=0.1, random_state=SEED),
+                    "sparse 10 %, one pass": gs.SparseHFSClassifier(
+                        keep=0.1, passes=1, random_state=SEED
+                    ),
+                    "poisson": gs.PoissonClassifier(random_state=SEED),
+                }
+                for method, model in models.items():
+                    scores = model.fit(graph, y).scores_[rest, 1]
+                    results.setdefault(method, []).append(roc_auc_score(truth[rest], scores))
+            means = {key: statistics.mean(value) for key, value in results.items()}
+            yield {"homophily": homophily, "degree": degree, "labeled": share} | means
+
+
+def homophily_rows(arguments):
+    for homophily in (-0.2, 0.0, 0.3, 0.6, 0.9):
+        for n_labels in (50, 100, 300):
+            fired = []
+            for seed in range(arguments.draws):
+                rng = np.random.default_rng([SEED, seed])
+                graph, truth = blocks(1000, 10, homophily, (0.7, 0.3), rng)
+                y = hidden(truth, rng.choice(1000, n_labels, replace=False))
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    gs.StableHFSClassifier(random_state=SEED).fit(graph, y)
+                fired.append(any(one.category is HomophilyWarning for one in said))
+            yield {"homophily": homophily, "labels": n_labels, "fired": statistics.mean(fired)}
+
+
+def blocks(n_nodes, degree, homophily, shares, rng):
+    """A degree-corrected block model in which the classes at the ends of an edge correlate so."""
+    truth = rng.choice(len(shares), n_nodes, p=shares)
+    weight = rng.pareto(2.5, n_nodes) + 0.3
+
+    def draw(size, among):
+        cumulative = np.cumsum(np.where(among, weight, 0.0))
+        return np.searchsorted(cumulative, rng.random(size) * cumulative[-1])
+
+    n_edges = n_nodes * degree // 2
+    tail, head = (draw(n_edges, np.ones(n_nodes, dtype=bool)) for _ in range(2))
+    told = rng.random(n_edges) < abs(homophily)
+    for number in range(len(shares)):
+        pick = told & (truth[tail] == number)
+        head[pick] = draw(pick.sum(), (truth == number) == (homophily > 0))
+    keep = tail != head
+    return gs.EdgeList(tail=tail[keep], head=head[keep], n_nodes=n_nodes), truth
+
+
+def gaussians(truth, apart, rng):
+    centers = rng.normal(size=(truth.max() + 1, 10))
+    centers *= apart / np.linalg.norm(centers, axis=1, keepdims=True)
+    return centers[truth] + rng.normal(size=(truth.size, 10))
+
+
+def words(truth, rng, n_words=1433):
+    """Bags of some 18 words, half of which are those of the class."""
+    common = 1 / np.arange(1, n_words + 1) ** 0.8
+    common /= common.sum()
+    own = np.array([rng.permutation(n_words) for _ in range(truth.max() + 1)])
+    bags = np.zeros((truth.size, n_words), dtype=np.float32)
+    for row, number in enumerate(truth):
+        drawn_words = rng.choice(n_words, max(rng.poisson(18), 1), p=common)
+        is_own = rng.random(drawn_words.size) < 0.5
+        bags[row, np.where(is_own, own[number][drawn_words], drawn_words)] = 1.0
+    return bags
+
+
+def hidden(truth, nodes):
+    y = np.full(truth.size, -1)
+    y[nodes] = truth[nodes]
+    return y
+
+
+PARTS = {
+    "sizes": size_rows,
+    "features": feature_rows,
+    "fraud": fraud_rows,
+    "homophily": homophily_rows,
+}
+
+if __name__ == "__main__":
+    main()

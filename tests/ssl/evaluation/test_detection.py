@@ -1,0 +1,93 @@
+"""One class is looked for: flags, and figures by hand; the command writes and tells them."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import graphsqueak as gs
+from graphsqueak.cli import run
+from graphsqueak.ssl import flag_positives, judge_positives
+from tests.ssl.graphs import uneven_blocks
+
+
+def test_flags_by_number_threshold_and_share():
+    scores = np.array([0.2, 0.9, 0.4, 0.5])
+    assert flag_positives(scores, top=2).tolist() == [False, True, False, True]
+    assert flag_positives(scores, threshold=0.4).tolist() == [False, True, True, True]
+    assert flag_positives(scores, recall=0.7).tolist() == [False, True, False, True]  # 1.4 of 2.0
+    assert flag_positives(scores, recall=0.71).sum() == 3
+    assert flag_positives(scores, recall=1.0).all()
+
+
+@pytest.mark.parametrize(
+    ("ways", "match"),
+    [({}, "exactly one"), ({"top": 1, "recall": 0.5}, "exactly one"), ({"recall": 2}, "at most 1")],
+)
+def test_ways_that_make_no_sense(ways, match):
+    with pytest.raises(gs.InputError, match=match):
+        flag_positives([0.5], **ways)
+
+
+def test_figures_by_hand():
+    found = judge_positives([1, 0, 1, 0, 0], [0.9, 0.8, 0.6, 0.4, 0.1], [1, 1, 0, 0, 0])
+    assert found["auc"] == pytest.approx(5 / 6)
+    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    assert (found["precision"], found["recall"]) == (0.5, 0.5)
+    assert found["confusion"] == {"found": 1, "false_alarms": 1, "missed": 1, "passed": 2}
+    assert found["calibration_error"] == pytest.approx((0.1 + 0.8 + 0.4 + 0.4 + 0.1) / 5)
+    assert judge_positives([0, 0], [0.1, 0.2], [0, 0])["auc"] is None
+
+
+@pytest.fixture
+def fraud(tmp_path):
+    """The words of the command, the truth, and where it writes."""
+    graph, truth = uneven_blocks(71_993, 0.6, shares=(0.9, 0.1), degree=30)
+    names = np.array(["fine", "fraud"])[truth]
+    known = np.zeros(600, dtype=bool)
+    known[np.random.default_rng(5).choice(600, 150, replace=False)] = True
+    gs.write_edges(graph, tmp_path / "edges.tsv")
+    rows = [f"{i},{names[i] if known[i] else ''},{names[i]}" for i in range(600)]
+    (tmp_path / "labels.csv").write_text("\n".join(["node,label,truth", *rows]))
+    paths = [str(tmp_path / name) for name in ("edges.tsv", "labels.csv", "out.csv")]
+    return ["label", *paths[:2], "-o", paths[2], "--seed", "7"], truth, known, paths[2]
+
+
+def test_the_command_flags_and_tells(fraud, capsys):
+    words, truth, known, out = fraud
+    assert run([*words, "--positive", "fraud", "--top", "40", "--per-class", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    table = pl.read_csv(out)
+    node = table["node"].to_numpy()
+    flagged = table["flagged"].to_numpy() & ~known[node]
+    assert flagged.sum() == record["flagged"] == 40
+    assert record["precision"] == (truth[node] == 1)[flagged].mean()
+    assert record["auc"] > 0.9
+    assert table["share_fraud"].to_list() == table["score"].to_list()
+    assert np.allclose(table["share_fraud"] + table["share_fine"], 1)
+
+
+def test_a_share_that_is_to_be_found_is_found(fraud, capsys):
+    """Within six standard deviations of a binomial number of hits."""
+    words, truth, known, _ = fraud
+    assert run([*words, "--positive", "fraud", "--recall", "0.8"]) == 0
+    said = capsys.readouterr().out
+    assert "flagged as fraud" in said
+    assert "average_precision" in said
+    recall = float(said.split(", recall ")[1].split(",")[0])
+    n_fraud = np.count_nonzero(truth[~known] == 1)
+    assert abs(recall - 0.8) < 6 * np.sqrt(0.16 / n_fraud)
+
+
+@pytest.mark.parametrize(
+    ("more", "match"),
+    [
+        (["--top", "5"], "need --positive"),
+        (["--positive", "frod"], "no class of the labels"),
+        (["--positive", "fraud", "--recall", "0.5", "--method", "hfs"], "stable-hfs only"),
+    ],
+)
+def test_mistakes_are_told(fraud, capsys, more, match):
+    assert run([*fraud[0], *more]) == 2
+    assert match in capsys.readouterr().err
