@@ -13,7 +13,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def test_there_are_notebooks():
-    assert len(NOTEBOOKS) == 6
+    assert len(NOTEBOOKS) == 9
 
 
 @pytest.mark.slow

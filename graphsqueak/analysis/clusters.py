@@ -53,8 +53,8 @@ class Clusters:
     conductance: np.ndarray
     values: np.ndarray = field(repr=False)
     ids: np.ndarray = field(repr=False)
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
+    low: np.ndarray | None = field(default=None, repr=False)
+    high: np.ndarray | None = field(default=None, repr=False)
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.labels, dtype=dtype, copy=copy)

@@ -124,9 +124,9 @@ def _draw_edges(ax, graph, where, heaviest, name, rng):
         shown = np.sort(rng.choice(shown, _MOST_EDGES, replace=False))
         note += f", {_MOST_EDGES:,} of them drawn"
     share = np.sqrt(graph.weight[shown] / (heaviest or 1.0))
-    crowd = float(np.clip(3_000 / max(shown.size, 1), 0.15, 1.0))
+    crowd = float(np.clip(500 / max(shown.size, 1), 0.06, 1.0)) ** 0.5
     lines = np.stack([where[graph.tail[shown]], where[graph.head[shown]]], axis=1)
-    width = _WIDTHS[0] + (_WIDTHS[1] - _WIDTHS[0]) * share
+    width = _WIDTHS[0] + (_WIDTHS[1] - _WIDTHS[0]) * share * crowd
     gray = np.zeros((shown.size, 4))
     gray[:, :3] = 0.35
     gray[:, 3] = np.clip((0.25 + 0.6 * share) * crowd, 0.04, 0.9)
@@ -137,7 +137,7 @@ def _draw_edges(ax, graph, where, heaviest, name, rng):
 
 
 def _draw_nodes(figure, axes, where, size, values):
-    style = {"s": size, "linewidth": 0.3, "edgecolor": "white", "zorder": 2}
+    style = {"s": size, "linewidth": 0.3 if size > 20 else 0.0, "edgecolor": "white", "zorder": 2}
     if values is None:
         for ax in axes:
             ax.scatter(*where.T, color=COLORS[0], **style)

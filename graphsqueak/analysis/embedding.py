@@ -47,8 +47,8 @@ class Embedding:
     points: np.ndarray = field(repr=False)
     values: np.ndarray
     ids: np.ndarray = field(repr=False)
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
+    low: np.ndarray | None = field(default=None, repr=False)
+    high: np.ndarray | None = field(default=None, repr=False)
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.points, dtype=dtype, copy=copy)

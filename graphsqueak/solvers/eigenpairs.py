@@ -23,7 +23,7 @@ __all__ = ["normalized_weights", "smallest_eigenpairs", "without_constants"]
 
 _DENSE_NODES = 1000
 _MOST_PRODUCTS = 800  # of Lanczos without solves, before they are tried
-_BASIS = (3, 12)  # vectors that Lanczos holds: so many times those that are wanted, and more
+_BASIS = (2, 10)  # vectors that Lanczos holds: so many times those that are wanted, and more
 _SMALL = 0.02  # of the bound: a usual eigenvalue, for the accuracy that is asked of ARPACK
 
 
@@ -124,7 +124,7 @@ def _by_products(graph, component, n_pairs, normalized, tol, rng):
     rows = build_rows(scaled, ridge)
 
     def product(x):
-        x = without_constants(np.reshape(x, (-1, 1)), component, scale)
+        x = np.reshape(x, (-1, 1))
         out = np.empty_like(x)
         multiply(rows, x, out)
         return without_constants(bound * x - out, component, scale).ravel()
