@@ -124,7 +124,8 @@ class Study:
         return np.mean(is_spam == truth), np.interp(RECALL, caught, lost), seconds
 
     def label(self, labeled):
-        known, out = self._known(labeled, self.ids.__getitem__), self.folder / "labeled.csv"
+        joined = [mail for mail in labeled if self.ids[mail] in self._joined()]
+        known, out = self._known(joined, self.ids.__getitem__), self.folder / "labeled.csv"
         seconds = squeak("label", self.edges, known, "-o", out, "--force")
         found, label = read_table(out, "label")
         _, confidence = read_table(out, "confidence", float)
@@ -217,6 +218,15 @@ class Study:
         rows = [f'"{name(mail)}",{self.truth[mail]}' for mail in labeled]
         path.write_text("\n".join(["node,label", *rows]) + "\n")
         return path
+
+    def _joined(self):
+        """Names of the mails that have an edge; a mail without a word has none."""
+        import polars as pl
+
+        if not hasattr(self, "joined"):
+            edges = pl.read_parquet(self.edges)
+            self.joined = set(edges[:, 0]) | set(edges[:, 1])
+        return self.joined
 
     def _box(self, name, mails):
         """A folder of links to some mails, whose names do not tell what they are."""
