@@ -31,7 +31,6 @@ ALONE = {
     "graphsqueak.sources.pairs.cliques": "kernels of cliques, and the file that holds them",
     "graphsqueak.sources.neighbors.search": "kernels of the neighbor search",
     "graphsqueak.sources.table_files": "formats of tables",
-    "graphsqueak.sparsifiers.resistance.degrees": "kernels of resistances by degrees",
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",
     "graphsqueak.sparsifiers.stream.last_shrink": "kernels of calibration",
     "graphsqueak.ssl.features.targets": "classes and values, as formats are",

@@ -17,12 +17,14 @@ from graphsqueak.graph.forest import add_degrees, join, labels, roots
 from graphsqueak.sampling import scale_for
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sparsifiers.budget import FEW, SURELY_FEW, held_bytes, sampling_error, stream_bytes
+from graphsqueak.sparsifiers.resistance.degrees import degree_resistances, degree_sketch
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
 
 __all__ = ["SHARES", "Expected", "Forecast"]
 
 SHARES = (0.05, 0.1, 0.2, 0.5)
 _PROBES = 16
+_MANY_NODES = 2**12  # from which on degrees are tried first
 _SKETCHED = 2**20  # edges; of more, leverages are told by degrees
 _BYTES = 20  # of an edge in a file of text
 _HALVINGS = 12
@@ -182,13 +184,22 @@ class Forecast:
 
 
 def _resistances(graph, degree, seed):
-    """Sketched, or, of many edges, by degrees: at least 1 / d_u + 1 / d_v, nearly."""
-    if degree is None and graph.n_edges <= _SKETCHED:
-        ends = (graph.tail, graph.head, graph.weight)
+    """Sketched, or, of many nodes or edges, by degrees: at least 1 / d_u + 1 / d_v, nearly."""
+    own, ends = (
+        graph.degrees() if degree is None else degree,
+        (graph.tail, graph.head, graph.weight),
+    )
+    if degree is not None or graph.n_edges > _SKETCHED:
+        return 1 / own[graph.tail] + 1 / own[graph.head]
+    sketch = None
+    if graph.n_nodes >= _MANY_NODES:
+        in_forest = join(roots(graph.n_nodes), *ends[:2])
+        sketch = degree_sketch(*ends, in_forest, own, seed=seed)
+    if sketch is None:
         sketch = precise_embedding(graph, *ends, n_probes=_PROBES, seed=seed)
         return sketch_resistances(sketch, *ends, clamp=True)
-    degree = graph.degrees() if degree is None else degree
-    return 1 / degree[graph.tail] + 1 / degree[graph.head]
+    points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
+    return degree_resistances(points, own, *ends)
 
 
 def _kappa_of_stream(epsilon):

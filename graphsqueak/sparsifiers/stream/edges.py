@@ -171,7 +171,8 @@ def coalesce(edges, n_nodes, *, n_copies=1, largest_index=LARGEST_INDEX):
     run(_merge, work, group, start, shift, n_nodes, n_copies, index, *dealt, *merged, size)
     first = size.cumsum()
     for old, new in zip(merged, dealt, strict=True):
-        run(_gather, n_edges, start, first, old, new)
+        for r in range(n_ranges):
+            new[first[r] : first[r + 1]] = old[start[r] : start[r] + size[r + 1]]
     return dealt.select(slice(0, first[-1]))
 
 
@@ -289,10 +290,3 @@ def order_by_node(node, first, n_nodes, index):
         order[following[node[e] - first]] = e
         following[node[e] - first] += 1
     return order, bounds
-
-
-@shared
-def _gather(start, first, old, new):
-    for r in numba.prange(start.size - 1):
-        for i in range(first[r + 1] - first[r]):
-            new[first[r] + i] = old[start[r] + i]

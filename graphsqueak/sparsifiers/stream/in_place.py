@@ -151,7 +151,8 @@ def _close_gaps(edges, start, size):
     """Move what is left of every part to the part before; returns how many there are."""
     first = size.cumsum()
     for column in edges:
-        _move_together(start, first, column)
+        for r in np.flatnonzero(first[:-1] < start[:-1]):
+            column[first[r] : first[r + 1]] = column[start[r] : start[r] + size[r + 1]]
     return int(first[-1])
 
 
@@ -194,14 +195,6 @@ def _merge_ranges(group, start, shift, n_nodes, index, tail, head, weight, copie
             own = (*ends, weight[a:b].copy(), copies[a:b].copy(), pinned[a:b].copy())
             new = (head, tail, weight, copies, pinned)
             size[r + 1] = merge_ordered(order, bounds, slot, 1, own, new, a) - a
-
-
-@compiled
-def _move_together(start, first, column):
-    for r in range(start.size - 1):
-        if first[r] < start[r]:
-            for i in range(first[r + 1] - first[r]):
-                column[first[r] + i] = column[start[r] + i]
 
 
 @shared

@@ -44,6 +44,7 @@ _N_PARTS = 4  # of the edges, summed apart: no result depends on the number of t
 _FEW_PARTS = 2  # where a table of all nodes takes much memory
 _MANY_NODES = 2**20
 _LARGEST_FACTOR = 2.0  # by which a node is scaled
+_BLOCK = 2**20  # edges that are scaled at a time
 _SETTLED = 3e-3  # share of all degrees that may be amiss at the end
 
 
@@ -134,8 +135,13 @@ def calibrate(edges, degree, fixed=None, *, in_place=False):
         np.power(np.maximum(ratio, 0.0, out=ratio), part_of, out=ratio)
         ratio *= scale ** (1 - part_of)
         scale = np.clip(ratio, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR, out=ratio)
-    scaled = edges.weight if in_place else np.empty_like(edges.weight)
-    run(_scale, work, *columns, fixed, scale, scaled)
+    scaled = edges.weight if in_place else edges.weight.copy()
+    for start in range(0, scaled.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        factor = scale[edges.tail[block]] * scale[edges.head[block]]
+        if fixed.size:
+            factor[fixed[block]] = 1.0
+        scaled[block] *= factor
     return edges._replace(weight=scaled)
 
 
@@ -180,11 +186,3 @@ def _degrees(part, tail, head, weight, fixed, scale, sums):
                 u, v, w = tail[e], head[e], weight[e]
                 own[u] += w * scale[v]
                 own[v] += w * scale[u]
-
-
-@shared
-def _scale(tail, head, weight, fixed, scale, out):
-    """w s_u s_v, or the weight itself where it is fixed."""
-    for e in numba.prange(tail.size):
-        free = fixed.size == 0 or not fixed[e]
-        out[e] = weight[e] * scale[tail[e]] * scale[head[e]] if free else weight[e]

@@ -53,7 +53,6 @@ from graphsqueak.system.kernels import compiled, run, shared, subroutine
 __all__ = ["count_spread", "round_keeping_degrees", "thin_edges", "thin_to_budget"]
 
 _WORK = 5  # elementary steps per edge
-_N_PARTS = 64  # in which survivors are copied, whatever the threads
 _WALKS = 32  # at most, at a time
 _ENOUGH = 2**20  # edges by which the spread of a count is told
 _SAFE_SCALE = 4.0  # c from which the forest need not be pinned in the last shrink
@@ -70,22 +69,20 @@ def thin_edges(edges, resistance, scale, n_nodes, *, seed, n_bits=0):
     >>> thin_edges(light, one, 4.0, 2, seed=7).weight
     array([1.])
     """
-    n_edges = edges.tail.size
-    prob, copies = np.empty(n_edges), np.empty(n_edges, edges.copies.dtype)
-    parts = (edges.weight, edges.copies, edges.pinned, resistance)
-    run(_probabilities, _WORK * n_edges, *parts, scale, prob)
+    with np.errstate(over="ignore"):
+        prob = edges.weight / edges.copies * resistance * scale
+    prob[edges.pinned | (prob > 1.0)] = 1.0
     if n_bits:
         ends = (edges.tail, edges.head)
-        copies[:] = round_keeping_degrees(*ends, prob, n_nodes, seed=seed, n_bits=n_bits)
+        copies = round_keeping_degrees(*ends, prob, n_nodes, seed=seed, n_bits=n_bits)
     else:
-        run(_toss, _WORK * n_edges, edges.copies, prob, np.uint64(child_seed(seed, 0)), copies)
-    part = np.linspace(0, n_edges, _N_PARTS + 1).astype(np.int64)
-    size = np.zeros(_N_PARTS + 1, dtype=np.int64)
-    run(_count, n_edges, copies, part, size)
-    first = np.cumsum(size)
-    survivors = KeptEdges(*(np.empty(first[-1], column.dtype) for column in edges))
-    run(_survive, _WORK * n_edges, *edges, copies, prob, part, first, *survivors)
-    return survivors
+        copies = np.empty_like(edges.copies)
+        work = _WORK * copies.size
+        run(_toss, work, edges.copies, prob, np.uint64(child_seed(seed, 0)), copies)
+    left = np.flatnonzero(copies)
+    thin, copies = edges.select(left), copies[left].astype(edges.copies.dtype)
+    weight = (thin.weight / thin.copies * copies / prob[left]).astype(thin.weight.dtype, copy=False)
+    return thin._replace(weight=weight, copies=copies)
 
 
 def thin_to_budget(
@@ -216,13 +213,6 @@ def count_spread(prob, *, n_bits):
 
 
 @shared
-def _probabilities(weight, copies, pinned, resistance, scale, out):
-    for e in numba.prange(weight.size):
-        prob = weight[e] / copies[e] * resistance[e] * scale
-        out[e] = 1.0 if pinned[e] or prob > 1.0 else prob
-
-
-@shared
 def _toss(copies, prob, seed, out):
     """How many of the copies of each edge survive a coin each."""
     for e in numba.prange(copies.size):
@@ -230,27 +220,6 @@ def _toss(copies, prob, seed, out):
         for copy in range(copies[e]):
             n_left += uniform(seed, np.uint64(e), np.uint64(copy)) < prob[e]
         out[e] = n_left
-
-
-@shared
-def _count(copies, part, size):
-    for p in numba.prange(part.size - 1):
-        for e in range(part[p], part[p + 1]):
-            size[p + 1] += copies[e] > 0
-
-
-@shared
-def _survive(tail, head, weight, parts, pinned, copies, prob, part, first, *survivors):
-    """Copy the edges with copies left; each part now weighs its old weight / prob."""
-    new_tail, new_head, new_weight, new_copies, new_pinned = survivors
-    for p in numba.prange(part.size - 1):
-        at = first[p]
-        for e in range(part[p], part[p + 1]):
-            if copies[e] > 0:
-                new_tail[at], new_head[at] = tail[e], head[e]
-                new_weight[at] = weight[e] / parts[e] * copies[e] / prob[e]
-                new_copies[at], new_pinned[at] = copies[e], pinned[e]
-                at += 1
 
 
 @compiled
