@@ -2,17 +2,17 @@
 
 import itertools
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
+from graphsqueak.cli.label_table import read_labels
 from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
 from graphsqueak.errors import InputError
 
-__all__ = ["label", "read_labels"]
+__all__ = ["label"]
 
 _OTHERS = {
     "hfs": "HFSClassifier",
@@ -221,47 +221,6 @@ def _recent(source, model, reading, times):
     return recent_edges(source, **times)
 
 
-def read_labels(path: str | Path) -> tuple[dict, dict]:
-    """Labels and truths by node id, of a csv, tsv or Parquet file.
-
-    An empty label, or -1, is none: the row may still hold a truth. Without a header of these names
-    the two columns are node and label. A node may be named twice, but not with two labels.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    given, truth : dict
-        Ids that all look like numbers are numbers; estimators match them with text, too.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "labels.csv"
-    >>> _ = path.write_text("node,label,truth\\nann,spam,spam\\nbob,,ham\\n")
-    >>> read_labels(path)
-    ({'ann': 'spam'}, {'ann': 'spam', 'bob': 'ham'})
-    """
-    table = _name_columns(_read_table(path), path)
-    given: dict = {}
-    truth: dict = {}
-    for row in table.iter_rows(named=True):
-        node, value = row["node"], row["label"]
-        if node is None:
-            raise InputError(f"{path}: a row has no node; fill it in or remove it")
-        if value not in (None, "", -1, "-1") and given.setdefault(node, value) != value:
-            raise InputError(
-                f"{path}: node {node!r} has two labels, {given[node]!r} and {value!r}; keep one"
-            )
-        if row.get("truth") not in (None, ""):
-            truth[node] = row["truth"]
-    if not given:
-        raise InputError(f"{path} labels no node at all; label at least one")
-    return given, truth
-
-
 def _model(method, eta, budget, passes, seed):
     from graphsqueak.validation import check_choice
 
@@ -327,40 +286,3 @@ def _accuracy(model, given, truth):
     pairs = zip(map(str, model.ids_.tolist()), map(str, model.transduction_.tolist()), strict=True)
     right = [asked[node] == label for node, label in pairs if node in asked]
     return sum(right) / len(right) if right else None
-
-
-def _read_table(path):
-    import polars as pl
-    import pyarrow as pa
-
-    from graphsqueak.sources.files.columnar import parquet_frame
-
-    name = str(path).lower()
-    if not Path(path).exists():
-        raise InputError(f"{path} does not exist; check the path of the labels")
-    try:
-        if name.endswith((".parquet", ".pq")):
-            return parquet_frame(path)
-        separator = "\t" if ".tsv" in name or ".txt" in name else ","
-        return pl.read_csv(path, separator=separator, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path} cannot be read as a table of labels: {reason}") from None
-
-
-def _name_columns(table, path):
-    """The table with columns node and label; a first line that is no header becomes a row."""
-    import polars as pl
-
-    if {"node", "label"} <= set(table.columns):
-        return table
-    if table.width != 2:
-        raise InputError(f"{path} has columns {table.columns}; name two of them node and label")
-    first = dict(zip(("node", "label"), table.columns, strict=True))
-    rest = table.rename(dict(zip(table.columns, ("node", "label"), strict=True)))
-    row = pl.DataFrame({key: [value] for key, value in first.items()})
-    try:
-        row = row.cast(dict(rest.schema))
-    except pl.exceptions.PolarsError:
-        return rest  # the names of the columns in the user's own words
-    return pl.concat([row, rest])

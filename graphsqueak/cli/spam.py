@@ -8,7 +8,7 @@ import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_points, tell_dry_run
-from graphsqueak.cli.label import read_labels
+from graphsqueak.cli.label_table import read_labels
 
 __all__ = ["spam"]
 

@@ -33,7 +33,7 @@ from graphsqueak.sparsifiers.resistance.degrees import (
     leverages_fit,
 )
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
-from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored, odd_change
+from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored
 from graphsqueak.sparsifiers.stream.edges import (
     KeptBuffer,
     KeptEdges,
@@ -44,6 +44,7 @@ from graphsqueak.sparsifiers.stream.edges import (
 )
 from graphsqueak.sparsifiers.stream.in_place import coalesce_in_place, stricter_filter
 from graphsqueak.sparsifiers.stream.last_shrink import LAST_ROOM, last_shrink
+from graphsqueak.sparsifiers.stream.probes import odd_change
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
 from graphsqueak.sparsifiers.stream.thinning import thin_edges
 from graphsqueak.system.memory import release_memory

@@ -24,9 +24,9 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.forest import add_degrees, find_bridges
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.budget import sampling_error
-from graphsqueak.sparsifiers.stream.arrivals import odd_change
 from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges
 from graphsqueak.sparsifiers.stream.in_place import share_passing
+from graphsqueak.sparsifiers.stream.probes import odd_change
 from graphsqueak.sparsifiers.stream.thinning import thin_to_budget
 from graphsqueak.system.kernels import run, shared
 from graphsqueak.system.memory import release_memory

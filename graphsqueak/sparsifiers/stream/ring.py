@@ -21,7 +21,7 @@ from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.sparsifiers.stream.arrivals import Probes
+from graphsqueak.sparsifiers.stream.probes import Probes
 from graphsqueak.sparsifiers.stream.state import collect_state
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 

@@ -31,7 +31,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sparsifiers.budget import StreamOptions
-from graphsqueak.sparsifiers.stream.arrivals import Probes
+from graphsqueak.sparsifiers.stream.probes import Probes
 from graphsqueak.system.packing import pack_bytes, unpack
 from graphsqueak.system.remote import read_bytes
 

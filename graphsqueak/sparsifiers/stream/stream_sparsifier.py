@@ -25,8 +25,9 @@ from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.report.shown import Shown
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
-from graphsqueak.sparsifiers.stream.arrivals import SHARE, Probes, plain_ids, warn_if_worse
+from graphsqueak.sparsifiers.stream.arrivals import SHARE, plain_ids
 from graphsqueak.sparsifiers.stream.engine import Engine
+from graphsqueak.sparsifiers.stream.probes import Probes, warn_if_worse
 from graphsqueak.sparsifiers.stream.state import RING, collect_state, read_state, restore_state
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
 from graphsqueak.sparsifiers.stream.thesis import thesis_engine

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import AccuracyWarning, EdgeList, StreamSparsifier, sources
-from graphsqueak.sparsifiers.stream.arrivals import Probes
+from graphsqueak.sparsifiers.stream.probes import Probes
 from tests import reference
 
 
