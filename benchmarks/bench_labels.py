@@ -76,7 +76,7 @@ def size_rows(arguments):
                     right = np.delete(answer == truth, nodes).mean()
                     results.setdefault(method, []).append((right, spent))
             means = {key: np.mean(value, axis=0).tolist() for key, value in results.items()}
-            yield {"graph": name, "labels a class": per_class} | means
+            yield {"data": name, "labels a class": per_class} | means
 
 
 def sized(graph, truth, nodes):
@@ -145,7 +145,7 @@ def feature_rows(arguments):
                 for method, answer in answers.items():
                     results.setdefault(method, []).append(float((answer == truth)[rest].mean()))
             means = {key: statistics.mean(value) for key, value in results.items()}
-            yield {"graph": name, "labels a class": per_class} | means
+            yield {"data": name, "labels a class": per_class} | means
 
 
 def featured():
