@@ -122,8 +122,8 @@ class Comparison:
         return "\n".join([*lines, *self._notes()])
 
     def _repr_html_(self):
-        caption = "; ".join(" ".join(note.split()) for note in self._notes())
-        return html_table(self._cells(), header=self._header(), caption=caption)
+        caption = "; ".join(note for note in self._notes() if "proved" not in note)
+        return html_table(self._cells(), header=self._header(), caption=caption, words=True)
 
     def plot(self) -> Any:
         """One panel per quantity: how many times the graph's value the others have."""

@@ -86,24 +86,22 @@ def side_by_side(
     matplotlib Figure
     """
     n_panels = len(pairs) + bool(agreement)
-    shape = (-(-n_panels // 4), min(n_panels, 4))
+    n_rows = -(-n_panels // 4)
+    shape = (n_rows, -(-n_panels // n_rows))
     figure, grid = pyplot().subplots(
         *shape, figsize=(3 * shape[1], 2.9 * shape[0]), layout="constrained", squeeze=False
     )
     panels = grid.ravel()
-    drawn: dict[str, Any] = {
-        "uniform edges": uniform,
-        "sparsifier": {n: pair[1] for n, pair in pairs.items()},
-    }
+    own = {name: pair[1] for name, pair in pairs.items()}
+    drawn: dict[str, Any] = {"uniform edges": uniform, "sparsifier": own}
     ratios = [values[n] / pairs[n][0] for values in drawn.values() for n in values or ()]
     far = max((np.abs(np.log2(np.clip(r, 1 / 8, 8))).max(initial=0.0) for r in ratios), default=0.0)
-    reach = 2 ** min(max(1.1 * far, 0.5), 3)
+    reach = 2 ** min(max(1.1 * far, 0.6), 3)
     for ax, (name, (whole, sparse)) in zip(panels, pairs.items(), strict=False):
         for who, values in drawn.items():
             if values:
                 ratio = np.clip(np.asarray(values[name]) / whole, 1 / reach, reach)
-                color = COLORS[0] if who == "sparsifier" else COLORS[1]
-                style = {"s": 9, "alpha": 0.55, "linewidth": 0, "color": color}
+                style = {"s": 9, "alpha": 0.55, "linewidth": 0, "color": COLORS[values is not own]}
                 ax.scatter(whole, ratio, label=who, clip_on=False, zorder=2, **style)
         if brackets and name in brackets:
             for end in brackets[name]:
@@ -111,8 +109,7 @@ def side_by_side(
         _ratio_axes(ax, name, whole, reach)
     if agreement:
         ax, names = panels[len(pairs)], ["graph again", *list(agreement)[1:]]
-        colors = ["#777777", *COLORS][: len(names)]
-        ax.bar(names, list(agreement.values()), color=colors, width=0.6)
+        ax.bar(names, list(agreement.values()), color=["#777777", *COLORS[: len(names) - 1]])
         ax.set_ylim(0, 1.05)
         ax.set_title("clusters, agreement (AMI)", fontsize=10)
         ax.tick_params(labelsize=8)

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from graphsqueak import EdgeList, InputError, certify, smallest_eigenpairs, sources, sparsify
+from graphsqueak import (
+    Certificate,
+    EdgeList,
+    InputError,
+    certify,
+    smallest_eigenpairs,
+    sources,
+    sparsify,
+)
 from graphsqueak.analysis import cut, spectral_clusters, spectral_embedding
 from tests.analysis.graphs import SEED, as_file, examples
 
@@ -188,3 +196,13 @@ def test_what_is_wrong_is_said():
         spectral_clusters(path, 7)
     with pytest.raises(InputError, match="the graph has no edge"):
         cut(EdgeList(tail=[], head=[], n_nodes=3))
+
+
+def test_a_common_factor_changes_no_conductance():
+    """Twice all weights, both lambdas 2: what is a ratio is known exactly, a cut is halved."""
+    graph = examples()["blocks"]
+    double = EdgeList(tail=graph.tail, head=graph.head, weight=2 * graph.weight)
+    found = cut(double.with_certificate(Certificate(1.0, 1.0, 2.0, 2.0, delta=0.0)))
+    assert found.low == pytest.approx(found.conductance, rel=1e-6)
+    assert found.high == pytest.approx(found.conductance, rel=1e-6)
+    assert found.low_weight == pytest.approx(found.weight / 2, rel=1e-6)

@@ -231,7 +231,7 @@ class Certificate:
         from graphsqueak.report.table import html_table
 
         rows = [(name, _short(value), meaning) for name, value, meaning in self.rows()]
-        return html_table(rows, caption=str(self))
+        return html_table(rows, caption=str(self), words=True)
 
     def plot(self, ax: Any = None) -> Any:
         """The ratios x' L_H x / x' L_G x and how many dimensions have them, as a figure."""
