@@ -7,9 +7,8 @@ kept edges outgrow their room they are put to the filter again, at a lower scale
 resistances are right. Where they are not, edges are coalesced, scored by sketched effective
 resistances and thinned: an edge of weight w and resistance r stays with probability min(1, c w r),
 where the scale c makes the probabilities sum to the budget; by Foster's theorem c is about the
-budget per node.
-This is the loop of [C17, Algorithm 11] as corrected: blocks as large as the kept set, p capped at
-1, original weights in the probabilities.
+budget per node. This is the loop of [C17, Algorithm 11] as corrected: blocks as large as the kept
+set, p capped at 1, original weights in the probabilities.
 
 `last_shrink` makes of what is kept the sparsifier that was promised.
 
