@@ -1,5 +1,10 @@
-"""--dry-run: what a command would read and write, after a look at the beginning of its input."""
+"""What a command would do, told before the work.
 
+`--dry-run` says what is read and written, after a look at the beginning of the input, and a forecast
+what sparsify gives at several shares of the edges.
+"""
+
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +17,11 @@ __all__ = [
     "DryRun",
     "beginning_of_edges",
     "beginning_of_points",
+    "forecast_of",
+    "forecast_record",
     "is_table_of_points",
     "tell_dry_run",
+    "tell_forecast",
 ]
 
 DryRun = Annotated[
@@ -23,6 +31,7 @@ DryRun = Annotated[
     ),
 ]
 _LINES_LOOKED_AT = 1000
+_MOST_HELD = 2**22  # edges; of more, a sample is looked at
 
 
 def tell_dry_run(reads, writes, *, force, as_json, more=None):
@@ -112,3 +121,46 @@ def is_table_of_points(path, layout):
     path = Path(path).expanduser()
     is_table = path.suffix.lower() in POINT_SUFFIXES and not path.is_dir()
     return layout is None and is_table and not holds_texts(path)
+
+
+def forecast_of(source, n_edges):
+    """The forecast of a source of `n_edges` edges, read once more."""
+    from graphsqueak.sparsifiers.forecast import Forecast
+
+    if n_edges <= _MOST_HELD:
+        return Forecast(source.to_edge_list(), n_edges=n_edges)
+    return Forecast.from_sample(source, n_edges=n_edges, most=_MOST_HELD)
+
+
+def forecast_record(forecast):
+    """The table and the sentence, as --json prints them."""
+    rows = [row._asdict() for row in forecast.table() if row.n_edges >= forecast.n_forest]
+    return {"forecast": rows, "advice": forecast.advice()}
+
+
+def tell_forecast(forecast):
+    """Print the table and the sentence."""
+    from graphsqueak.report.table import text_table
+
+    header = ("keep", "edges", "a node", "error", "kappa", "file", "memory", "time")
+    rows = forecast.table()
+    options.print_line()
+    possible = [row for row in rows if row.n_edges >= forecast.n_forest]
+    options.print_line(text_table([_cells(row, forecast) for row in possible], header=header))
+    if len(possible) < len(rows):
+        least = math.ceil(100 * forecast.n_forest / forecast.n_edges) / 100
+        options.print_line(f"Less than --keep {least:g} cannot hold the nodes together.")
+    options.print_line(forecast.advice())
+
+
+def _cells(row, forecast):
+    return (
+        f"{row.keep:.0%}",
+        f"{row.n_edges:,}",
+        f"{row.n_edges / forecast.n_nodes:.1f}",
+        f"{row.epsilon:.2g}",
+        f"{row.kappa:.3g}" if row.kappa < 1000 else f"{row.kappa:,.0f}",
+        readable_size(row.result_bytes),
+        readable_size(row.memory_bytes),
+        f"{row.seconds:,.1f} s",
+    )

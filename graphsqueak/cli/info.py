@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from graphsqueak.cli import options
-from graphsqueak.cli.expectation import forecast_of, forecast_record, tell_forecast
+from graphsqueak.cli.dry_run import forecast_of, forecast_record, tell_forecast
 from graphsqueak.cli.reading import Edges, Reading, reads_edges, tell_understood
 
 __all__ = ["info", "readable"]

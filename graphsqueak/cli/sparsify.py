@@ -6,8 +6,13 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli import options
-from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
-from graphsqueak.cli.expectation import forecast_record, tell_forecast
+from graphsqueak.cli.dry_run import (
+    DryRun,
+    beginning_of_edges,
+    forecast_record,
+    tell_dry_run,
+    tell_forecast,
+)
 from graphsqueak.cli.reading import (
     Edges,
     Reading,
