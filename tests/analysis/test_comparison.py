@@ -29,7 +29,7 @@ def test_quantities_are_what_they_say(pair):
 
 
 def test_errors_stay_below_epsilon(pair):
-    found = compare(*pair, random_state=3)
+    found = compare(*pair, n_runs=0, random_state=3)
     epsilon = reference.epsilon(*pair)
     worst = {name: most for name, _, most, _, _ in found.rows()}
     assert max(worst["random cuts"], worst["cluster cuts"], worst["eigenvalues"]) <= epsilon
@@ -46,8 +46,8 @@ def test_nodes_are_matched_by_id(pair):
         weight=sparsifier.weight,
         ids=turned,
     )
-    one = compare(graph, sparsifier, random_state=4)
-    two = compare(graph, other, random_state=4)
+    one = compare(graph, sparsifier, n_runs=0, random_state=4)
+    two = compare(graph, other, n_runs=0, random_state=4)
     assert np.allclose(one.pairs["random cuts"], two.pairs["random cuts"])
 
 

@@ -72,7 +72,7 @@ def test_a_large_graph_in_memory_and_read_have_the_same_space(is_normalized, tmp
 
 @pytest.mark.parametrize("name", ["clusters", "grid", "weights", "pieces"])
 @pytest.mark.parametrize("is_normalized", [True, False])
-def test_filter_and_lanczos_find_the_pairs_of_dense_algebra(name, is_normalized):
+def test_products_and_solves_find_the_pairs_of_dense_algebra(name, is_normalized):
     rng = np.random.default_rng(SEED)
     graph = {
         "clusters": lambda: sources.block_model(1_200, 20_000, random_state=SEED).to_edge_list(),
