@@ -1,7 +1,7 @@
 """What a command would do, told before the work.
 
-`--dry-run` says what is read and written, after a look at the beginning of the input, and a forecast
-what sparsify gives at several shares of the edges.
+`--dry-run` says what is read and written, after a look at the beginning of the input, and a
+forecast what sparsify gives at several shares of the edges.
 """
 
 import math
