@@ -44,5 +44,8 @@ def kinds(cell):
     """What a cell puts out: streams by name, results by their types."""
     found = []
     for output in cell.get("outputs", []):
-        found += [output.name] if output.output_type == "stream" else sorted(output.get("data", {}))
+        if output.output_type == "stream":
+            found += [output.name] * (found[-1:] != [output.name])  # it may come in pieces
+        else:
+            found += sorted(output.get("data", {}))
     return found

@@ -1,9 +1,10 @@
 """StableHFSClassifier: regularized harmonic functions, decided on centered scores."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
@@ -19,6 +20,7 @@ from graphsqueak.ssl.choice import (
 from graphsqueak.ssl.conformal import fit_without_each
 from graphsqueak.ssl.decisions.calibration import fit_sigmoids, sigmoid_shares
 from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
+from graphsqueak.ssl.selection.graph_nodes import GraphNodes
 from graphsqueak.ssl.stable import natural_unit, posterior_deviation
 from graphsqueak.validation import check_choice, check_real
 
@@ -193,10 +195,21 @@ class StableHFSClassifier(GraphClassifier):
         shares[~reached] = 1 / scores.shape[1]
         return shares
 
-    def decision_function(self) -> np.ndarray:
-        """Scores to rank nodes by: of two classes those of the second, else a column per class."""
+    def decision_function(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
+        """Scores to rank nodes by: of two classes those of the second, else a column per class.
+
+        Parameters
+        ----------
+        X : points, GraphNodes, or links as in `predict_new`, optional
+            Default: all nodes of the graph.
+        """
         self._check_fitted()
-        return self.scores_[:, 1] if self.classes_.size == 2 else self.scores_
+        scores = self.scores_
+        if isinstance(X, GraphNodes):
+            scores = scores[X.nodes]
+        elif X is not None:
+            scores = self._averages(self._links(X), scores)[0]
+        return scores[:, 1] if self.classes_.size == 2 else scores
 
     def _rounds(self, labels, alpha):
         """Fits without each label; eta and threshold are chosen by a third that always stays.
