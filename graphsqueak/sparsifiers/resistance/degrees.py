@@ -18,7 +18,8 @@ more, across a cut that a small l belongs to. The first part is noise of the two
 the mean X = D^-1 A x of a node's neighbors has 1 / l_i - 1 in place of 1 / l_i, and hardly any of
 it. Where |X_u - X_v|^2 is more than noise explains, a tenth of it is added, which is more than
 enough: the resistance may be anything up to 1 / w. Where cuts are very weak, degrees are not
-enough.
+enough. Where few edges a node are kept, X is x itself: the noise spreads them a little more evenly,
+which holds chains of nodes together.
 
 *Later on*, resistances only fall. Degrees are always those of the day, and the leverages that
 follow add up to n as long as the points of an earlier sketch add little: so their sum tells whether
@@ -61,7 +62,9 @@ _TOO_MUCH = 1.1  # times what Foster's theorem says
 _BY_CHANCE = 5.0  # times 1 / d_u + 1 / d_v: that much four columns of noise say once in 2,000 edges
 
 
-def degree_sketch(tail, head, weight, in_forest, degree, *, seed, ridge=0.0, many_nodes=2**18):
+def degree_sketch(
+    tail, head, weight, in_forest, degree, *, seed, ridge=0.0, is_averaged=True, many_nodes=2**18
+):
     """What white noise says on a backbone of a graph; None where degrees are not enough.
 
     Parameters
@@ -75,6 +78,8 @@ def degree_sketch(tail, head, weight, in_forest, degree, *, seed, ridge=0.0, man
     seed : int
     ridge : float
         As in `embed`.
+    is_averaged : bool
+        Whether points are means of neighbors, or the noise itself, which says too much.
     many_nodes : int
         From as many nodes on the backbone is one of stars.
 
@@ -100,7 +105,8 @@ def degree_sketch(tail, head, weight, in_forest, degree, *, seed, ridge=0.0, man
     run(_rests, _WORK * tail.size, part, tail, head, weight, near, partial)
     if partial.sum() > _MOST_SHARE * degree.size:
         return None
-    return _sketch(tail, head, weight, in_forest, degree, near, ridge, seed, many_nodes)
+    about = (ridge, seed, many_nodes, is_averaged)
+    return _sketch(tail, head, weight, in_forest, degree, near, *about)
 
 
 def degree_resistances(points, degree, tail, head, weight):
@@ -137,7 +143,7 @@ def _inverse(degree):
     return np.divide(1.0, degree, out=out, where=degree > 0, casting="same_kind")
 
 
-def _sketch(tail, head, weight, in_forest, degree, near, ridge, seed, many_nodes):
+def _sketch(tail, head, weight, in_forest, degree, near, ridge, seed, many_nodes, is_averaged):
     """What white noise says on a backbone; None where degrees are not enough."""
     columns, star = (tail, head, weight, in_forest), None
     if degree.size < many_nodes:
@@ -147,7 +153,8 @@ def _sketch(tail, head, weight, in_forest, degree, near, ridge, seed, many_nodes
         n_stars = _join_stars(tail, head, weight, near, np.uint64(seed), star)
         solver = _star_backbone(*columns, degree, star, n_stars, ridge=ridge, seed=seed)
     told = solve_flows(solver, np.zeros((solver.rows.n_nodes, 0), np.float32), seed=seed)
-    points = np.float32(np.sqrt(_ADDED)) * _averaged(solver.rows, told.guards)
+    points = _averaged(solver.rows, told.guards) if is_averaged else told.guards
+    points = np.float32(np.sqrt(_ADDED)) * points
     sketch = Embedding(points if star is None else points[star], degree, told.spread)
     return None if sketch.has_weak_cuts or not told.resolved else sketch
 

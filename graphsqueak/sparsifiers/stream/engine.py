@@ -26,11 +26,7 @@ from graphsqueak.graph.forest import add_degrees, join, labels, roots
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.solvers.matrix import power_of_two
-from graphsqueak.sparsifiers.resistance.degrees import (
-    degree_resistances,
-    degree_sketch,
-    leverages_fit,
-)
+from graphsqueak.sparsifiers.resistance import degrees
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
 from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored
 from graphsqueak.sparsifiers.stream.edges import (
@@ -55,6 +51,7 @@ _MOST_NODES = np.iinfo(np.int32).max  # kept edges number their ends in 32 bits
 _OVER_FOREST = 1.5  # times the forest: a shrink leaves at least as many edges
 _FEW_REPEATS = 0.25  # of the edges: so many may stay parallel until the end
 _MANY_EDGES = 2**20  # for which a look at repeats is worth it
+_FEW = 5.0  # edges a node that are kept: with fewer, resistances had better be too large
 
 
 class Engine(StreamEngine):
@@ -251,23 +248,24 @@ class Engine(StreamEngine):
         """Resistances without a solve, by the filter if it is still right; None if not enough."""
         degree = self._grounded_degree
         if self.n_by_degrees and self.filter is not None:
-            resistance = degree_resistances(self.filter.points, degree, *edges[:3])
-            if leverages_fit(resistance, edges.weight, self.n_nodes):
+            resistance = degrees.degree_resistances(self.filter.points, degree, *edges[:3])
+            if degrees.leverages_fit(resistance, edges.weight, self.n_nodes):
                 return resistance
         sketch = self._sketch_degrees(edges, number)
         if sketch is None:
             return None
         points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
-        return degree_resistances(points, degree, *edges[:3])
+        return degrees.degree_resistances(points, degree, *edges[:3])
 
     def _sketch_degrees(self, edges, number):
-        options = self.options
-        if self.n_nodes < options.many_nodes or options.n_copies > 1 or not options.clamp:
+        unsuited = self.options.n_copies > 1 or not self.options.clamp
+        if unsuited or self.n_nodes < self.options.many_nodes:
             return None
         seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
         columns = (*edges[:3], edges.pinned, self._grounded_degree)
-        sketch = degree_sketch(*columns, seed=seed, ridge=ridge)
-        release_memory()  # of the solve
+        how = {"is_averaged": self._budget_now() >= _FEW * self.n_nodes, "ridge": ridge}
+        sketch = degrees.degree_sketch(*columns, seed=seed, **how)
+        release_memory()
         return sketch
 
     @property
