@@ -1,7 +1,7 @@
 """graphsqueak sparsify: one pass over an edge file, a small reweighted graph out."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -152,6 +152,7 @@ def sparsify(
 
     source = reading.open(edges, seed, follow=follow)
     options.check_budget(epsilon, n_edges, keep)
+    forgets: dict[str, Any] = {"half_life": half_life, "window": window, "buckets": buckets}
     if (window is not None or half_life is not None) and reading.time is None:
         raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
     if certify is None and report is not None and source.is_rereadable:
@@ -162,9 +163,7 @@ def sparsify(
         keep=keep,
         method=method,
         ridge=ridge,
-        half_life=half_life,
-        window=window,
-        buckets=buckets,
+        **forgets,
         certify=certify,
         delta=delta,
         workers=workers,

@@ -87,16 +87,8 @@ def fiedler_vector(
     Parameters
     ----------
     G : BackendGraph
-    weight : str or None
-        Edge attribute of the weights, of which absolute values are taken.
-    normalized : bool
-        Whether the Laplacian is the normalized one.
-    tol : float
-        Relative accuracy of the eigenvalue.
-    method : str
-        One of networkx's names; what is done here is the same for all.
-    seed : numpy.random.RandomState
-        Draws the start of the iteration.
+    weight, normalized, tol, method, seed
+        As of `algebraic_connectivity`.
     """
     adjacency = _absolute(G, weight, method)
     if _components(adjacency)[0] > 1:
@@ -119,16 +111,8 @@ def spectral_ordering(
     Parameters
     ----------
     G : BackendGraph
-    weight : str or None
-        Edge attribute of the weights, of which absolute values are taken.
-    normalized : bool
-        Whether the Laplacian is the normalized one.
-    tol : float
-        Relative accuracy of the eigenvalue.
-    method : str
-        One of networkx's names; what is done here is the same for all.
-    seed : numpy.random.RandomState
-        Draws the start of the iteration.
+    weight, normalized, tol, method, seed
+        As of `algebraic_connectivity`.
     """
     if len(G) == 0:
         raise nx.NetworkXError("graph is empty.")

@@ -30,19 +30,12 @@ from graphsqueak.validation import check_choice
 __all__ = ["format_of", "write_columns", "write_edges"]
 
 _FORMATS = {
-    ".tsv": "tsv",
-    ".txt": "tsv",
-    ".edges": "tsv",
-    ".el": "tsv",
+    **dict.fromkeys((".tsv", ".txt", ".edges", ".el"), "tsv"),
     ".csv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
     ".mtx": "mtx",
-    ".graph": "metis",
-    ".metis": "metis",
+    **dict.fromkeys((".graph", ".metis"), "metis"),
     ".graphml": "graphml",
 }
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2"}

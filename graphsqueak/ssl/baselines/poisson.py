@@ -36,11 +36,11 @@ class PoissonClassifier(GraphClassifier):
     unknown : "prior" or a label
         Prediction where no label reaches: the most frequent class, or for example -1.
     affinity : {"precomputed", "knn"}
-        Whether X is a graph in any form that graphsqueak reads, or an array of points.
+        "precomputed" takes graphs, "knn" points, which it joins to their nearest.
     n_neighbors : int
-        Neighbors that each point is joined to.
+        How many those are.
     metric : str
-        Distance of points, by its name in scikit-learn.
+        By which distance, a name of scikit-learn.
     tol : float
         Relative residual of the solve.
     random_state : int, Generator or None
