@@ -94,9 +94,9 @@ def measure_passes(graph, truth, y, n_edges, seed):
 
 def measure_once(graph, truth, y, n_edges, seed):
     ways = {
-        "plain": lambda kept, labels: [kept.plain],
-        "aware": lambda kept, labels: [aware_graph(kept)],
-        "damped": lambda kept, labels: [aware_graph(kept, is_damped=True)],
+        "plain": lambda kept, labels: [(kept.plain, 1.0)],
+        "aware": lambda kept, labels: [(aware_graph(kept), 1.0)],
+        "damped": lambda kept, labels: [(aware_graph(kept, is_damped=True), 1.0)],
         "ours": small_graphs,
     }
     row = {}

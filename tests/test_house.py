@@ -36,7 +36,7 @@ ALONE = {
     "graphsqueak.ssl.features.targets": "classes and values, as formats are",
     "graphsqueak.sparsifiers.stream.ring": "the engine of streams with times",
     "graphsqueak.ssl.label_stream": "a way to read edges, as formats are",
-    "graphsqueak.ssl.tally": "kernel and table of the sums at labeled nodes",
+    "graphsqueak.ssl.tally": "the sums at labeled nodes, apart from what is done with them",
 }
 
 

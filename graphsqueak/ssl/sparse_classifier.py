@@ -24,7 +24,7 @@ from graphsqueak.ssl.choice import (
     may_need_others,
 )
 from graphsqueak.ssl.decisions.calibration import CalibrationWarning
-from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, read_with_labels, small_graphs
+from graphsqueak.ssl.label_stream import Tie, read_with_labels, small_graphs
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.refinement import count_undecided
@@ -60,7 +60,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         A number is the share of the budget that the sparsifier gives to edges at labeled nodes
         (`favored_nodes`); 0 is a plain sparsifier, and so is "auto" where there are more passes
         than one. In a single pass, "auto" sums the edges at labeled nodes exactly, too, and labels
-        on the sparsifier and on the sums with a part of it. A sum counts as an edge.
+        on the sums with a part of the sparsifier. The sums are held beside the budget, at most as
+        many as it has edges, or one a node and class.
     passes : "auto" or int
         How often the edges are read at most. "auto" reads on until the decisions have settled,
         four times at most (a pipe once); 1 is a single read.
@@ -223,13 +224,12 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
         return measure
 
-    def _fit_summed(self, source, encoded, *, few=FEW_LABELS, graphs=small_graphs):
-        """Fit in one pass, with sums at labeled nodes; `few` labels have sums of their own."""
+    def _fit_summed(self, source, encoded, *, graphs=small_graphs):
+        """Fit in one pass, with sums at labeled nodes."""
         kept = read_with_labels(
             source,
             encoded,
             self._budget(source),
-            few=few,
             random_state=self.random_state,
             progress=self.progress,
         )
@@ -237,16 +237,19 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self._graph = kept.plain
         self._note(kept.plain, kept.n_seen)
         self._remember(kept.plain, labels)
-        shares = []
-        for small in graphs(kept, labels):
-            if isinstance(small, SmallGraph) and small.tied.size:
-                scores, reached = self._tied_scores(small, labels, kept.unit)
+        parts, found = graphs(kept, labels), []
+        for graph, weight in parts:
+            if kept.tally.is_tied and graph is not kept.plain:
+                tie = Tie.of(kept.tally, labels)
+                scores, reached = self._tied_scores(graph, tie, labels, kept.unit)
             else:
-                graph = small.graph if isinstance(small, SmallGraph) else small
                 scores, reached = self._scores(graph, labels, kept.unit)
-            shares.append(self._distributions(scores, reached))
-        if len(shares) > 1:
-            scores, self._curves = np.mean(shares, axis=0) - 1 / labels.classes.size, None
+            if len(parts) > 1 and self.calibrated:
+                scores = self._distributions(scores, reached) - 1 / labels.classes.size
+            found.append((weight, np.sqrt(np.mean(scores[reached] ** 2)), scores))
+        if len(parts) > 1:
+            self._curves = None
+            scores = _stack(found)
         if not kept.is_whole:
             self._evidence = (kept.plain, labels.nodes, None, None)
         return self._answer(scores, reached)
@@ -278,37 +281,36 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
         return self._refits(refit, labels, alpha, _MOST_READS)
 
-    def _tied_scores(self, small, labels, unit):
-        """Scores where most labeled nodes stand behind their class; the others choose eta."""
-        tie = small.tie(labels)
-        n_classes, code = labels.classes.size, labels.code[tie.is_free]
+    def _tied_scores(self, graph, tie, labels, unit):
+        """Scores where labeled nodes share the value of their leader; those alone choose eta."""
+        n_classes, alone = labels.classes.size, labels.nodes[tie.is_alone]
+        code = labels.code[tie.is_alone]
         rng = np.random.default_rng(self.random_state)
 
         def fit_classes(nodes, classes, strength, tol):
             one_hot = np.eye(n_classes)[classes]
             settings = {"copies": tie.copies, "tol": tol, "random_state": rng}
-            return stable_scores(small.graph, nodes, one_hot, strength, **settings)
+            return stable_scores(graph, nodes, one_hot, strength, **settings)
 
         def score_held_out(eta):
-            strength = tie.classes.size * eta
-            fit = fit_classes(tie.leaders, tie.present, strength, CHOICE_TOL)
-            return fit.centered[tie.free]
-
-        held_out = code
-        if small.untied is not None:
-            fits = self._held_fits(small.untied, labels.nodes, labels.one_hot())
-            held_out = labels.code
-
-            def score_held_out(eta):
-                return fits.left_out(eta).scores
+            strength = (labels.nodes.size - alone.size) * eta
+            return fit_classes(tie.leaders, tie.classes, strength, CHOICE_TOL).centered[alone]
 
         counts = np.bincount(labels.code, minlength=n_classes)
-        choice = self._choose(score_held_out, held_out, counts, unit)
+        choice = self._choose(score_held_out, code, counts, unit)
         fit = fit_classes(
-            np.concatenate([tie.free, tie.leaders]),
-            np.concatenate([code, tie.present]),
+            np.concatenate([alone, tie.leaders]),
+            np.concatenate([code, tie.classes]),
             labels.nodes.size * self.eta_,
             self.tol,
         )
-        fit = Fit(*(part[tie.value_of] for part in fit))
+        fit = Fit(*(part[tie.leader] for part in fit))
         return self._decision_scores(fit, choice, counts / counts.sum()), fit.reached
+
+
+def _stack(found):
+    """One score of several, each in units of its spread times its weight; it has their spread."""
+    total = sum(weight for weight, _, _ in found)
+    spread = sum(weight * spread for weight, spread, _ in found) / total
+    parts = (weight / total * spread / max(own, 1e-300) * scores for weight, own, scores in found)
+    return sum(parts)

@@ -8,8 +8,8 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.sources import block_model
 from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl import LateLabelsWarning, UnreachedWarning
-from graphsqueak.ssl.label_stream import _discount, aware_graph
-from graphsqueak.ssl.labels import encode_classes
+from graphsqueak.ssl.label_stream import Tie, _discount, aware_graph, small_graphs
+from graphsqueak.ssl.labels import ClassLabels, encode_classes
 from graphsqueak.ssl.stable import stable_scores
 from graphsqueak.ssl.tally import Tally
 from tests import reference
@@ -17,6 +17,7 @@ from tests.ssl.graphs import hide, random_graph, two_blocks
 
 N_NODES = 300
 TRUTH = np.arange(N_NODES) % 3
+COLUMNS = ("tail", "head", "weight")
 
 
 @pytest.fixture(scope="module")
@@ -45,40 +46,64 @@ def test_a_graph_that_fits_is_not_tied_even_with_many_labels():
     y = hide(truth, np.arange(0, 80, 4))
     exact = gs.StableHFSClassifier(random_state=7).fit(graph, y)
     sparse = gs.SparseHFSClassifier(n_edges=10**6, random_state=7)
-    sparse._fit_summed(graph, encode_classes(y), few=4)
+    sparse._fit_summed(graph, encode_classes(y))
     np.testing.assert_allclose(sparse.scores_, exact.scores_, atol=1e-6)
 
 
-@pytest.mark.parametrize("few_labels", [256, 4])
-def test_a_dense_graph_is_labeled_from_a_small_part(dense, few_labels):
-    y = few(20)
+@pytest.mark.parametrize("per_class", [3, 20])
+def test_a_dense_graph_is_labeled_from_a_small_part(dense, per_class):
+    """With 60 labels there are more sums than the budget allows, and nodes are tied."""
+    y, held = few(per_class), []
+
+    def graphs(kept, labels):
+        held.append(kept.tally)
+        return small_graphs(kept, labels)
+
     clf = gs.SparseHFSClassifier(n_edges=2_900, random_state=7)
-    clf._fit_summed(dense, encode_classes(y), few=few_labels)
+    clf._fit_summed(dense, encode_classes(y), graphs=graphs)
     exact = gs.StableHFSClassifier(random_state=7).fit(dense, y)
     assert clf.n_edges_seen_ == 40_000
-    assert clf.n_edges_used_ <= 2_900  # sums at labeled nodes are counted, too
+    assert clf.n_edges_used_ <= 2_900
+    assert held[0].edges(N_NODES).n_edges <= 2_900
+    assert held[0].is_tied == (per_class == 20)
     unlabeled = y == -1
     assert np.mean(clf.transduction_[unlabeled] == exact.transduction_[unlabeled]) > 0.9
 
 
-def test_tied_nodes_are_those_of_a_fit_with_equal_values():
-    """A class node with copies is the solution in which its members share one value."""
+def tallied(graph, labeled, code, room, alone=()):
+    tally = Tally(code, 2, np.isin(np.arange(code.size), alone), lambda n_nodes, n_seen: room)
+    index = np.full(graph.n_nodes, -1)
+    index[labeled] = np.arange(code.size)
+    tally.meet(index)
+    tally.absorb(graph.tail, graph.head, graph.weight)
+    tally.settle()
+    return tally
+
+
+def others(graph, tally):
+    """The edges between nodes without a label, and all sums."""
+    both = (tally.index[graph.tail] < 0) & (tally.index[graph.head] < 0)
+    sums = tally.edges(graph.n_nodes)
+    columns = ((getattr(graph, name)[both], getattr(sums, name)) for name in COLUMNS)
+    return EdgeList.from_clean(*map(np.concatenate, columns), graph.n_nodes)
+
+
+@pytest.mark.parametrize("alone", [(), (4,)])
+def test_tied_nodes_are_those_of_a_fit_with_equal_values(alone):
+    """A leader with copies is the solution in which its followers share its value."""
     graph = random_graph(23_113)
     labeled, code = np.array([1, 5, 9, 14, 20]), np.array([0, 0, 1, 1, 1])
-    tally = Tally(code, 2, per_node=False)
-    index = np.full(30, -1)
-    index[labeled] = np.arange(5)
-    tally.meet(index)
-    left = tally.absorb(graph.tail, graph.head, graph.weight)
-    joined = tally.join(EdgeList.from_clean(*left, 30))
-    copies = np.concatenate([np.ones(30), [2, 3]])
-    copies[labeled] = 0
-    fit = stable_scores(joined, np.array([30, 31]), np.eye(2), 5 * 0.3, copies=copies, tol=1e-12)
-    lift = np.zeros((30, 32))  # from values with ties to values of all nodes
-    value_of = np.arange(30)
-    value_of[labeled] = 30 + code
-    lift[np.arange(30), value_of] = 1.0
-    lift = np.delete(lift, labeled, axis=1)
+    tally = tallied(graph, labeled, code, 0, alone)
+    assert tally.is_tied
+    expected = np.array([1, 1, 9, 9, 20 if alone else 9])
+    np.testing.assert_array_equal(tally.leader[labeled], expected)
+    tie = Tie.of(tally, ClassLabels(labeled, code, np.array([0, 1])))
+    nodes = np.concatenate([tie.leaders, labeled[tie.is_alone]])
+    one_hot = np.eye(2)[np.concatenate([tie.classes, code[tie.is_alone]])]
+    about = {"copies": tie.copies, "tol": 1e-12}
+    fit = stable_scores(others(graph, tally), nodes, one_hot, 5 * 0.3, **about)
+    lift = np.eye(30)[tally.leader]  # from values with ties to values of all nodes
+    lift = np.delete(lift, np.setdiff1d(labeled, nodes), axis=1)
     chosen = np.zeros(30)
     chosen[labeled] = 1.0
     targets = np.zeros((30, 2))
@@ -87,20 +112,26 @@ def test_tied_nodes_are_those_of_a_fit_with_equal_values():
     constraint = lift.sum(axis=0)
     system = np.block([[matrix, constraint[:, None]], [constraint, np.zeros((1, 1))]])
     solution = np.linalg.solve(system, np.vstack([lift.T @ targets, np.zeros((1, 2))]))[:-1]
-    np.testing.assert_allclose(fit.centered[value_of], lift @ solution, atol=1e-8)
+    np.testing.assert_allclose(fit.centered[tally.leader], lift @ solution, atol=1e-8)
 
 
-def test_a_column_per_node_loses_nothing():
+def test_sums_lose_nothing_while_there_is_room():
     graph = random_graph(91_310).simplified()
-    labeled = np.array([3, 4, 19])
-    tally = Tally(np.array([0, 1, 1]), 2, per_node=True)
-    index = np.full(30, -1)
-    index[labeled] = [2, 0, 1]
-    tally.meet(index)
-    joined = tally.join(
-        EdgeList.from_clean(*tally.absorb(graph.tail, graph.head, graph.weight), 30)
-    )
-    np.testing.assert_allclose(joined.laplacian().toarray(), graph.laplacian().toarray())
+    tally = tallied(graph, np.array([19, 3, 4]), np.array([0, 1, 1]), 10**6)
+    assert not tally.is_tied
+    for whole in (others(graph, tally), others(graph, tally.without([1]))):
+        lost = graph.laplacian() - whole.laplacian()
+        assert abs(lost).max() < 1e-12
+
+
+def test_labels_are_tied_in_groups_no_larger_than_room_demands():
+    """Sixteen labels at 200 others each: 1,700 sums are held by eight groups of two."""
+    tail, head = np.repeat(np.arange(16), 200), np.tile(np.arange(16, 216), 16)
+    graph, code = EdgeList(tail=tail, head=head), np.arange(16) % 2
+    tally = tallied(graph, np.arange(16), code, 1_700)
+    assert np.unique(tally.leader[:16]).size == 8
+    assert (code[tally.leader[:16]] == code).all()
+    np.testing.assert_array_equal(tally.edges(216).weight, 2.0)
 
 
 def test_the_answer_does_not_depend_on_the_batches(dense):
@@ -205,13 +236,17 @@ def test_a_real_sparsifier_is_as_close_as_its_epsilon_promises():
 @pytest.mark.parametrize(("n_left", "power"), [(100, 1.0), (30 * 128, 0.25)])
 def test_sampled_edges_count_the_less_the_coarser_the_sparsifier(n_left, power):
     """Mean degree 20/3 is below 16; at 256, 2 eps = 4 / 16."""
-    rest = random_graph(7_003)
-    np.testing.assert_allclose(_discount(rest, n_left, 0.02).weight, rest.weight * 0.02**power)
-    np.testing.assert_array_equal(_discount(rest, n_left, 1.0).weight, rest.weight)
+    weight = np.random.default_rng(7_003).random(n_left)
+    np.testing.assert_allclose(_discount(weight, 30, 0.02), weight * 0.02**power)
+    np.testing.assert_array_equal(_discount(weight, 30, 1.0), weight)
 
 
-def test_one_pass_labels_nested_rings_as_a_plain_sparsifier_does():
-    """Labels have to travel along the rings: discounted edges hardly carry them."""
+@pytest.mark.parametrize("per_ring", [5, 8])
+def test_one_pass_labels_nested_rings_as_a_plain_sparsifier_does(per_ring):
+    """Labels have to travel along the rings: discounted edges hardly carry them.
+
+    With eight labels a ring the nodes have two labeled neighbors, and labels kept out tell.
+    """
     rng = np.random.default_rng(31_337)
     radius = np.array([1.0, 4.0, 7.0])
     truth = rng.choice(3, size=1500, p=radius / radius.sum())
@@ -220,13 +255,13 @@ def test_one_pass_labels_nested_rings_as_a_plain_sparsifier_does():
     graph, _ = neighbor_graph(points, n_neighbors=120, metric="euclidean")
     y, rng = np.full(1500, -1), np.random.default_rng(0)
     for kind in range(3):
-        y[rng.permutation(np.flatnonzero(truth == kind))[:5]] = kind
+        y[rng.permutation(np.flatnonzero(truth == kind))[:per_ring]] = kind
 
     def accuracy(**how):
         clf = gs.SparseHFSClassifier(keep=0.1, passes=1, random_state=7)
         clf._fit_summed(graph, encode_classes(y), **how)
         return np.mean((clf.transduction_ == truth)[y == -1])
 
-    assert accuracy(graphs=lambda kept, labels: [aware_graph(kept, is_damped=True)]) < 0.9
-    assert accuracy(graphs=lambda kept, labels: [kept.plain]) > 0.99
+    assert accuracy(graphs=lambda kept, labels: [(aware_graph(kept, is_damped=True), 1.0)]) < 0.9
+    assert accuracy(graphs=lambda kept, labels: [(kept.plain, 1.0)]) > 0.99
     assert accuracy() > 0.99
