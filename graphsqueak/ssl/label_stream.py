@@ -132,7 +132,7 @@ def read_with_labels(source, labels, budget, *, few=FEW_LABELS, random_state=Non
         Seeds the sparsifier, and the draw of labels that are held out.
     progress : bool or callable
     """
-    code, n_classes = labels.code, labels.classes.size
+    source, code, n_classes = budget.drawn(source), labels.code, labels.classes.size
     held_out = np.zeros(code.size, dtype=bool)
     if code.size > few:
         rng = np.random.default_rng(random_state)

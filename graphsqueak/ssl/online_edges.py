@@ -140,6 +140,7 @@ class OnlineEdges(GraphEstimator):
         graph = stream.sparsifier()
         n_seen = stream.n_edges_seen_
         is_whole = n_seen <= max(self._budget(source)(graph.n_nodes, n_seen), graph.n_edges)
+        is_whole &= getattr(source, "is_exact", True)
         self._note(graph, graph.n_edges if is_whole else n_seen)
         self.n_edges_seen_ = n_seen
         self._is_blind |= plain.label_share == 0
@@ -163,7 +164,7 @@ class OnlineEdges(GraphEstimator):
     def _fill_stream(self, source, y):
         """A stream sparsifier that has read the source."""
         labels = self._labels_by_id(y, getattr(source, "own_ids", None))
-        stream = self._favoring_stream(labels, source)
+        stream, source = self._favoring_stream(labels, source), self._budget(source).drawn(source)
         is_by_number = not isinstance(y, Mapping) and not isinstance(source, EdgeList)
         with reporter(self.progress, "labeling") as report:
             for batch in source:
