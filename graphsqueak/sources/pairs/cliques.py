@@ -21,8 +21,7 @@ Whitened by D^(-1/2), a row of it adds up to
 
 All V_i are 1 / k, those of a random graph of degree k, where k_a is k times the share that the
 attribute has of its entities' degrees, on average: c_a (d - 1) times the mean of 1 / D_j if all w
-are 1. Then k n / 2 edges are drawn in all, but for rounding, however large the cliques are, and
-heavy ones more often than light ones.
+are 1. It is rounded up, and k is such that all attributes together have as many edges as they may.
 """
 
 import numba
@@ -38,6 +37,7 @@ _EDGES_AT_ONCE = 1 << 18
 _ATTRIBUTES_AT_ONCE = 1 << 16
 _N_PARTS = 4  # of a product, added up apart from each other
 _COLUMNS_AT_ONCE = 8
+_HALVINGS = 10  # of what is not known of k
 
 
 class Cliques:
@@ -99,26 +99,37 @@ class Cliques:
         is_large = (self.sizes > degree + 1) & (self.strength > 0)
         self.n_cycles = np.where(is_large, degree // 2, 0)
 
-    def draw_shares(self, degree):
-        """Draw cycles so that entities have about `degree` edges over all their attributes.
+    def draw_edges(self, n_edges):
+        """Draw cycles of so many edges or more, of every attribute by its share of the degrees.
 
-        Every attribute has its share of that, one cycle at least; if that is all of its edges, they
-        are written out.
+        One cycle at least; where an attribute has no more edges than that, they are written out.
 
         >>> from graphsqueak.sources.pairs.pair_log import PairLog
         >>> table = PairLog()
         >>> table.write(np.column_stack([np.arange(200) % 100, np.arange(200) // 100]), None)
         >>> cliques = table.group(100, 2)
         >>> cliques.weigh("size")
-        >>> cliques.draw_shares(40)
+        >>> cliques.draw_edges(2000)
         >>> cliques.n_cycles
         array([10, 10])
         """
         degrees, share = np.zeros(self.n_entities), np.zeros(self.sizes.size)
         _add_shares(self.starts, self.members, self.weight, self.strength, degrees, share)
-        n_cycles = np.maximum(np.rint(np.minimum(degree * share, 2**31) / 2), 1).astype(np.int64)
-        is_large = (self.sizes > 2 * n_cycles + 1) & (self.strength > 0)
-        self.n_cycles = np.where(is_large, n_cycles, 0)
+        most = np.maximum(self.sizes // 2, 1)  # as many cycles have all edges
+
+        def drawn_at(degree):
+            n_cycles = np.clip(np.ceil(degree * share / 2), 1, most).astype(np.int64)
+            is_large = (self.sizes > 2 * n_cycles + 1) & (self.strength > 0)
+            self.n_cycles = np.where(is_large, n_cycles, 0)
+            return self.n_drawn().sum()
+
+        low, high = 0.0, max(2 * n_edges / max(self.n_entities, 1), 1.0)
+        while drawn_at(high) < n_edges and self.n_cycles.any():
+            low, high = high, 2 * high
+        for _ in range(_HALVINGS):
+            degree = (low + high) / 2
+            low, high = (degree, high) if drawn_at(degree) < n_edges else (low, degree)
+        drawn_at(high)
 
     def n_drawn(self):
         """Edges that `edges` makes of every clique."""

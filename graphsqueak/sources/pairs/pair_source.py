@@ -30,7 +30,7 @@ from graphsqueak.validation import check_choice, check_comments, check_count, ch
 
 __all__ = ["PairSource", "read_pairs"]
 
-_DRAWN = 2  # edges in the stream for each that a sparsifier may keep
+_DRAWN = 1.5  # edges in the stream for each that a sparsifier may keep
 _KEPT = 16  # edges of an entity that it may keep, where nobody says
 
 
@@ -74,8 +74,8 @@ def read_pairs(
         Leave out attributes of more entities, which everyone has.
     degree : int or "auto"
         Cliques in which entities have more edges are drawn from, at so many for each. "auto": an
-        attribute by its share of the degrees, in all twice the edges that the sparsifier may keep
-        (32 for each entity where the pairs are read for something else).
+        attribute by its share of the degrees, in all one and a half times the edges that the
+        sparsifier may keep (24 an entity where the pairs are read for something else).
     delimiter, header, ids, comments, on_bad_line, batch_size, format
         As of `read_edges`.
     random_state : int, Generator or None
@@ -249,8 +249,7 @@ class PairSource(FileSource):
         if self._degree != "auto":
             return self
         cliques = copy.copy(self._grouped())
-        n_nodes = cliques.n_entities
-        cliques.draw_shares(2 * _DRAWN * budget(n_nodes, 0) / max(n_nodes, 1))
+        cliques.draw_edges(_DRAWN * budget(cliques.n_entities, 0))
         drawn = copy.copy(self)
         drawn._cliques = cliques
         return drawn
@@ -294,7 +293,7 @@ class PairSource(FileSource):
         self._n_listed = log.n_pairs
         self._cliques.weigh(self._normalize, self._max_size)
         if self._degree == "auto":
-            self._cliques.draw_shares(2 * _DRAWN * _KEPT)
+            self._cliques.draw_edges(_DRAWN * _KEPT * self.n_nodes)
         else:
             self._cliques.draw_cycles(2 * ((self._degree + 1) // 2))
         self._ids, self.id_kind = _as_written(self._ids, self.options.ids)
