@@ -21,7 +21,8 @@ Whitened by D^(-1/2), a row of it adds up to
 
 All V_i are 1 / k, those of a random graph of degree k, where k_a is k times the share that the
 attribute has of its entities' degrees, on average: c_a (d - 1) times the mean of 1 / D_j if all w
-are 1. It is rounded up, and k is such that all attributes together have as many edges as they may.
+are 1. k is such that all attributes together have as many edges as are asked for, rounded to whole
+cycles, one at least, and unrounded too: the first cycles of light attributes do not help the others.
 """
 
 import numba
@@ -118,10 +119,11 @@ class Cliques:
         most = np.maximum(self.sizes // 2, 1)  # as many cycles have all edges
 
         def drawn_at(degree):
-            n_cycles = np.clip(np.ceil(degree * share / 2), 1, most).astype(np.int64)
+            wanted = np.minimum(degree * share / 2, most)
+            n_cycles = np.maximum(np.rint(wanted), 1).astype(np.int64)
             is_large = (self.sizes > 2 * n_cycles + 1) & (self.strength > 0)
             self.n_cycles = np.where(is_large, n_cycles, 0)
-            return self.n_drawn().sum()
+            return min(self.n_drawn().sum(), wanted @ self.sizes)
 
         low, high = 0.0, max(2 * n_edges / max(self.n_entities, 1), 1.0)
         while drawn_at(high) < n_edges and self.n_cycles.any():
