@@ -13,16 +13,16 @@ its entities are drawn: each pair is on a cycle with probability 2 / (d - 1), so
 weight c w_i w_j (d - 1) / (2 m) have the clique's Laplacian as their mean, and 2 m edges at every
 entity, as many as the best graphs of that degree.
 
-*How many cycles.* With D the degrees of the whole graph, what is drawn of attribute a at k_a edges an
-entity is off by a matrix of mean zero whose entries have the variance c^2 w_i^2 w_j^2 (d - 1) / k_a.
-Whitened by D^(-1/2), a row of it adds up to
+*How many cycles.* With D the degrees of the whole graph, what is drawn of attribute a, at k_a edges
+an entity, is off by a matrix of mean zero whose entries have the variance
+c^2 w_i^2 w_j^2 (d - 1) / k_a. Whitened by D^(-1/2), a row of it adds up to
 
     V_i = sum_a (c_a w_i / D_i) w_i (d - 1) c_a (sum_j w_j^2 / D_j) / k_a.
 
 All V_i are 1 / k, those of a random graph of degree k, where k_a is k times the share that the
 attribute has of its entities' degrees, on average: c_a (d - 1) times the mean of 1 / D_j if all w
 are 1. k is such that all attributes together have as many edges as are asked for, rounded to whole
-cycles, one at least, and unrounded too: the first cycles of light attributes do not help the others.
+cycles, one at least, and unrounded, too: the first cycles of light attributes do not help others.
 """
 
 import numba
