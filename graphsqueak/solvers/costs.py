@@ -35,6 +35,7 @@ TRIAL_STEPS = 10  # of Jacobi, before its further steps are forecast
 OPTIMISM = 0.8  # share of the forecast that is needed: conjugate gradients grow faster
 NEAR, CACHE = 2**20, 10_000_000  # bytes of a block that stay at hand, and that are soon found
 N_ROWS = 4096  # that are looked at
+FAR_BELOW, MOST_FAR_BELOW = 30.0, 3  # the next Ritz value by one that is found by itself
 ALONE = 1.75  # cost of a step that threads do not share, beside one that they do
 ALONE_BESIDE_MANY = 1.2  # the same, beside a block of columns that only two cores share evenly
 FEW_COLUMNS = 8  # below this, one thread sweeps them all
@@ -95,7 +96,10 @@ class JacobiTrial:
     stalls, and the forecast is far too high. The other is the classical bound
     sqrt(condition) / 2 * log(2 / tol) with the extreme Ritz values of the steps so far, which are
     the eigenvalues of a tridiagonal matrix of their coefficients [S03, Section 6.7.3]: too low in
-    the beginning, too high in the end. With `from_scratch` the steps so far are to be repeated.
+    the beginning, too high in the end. Few values that lie far below all others, as where some
+    ridges hold a well connected graph, stall the residual until they are found, which takes some
+    steps for each [S03, Section 6.6.2]; then the others alone decide. With `from_scratch` the steps
+    so far are to be repeated.
     """
 
     def __init__(self, shape, *, from_scratch=False):
@@ -117,17 +121,25 @@ class JacobiTrial:
             self._diagonal.append(1 / self._length + kept)
         if step == self._next:
             self._next += max(TRIAL_STEPS // 2, step // 4)
-            forecast = np.sqrt(self._by_residual(step) * self._by_ritz())
-            needed = OPTIMISM * (forecast - step)
+            needed = OPTIMISM * (self._forecast(step) - step)
             self.lost = needed + self._from_scratch * step > self._limit
         return self.lost
+
+    def _forecast(self, step):
+        values = eigvalsh_tridiagonal(self._diagonal, self._beside[1:])
+        high, far = values[-1], np.flatnonzero(values[1:] > FAR_BELOW * values[:-1])
+        if far.size and 0 < far[-1] + 1 <= MOST_FAR_BELOW and values[0] > 0:
+            n_found = far[-1] + 1
+            low = values[n_found]
+            to_find = np.log(high / values[0]) / (4 * np.sqrt(low / high))
+            return n_found * to_find + self._bound(low, high)
+        return np.sqrt(self._by_residual(step) * self._bound(values[0], high))
 
     def _by_residual(self, step):
         progress = self._best[step // 2 - 1] - self._best[-1]
         return step + self._best[-1] * (step - step // 2) / max(progress, 1e-2)
 
-    def _by_ritz(self):
-        low, high = self.ritz()
+    def _bound(self, low, high):
         return 0.5 * np.sqrt(high / max(low, 1e-12 * high)) * (self._best[0] + np.log(2))
 
     def ritz(self):

@@ -119,13 +119,17 @@ class StreamedLaplacian:
         """L X by the source itself; where it does not name a node of ours, that node is alone."""
         source: Any = self._source
         self.n_edges, self.is_held = source.n_pairs, True
-        names = EdgeList.from_clean([], [], [], source.n_nodes, source.ids)
-        node = self._matching.nodes(names)
         if self.component is None:
+            names = EdgeList.from_clean([], [], [], source.n_nodes, source.ids)
+            node = self._node = self._matching.nodes(names)
+            self._is_same = np.array_equal(node, np.arange(self._parent.size))
             join(self._parent, node, node[source.components()])
             self.component = labels(self._parent)
-        product = np.zeros(X.shape)
-        product[node] = source.multiply(X[node])
+        if self._is_same:
+            product = source.multiply(X)
+        else:
+            product = np.zeros(X.shape)
+            product[self._node] = source.multiply(X[self._node])
         self.n_passes += 1
         if report is not None:
             report(source.n_pairs, 1.0)

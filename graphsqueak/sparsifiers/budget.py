@@ -99,6 +99,12 @@ class Budget(NamedTuple):
         budget = self(n_nodes, n_seen)
         return budget if self.keep is None else max(budget, least)
 
+    def drawn(self, source):
+        """`source`; one that draws its edges from a larger graph, with as many as are needed."""
+        is_known = self.n_edges is not None or self.epsilon is not None
+        is_drawn = is_known and getattr(source, "is_implicit", False)
+        return source.drawn_for(self) if is_drawn else source
+
     def checked(self, source=None):
         """This budget, or an InputError; a share is refused of a `source` that is never built."""
         if self.keep is not None and getattr(source, "is_implicit", False):

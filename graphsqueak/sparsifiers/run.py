@@ -64,7 +64,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
     """
     began = time.perf_counter()
     source = as_stream(graph)
-    Budget(plan.n_edges, plan.epsilon, plan.keep).checked(source)
+    source = Budget(plan.n_edges, plan.epsilon, plan.keep).checked(source).drawn(source)
     certifies = plan.certifies(source)
     tree = rerun = None
     with resumable_from(plan.checkpoint):
@@ -268,13 +268,14 @@ def certify_and_correct(
         )
         if epsilon is None or certificate.meets(epsilon):
             return _Certified(sparsifier, certificate, stream, n_runs)
-        if stream.is_whole_:
+        n_edges = math.ceil(_growth(certificate, epsilon) * sparsifier.n_edges)
+        again = Budget(n_edges, None, None).drawn(source)
+        if stream.is_whole_ and again is source:
             raise InputError(
                 f"epsilon={epsilon:g} cannot be met: all edges that were drawn of large cliques "
                 f"are kept, and the error is {certificate.epsilon_upper:.2g}; draw more of them, "
                 "with read_pairs(degree=...) (--degree)"
             )
-        n_edges = math.ceil(_growth(certificate, epsilon) * sparsifier.n_edges)
         if rerun is not None:
             stream = rerun(n_edges)
         else:
@@ -284,8 +285,8 @@ def certify_and_correct(
                 options=stream.options,
                 random_state=stream.random_state,
             )
-            stream = run_stream(more, source, progress=progress)
-        n_runs, sparsifier = n_runs + 1, None
+            stream = run_stream(more, again, progress=progress)
+        source, n_runs, sparsifier = again, n_runs + 1, None
 
 
 def _thinned(stream, progress):

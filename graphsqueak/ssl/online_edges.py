@@ -132,14 +132,19 @@ class OnlineEdges(GraphEstimator):
         self._note(graph, stream.n_edges_seen_)
         return self._fit_graph(graph, self._read_labels(y, graph))
 
-    def _fit_refined(self, source, y):
-        """Fit in several passes, the sparsifier of the first as a preconditioner."""
+    def _fit_refined(self, source, y, **how):
+        """Fit in several passes, the sparsifier of the first as a preconditioner.
+
+        `how` are arguments of `Refinement`.
+        """
         plain = copy.copy(self)
         plain.label_share = 0.0 if self.label_share == "auto" else self.label_share
         stream = plain._fill_stream(source, y)
-        graph = stream.sparsifier()
-        n_seen = stream.n_edges_seen_
+        degrees, n_seen = stream.degrees_, stream.n_edges_seen_
+        graph = stream.sparsifier(use_up=not self._forgets)
+        del stream
         is_whole = n_seen <= max(self._budget(source)(graph.n_nodes, n_seen), graph.n_edges)
+        is_whole &= getattr(source, "is_exact", True)
         self._note(graph, graph.n_edges if is_whole else n_seen)
         self.n_edges_seen_ = n_seen
         self._is_blind |= plain.label_share == 0
@@ -149,21 +154,22 @@ class OnlineEdges(GraphEstimator):
         refinement = Refinement(
             source,
             graph,
-            stream.degrees_,
+            degrees,
             labels.nodes,
             self._targets(labels),
             n_edges=n_seen,
             random_state=self._seed(),
             progress=self.progress,
+            **how,
         )
-        unit = unit_of_degrees(stream.degrees_)
+        unit = unit_of_degrees(degrees)
         with threadpool_limits(1, user_api="blas"):  # more threads may round otherwise
             return self._refine(refinement, graph, labels, unit)
 
     def _fill_stream(self, source, y):
         """A stream sparsifier that has read the source."""
         labels = self._labels_by_id(y, getattr(source, "own_ids", None))
-        stream = self._favoring_stream(labels, source)
+        stream, source = self._favoring_stream(labels, source), self._budget(source).drawn(source)
         is_by_number = not isinstance(y, Mapping) and not isinstance(source, EdgeList)
         with reporter(self.progress, "labeling") as report:
             for batch in source:

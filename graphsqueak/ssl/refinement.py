@@ -21,6 +21,10 @@ D^-1 r are directions, too, twice as many in a pass, and all of them are kept, s
 kinds have to be made conjugate to all before. The step without a pass is that of both kinds,
 D^-1 r + S (M^-1 r - D^-1 r), where S relaxes on H: what is left of the second is smooth. (Where H
 is a tree, nearly, and x'Ax / x'Mx large for some x, the first alone.)
+
+*Many nodes.* Of a graph of 2^17 nodes or more eta is chosen on H, and only its columns are brought
+closer, with half as many probes; what is solved on H, and directions of earlier passes, are held in
+single precision, which is more than the solves on H are worth.
 """
 
 import numpy as np
@@ -44,6 +48,8 @@ __all__ = ["MOST_PASSES", "Refinement", "count_undecided"]
 MOST_PASSES = 4  # of "auto", that of the sparsifier among them
 _INNER_TOL = 1e-4  # of the solves on H
 _MANY_SOLVES = 10  # a factorization of H pays
+_MANY_NODES = 2**17
+_N_PROBES, _FEW_PROBES = 16, 8
 _COARSE = 12.0  # edges of H per node
 _RELAXATIONS, _DAMPING = 4, 0.6
 _STEEP = 5.0  # x'Ax / x'Mx of which M^-1 r is no step any more
@@ -69,9 +75,13 @@ class Refinement:
     random_state : int or None
         Seeds the probes, which are those of `leave_one_out`, and the solvers.
     progress : bool or callable
+    many_nodes : int
+        From as many nodes on eta has to be chosen before the first pass, and `settle` be told.
 
     Attributes
     ----------
+    is_large : bool
+        Whether there are as many.
     smoothed, preconditioned : answers after either step, with left_out(eta) and fit(eta)
         As far as they are known; `read` brings closer what has been asked for.
 
@@ -103,7 +113,9 @@ class Refinement:
         n_edges,
         random_state=None,
         progress=False,
+        many_nodes=_MANY_NODES,
     ):
+        self.is_large = sparsifier.n_nodes >= many_nodes
         self._laplacian = StreamedLaplacian(source, sparsifier)
         self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets)
         is_other = getattr(source, "is_implicit", False)  # the edges it gives out are drawn
@@ -116,12 +128,17 @@ class Refinement:
         """Whether the fit has seen the whole graph at all."""
         return eta in self._systems and self._systems[eta].cg.image is not None
 
+    def settle(self, eta):
+        """Forget the fits of all others, and begin no other."""
+        self._systems = {eta: self.at(eta, with_probes=False)}
+        self._is_closed = True
+
     def read(self, *, is_last=False):
         """Read the edges once and bring all fits closer; `is_last`: those of no other eta begin."""
         systems = list(self._systems.values())
         for system in systems:
             system.turn()
-        block = np.column_stack([system.cg.direction for system in systems])
+        block = _side_by_side([system.cg.direction for system in systems])
         note = f"pass {self._laplacian.n_passes + 2}"
         with reporter(self._progress, "labeling") as report:
             product = self._laplacian.multiply(
@@ -132,7 +149,7 @@ class Refinement:
         ends = np.cumsum([system.cg.direction.shape[1] for system in systems])
         for system, own in zip(systems, np.split(product, ends[:-1], axis=1), strict=True):
             system.advance(own)
-        self._is_closed = is_last
+        self._is_closed |= is_last
 
     def at(self, eta, *, with_probes):
         """The equations for this eta, solved on H when they are first asked for; None if late."""
@@ -141,7 +158,11 @@ class Refinement:
             return system
         if system is None or (with_probes and not system.has_probes):
             system = _Equations(
-                *self._about, eta, with_probes=with_probes, random_state=self._random_state
+                *self._about,
+                eta,
+                with_probes=with_probes,
+                is_large=self.is_large,
+                random_state=self._random_state,
             )
             self._systems[eta] = system
         return system
@@ -165,11 +186,25 @@ class _Equations:
     """All columns of one alpha."""
 
     def __init__(
-        self, graph, component, degrees, labeled, targets, eta, *, with_probes, random_state
+        self,
+        graph,
+        component,
+        degrees,
+        labeled,
+        targets,
+        eta,
+        *,
+        with_probes,
+        is_large,
+        random_state,
     ):
         rng, n_labels = np.random.default_rng(random_state), labeled.size
         self.has_probes = with_probes
-        signs = probe_signs(n_labels, rng) if with_probes else np.zeros((n_labels, 0))
+        self._held_as = np.float32 if is_large else np.float64
+        n_probes = _FEW_PROBES if is_large else _N_PROBES
+        signs = np.zeros((n_labels, 0))
+        if with_probes:
+            signs = probe_signs(n_labels, rng, n_probes=n_probes)
         self._signs, self._labels = signs, (component, labeled, targets)
         self._system = StableSystem(component, labeled, n_labels * eta)
         ridge = self._system.ridge
@@ -187,23 +222,29 @@ class _Equations:
         self._z, self._before = self._precondition(), []
 
     def _precondition(self):
-        return self._solver.solve(self._solver.centered(self.cg.residual))
+        residual = self.cg.residual.astype(self._held_as, copy=False)
+        return self._solver.solve(self._solver.centered(residual))
 
     def turn(self):
         """Make the next directions."""
         ahead = self._z
         if self._is_coarse:
+            if self.cg.image is not None:
+                columns = (self.cg.direction, self.cg.image)
+                held = (block.astype(self._held_as, copy=False) for block in columns)
+                self._before.append((*held, self.cg.gram))
             ahead = np.column_stack([ahead, self.cg.residual / self._diagonal])
             for direction, image, gram in self._before:
-                ahead -= direction @ np.linalg.solve(gram, image.T @ ahead)
+                part = np.linalg.solve(gram, image.T @ ahead.astype(image.dtype, copy=False))
+                ahead -= direction @ part.astype(direction.dtype, copy=False)
         self.cg.turn(ahead, slice(None))
 
     def advance(self, product):
-        """Take in L times the directions."""
-        product = product + self._system.ridge[:, None] * self.cg.direction
+        """Take in L times the directions, to which ridges are added in place."""
+        held = np.flatnonzero(self._system.ridge)
+        product[held] += self._system.ridge[held, None] * self.cg.direction[held]
         self.cg.advance(self._solver.centered(product))
         if self._is_coarse:
-            self._before.append((self.cg.direction, self.cg.image, self.cg.gram))
             energy = self.cg.direction.T @ self._times_sparsifier(self.cg.direction)
             theta = scipy.linalg.eigvalsh(self.cg.gram, (energy + energy.T) / 2)
             self._is_steep = bool(theta.max(initial=0.0) > _STEEP)
@@ -237,6 +278,10 @@ class _Equations:
         image = np.empty_like(block)
         multiply(self._solver.rows, np.ascontiguousarray(block), image)
         return image
+
+
+def _side_by_side(blocks):
+    return blocks[0] if len(blocks) == 1 else np.column_stack(blocks)
 
 
 def count_undecided(scores, others):

@@ -155,8 +155,9 @@ class StableHFSRegressor(GraphRegressor):
         """One seed for the probes of every eta."""
         return int(np.random.default_rng(self.random_state).integers(2**63))
 
-    def _fit_of(self, fits, labels, unit):
-        self.eta_ = _choose_eta(fits, labels, unit=unit, eta=check_eta(self.eta))
+    def _fit_of(self, fits, labels, unit, eta=None):
+        eta = check_eta(self.eta if eta is None else eta)
+        self.eta_ = _choose_eta(fits, labels, unit=unit, eta=eta)
         return fits.fit(self.eta_)
 
     def _answer(self, graph, labels, fit):
@@ -262,12 +263,15 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
     _read_labels = staticmethod(real_labels)
 
     def _refine(self, refinement, graph, labels, unit):
-        fit = self._fit_of(refinement.preconditioned, labels, unit)
+        fit, eta = self._fit_of(refinement.preconditioned, labels, unit), self.eta
+        if refinement.is_large:
+            eta = self.eta_
+            refinement.settle(eta)
         while self.n_passes_ < self._most:
             self.n_passes_ += 1
             refinement.read()
-            other = self._fit_of(refinement.preconditioned, labels, unit)
-            fit = self._fit_of(refinement.smoothed, labels, unit)
+            other = self._fit_of(refinement.preconditioned, labels, unit, eta)
+            fit = self._fit_of(refinement.smoothed, labels, unit, eta)
             if np.linalg.norm(fit.centered - other.centered) <= _SETTLED * np.linalg.norm(
                 fit.centered
             ):

@@ -192,23 +192,26 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self._graph = graph
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CalibrationWarning)
-            answers = refinement.preconditioned
+            answers, eta = refinement.preconditioned, self.eta
             self._decided(answers, labels, unit)
-            if self.eta == "auto" and may_need_others(self._mistakes, labels.nodes.size):
-                for eta in candidate_etas(unit, labels.nodes.size):
-                    answers.left_out(eta)
+            if refinement.is_large:
+                eta = self.eta_
+                refinement.settle(eta)
+            elif self.eta == "auto" and may_need_others(self._mistakes, labels.nodes.size):
+                for candidate in candidate_etas(unit, labels.nodes.size):
+                    answers.left_out(candidate)
             while self.n_passes_ < self._most:
                 self.n_passes_ += 1
                 refinement.read(is_last=self.n_passes_ + 1 >= self._most)
-                others, _ = self._decided(refinement.preconditioned, labels, unit)
+                others, _ = self._decided(refinement.preconditioned, labels, unit, eta)
                 answers = refinement.smoothed
-                scores, fit = self._decided(answers, labels, unit)
+                scores, fit = self._decided(answers, labels, unit, eta)
                 self.n_undecided_ = int(fit.reached.sum())
                 if refinement.is_refined(self.eta_):
                     self.n_undecided_ = count_undecided(scores[fit.reached], others[fit.reached])
                 if self.n_undecided_ <= _SETTLED * graph.n_nodes:
                     break
-        scores, fit = self._decided(answers, labels, unit)
+            scores, fit = self._decided(answers, labels, unit, eta)
         self._evidence = (graph, labels.nodes, labels.one_hot(), fit)
         return self._answer(scores, fit.reached)
 

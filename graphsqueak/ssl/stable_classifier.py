@@ -123,15 +123,16 @@ class StableHFSClassifier(GraphClassifier):
     def _held_fits(self, graph, nodes, targets):
         return HeldFits(graph, nodes, targets, tol=self.tol, random_state=self.random_state)
 
-    def _decided(self, fits, labels, unit):
+    def _decided(self, fits, labels, unit, eta=None):
         """Decision scores and the fit behind them, of all that `fits` gives for an eta."""
         counts = np.bincount(labels.code, minlength=labels.classes.size)
-        choice = self._choose(lambda eta: fits.left_out(eta).scores, labels.code, counts, unit)
+        about = (labels.code, counts, unit, eta)
+        choice = self._choose(lambda candidate: fits.left_out(candidate).scores, *about)
         fit = fits.fit(self.eta_)
         return self._decision_scores(fit, choice, counts / counts.sum()), fit
 
-    def _choose(self, score_held_out, code, counts, unit):
-        """Set eta_ and threshold_ by nodes that are scored without their labels."""
+    def _choose(self, score_held_out, code, counts, unit, eta=None):
+        """Set eta_ and threshold_ by nodes that are scored without their labels; `eta` may be."""
         threshold = self.threshold
         if threshold != "auto":
             threshold = check_real("threshold", threshold, below=np.inf)
@@ -140,7 +141,7 @@ class StableHFSClassifier(GraphClassifier):
             code,
             counts,
             unit=unit,
-            eta=check_eta(self.eta),
+            eta=check_eta(self.eta if eta is None else eta),
             threshold=threshold,
         )
         self._held_out = choice.held_out, choice.code

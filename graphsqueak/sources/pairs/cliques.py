@@ -12,10 +12,18 @@ A sparsifier wants edges. A small clique is written out. Of a large one m random
 its entities are drawn: each pair is on a cycle with probability 2 / (d - 1), so that edges of
 weight c w_i w_j (d - 1) / (2 m) have the clique's Laplacian as their mean, and 2 m edges at every
 entity, as many as the best graphs of that degree.
-"""
 
-import tempfile
-import weakref
+*How many cycles.* With D the degrees of the whole graph, what is drawn of attribute a, at k_a edges
+an entity, is off by a matrix of mean zero whose entries have the variance
+c^2 w_i^2 w_j^2 (d - 1) / k_a. Whitened by D^(-1/2), a row of it adds up to
+
+    V_i = sum_a (c_a w_i / D_i) w_i (d - 1) c_a (sum_j w_j^2 / D_j) / k_a.
+
+All V_i are 1 / k, those of a random graph of degree k, where k_a is k times the share that the
+attribute has of its entities' degrees, on average: c_a (d - 1) times the mean of 1 / D_j if all w
+are 1. k is such that all attributes together have as many edges as are asked for, rounded to whole
+cycles, one at least, and unrounded, too: the first cycles of light attributes do not help others.
+"""
 
 import numba
 import numpy as np
@@ -24,96 +32,13 @@ from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.randomness import CYCLE_WORD, random_bits
 from graphsqueak.system.kernels import compiled, run, shared
 
-__all__ = ["Cliques", "PairLog"]
+__all__ = ["Cliques"]
 
-_HELD_PAIRS = 1 << 25  # beyond, they are kept in a file
-_NOTHING = np.zeros(0)
 _EDGES_AT_ONCE = 1 << 18
 _ATTRIBUTES_AT_ONCE = 1 << 16
 _N_PARTS = 4  # of a product, added up apart from each other
-
-
-class PairLog:
-    """Numbered pairs as they come, then by attribute; in a temporary file if they are many.
-
-    Parameters
-    ----------
-    most_held : int
-        Pairs up to which no file is needed.
-
-    Examples
-    --------
-    >>> log = PairLog()
-    >>> log.write(np.array([[0, 0], [1, 0], [0, 1], [1, 0]]), None)
-    >>> cliques = log.group(2, 2)
-    >>> cliques.sizes, cliques.members
-    (array([2, 1]), array([0, 1, 0], dtype=int32))
-    """
-
-    def __init__(self, most_held=_HELD_PAIRS):
-        self._most_held, self.n_pairs = most_held, 0
-        self._columns = [_Column(np.int32), _Column(np.int32), _Column(np.float64)]
-
-    def write(self, pairs, weight):
-        """Take pairs (n, 2) of an entity and an attribute, by number."""
-        columns = (pairs[:, 0], pairs[:, 1]) if weight is None else (*pairs.T, weight)
-        self.n_pairs += len(pairs)
-        for column, values in zip(self._columns, columns, strict=False):
-            column.write(values, in_file=self.n_pairs > self._most_held)
-
-    def group(self, n_entities, n_attributes):
-        """The `Cliques`; a pair listed twice counts once, or with the sum of its weights."""
-        sizes = np.zeros(n_attributes, dtype=np.int64)
-        for attribute in self._columns[1].blocks():
-            sizes += np.bincount(attribute, minlength=n_attributes)
-        cursor = np.concatenate([[0], np.cumsum(sizes)])
-        members = self._columns[0].empty(self.n_pairs)
-        is_weighted = self._columns[2].size > 0
-        weight = self._columns[2].empty(self.n_pairs) if is_weighted else _NOTHING
-        blocks = (column.blocks() for column in self._columns[: 2 + is_weighted])
-        for block in zip(*blocks, strict=True):
-            _scatter(*block[:2], block[2] if is_weighted else _NOTHING, cursor, members, weight)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        n_left = _merge_repeats(starts, members, weight, np.full(n_entities, -1))
-        return Cliques(starts, members[:n_left], weight[:n_left], n_entities)
-
-
-class _Column:
-    """Numbers of one type, written block by block and read in the same blocks."""
-
-    def __init__(self, dtype):
-        self._dtype, self._held, self._file, self._sizes = dtype, [], None, []
-        self.size = 0
-
-    def write(self, values, *, in_file):
-        values = values.astype(self._dtype)
-        self.size += values.size
-        self._sizes.append(values.size)
-        if not in_file:
-            self._held.append(values)
-            return
-        if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as we do
-            weakref.finalize(self, self._file.close)
-            for block in self._held:
-                block.tofile(self._file)
-            self._held = []
-        values.tofile(self._file)
-
-    def blocks(self):
-        if self._file is None:
-            yield from self._held
-            return
-        self._file.seek(0)
-        for size in self._sizes:
-            yield np.fromfile(self._file, dtype=self._dtype, count=size)
-
-    def empty(self, size):
-        """Room for all of them, in a file if they are in one."""
-        if self._file is None:
-            return np.empty(size, dtype=self._dtype)
-        with tempfile.TemporaryFile() as file:
-            return np.memmap(file, dtype=self._dtype, mode="w+", shape=(size,))
+_COLUMNS_AT_ONCE = 8
+_HALVINGS = 10  # of what is not known of k
 
 
 class Cliques:
@@ -145,6 +70,7 @@ class Cliques:
     def weigh(self, normalize, max_size=None):
         """Set c_a: one over the mean weight of its members, over d - 1 or times log(n / d).
 
+        >>> from graphsqueak.sources.pairs.pair_log import PairLog
         >>> table = PairLog()
         >>> table.write(np.array([[0, 0], [1, 0], [2, 0]]), None)
         >>> cliques = table.group(3, 1)
@@ -173,6 +99,39 @@ class Cliques:
         """Draw degree / 2 cycles of the cliques in which entities have more than `degree` edges."""
         is_large = (self.sizes > degree + 1) & (self.strength > 0)
         self.n_cycles = np.where(is_large, degree // 2, 0)
+
+    def draw_edges(self, n_edges):
+        """Draw cycles of so many edges or more, of every attribute by its share of the degrees.
+
+        One cycle at least; where an attribute has no more edges than that, they are written out.
+
+        >>> from graphsqueak.sources.pairs.pair_log import PairLog
+        >>> table = PairLog()
+        >>> table.write(np.column_stack([np.arange(200) % 100, np.arange(200) // 100]), None)
+        >>> cliques = table.group(100, 2)
+        >>> cliques.weigh("size")
+        >>> cliques.draw_edges(2000)
+        >>> cliques.n_cycles
+        array([10, 10])
+        """
+        degrees, share = np.zeros(self.n_entities), np.zeros(self.sizes.size)
+        _add_shares(self.starts, self.members, self.weight, self.strength, degrees, share)
+        most = np.maximum(self.sizes // 2, 1)  # as many cycles have all edges
+
+        def drawn_at(degree):
+            wanted = np.minimum(degree * share / 2, most)
+            n_cycles = np.maximum(np.rint(wanted), 1).astype(np.int64)
+            is_large = (self.sizes > 2 * n_cycles + 1) & (self.strength > 0)
+            self.n_cycles = np.where(is_large, n_cycles, 0)
+            return min(self.n_drawn().sum(), wanted @ self.sizes)
+
+        low, high = 0.0, max(2 * n_edges / max(self.n_entities, 1), 1.0)
+        while drawn_at(high) < n_edges and self.n_cycles.any():
+            low, high = high, 2 * high
+        for _ in range(_HALVINGS):
+            degree = (low + high) / 2
+            low, high = (degree, high) if drawn_at(degree) < n_edges else (low, degree)
+        drawn_at(high)
 
     def n_drawn(self):
         """Edges that `edges` makes of every clique."""
@@ -205,6 +164,7 @@ class Cliques:
     def multiply(self, X):
         """L X for the graph of all cliques, X of shape (n_entities, K).
 
+        >>> from graphsqueak.sources.pairs.pair_log import PairLog
         >>> table = PairLog()
         >>> table.write(np.array([[0, 0], [1, 0], [2, 0]]), None)
         >>> cliques = table.group(3, 1)
@@ -212,12 +172,16 @@ class Cliques:
         >>> cliques.multiply(np.array([[1.0], [0.0], [0.0]])).ravel()
         array([ 2., -1., -1.])
         """
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        partial = np.zeros((_N_PARTS, *X.shape))
         bounds = np.searchsorted(self.starts, np.linspace(0, self.members.size, _N_PARTS + 1))
         table = (self.starts, self.members, self.weight, self.strength)
-        run(_add_products, self.members.size * X.shape[1], bounds, *table, X, partial)
-        return partial.sum(axis=0)
+        product = np.empty(X.shape)
+        for begin in range(0, X.shape[1], _COLUMNS_AT_ONCE):
+            some = np.s_[:, begin : begin + _COLUMNS_AT_ONCE]
+            block = np.ascontiguousarray(X[some], dtype=np.float64)
+            partial = np.zeros((_N_PARTS, *block.shape))
+            run(_add_products, self.members.size * block.shape[1], bounds, *table, block, partial)
+            np.sum(partial, axis=0, out=product[some])
+        return product
 
     def components(self):
         """The smallest entity of each one's component."""
@@ -232,42 +196,31 @@ class Cliques:
 
 
 @compiled
-def _scatter(entity, attribute, weight, cursor, members, weights):
-    """Put every pair at the cursor of its attribute."""
-    for k in range(entity.size):
-        at = cursor[attribute[k]]
-        members[at] = entity[k]
-        if weight.size:
-            weights[at] = weight[k]
-        cursor[attribute[k]] += 1
-
-
-@compiled
-def _merge_repeats(starts, members, weight, seen):
-    """Keep every member of an attribute once; `seen` holds where each entity was last put."""
-    n_left = 0
-    for a in range(starts.size - 1):
-        begin, first = starts[a], n_left
-        starts[a] = first
-        for k in range(begin, starts[a + 1]):
-            before = seen[members[k]]
-            if before >= first:
-                if weight.size:
-                    weight[before] += weight[k]
-                continue
-            seen[members[k]] = n_left
-            members[n_left] = members[k]
-            if weight.size:
-                weight[n_left] = weight[k]
-            n_left += 1
-    starts[-1] = n_left
-    return n_left
-
-
-@compiled
 def _add_weights(starts, weight, sums):
     for a in range(starts.size - 1):
         sums[a] = weight[starts[a] : starts[a + 1]].sum()
+
+
+@compiled
+def _add_shares(starts, members, weight, strength, degrees, share):
+    """Degrees of the whole graph, then how much of those of its entities an attribute makes."""
+    for a in range(starts.size - 1):
+        begin, stop, s = starts[a], starts[a + 1], 0.0
+        for k in range(begin, stop):
+            s += weight[k] if weight.size else 1.0
+        for k in range(begin, stop):
+            w = weight[k] if weight.size else 1.0
+            degrees[members[k]] += strength[a] * w * (s - w)
+    for a in range(starts.size - 1):
+        begin, stop, s, squares, parts = starts[a], starts[a + 1], 0.0, 0.0, 0.0
+        if strength[a] == 0:
+            continue
+        for k in range(begin, stop):
+            w = weight[k] if weight.size else 1.0
+            s += w
+            squares += w * w
+            parts += w * w / degrees[members[k]]
+        share[a] = strength[a] * (stop - begin - 1) * (squares / (s * s)) * parts
 
 
 @compiled

@@ -12,7 +12,8 @@ edges. They are never made:
                 certificates and streamed solves are about the whole graph
 """
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,13 @@ from graphsqueak.sources.edge_source import Batcher
 from graphsqueak.sources.files.parts import Part, PathsLike, find_parts
 from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.text import ReadOptions
-from graphsqueak.sources.pairs.cliques import PairLog
+from graphsqueak.sources.pairs.pair_log import PairLog
 from graphsqueak.validation import check_choice, check_comments, check_count, check_delimiter
 
 __all__ = ["PairSource", "read_pairs"]
 
-_WANTED_DEGREE = 64  # of an entity in the stream, over all its attributes
-_LEAST_DEGREE = 8  # in a clique that is drawn from
+_DRAWN = 1.5  # edges in the stream for each that a sparsifier may keep
+_KEPT = 16  # edges of an entity that it may keep, where nobody says
 
 
 def read_pairs(
@@ -72,12 +73,14 @@ def read_pairs(
     max_size : int, optional
         Leave out attributes of more entities, which everyone has.
     degree : int or "auto"
-        Cliques in which entities have more edges are drawn from, at so many for each. "auto": so
-        that all attributes of an entity together give it about 64, and none less than 8.
+        Cliques in which entities have more edges are drawn from, at so many for each. "auto": an
+        attribute by its share of the degrees, in all one and a half times the edges that the
+        sparsifier may keep (24 an entity where the pairs are read for something else).
     delimiter, header, ids, comments, on_bad_line, batch_size, format
         As of `read_edges`.
     random_state : int, Generator or None
-        Seeds what is drawn of large cliques. All passes over one source draw the same.
+        Seeds what is drawn of large cliques. All passes over one source draw the same; what is
+        drawn for a larger sparsifier has more edges.
 
     Returns
     -------
@@ -230,6 +233,27 @@ class PairSource(FileSource):
             "bad_lines": self._counts[1],
         }
 
+    def drawn_for(self, budget: Callable[[int, int], int]) -> "PairSource":
+        """The same table, with what a sparsifier of some budget has to be shown of large cliques.
+
+        Parameters
+        ----------
+        budget : callable
+            budget(n_nodes, n_edges_seen) is how many edges it may keep.
+
+        Returns
+        -------
+        PairSource
+            This one, if its `degree` is set.
+        """
+        if self._degree != "auto":
+            return self
+        cliques = copy.copy(self._grouped())
+        cliques.draw_edges(_DRAWN * budget(cliques.n_entities, 0))
+        drawn = copy.copy(self)
+        drawn._cliques = cliques
+        return drawn
+
     def multiply(self, X: np.ndarray) -> np.ndarray:
         """L X, exactly, for the Laplacian L of the whole graph.
 
@@ -268,16 +292,12 @@ class PairSource(FileSource):
         self._counts = self.n_zero_weights, self.n_bad_lines
         self._n_listed = log.n_pairs
         self._cliques.weigh(self._normalize, self._max_size)
-        self._cliques.draw_cycles(self._degree_drawn())
+        if self._degree == "auto":
+            self._cliques.draw_edges(_DRAWN * _KEPT * self.n_nodes)
+        else:
+            self._cliques.draw_cycles(2 * ((self._degree + 1) // 2))
         self._ids, self.id_kind = _as_written(self._ids, self.options.ids)
         return self._cliques
-
-    def _degree_drawn(self):
-        if self._degree != "auto":
-            return 2 * ((self._degree + 1) // 2)
-        per_entity = self._cliques.members.size / max(self._cliques.n_entities, 1)
-        half = int(np.ceil(_WANTED_DEGREE / 2 / max(per_entity, 1.0)))
-        return max(2 * half, _LEAST_DEGREE)
 
     def _number(self, chunk, numbering, batcher):
         if self._attributes is None:

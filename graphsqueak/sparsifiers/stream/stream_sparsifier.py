@@ -156,7 +156,8 @@ class StreamSparsifier(Shown):
         number the same nodes alike.
         """
         self._check_in_use()
-        for part in as_stream(batch):
+        budget = Budget(self.n_edges, self.epsilon, self.keep)
+        for part in budget.drawn(as_stream(batch)):
             tail, head, n_nodes = self._numbering.apply(part)
             if self.favored_nodes:
                 self._engine.favor(self._numbering, n_nodes, self.favored_nodes)

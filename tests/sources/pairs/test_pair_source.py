@@ -8,7 +8,7 @@ import pytest
 
 import graphsqueak as gs
 from graphsqueak.errors import InputError
-from graphsqueak.sources.pairs.cliques import PairLog
+from graphsqueak.sources.pairs.pair_log import PairLog
 from tests import reference
 
 
