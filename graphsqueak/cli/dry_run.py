@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli import options
+from graphsqueak.system.atomic import is_file
 from graphsqueak.system.memory import readable_size
 
 __all__ = [
@@ -107,7 +108,7 @@ def _dimension(path):
 
 
 def _describe_output(path, *, force):
-    if not Path(path).expanduser().is_file():
+    if not is_file(path):
         return str(path)
     said = "in place of the file that is there" if force else "which is there already: add --force"
     return f"{path}, {said}"

@@ -1,7 +1,5 @@
 """graphsqueak info: what is in an edge file, or how far a checkpoint is."""
 
-from pathlib import Path
-
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import forecast_of, forecast_record, tell_forecast
 from graphsqueak.cli.reading import Edges, Reading, reads_edges, tell_understood
@@ -29,7 +27,7 @@ def info(
     from graphsqueak.sources import summarize
     from graphsqueak.sparsifiers.stream.state import is_checkpoint
 
-    if len(edges) == 1 and Path(edges[0]).is_file() and is_checkpoint(edges[0]):
+    if len(edges) == 1 and is_checkpoint(edges[0]):
         _tell_progress(edges[0], as_json=as_json, quiet=quiet)
         return
     source = reading.open(edges)

@@ -1,8 +1,10 @@
 """Tables of labels: node, label and perhaps truth."""
 
+import io
 from pathlib import Path
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.remote import ADDRESS, read_bytes
 
 __all__ = ["read_labels"]
 
@@ -55,13 +57,14 @@ def _read_table(path):
     from graphsqueak.sources.files.columnar import parquet_frame
 
     name = str(path).lower()
-    if not Path(path).exists():
-        raise InputError(f"{path} does not exist; check the path of the labels")
     try:
+        place = io.BytesIO(read_bytes(path)) if ADDRESS.match(str(path)) else path
         if name.endswith((".parquet", ".pq")):
-            return parquet_frame(path)
+            return parquet_frame(place)
         separator = "\t" if ".tsv" in name or ".txt" in name else ","
-        return pl.read_csv(path, separator=separator, infer_schema_length=None)
+        return pl.read_csv(place, separator=separator, infer_schema_length=None)
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist; check the path of the labels") from None
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read as a table of labels: {reason}") from None

@@ -3,7 +3,6 @@
 import json
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from graphsqueak.errors import InputError
 from graphsqueak.system import atomic
 from graphsqueak.system.atomic import STANDARD_OUTPUT
+from graphsqueak.system.remote import exists, place_in
 
 __all__ = [
     "Force",
@@ -102,7 +102,7 @@ def check_outputs(outputs, inputs, *, force=False, quiet=False, as_json=False, r
     for option, path in given.items():
         is_free = atomic.is_replaceable(path, resumes)
         if option == "--checkpoint":
-            has_leaves = (Path(path).expanduser() / "run.json").exists()
+            has_leaves = exists(place_in(path, "run.json"))
             is_free = resumes is not None or (is_free and not has_leaves)
         if not force and not is_free:
             _ask_to_replace(option, path, quiet=quiet)
@@ -146,10 +146,10 @@ def write_result(edges, out, *, header=True):
     except InputError as error:
         if format_of(out)[0] not in ("mtx", "metis"):
             raise
-        beside, number = Path(f"{out}.parquet"), 1
-        while beside.exists():
+        beside, number = f"{out}.parquet", 1
+        while exists(beside):
             number += 1
-            beside = Path(f"{out}.{number}.parquet")
+            beside = f"{out}.{number}.parquet"
         write_edges(edges, beside, weights=True)
         raise InputError(f"{error}. The result is in {beside}") from None
 

@@ -11,6 +11,7 @@ import typer
 
 from graphsqueak.cli.options import print_line
 from graphsqueak.errors import InputError
+from graphsqueak.system.remote import ADDRESS
 
 __all__ = ["Edges", "Reading", "paths_read", "reading_words", "reads_edges", "tell_understood"]
 
@@ -263,8 +264,9 @@ def _in_words(understood):
 
 def paths_read(paths, source):
     """What a source reads: its files, and the folders they lie in where those were given."""
-    folders = [path for path in paths if Path(path).expanduser().is_dir()]
-    return folders + [part.path for part in source.parts if part.path is not None]
+    folders = [p for p in paths if ADDRESS.match(str(p)) or Path(p).expanduser().is_dir()]
+    held = [part for part in source.parts if part.path is not None or part.remote is not None]
+    return folders + [part.path or part.remote.address for part in held]
 
 
 def reading_words(reading):

@@ -13,7 +13,6 @@ without pickle; an array that does not fit is refused.
 import hashlib
 import os
 import warnings
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.system.atomic import atomic_file, hold_signals
 from graphsqueak.system.packing import pack, unpack
+from graphsqueak.system.remote import read_bytes
 
 __all__ = ["Saved", "digest", "load", "save"]
 
@@ -85,7 +85,7 @@ def load(path: str | os.PathLike, settings: dict[str, Any]) -> Saved:
 
 def _read(path):
     try:
-        record, arrays = unpack(Path(path).read_bytes(), path)
+        record, arrays = unpack(read_bytes(path), path)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check the path") from None
     except InputError as error:

@@ -15,7 +15,6 @@ What decides at the end is the true residual b - A x, measured by a pass of its 
 import os
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +35,7 @@ from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.atomic import check_writable, resumable_from
 from graphsqueak.system.progress import Progress, reporter
+from graphsqueak.system.remote import exists
 from graphsqueak.trees.backends import open_backend
 from graphsqueak.validation import check_count, check_real
 
@@ -143,7 +143,7 @@ class StreamedSolver(Shown):
         seed = None if random_state is None else _seed_from(random_state)
         self._settings = {"budget": list(budget), "is_given": sparsifier is not None, "seed": seed}
         self._saved = None
-        if resume and checkpoint is not None and Path(checkpoint).exists():
+        if resume and checkpoint is not None and exists(checkpoint):
             self._saved = load(checkpoint, self._settings)
             self._settings = self._saved.settings
             kept, numbers = self._saved.sparsifier, self._saved.numbers

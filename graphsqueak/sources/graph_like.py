@@ -44,7 +44,8 @@ _CONVERTING = {  # package, and the line for a graph of its
     "torch": "graphsqueak.EdgeList.from_scipy(scipy.sparse.coo_array(matrix.to_dense().numpy()))",
     "torch_geometric": (
         "graphsqueak.EdgeList.from_networkx("
-        "torch_geometric.utils.to_networkx(data, to_undirected=True))"
+        "torch_geometric.utils.to_networkx(data, to_undirected=True)), or apply "
+        "graphsqueak.integrations.Sparsify(keep=...)(data)"
     ),
     "dgl": "graphsqueak.EdgeList.from_networkx(graph.to_networkx().to_undirected())",
     "networkit": "graphsqueak.EdgeList.from_pairs(graph.iterEdgesWeights())",

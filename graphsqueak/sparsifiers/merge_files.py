@@ -58,9 +58,10 @@ def merge_edge_files(
     -------
     MergedFiles
     """
-    files = [part.path for path in paths for part in find_parts(path)]
-    if None in files:
+    parts = [part for path in paths for part in find_parts(path)]
+    if not all(part.path or part.remote for part in parts):
         raise InputError("a pipe cannot be merged; save it to a file first")
+    files = [part.path or part.remote.address for part in parts]
     kinds = [is_checkpoint(path) for path in files]
     budget = Budget(n_edges, epsilon, keep)
     given = [name for name, value in budget._asdict().items() if value is not None]

@@ -19,7 +19,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.remote import ADDRESS, exists, sent_file
+from graphsqueak.system.remote import (
+    ADDRESS,
+    check_address,
+    exists,
+    files_in,
+    is_remote_file,
+    open_bytes,
+    read_bytes,
+    sent_file,
+)
 
 __all__ = [
     "STANDARD_OUTPUT",
@@ -28,6 +37,7 @@ __all__ = [
     "check_outputs",
     "check_writable",
     "hold_signals",
+    "is_file",
     "is_replaceable",
     "note_written",
     "resumable_from",
@@ -103,7 +113,10 @@ def check_writable(path, *, name=None):
     Traceback (most recent call last):
     graphsqueak.errors.InputError: missing/answer: there is no folder missing; make it first
     """
-    if str(path) == STANDARD_OUTPUT or ADDRESS.match(str(path)):
+    if str(path) == STANDARD_OUTPUT:
+        return
+    if ADDRESS.match(str(path)):
+        check_address(str(path), name=name or path)
         return
     target, name = Path(path).expanduser(), name or path
     folder = target.parent
@@ -162,23 +175,31 @@ def check_outputs(outputs, inputs):
         earlier[what] = path
 
 
+def is_file(path):
+    """Whether a file is there that keeps what is written: no device, no folder.
+
+    >>> is_file("missing/answer"), is_file(os.devnull)
+    (False, False)
+    """
+    return is_remote_file(path) if ADDRESS.match(str(path)) else Path(path).expanduser().is_file()
+
+
 def is_replaceable(path, resumes=None):
     """Whether nothing is lost where `path` is written: nothing is there, or what a run made itself.
 
     `resumes` is the checkpoint of that run.
     """
-    if ADDRESS.match(str(path)):
-        return not exists(path)
-    target = Path(path).expanduser()
-    if not target.is_file():
+    if not is_file(path):
         return True  # nothing is there, or a device
-    note = resumes and _note(resumes)
-    return bool(note and note.is_file() and f"{_digest(path)}  {path}\n" in note.read_text())
+    note = _note(resumes) if resumes else None
+    if note is None or not exists(note):
+        return False
+    return f"{_digest(path)}  {path}\n" in read_bytes(note).decode()
 
 
 def note_written(checkpoint, paths):
     """Note beside a checkpoint what its run has written."""
-    paths = [path for path in paths if path is not None and Path(path).expanduser().is_file()]
+    paths = [path for path in paths if path is not None and is_file(path)]
     with atomic_file(_note(checkpoint)) as file:
         file.write("".join(f"{_digest(path)}  {path}\n" for path in paths).encode())
 
@@ -234,26 +255,34 @@ def resumable_from(checkpoint):
     try:
         yield
     except Stopped as stop:
-        path = None if checkpoint is None else Path(checkpoint)
-        if path is not None and (path.is_file() or any(path.glob("*.ckpt"))):
+        if checkpoint is not None and (is_file(checkpoint) or files_in(checkpoint, "*.ckpt")):
             stop.checkpoint = checkpoint
         raise
 
 
 def _note(checkpoint):
-    return Path(f"{str(checkpoint).rstrip('/')}.sha256").expanduser()
+    return f"{str(checkpoint).rstrip('/')}.sha256"
 
 
 def _digest(path):
-    with open(Path(path).expanduser(), "rb") as file:
+    with open_bytes(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _refuse_inputs(path, name, inputs):
+    if ADDRESS.match(str(path)):
+        for given in inputs:
+            if f"{path}/".startswith(f"{str(given).rstrip('/')}/"):
+                raise InputError(
+                    f"{name} is, or lies in, an input of this run ({given}); write it elsewhere"
+                )
+        return
     target = Path(path).expanduser()
     if target.exists() and not target.is_file() and not target.is_dir():
         return  # a device or a named pipe
     for given in inputs:
+        if ADDRESS.match(str(given)):
+            continue
         found = Path(given).expanduser()
         if same_file(target, found):
             raise InputError(f"{name} is an input of this run ({given}); give it another name")

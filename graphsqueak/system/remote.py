@@ -1,4 +1,4 @@
-"""Files at addresses (s3://, gs://, az://, https://, memory://), through fsspec.
+"""Files on disk and at addresses (s3://, gs://, az://, https://, memory://), through fsspec.
 
 What is read is asked for in pieces. What is written is made on disk first and sent when it is
 whole, so that there is never a half of it at its address. fsspec and what a kind of address needs
@@ -16,7 +16,20 @@ from typing import IO, Any, NamedTuple
 
 from graphsqueak.errors import InputError
 
-__all__ = ["ADDRESS", "RemoteFile", "exists", "find_remote", "read_bytes", "sent_file"]
+__all__ = [
+    "ADDRESS",
+    "RemoteFile",
+    "check_address",
+    "exists",
+    "files_in",
+    "find_remote",
+    "is_remote_file",
+    "open_bytes",
+    "place_in",
+    "read_bytes",
+    "remove",
+    "sent_file",
+]
 
 ADDRESS = re.compile(r"[a-zA-Z0-9]+://")  # matches what is an address, not a name on disk
 
@@ -88,7 +101,7 @@ def _file_system(address: str) -> tuple[Any, str]:
     try:
         import fsspec
 
-        return fsspec.core.url_to_fs(address)
+        return fsspec.core.url_to_fs(address, use_listings_cache=False)  # others write there, too
     except ImportError as error:
         raise InputError(
             f"{address} needs a package ({error}): pip install 'graphsqueak[remote]', or pipe it "
@@ -101,18 +114,80 @@ def _file_system(address: str) -> tuple[Any, str]:
 def exists(path: str | os.PathLike) -> bool:
     """Whether there is a file, on disk or at an address."""
     if not ADDRESS.match(str(path)):
-        return Path(path).exists()
+        return Path(path).expanduser().exists()
     system, key = _file_system(str(path))
     with _told(path):
         return bool(system.exists(key))
 
 
+def is_remote_file(address: str | os.PathLike) -> bool:
+    """Whether there is a file, no folder, at an address."""
+    system, key = _file_system(str(address))
+    with _told(address):
+        return bool(system.isfile(key))
+
+
+def open_bytes(path: str | os.PathLike) -> Any:
+    """A file, on disk or at an address, opened to be read; an OSError if it is not there."""
+    if not ADDRESS.match(str(path)):
+        return open(Path(path).expanduser(), "rb")
+    system, key = _file_system(str(path))
+    with _told(path, but=OSError):
+        return system.open(key, "rb")
+
+
 def read_bytes(path: str | os.PathLike) -> bytes:
     """All of a file, on disk or at an address; an OSError if it is not there."""
+    with open_bytes(path) as file:
+        return file.read()
+
+
+def place_in(folder: str | os.PathLike, name: str) -> str:
+    """The path, or address, of a file in a folder.
+
+    >>> place_in("s3://bucket/run/", "part.ckpt"), place_in("run", "part.ckpt")
+    ('s3://bucket/run/part.ckpt', 'run/part.ckpt')
+    """
+    return f"{str(folder).rstrip('/')}/{name}"
+
+
+def files_in(folder: str | os.PathLike, pattern: str) -> list[str]:
+    """Names of the files in a folder, on disk or at an address, that match; none if it is absent.
+
+    >>> files_in("no such folder", "*.ckpt")
+    []
+    """
+    if not ADDRESS.match(str(folder)):
+        return sorted(path.name for path in Path(folder).expanduser().glob(pattern))
+    system, key = _file_system(place_in(folder, pattern))
+    with _told(folder):
+        return sorted(PurePosixPath(found).name for found in system.glob(key))
+
+
+def remove(path: str | os.PathLike) -> None:
+    """Remove a file, on disk or at an address."""
     if not ADDRESS.match(str(path)):
-        return Path(path).read_bytes()
+        Path(path).expanduser().unlink()
+        return
     system, key = _file_system(str(path))
-    return system.cat_file(key)
+    with _told(path):
+        system.rm_file(key)
+
+
+def check_address(address: str, *, name: str) -> None:
+    """Refuse an address where nothing can be written, before work begins that would be lost."""
+    if address.partition("://")[0] in ("http", "https"):
+        raise InputError(f"{name}: nothing can be written at an address of the web; give another")
+    system, key = _file_system(address)
+    bucket = key.strip("/").partition("/")[0]
+    if address.startswith(("s3://", "gs://", "az://", "abfs://")):
+        with _told(address):
+            try:
+                is_there = system.exists(bucket)
+            except PermissionError:  # who may write need not be allowed to look
+                return
+        if not is_there:
+            raise InputError(f"{name}: there is no bucket {bucket}; make it first")
 
 
 @contextmanager
@@ -127,11 +202,11 @@ def sent_file(address: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _told(address):
-    """What a service refuses, in one line."""
+def _told(address, but=InputError):
+    """What a service refuses, in one line; errors of the kind `but` are left to the caller."""
     try:
         yield
-    except InputError:
+    except (InputError, but):
         raise
     except Exception as error:  # every service has its own
         reason = (str(error) or type(error).__name__).splitlines()[0]

@@ -141,29 +141,35 @@ class Part:
     def _opening_error(self, error):
         return InputError(f"{self.name} cannot be opened: {error.strerror}")
 
+    def open_raw(self):
+        """The file, on disk or at an address, as a file object in which one can move."""
+        if self.remote is not None:
+            return self.remote.handle()
+        try:
+            return open(self.path, "rb", buffering=0)
+        except OSError as error:
+            raise self._opening_error(error) from None
+
     @contextmanager
     def open(self):
         """Open as a `ByteStream`; a file that was not open is closed at the end."""
-        if self.remote is not None:
-            with self.remote.handle() as file:
-                yield ByteStream(file, name=self.name, n_bytes=self.remote.n_bytes() or None)
-            return
         if self.file is not None:
             yield ByteStream(self.file, name=self.name)
             return
-        try:
-            file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed below
-        except OSError as error:
-            raise self._opening_error(error) from None
-        with file:
-            status = os.fstat(file.fileno())
-            size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        with self.open_raw() as file:
             if self.dialect is not None:
                 file.seek(self.span[0])
                 size = self.span[1] - self.span[0]
                 yield ByteStream(_Window(file, size), name=self.name, n_bytes=size)
                 return
-            yield ByteStream(file, name=self.name, n_bytes=size)
+            yield ByteStream(file, name=self.name, n_bytes=self._size_of(file))
+
+    def _size_of(self, file):
+        """Bytes of the opened file; None of a pipe, or where a service does not tell."""
+        if self.remote is not None:
+            return self.remote.n_bytes() or None
+        status = os.fstat(file.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 class ByteStream:

@@ -1,9 +1,10 @@
 """Cut an input into pieces of about the same size, each a stream that can be read anywhere.
 
 A piece is some files of a folder or glob, or some row groups of a Parquet file, or a range of bytes
-of a plain text file that begins and ends with a line. What only the first lines of an input tell
-(separator, columns, kind of ids, weights or none) is found once, here, and handed to every piece.
-The pieces depend on the input and on `n_parts` alone, not on who is going to read them.
+of a plain text file that begins and ends with a line, on disk or at an address. What only the
+first lines of an input tell (separator, columns, kind of ids, weights or none) is found once, here,
+and handed to every piece. The pieces depend on the input and on `n_parts` alone, not on who is
+going to read them.
 """
 
 import os
@@ -62,17 +63,17 @@ def split(
             "duplicates='once' (--duplicates once) needs the input in one piece; leave workers, "
             "scheduler and tree away"
         )
-    if not all(part.path for part in source.parts):
+    if not all(part.path or part.remote for part in source.parts):
         raise InputError(
             "a table cannot be cut into parts; write it to files first, or hold its edges: "
             "read_edges(...).to_edge_list()"
         )
     settled = source.settle()
-    sizes = [part.path.stat().st_size for part in source.parts]
+    sizes = [part.n_bytes() for part in source.parts]
     size = max(sum(sizes) / (n_parts or _count(sum(sizes))), 1)
     groups, room = [], 0.0
     for part, n_bytes in zip(source.parts, sizes, strict=True):
-        part = replace(part, path=part.path.resolve())
+        part = part if part.path is None else replace(part, path=part.path.resolve())
         pieces = _cut(part, round(n_bytes / size), source.options, settled)
         if len(pieces) > 1 or n_bytes > room:
             groups += [[piece] for piece in pieces]
@@ -105,7 +106,7 @@ def _cut(part, n_pieces, options, settled):
 def _cut_parquet(part, n_pieces):
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(part.path) as file:
+    with part.open_raw() as raw, pq.ParquetFile(raw) as file:
         n_groups = file.num_row_groups
     cuts = np.unique(np.linspace(0, n_groups, n_pieces + 1).astype(np.int64)).tolist()
     return [
@@ -116,8 +117,8 @@ def _cut_parquet(part, n_pieces):
 
 def _cut_text(part, n_pieces, options, dialect):
     """Ranges of bytes, moved to the next line ends; only the first skips a header."""
-    n_bytes = part.path.stat().st_size
-    with open(part.path, "rb") as file:
+    n_bytes = part.n_bytes()
+    with part.open_raw() as file:
         if options.header == "auto" and not dialect.is_named and dialect.kind != "text":
             _refuse_doubt(file, part.name, n_bytes, dialect)
         wanted = np.linspace(0, n_bytes, n_pieces + 1).astype(np.int64).tolist()[1:-1]

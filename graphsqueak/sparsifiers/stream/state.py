@@ -32,8 +32,9 @@ from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.probes import Probes
+from graphsqueak.system.atomic import is_file
 from graphsqueak.system.packing import pack_bytes, unpack
-from graphsqueak.system.remote import read_bytes
+from graphsqueak.system.remote import open_bytes, read_bytes
 
 __all__ = [
     "FORMAT",
@@ -229,8 +230,10 @@ def _rename_keys(fields):
 
 
 def is_checkpoint(path):
-    """Whether a file on disk begins as a checkpoint does."""
-    with open(path, "rb") as file:
+    """Whether a file, on disk or at an address, begins as a checkpoint does; no pipe is touched."""
+    if not is_file(path):
+        return False
+    with open_bytes(path) as file:
         return _MARK in file.read(1024)
 
 

@@ -8,7 +8,8 @@ anywhere, and a task can be repeated: same seed, parts and shape, same bytes. A 
 checkpoint holds, settled: kept edges, exact degrees, union-find and ids, at most 12 bytes per kept
 edge and 20 per node. Ids are matched where states are merged (`graphsqueak.nodes.union`).
 
-Finished leaves may be kept in a folder, so that a stopped run does not repeat them:
+Finished leaves may be kept in a folder, on disk or at an address, so that a stopped run does not
+repeat them:
 
     run.json          what the leaves belong to: settings, seed, and the parts with their sizes
     part-00003.ckpt   the state of part 3, a checkpoint
@@ -42,6 +43,7 @@ from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.progress import Progress
+from graphsqueak.system.remote import ADDRESS, files_in, place_in, read_bytes, remove
 from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import TreeRun, run_here, run_tree
 from graphsqueak.trees.shapes import Tree, as_tree
@@ -60,7 +62,7 @@ __all__ = [
     "stored_seed",
 ]
 
-_RUN = "run.json"
+_RUN, _LEAVES = "run.json", "part-*.ckpt"
 DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")  # what readers count
 
 
@@ -230,7 +232,7 @@ class LeafStore(NamedTuple):
     def get(self, number):
         """The state of a part, or None if it is not there or damaged."""
         try:
-            state = self._path(number).read_bytes()
+            state = read_bytes(self._path(number))
             StreamSparsifier.from_bytes(state)
         except (FileNotFoundError, InputError):
             return None
@@ -243,19 +245,16 @@ class LeafStore(NamedTuple):
 
     def count(self):
         """How many leaves are there."""
-        return len(list(Path(self.folder).glob("part-*.ckpt")))
+        return len(files_in(self.folder, _LEAVES))
 
     def _path(self, number):
-        return Path(self.folder) / f"part-{number:05d}.ckpt"
+        return place_in(self.folder, f"part-{number:05d}.ckpt")
 
 
 def open_store(folder, pieces, settings, *, seed, resume):
     """The store of a run: emptied, or, with `resume`, with what an equal run has left."""
-    folder = Path(folder).expanduser().resolve()
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; the leaves of a merge tree need a folder")
+    folder = _made(folder)
     run = json.loads(json.dumps({"seed": seed, "settings": settings, "parts": _describe(pieces)}))
-    folder.mkdir(parents=True, exist_ok=True)
     before = _read_run(folder)
     if resume and before is not None:
         for name, value in run.items():
@@ -265,26 +264,38 @@ def open_store(folder, pieces, settings, *, seed, resume):
                     "options, or leave --resume out to start again (--force)"
                 )
     else:
-        for old in folder.glob("part-*.ckpt"):
-            old.unlink()
-        with atomic_file(folder / _RUN) as file:
+        for old in files_in(folder, _LEAVES):
+            remove(place_in(folder, old))
+        with atomic_file(place_in(folder, _RUN)) as file:
             file.write(json.dumps(run, indent=1).encode())
-    return LeafStore(str(folder))
+    return LeafStore(folder)
 
 
 def stored_seed(folder):
     """The seed of the run whose leaves lie in a folder; None if there are none."""
-    run = _read_run(Path(folder).expanduser())
+    run = _read_run(folder)
     return None if run is None else run["seed"]
 
 
+def _made(folder):
+    """A folder on disk, made if it is not there, from the root; an address as it is."""
+    if ADDRESS.match(str(folder)):
+        return str(folder)
+    folder = Path(folder).expanduser().resolve()
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; the leaves of a merge tree need a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder)
+
+
 def _read_run(folder):
+    name = place_in(folder, _RUN)
     try:
-        return json.loads((folder / _RUN).read_text())
+        return json.loads(read_bytes(name))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder / _RUN} cannot be read: {error}; remove the folder") from None
+        raise InputError(f"{name} cannot be read: {error}; remove the folder") from None
 
 
 def _describe(pieces):
@@ -292,7 +303,7 @@ def _describe(pieces):
     rows = []
     for piece in pieces:
         if isinstance(piece, FileSource):
-            rows.append([[part.name, part.path.stat().st_size] for part in piece.parts])
+            rows.append([[part.name, part.n_bytes()] for part in piece.parts])
         else:
             rows.append([["edges in memory", piece.n_edges]])
     return rows

@@ -111,32 +111,3 @@ def test_addresses_that_lead_nowhere_are_told(store):
         gs.read_edges("memory://bucket/none")
     with pytest.raises(InputError, match="save it first, and give the file"):
         gs.read_edges("gopher://host/edges.tsv")
-
-
-@pytest.mark.slow
-def test_a_bucket_of_s3(graph, tmp_path, monkeypatch):
-    """A server of the same protocol on this machine."""
-    pytest.importorskip("s3fs")
-    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    try:
-        fsspec.filesystem("s3").mkdir("bucket")
-        for name in ("e.tsv.gz", "e.parquet"):
-            gs.write_edges(graph, tmp_path / name)
-            gs.write_edges(graph, f"s3://bucket/{name}")
-            assert fsspec.filesystem("s3").cat(f"bucket/{name}") == (tmp_path / name).read_bytes()
-        plan = {"n_edges": 300, "random_state": 7}
-        local = gs.sparsify(gs.read_edges(tmp_path / "e.parquet"), **plan)
-        H = gs.sparsify(gs.read_edges("s3://bucket/e.parquet"), **plan)
-        assert np.array_equal(H.weight, local.weight)
-        stream = gs.StreamSparsifier(**plan).partial_fit(graph)
-        stream.save("s3://bucket/run.ckpt")
-        assert gs.StreamSparsifier.load("s3://bucket/run.ckpt").n_edges_seen_ == graph.n_edges
-        with pytest.raises(InputError, match="there is nothing to read at s3://bucket/none"):
-            gs.read_edges("s3://bucket/none")
-    finally:
-        server.stop()
