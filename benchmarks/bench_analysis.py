@@ -143,6 +143,8 @@ def closeness(n_nodes, quick):
 
 
 def spanning(n_nodes, quick):
+    for small in (sources.grid(40, 30), sources.erdos_renyi(1_200, 9_000, random_state=SEED)):
+        analysis.rank(small.to_edge_list(), "spanning", random_state=SEED)  # compiles
     for name, graph in centrality_graphs(quick):
         edges = np.random.default_rng(SEED).choice(graph.n_edges, CHECKED, replace=False)
         pairs = np.column_stack([graph.tail, graph.head])[edges]

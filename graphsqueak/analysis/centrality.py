@@ -34,6 +34,7 @@ from graphsqueak.outofcore.streamed_solver import StreamedSolver
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table, text_table
 from graphsqueak.sources.graph_like import GraphLike
+from graphsqueak.sparsifiers.resistance.selected import has_small_separators
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
@@ -150,7 +151,7 @@ def rank(
         Of PageRank: the probability that the walk goes on.
     rtol : float
         Mean relative error that a sketch of closeness or of edges may have; up to 1,000 nodes in
-        memory all is solved for.
+        memory all is solved for, and on grids, roads, meshes and trees so are all edges.
     n_probes : int, optional
         Solves of the sketch. Default: as many as `rtol` needs, told by a pilot of 32.
     n_edges : int, optional
@@ -212,7 +213,8 @@ def _spanning(opened, rtol, n_probes):
     batches = list(opened.batches())
     weight = np.concatenate([weight for _, _, weight in batches])
     ends = np.concatenate([np.column_stack([tail, head]) for tail, head, _ in batches])
-    is_exact = not opened.is_read and n_probes is None and opened.n_nodes <= _FEW_NODES
+    is_exact = not opened.is_read and n_probes is None
+    is_exact &= opened.n_nodes <= _FEW_NODES or has_small_separators(opened.simple)
     scores = np.minimum(weight * resistance, 1.0)
     return Ranking("spanning", scores, opened.held.ids, ends, 0.0 if is_exact else rtol)
 

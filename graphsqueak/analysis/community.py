@@ -30,9 +30,17 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice, check_real
 
-__all__ = ["Communities", "communities", "find_labels"]
+__all__ = [
+    "Communities",
+    "agreement_of_runs",
+    "communities",
+    "default_runs",
+    "described_runs",
+    "find_labels",
+]
 
 _FINENESS = 64  # steps of an average weight
+_RUNS = {"leiden": ((2_000_000, 3),), "louvain": ((20_000, 3), (100_000, 1))}  # up to so many edges
 _EQUAL = 1e-6  # relative: weights that differ by less are the same
 
 
@@ -140,7 +148,7 @@ def communities(
     if method == "leiden" and find_spec("igraph") is None:
         raise InputError("method='leiden' needs igraph; pip install igraph, or take 'louvain'")
     if method == "auto":
-        method = "louvain" if find_spec("igraph") is None else "leiden"
+        method = _best_method()
     opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
     seed = opened.seed() % 2**31
     labels = find_labels(opened.held, method=method, resolution=resolution, seed=seed)
@@ -151,9 +159,7 @@ def communities(
     return Communities(labels, modularity, opened.held.ids, method, ami, again)
 
 
-def find_labels(
-    graph: EdgeList, *, method: str = "louvain", resolution: float = 1.0, seed: int
-) -> np.ndarray:
+def find_labels(graph: EdgeList, *, method: str, resolution: float = 1.0, seed: int) -> np.ndarray:
     """A number for every node, the largest community first.
 
     Weights are rounded to whole numbers: networkx moves nodes forth and back for ever between
@@ -170,6 +176,77 @@ def find_labels(
     number = np.empty(order.size, dtype=np.int64)
     number[order] = np.arange(order.size)
     return number[labels]
+
+
+def default_runs(graph: EdgeList) -> int:
+    """How often communities are found where nobody says: less often where that takes minutes."""
+    limits = _RUNS[_best_method()]
+    return next((n_runs for most, n_runs in limits if graph.n_edges <= most), 0)
+
+
+def described_runs(n_runs: int) -> str:
+    """What was done, for a person.
+
+    >>> described_runs(0)
+    'left out: so many edges take minutes; n_runs=3 asks for them'
+    """
+    if not n_runs:
+        return "left out: so many edges take minutes; n_runs=3 asks for them"
+    often = "once" if n_runs == 1 else f"{n_runs} times"
+    return f"by {_best_method().capitalize()}'s method, {often} on each graph"
+
+
+def agreement_of_runs(
+    graphs: list[EdgeList], n_runs: int, rng: np.random.Generator
+) -> tuple[dict, list[dict]]:
+    """Mean agreement (AMI) of the communities of graphs with those of the first.
+
+    Parameters
+    ----------
+    graphs : list of EdgeList
+        A graph, its sparsifier and, if wanted, uniform edges, on the same nodes.
+    n_runs : int
+        On each graph, and once more as many on the first.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    agreement : dict
+        Of the first graph with itself ("again"), with the "sparsifier" and the "uniform" edges.
+    conductances : list of dict
+        For each graph, the mean conductances in the first one of the communities of its runs.
+    """
+    if not n_runs or not graphs[0].n_edges:
+        return {}, []
+    from sklearn.metrics import adjusted_mutual_info_score as agreement
+
+    seeds = rng.integers(2**31, size=(len(graphs) + 1, n_runs)).tolist()
+    graphs, method = [*graphs[:1], *graphs], _best_method()  # the graph itself twice
+    found = [
+        [find_labels(one, method=method, seed=seed) for seed in own]
+        for one, own in zip(graphs, seeds, strict=True)
+    ]
+    names = ("again", "sparsifier", "uniform")
+    means = {
+        name: float(np.mean([agreement(a, b) for a, b in zip(found[0], own, strict=True)]))
+        for name, own in zip(names, found[1:], strict=False)
+    }
+    name = "conductance of clusters"
+    values = [
+        {name: np.array([_mean_conductance(graphs[0], labels) for labels in own])}
+        for own in (found[0], *found[2:])
+    ]
+    return means, values
+
+
+def _best_method():
+    return "louvain" if find_spec("igraph") is None else "leiden"
+
+
+def _mean_conductance(graph, labels):
+    """Of all clusters in `graph`, each counted by its total degree."""
+    crossing = graph.weight @ (labels[graph.tail] != labels[graph.head])
+    return 2 * crossing / max(graph.degrees().sum(), 1e-300)
 
 
 def _louvain(graph, weight, resolution, seed):

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.stats
 
 from graphsqueak.analysis.centrality import rank
-from graphsqueak.analysis.community import find_labels
+from graphsqueak.analysis.community import agreement_of_runs, default_runs, described_runs
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
@@ -31,7 +31,7 @@ __all__ = ["Comparison", "compare"]
 _KEPT, _ROUGHLY = 0.1, 0.35  # median relative errors
 _SAME = 1.5  # errors within this factor, and within an AMI of 0.05, are as good
 _SAME_AMI = 0.05
-_LOUVAIN_EDGES = 100_000  # beyond, clusters are left out unless they are asked for
+_TOL = 1e-4  # relative residuals; eigenvalues are off by about the square
 _CLUSTERS = "clusters (AMI)"
 
 
@@ -58,6 +58,8 @@ class Comparison:
     brackets : dict
         With a certificate: for cuts, resistances and eigenvalues two arrays between which the
         graph's values are proved to lie, from those of the sparsifier alone.
+    clusters_by : str
+        By which method and how often communities were found, or why not.
     """
 
     pairs: dict = field(repr=False)
@@ -67,6 +69,7 @@ class Comparison:
     uniform: dict = field(default_factory=dict, repr=False)
     n_edges: tuple = ()
     agreement: dict = field(default_factory=dict)
+    clusters_by: str = ""
 
     def rows(self) -> list[tuple[str, float, float, float, str]]:
         """Name, median and largest relative error, the median one of uniform edges, and a verdict.
@@ -107,6 +110,8 @@ class Comparison:
             whole, sparse, *other = (f"{n:,}" for n in self.n_edges)
             drawn = f" and {other[0]} uniform ones" if other else ""
             notes.insert(0, f"{whole} edges beside {sparse} of the sparsifier{drawn}")
+        if self.clusters_by:
+            notes.append(f"clusters {self.clusters_by}")
         for name, (low, high) in self.brackets.items():
             sparse = self.pairs[name][1]
             span = f"{(low / sparse).min():.3g} to {(high / sparse).max():.3g}"
@@ -157,8 +162,9 @@ def compare(
         Smallest positive eigenvalues of both Laplacians. The signs of the graph's eigenvectors are
         its cluster cuts.
     n_runs : int, optional
-        Runs of Louvain's method (Leiden's, with igraph) on each graph, whose communities are
-        compared; 0 leaves them out. Default: 3, and 0 beyond 100,000 edges.
+        Runs of Leiden's method (Louvain's, without igraph) on each graph, whose communities are
+        compared; 0 leaves them out. Default: 3 up to 2,000,000 edges. Louvain's takes many
+        times as long: 3 up to 20,000 edges, 1 up to 100,000. Beyond, 0.
     uniform : bool
         Beside them, as many edges of the graph as the sparsifier has, drawn uniformly.
     certificate : Certificate, optional
@@ -194,10 +200,9 @@ def compare(
     if uniform:
         seed = int(rng.integers(2**63))
         graphs.append(uniform_sparsifier(whole, max(given.n_edges, 1), seed=seed))
-    if n_runs is None:
-        n_runs = 3 if whole.n_edges <= _LOUVAIN_EDGES else 0
-    check_count("n_runs", n_runs, least=0)
-    values, vectors = smallest_eigenpairs(whole, n_eigenvalues, random_state=rng)
+    by_default = n_runs is None
+    n_runs = default_runs(whole) if n_runs is None else check_count("n_runs", n_runs, least=0)
+    values, vectors = smallest_eigenpairs(whole, n_eigenvalues, tol=_TOL, random_state=rng)
     sides = {"random cuts": rng.random((whole.n_nodes, n_samples)) < 0.5}
     sides["cluster cuts"] = vectors > 0
     nodes = _random_pairs(whole, n_samples, rng)
@@ -206,7 +211,7 @@ def compare(
         for number, one in enumerate(graphs):
             found.append(_measured(one, sides, nodes, values.size, whole, rng))
             tell(number + 1, (number + 1) / (len(graphs) + bool(n_runs)))
-        agreement, runs = _clusters(graphs, n_runs, rng)
+        agreement, runs = agreement_of_runs(graphs, n_runs, rng)
     for own, more in zip(found, runs, strict=False):
         own |= more
     ranks = [own["PageRank"] for own in found]
@@ -223,6 +228,7 @@ def compare(
         uniform={name: found[2][name][seen[name]] for name in names} if uniform else {},
         n_edges=tuple(one.n_edges for one in graphs),
         agreement=agreement,
+        clusters_by=described_runs(n_runs) if agreement or by_default else "",
     )
 
 
@@ -231,42 +237,11 @@ def _measured(graph, sides, nodes, n_values, whole, rng):
     found = {name: _cuts(graph, side) for name, side in sides.items()}
     found["resistances"] = effective_resistance(graph, nodes, method="exact")
     n_more = int(graph.components().max(initial=-1)) - int(whole.components().max(initial=-1))
-    values, _ = smallest_eigenpairs(graph, n_values, random_state=rng)
+    values, _ = smallest_eigenpairs(graph, n_values, tol=_TOL, random_state=rng)
     zeros = np.zeros(max(n_more, 0) + n_values)  # of components that the graph does not have
     found["eigenvalues"] = np.concatenate([zeros[: max(n_more, 0)], values, zeros])[:n_values]
     found["PageRank"] = rank(graph).scores
     return found
-
-
-def _clusters(graphs, n_runs, rng):
-    """Mean agreement of communities, and the mean conductance in the graph of those of each run."""
-    if not n_runs or not graphs[0].n_edges:
-        return {}, []
-    from sklearn.metrics import adjusted_mutual_info_score as agreement
-
-    seeds = rng.integers(2**31, size=(len(graphs) + 1, n_runs)).tolist()
-    graphs = [*graphs[:1], *graphs]  # the graph itself twice
-    found = [
-        [find_labels(one, seed=seed) for seed in own]
-        for one, own in zip(graphs, seeds, strict=True)
-    ]
-    names = ("again", "sparsifier", "uniform")
-    means = {
-        name: float(np.mean([agreement(a, b) for a, b in zip(found[0], own, strict=True)]))
-        for name, own in zip(names, found[1:], strict=False)
-    }
-    name = "conductance of clusters"
-    values = [
-        {name: np.array([_mean_conductance(graphs[0], labels) for labels in own])}
-        for own in (found[0], *found[2:])
-    ]
-    return means, values
-
-
-def _mean_conductance(graph, labels):
-    """Of all clusters in `graph`, each counted by its total degree."""
-    crossing = graph.weight @ (labels[graph.tail] != labels[graph.head])
-    return 2 * crossing / max(graph.degrees().sum(), 1e-300)
 
 
 def _relative(whole, sparse):

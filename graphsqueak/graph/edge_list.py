@@ -19,6 +19,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph import forest
 from graphsqueak.graph.exchange import Exchange, as_ids
 from graphsqueak.validation import check_adjacency, check_count, check_edges
 
@@ -243,9 +244,10 @@ class EdgeList(Exchange):
         >>> EdgeList(tail=[1], head=[2], n_nodes=4).components()
         array([0, 1, 1, 2], dtype=int32)
         """
-        ones = np.ones(self.n_edges, dtype=np.int8)
-        half = scipy.sparse.coo_array((ones, (self.tail, self.head)), shape=(self.n_nodes,) * 2)
-        return scipy.sparse.csgraph.connected_components(half, directed=False)[1]
+        first = forest.roots(self.n_nodes)
+        forest.join(first, self.tail, self.head)
+        first = forest.labels(first)
+        return (np.cumsum(first == forest.roots(self.n_nodes), dtype=first.dtype) - 1)[first]
 
     def simplified(self) -> "EdgeList":
         """The same graph with parallel edges summed, tail < head, sorted by (tail, head).

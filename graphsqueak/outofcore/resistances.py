@@ -87,9 +87,10 @@ def effective_resistance(
     by_id : bool
         Take whole numbers in `pairs` for the graph's own ids, too, as text always is.
     method : {"auto", "exact", "sketch"}
-        Of a graph in memory. Exact answers need a dense inverse (small graphs) or one solve per
-        distinct node or pair; the sketch needs a few dozen solves for any number of pairs. "auto"
-        is exact where that is no more work. A graph that is read has its pairs solved for and its
+        Of a graph in memory. Exact answers need a dense inverse (small graphs), a factorization
+        (all edges of grids, roads, meshes, trees) or one solve per distinct node or pair; the
+        sketch needs a few dozen solves for any number of pairs. "auto" is exact where that is no
+        more work. A graph that is read has its pairs solved for and its
         edges sketched.
     n_probes : int, optional
         Solves of the sketch. Default: as many as `rtol` needs.

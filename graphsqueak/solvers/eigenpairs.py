@@ -2,11 +2,11 @@
 
 L itself or, normalized, N = D^-1/2 L D^-1/2 with D the weighted degrees. The zeros belong to the
 components, whose vectors (1, or D^1/2 1, on one of them) are left out. A small matrix is
-diagonalized. On a large one they are found by Lanczos (ARPACK), with one product a step, as the
-largest eigenvalues of b - L, b a bound of the spectrum. That is quick where the wanted ones stand
-apart from the others, as those of clusters do. Where some hundred products do not do (grids,
-rings, L of very uneven degrees), they are found as the largest eigenvalues of L^+, with one solve a
-step.
+diagonalized. On a large one they are found by a polynomial filter where a gap parts them from all
+others, as those of clusters (`solvers.chebyshev`), else by Lanczos (ARPACK), with one product a
+step, as the largest eigenvalues of b - L, b a bound of the spectrum. Where some hundred products do
+not do (grids, rings, L of very uneven degrees), they are found as the largest eigenvalues of L^+,
+with one solve a step.
 """
 
 import numpy as np
@@ -15,6 +15,7 @@ import scipy.sparse.linalg
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
+from graphsqueak.solvers.chebyshev import eigenpairs_below_gap, find_gap
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import build_rows, multiply
 from graphsqueak.validation import check_real
@@ -99,8 +100,11 @@ def without_constants(X: np.ndarray, component: np.ndarray, scale: np.ndarray) -
     """
     size = np.bincount(component, scale**2)
     size[size == 0] = np.inf
+    if not X.shape[1]:
+        return X
     if size.size == 1:
-        return X - scale[:, None] * ((scale @ X) / size[0]).astype(X.dtype)
+        scale = scale.astype(X.dtype, copy=False)
+        return X - np.multiply.outer(scale, (scale @ X) / size.astype(X.dtype))
     parts = np.column_stack([np.bincount(component, scale * column) for column in X.T])
     return X - (scale[:, None] * (parts / size[:, None])[component]).astype(X.dtype)
 
@@ -129,23 +133,20 @@ def _by_products(graph, component, n_pairs, normalized, tol, rng):
         multiply(rows, x, out)
         return without_constants(bound * x - out, component, scale).ravel()
 
-    n_nodes = graph.n_nodes
-    reflected = scipy.sparse.linalg.LinearOperator((n_nodes, n_nodes), product, dtype=np.float64)
-    n_basis = min(_BASIS[0] * n_pairs + _BASIS[1], n_nodes - 1)
-    start = without_constants(rng.standard_normal((n_nodes, 1)), component, scale).ravel()
+    def centered(block):
+        return without_constants(block, component, scale)
+
+    gap = find_gap(rows, n_pairs, centered, tol=tol, rng=rng)
+    found = gap and eigenpairs_below_gap(rows, n_pairs, gap, centered, tol=tol, rng=rng)
+    if found:
+        return found
+    n_basis = min(_BASIS[0] * n_pairs + _BASIS[1], graph.n_nodes - 1)
+    options = {"ncv": n_basis, "tol": _SMALL * tol, "maxiter": max(_MOST_PRODUCTS // n_basis, 3)}
     try:
-        largest, vectors = scipy.sparse.linalg.eigsh(
-            reflected,
-            n_pairs,
-            v0=start,
-            which="LA",
-            ncv=n_basis,
-            tol=_SMALL * tol,
-            maxiter=max(_MOST_PRODUCTS // n_basis, 3),
-        )
+        largest, vectors = _largest(product, graph.n_nodes, n_pairs, centered, rng, **options)
     except scipy.sparse.linalg.ArpackNoConvergence:
         return None
-    values, vectors = bound - largest[::-1], np.ascontiguousarray(vectors[:, ::-1])
+    values = bound - largest
     image = np.empty_like(vectors)
     multiply(rows, vectors, image)
     residual = np.linalg.norm(image - vectors * values, axis=0)
@@ -158,14 +159,47 @@ def _by_solves(graph, n_pairs, *, normalized=False, random_state=None):
     scale = _roots_of(graph.degrees()) if normalized else np.ones(graph.n_nodes)
     component = graph.components()
 
-    def centered(y):
-        return without_constants(np.reshape(y, (-1, 1)), component, scale).ravel()
+    def centered(block):
+        return without_constants(block, component, scale)
 
-    inverse = scipy.sparse.linalg.LinearOperator(
-        (graph.n_nodes, graph.n_nodes),
-        matvec=lambda b: centered(scale * solver.solve(solver.centered(scale * centered(b)))),
-        dtype=np.float64,
-    )
-    start = centered(rng.normal(size=graph.n_nodes))
-    largest, vectors = scipy.sparse.linalg.eigsh(inverse, n_pairs, v0=start, which="LA", tol=1e-6)
-    return 1 / largest[::-1], vectors[:, ::-1]
+    def inverse(b):
+        b = scale * centered(np.reshape(b, (-1, 1))).ravel()
+        return centered((scale * solver.solve(solver.centered(b)))[:, None]).ravel()
+
+    largest, vectors = _largest(inverse, graph.n_nodes, n_pairs, centered, rng, tol=1e-6)
+    return 1 / largest, vectors
+
+
+def _largest(product, n_nodes, n_pairs, centered, rng, *, tol, **options):
+    """The largest eigenvalues of an operator, descending, and their vectors, by ARPACK.
+
+    Of an eigenvalue that comes several times, as those of rings do, Lanczos sees one vector until
+    rounding shows it another. So what is orthogonal to the vectors found is looked through until
+    nothing there is larger than the least of them.
+    """
+
+    def search(n_wanted, known):
+        def outside(x):
+            return x - known @ (known.T @ x)
+
+        operator = scipy.sparse.linalg.LinearOperator(
+            (n_nodes, n_nodes), lambda x: outside(product(outside(x))), dtype=np.float64
+        )
+        start = outside(centered(rng.standard_normal((n_nodes, 1))).ravel())
+        found = scipy.sparse.linalg.eigsh(
+            operator, n_wanted, v0=start, which="LA", tol=tol, **options
+        )
+        return found[0][::-1], found[1][:, ::-1]
+
+    values, vectors = search(n_pairs, np.empty((n_nodes, 0)))
+    for _ in range(n_pairs):
+        try:
+            more, vector = search(1, vectors)
+        except scipy.sparse.linalg.ArpackNoConvergence:
+            break
+        if more[0] <= (1 + tol) * values[-1]:
+            break
+        order = np.argsort(-np.append(values, more), kind="stable")[:n_pairs]
+        values = np.append(values, more)[order]
+        vectors = np.hstack([vectors, vector])[:, order]
+    return values, np.ascontiguousarray(vectors)

@@ -10,11 +10,13 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from graphsqueak import InputError, StreamSparsifier, read_edges, sources, write_edges
 from graphsqueak.cli import run
 from graphsqueak.errors import SavingWarning
+from graphsqueak.sources.files.writing import write_columns
 from graphsqueak.sparsifiers.run import run_stream
 from graphsqueak.system import atomic
 
@@ -245,6 +247,18 @@ def test_a_reader_that_leaves_early(edges, tmp_path):
     os.close(write)
     assert not re.search(rb"Traceback|[Pp]ipe", done.stderr)
     assert read_edges(out).to_edge_list().n_edges <= 20_000
+
+
+def test_a_table_whose_reader_leaves_early(monkeypatch):
+    """`graphsqueak label ... -o - | head`: an error that says what it is, and so ends quietly."""
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w", closefd=False) as nobody, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", nobody)
+        with pytest.raises(BrokenPipeError):
+            write_columns({"node": np.arange(30_000), "label": np.zeros(30_000)}, "-")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), write)  # what is left is flushed there
+    os.close(write)
 
 
 def test_closed_standard_input(capsys, monkeypatch):

@@ -29,6 +29,17 @@ def test_the_eigenvalues_of_a_long_path_are_known():
     np.testing.assert_allclose(values, 4 * np.sin(np.pi * np.arange(1, 4) / 3_000) ** 2, rtol=1e-5)
 
 
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("n_pairs", [5, 12])
+def test_eigenvalues_that_come_twice_are_given_twice(n_pairs, normalized):
+    """Those of a ring are 2 - 2 cos(2 pi j / n), twice each."""
+    graph = sources.cycle(1_100).to_edge_list()
+    values, vectors = smallest_eigenpairs(graph, n_pairs, normalized=normalized, random_state=1)
+    known = 4 * np.sin(np.pi * (np.arange(n_pairs) // 2 + 1) / 1_100) ** 2
+    np.testing.assert_allclose(values, known / (2 if normalized else 1), rtol=1e-5)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(n_pairs), atol=1e-6)
+
+
 def test_no_more_are_given_than_there_are():
     values, vectors = smallest_eigenpairs(EdgeList(tail=[0, 2], head=[1, 3], n_nodes=5), 9)
     np.testing.assert_allclose(values, [2.0, 2.0])

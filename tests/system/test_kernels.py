@@ -129,6 +129,8 @@ def results():
     solved = solver.solve(rng.standard_normal((sparse.n_nodes, 9)))
     pairs = gs.effective_resistance(sparse, pairs=[(0, 1)], method="sketch", random_state=SEED)
     points = rng.standard_normal((300, 5))
+    clusters = gs.sources.block_model(1_200, 12_000, n_blocks=3, random_state=SEED)
+    places = gs.analysis.spectral_embedding(clusters.to_edge_list(), random_state=SEED).points
     near = [gs.neighbor_edges(rows, 4).to_edge_list() for rows in (points, small.to_scipy())]
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
     table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
@@ -136,7 +138,7 @@ def results():
     shared_by.to_edge_list()
     projected = shared_by.multiply(rng.standard_normal((300, 2)))
     graphs = (sparse, small, large, many, *near)
-    arrays = [solved, pairs, stars, projected, *(edges.weight for edges in graphs)]
+    arrays = [solved, pairs, stars, projected, places, *(edges.weight for edges in graphs)]
     return [array.tobytes() for array in arrays] + [certificate.history]
 
 

@@ -38,6 +38,7 @@ _FORMATS = {
     **dict.fromkeys((".graph", ".metis"), "metis"),
     ".graphml": "graphml",
 }
+_ROWS = 100_000  # of a table that are text at once
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2"}
 _UNWRITABLE = r"[\n\r\x00]|^$"  # in a line of text
 _NEEDS_QUOTES = r'^[#%"\s\x{FEFF}]|\s$'  # beyond what holds the separator
@@ -133,8 +134,12 @@ def write_columns(
             frame = pl.DataFrame({name: _plain_values(column) for name, column in part.items()})
             if form in ("tsv", "csv"):
                 separator = "\t" if form == "tsv" else ","
-                frame.write_csv(file, separator=separator, include_header=writer is None)
+                if writer is None:
+                    file.write(frame.clear().write_csv(separator=separator).encode())
                 writer = file
+                for rows in frame.iter_slices(_ROWS):  # not by polars, whose errors have no reason
+                    text = rows.write_csv(separator=separator, include_header=False)
+                    file.write(text.encode())
                 continue
             table = frame.to_arrow()
             if writer is None:

@@ -6,8 +6,8 @@ the voltage between u and v when one unit of current flows from one to the other
 w_e r_e of an edge is its leverage: the probability that a random spanning tree uses it. Over all
 edges the leverages sum to n_nodes - n_components (Foster's theorem).
 
-Exact answers come from one dense inverse, or from one solve per distinct node or pair; `sketch` has
-the others.
+Exact answers come from one dense inverse, from a factorization where that is cheap (`selected`), or
+from one solve per distinct node or pair; `sketch` has the others.
 """
 
 import numpy as np
@@ -22,6 +22,10 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.resistance.bounds import resistance_bounds
+from graphsqueak.sparsifiers.resistance.selected import (
+    has_small_separators,
+    selected_resistances,
+)
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_parts
 from graphsqueak.validation import check_choice, check_count, check_real, check_span
 
@@ -33,6 +37,7 @@ _LARGEST_SCALE = 2.0**30
 _CHUNK_BYTES = 2**26  # of one block of probes
 _ERROR = 1e-3  # of the solves
 _DENSE_NODES = 6000  # up to here (290 MB) one dense inverse is the quickest exact answer
+_FEW_SOLVES = 10  # times as many nodes: then solves are quicker than the inverse
 _EXACT_CHUNK_BYTES = 2**27  # of one block of right-hand sides
 
 
@@ -58,9 +63,9 @@ def effective_resistance(
     by_id : bool
         Take whole numbers in `pairs` for the graph's own ids, too, as text always is.
     method : {"auto", "exact", "sketch"}
-        Exact answers need a dense inverse (small graphs) or one solve per distinct node or pair;
-        the sketch needs a few dozen solves for any number of pairs. "auto" is exact where that
-        is no more work.
+        Exact answers need a dense inverse (small graphs), a factorization (all edges of grids,
+        roads, meshes, trees) or one solve per distinct node or pair; the sketch needs a few dozen
+        solves for any number of pairs. "auto" is exact where that is no more work.
     n_probes : int, optional
         Solves of the sketch. Default: as many as `rtol` needs, told by a pilot of 32.
     rtol : float
@@ -115,6 +120,11 @@ def effective_resistance(
     bounds = resistance_bounds(degree[tail], degree[head], weight)
     n_solves = min(tail.size, np.union1d(tail, head).size)
     cheap = graph.n_nodes <= _FEW_NODES or n_solves <= _PILOT_PROBES
+    is_large = pairs is None and not cheap and n_probes is None
+    if method != "sketch" and is_large and has_small_separators(simple):
+        found = selected_resistances(simple, component, tail, head)
+        if found is not None:
+            return np.clip(found, *bounds) / unit
     if method == "exact" or (method == "auto" and cheap):
         resistance[asked] = np.clip(exact_resistances(simple, component, tail, head), *bounds)
         return resistance / unit
@@ -205,9 +215,10 @@ def exact_resistances(
     >>> exact_resistances(graph, graph.components(), np.array([0, 0]), np.array([1, 2]))
     array([0.75, 1.  ])
     """
-    if graph.n_nodes <= dense_nodes:
-        return _dense(graph, component, tail, head)
     nodes = np.union1d(tail, head)
+    few = graph.n_nodes > _FEW_NODES and _FEW_SOLVES * min(tail.size, nodes.size) < graph.n_nodes
+    if graph.n_nodes <= dense_nodes and not few:
+        return _dense(graph, component, tail, head)
     if tail.size <= nodes.size:
         return _one_solve_per_pair(graph, tail, head, chunk_bytes)
     return _one_solve_per_node(graph, component, nodes, tail, head, chunk_bytes)
