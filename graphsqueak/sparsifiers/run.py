@@ -279,11 +279,9 @@ def certify_and_correct(
         if rerun is not None:
             stream = rerun(n_edges)
         else:
+            seed = stream.random_state
             more = StreamSparsifier(
-                n_edges=n_edges,
-                ridge=stream.ridge,
-                options=stream.options,
-                random_state=stream.random_state,
+                n_edges=n_edges, ridge=stream.ridge, options=stream.options, random_state=seed
             )
             stream = run_stream(more, again, progress=progress)
         source, n_runs, sparsifier = again, n_runs + 1, None
