@@ -28,7 +28,7 @@ from ssl_data import cora, polblogs
 
 import graphsqueak as gs
 from graphsqueak.sources.neighbors.weights import neighbor_graph
-from graphsqueak.ssl import UnreachedWarning
+from graphsqueak.ssl import HomophilyWarning, UnreachedWarning
 from graphsqueak.ssl.label_stream import aware_graph, small_graphs
 from graphsqueak.ssl.labels import encode_classes
 
@@ -44,7 +44,8 @@ def main():
     parser.add_argument("--only", default="", help="data whose names begin so")
     add_data_option(parser)
     args = parser.parse_args()
-    warnings.simplefilter("ignore", UnreachedWarning)
+    for said in (UnreachedWarning, HomophilyWarning):
+        warnings.simplefilter("ignore", said)
     parts = {"passes": measure_passes, "once": measure_once}
     for part, measure in parts.items():
         if args.part in (None, part):

@@ -1,9 +1,11 @@
 """Edges at labeled nodes, summed exactly however many edges there are.
 
 Edges with a labeled end are held apart from the sparsifier, parallel ones added up. Where they
-outgrow their room, labeled nodes of one class are tied in pairs, then in fours, and so on: nodes
-that share one value need one sum at every neighbor. In the end there is one node for a class, and
-n C sums. Whoever is tied is represented by the first one of its group, its leader.
+outgrow their room, labeled nodes of one class and component are tied in pairs, then in fours, and
+so on: nodes that share one value need one sum at every neighbor. In the end there is one node for a
+class in every component, and a node has C sums at most. Ties between components would be wrong:
+Stable-HFS centers every component by itself, and so joined they would be one. Whoever is tied is
+represented by the first one of its group, its leader.
 """
 
 import copy
@@ -11,6 +13,7 @@ import copy
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.forest import join, labels, roots
 
 __all__ = ["Tally"]
 
@@ -46,32 +49,31 @@ class Tally:
         self.code, self.n_classes, self.alone, self._room = code, n_classes, alone, room
         self.index = np.zeros(0, dtype=np.int64)  # of each node's label, or -1
         self.leader = np.zeros(0, dtype=np.int64)  # of each node: itself if it is not tied
-        self._level = self._n_seen = self._n_met = self._n_new = 0
+        self._parent = roots(0)  # of the nodes' union-find
+        self.is_tied = False  # whether several labeled nodes share one value
+        self._n_seen = self._n_met = self._n_new = 0
         self._columns = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
         self._new = []
 
-    @property
-    def is_tied(self):
-        """Whether several labeled nodes share one value."""
-        return self._level > 0
-
     def meet(self, index):
         """Append nodes: the number of each one's label, or -1."""
+        new = np.arange(self.index.size, self.index.size + index.size)
         self.index = np.concatenate([self.index, index])
-        self.leader = np.arange(self.index.size)
-        self._follow()
+        self.leader = np.concatenate([self.leader, new])
+        self._parent = np.concatenate([self._parent, new.astype(self._parent.dtype)])
 
     def absorb(self, tail, head, weight):
         """Add the edges at labeled nodes among these."""
         start, is_labeled = 0, self.index >= 0
         while start < tail.size:
             stop = min(start + _STEP - self._n_seen % _STEP, tail.size)
-            chosen = is_labeled[tail[start:stop]] | is_labeled[head[start:stop]]
-            ends = (self.leader[end[start:stop][chosen]] for end in (tail, head))
-            self._new.append((*ends, weight[start:stop][chosen]))
+            low, high = tail[start:stop], head[start:stop]
+            join(self._parent, low, high)
+            chosen = is_labeled[low] | is_labeled[high]
+            self._new.append((low[chosen], high[chosen], weight[start:stop][chosen]))
             self._n_new += np.count_nonzero(chosen)
             self._n_seen += stop - start
-            self._n_met = max(self._n_met, tail[start:stop].max() + 1, head[start:stop].max() + 1)
+            self._n_met = max(self._n_met, low.max() + 1, high.max() + 1)
             start = stop
             if self._n_seen % _STEP == 0 and self._n_new >= max(_STEP, self._columns[0].size):
                 self.settle()
@@ -80,10 +82,8 @@ class Tally:
         """Add up what is parallel, and tie nodes until the sums fit."""
         self._add_up()
         while self._columns[0].size > self._room(self._n_met, self._n_seen):
-            if not self._is_divisible:
+            if not self._tie_pairs():
                 return
-            self._level += 1
-            self._follow()
             self._add_up()
 
     def _add_up(self):
@@ -96,31 +96,28 @@ class Tally:
         self._columns, self._new = (summed.tail, summed.head, summed.weight), []
         self._n_new = 0
 
-    @property
-    def _is_divisible(self):
-        most = np.bincount(self.code[~self.alone], minlength=1).max()
-        return 2**self._level < most
+    def _tie_pairs(self):
+        """Tie leaders of one class and component to each other, two by two; False if none are."""
+        nodes = np.flatnonzero(self.index[: self._n_met] >= 0)
+        leads = (self.leader[nodes] == nodes) & ~self.alone[self.index[nodes]]
+        nodes, component = nodes[leads], labels(self._parent)
+        kind = self.code[self.index[nodes]], component[nodes]
+        order = np.lexsort((nodes, *kind))
+        nodes, kind = nodes[order], np.stack(kind)[:, order]
+        begins = np.append(True, (kind[:, 1:] != kind[:, :-1]).any(axis=0))[: nodes.size]
+        start = np.maximum.accumulate(np.where(begins, np.arange(nodes.size), 0))
+        follows = np.flatnonzero((np.arange(nodes.size) - start) % 2 == 1)
+        self.leader[nodes[follows]] = nodes[follows - 1]
+        self.leader = self.leader[self.leader]
+        self.is_tied |= follows.size > 0
+        return follows.size > 0
 
-    def _follow(self):
-        """Let the labeled nodes of every group follow the first of them."""
-        if not self.is_tied:
-            return
-        rank = np.empty(self.code.size, dtype=np.int64)  # of a label within its class
-        for number in range(self.n_classes):
-            own = (self.code == number) & ~self.alone
-            rank[own] = np.arange(np.count_nonzero(own)) >> self._level
-        group = rank * self.n_classes + self.code
-        nodes = np.flatnonzero(self.index >= 0)
-        nodes = nodes[~self.alone[self.index[nodes]]]
-        groups = np.unique(group[self.index[nodes]], return_index=True, return_inverse=True)
-        self.leader[nodes] = nodes[groups[1]][groups[2]]
-
-    def without(self, labels):
-        """A copy in which the nodes with these labels are not labeled; none of them is tied."""
-        if not len(labels):
+    def without(self, numbers):
+        """A copy in which nodes with labels of these numbers, none of them tied, have none."""
+        if not len(numbers):
             return self
         other = copy.copy(self)
-        other.index = np.where(np.isin(self.index, labels), -1, self.index)
+        other.index = np.where(np.isin(self.index, numbers), -1, self.index)
         tail, head, _ = self._columns
         chosen = (other.index[tail] >= 0) | (other.index[head] >= 0)
         other._columns = tuple(column[chosen] for column in self._columns)

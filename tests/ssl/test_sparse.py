@@ -134,6 +134,14 @@ def test_labels_are_tied_in_groups_no_larger_than_room_demands():
     np.testing.assert_array_equal(tally.edges(216).weight, 2.0)
 
 
+def test_labels_of_two_components_are_never_tied():
+    """Two stars of four labels of a class each: no room at all leaves one leader a star."""
+    tail, head = np.arange(8), np.repeat([8, 9], 4)
+    tally = tallied(EdgeList(tail=tail, head=head), tail, np.zeros(8, dtype=int), 0)
+    np.testing.assert_array_equal(tally.leader, [0, 0, 0, 0, 4, 4, 4, 4, 8, 9])
+    np.testing.assert_array_equal(tally.edges(10).weight, [4.0, 4.0])
+
+
 def test_the_answer_does_not_depend_on_the_batches(dense):
     """Of one pass to the last bit; a product over all edges is rounded batch by batch."""
     y, graph = few(), dense.to_edge_list()
