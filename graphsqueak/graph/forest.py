@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from graphsqueak.randomness import random_bits
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import compiled, frozen, subroutine
 
 __all__ = [
     "add_degrees",
@@ -52,7 +52,7 @@ def join(parent, tail, head):
     [True, True, False, True]
     """
     joins = np.empty(tail.size, dtype=np.bool_)
-    _join(parent, tail, head, joins)
+    _join(parent, *frozen(tail, head), joins)
     return joins
 
 
@@ -89,7 +89,7 @@ def find_bridges(tail, head, in_forest, n_nodes, *, seed):
     array([False, False, False,  True])
     """
     forest = np.flatnonzero(in_forest)
-    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes, _few_bits(n_nodes))
+    order, parent, above = _rooted(tail[forest], head[forest], n_nodes)
     words = np.zeros(n_nodes, dtype=np.uint64)
     _add_words(tail, head, in_forest, np.uint64(seed), words)
     bridge = np.zeros(forest.size, dtype=np.bool_)
@@ -120,7 +120,7 @@ def path_resistances(tail, head, weight, in_forest, n_nodes):
     array([1.  , 0.5 , 0.25, 1.75])
     """
     forest = np.flatnonzero(in_forest)
-    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes, _few_bits(n_nodes))
+    order, parent, above = _rooted(tail[forest], head[forest], n_nodes)
     out = np.empty(tail.size)
     _path_sums(order, parent, above, 1 / weight[forest], tail, head, out)
     return out
@@ -138,18 +138,30 @@ def weak_cuts(tail, head, weight, n_nodes):
     if tail.size == 0:
         return np.zeros(n_nodes, dtype=np.uint8)
     span = np.frexp(np.array([weight.min(), weight.max()], dtype=np.float64))[1]
-    forest = _heavy_forest(tail, head, weight, *span, roots(n_nodes), _few_bits(tail.size))
+    order = np.empty(tail.size, _kind_for(tail.size))
+    first = np.zeros(span[1] - span[0] + 2, order.dtype)
+    n_joins = _heavy_forest(tail, head, weight, span[1], roots(n_nodes), first, order)
+    forest = order[:n_joins].copy()
     bit = np.zeros(forest.size, dtype=np.uint8)
     bit[-_N_CUTS:] = (1 << np.arange(_N_CUTS, dtype=np.uint8))[: bit.size][::-1]
-    order, parent, above = _root_forest(tail[forest], head[forest], n_nodes, _few_bits(n_nodes))
+    order, parent, above = _rooted(tail[forest], head[forest], n_nodes)
     sides = np.zeros(n_nodes, dtype=np.uint8)
     _mark_sides(order, parent, above, bit, sides)
     return sides
 
 
-def _few_bits(largest):
-    """An empty array of the type in which numbers up to twice as large are held."""
-    return np.empty(0, np.int32 if largest < 2**30 else np.int64)
+def _rooted(tail, head, n_nodes):
+    """Nodes of a forest, parents first, their parents, and the edges up to these; -1 for none."""
+    kind = _kind_for(n_nodes)
+    start, at = np.zeros(n_nodes + 2, kind), np.empty(2 * tail.size, kind)
+    order, parent, above = (np.full(n_nodes, -1, kind) for _ in range(3))
+    _root_forest(tail, head, start, at, order, parent, above)
+    return order, parent, above
+
+
+def _kind_for(largest):
+    """The type in which numbers up to twice as large are held."""
+    return np.int32 if largest < 2**30 else np.int64
 
 
 @compiled
@@ -189,14 +201,12 @@ def _labels(parent, out):
 
 
 @compiled
-def _heavy_forest(tail, head, weight, lowest, highest, parent, index):
-    """Edges that join components, taken by binary exponents, heavy ones first."""
-    first = np.zeros(highest - lowest + 2, dtype=index.dtype)
+def _heavy_forest(tail, head, weight, highest, parent, first, order):
+    """Edges that join components, taken by binary exponents, heavy ones first; how many."""
     for e in range(tail.size):
         first[highest - math.frexp(weight[e])[1] + 1] += 1
     for b in range(first.size - 1):
         first[b + 1] += first[b]
-    order = np.empty(tail.size, dtype=index.dtype)
     for e in range(tail.size):
         b = highest - math.frexp(weight[e])[1]
         order[first[b]] = e
@@ -208,33 +218,26 @@ def _heavy_forest(tail, head, weight, lowest, highest, parent, index):
             parent[max(u, v)] = min(u, v)
             order[n_joins] = e  # behind us
             n_joins += 1
-    return order[:n_joins].copy()
+    return n_joins
 
 
 @compiled
-def _root_forest(tail, head, n_nodes, index):
-    """Nodes in an order in which parents come first, their parents, and the edges up to these."""
-    start = np.zeros(n_nodes + 1, dtype=index.dtype)
+def _root_forest(tail, head, start, at, order, parent, above):
+    """Breadth-first search. The edges at a node u are at[start[u]], ..., at[start[u + 1] - 1]."""
     for e in range(tail.size):
-        start[tail[e] + 1] += 1
-        start[head[e] + 1] += 1
-    for u in range(n_nodes):
+        start[tail[e] + 2] += 1
+        start[head[e] + 2] += 1
+    for u in range(start.size - 1):
         start[u + 1] += start[u]
-    following = start[:-1].copy()
-    at = np.empty(2 * tail.size, dtype=index.dtype)
     for e in range(tail.size):
         for u in (tail[e], head[e]):
-            at[following[u]] = e
-            following[u] += 1
-    order = np.empty(n_nodes, dtype=index.dtype)
-    parent = np.full(n_nodes, -1, dtype=index.dtype)
-    above = np.full(n_nodes, -1, dtype=index.dtype)
-    seen = np.zeros(n_nodes, dtype=np.bool_)
+            at[start[u + 1]] = e
+            start[u + 1] += 1
     end = 0
-    for root in range(n_nodes):
-        if seen[root]:
+    for root in range(order.size):
+        if parent[root] >= 0:
             continue
-        seen[root] = True
+        parent[root] = root
         order[end] = root
         cursor = end
         end += 1
@@ -243,12 +246,11 @@ def _root_forest(tail, head, n_nodes, index):
             cursor += 1
             for i in range(start[u], start[u + 1]):
                 v = tail[at[i]] + head[at[i]] - u
-                if not seen[v]:
-                    seen[v] = True
+                if parent[v] < 0:
                     parent[v], above[v] = u, at[i]
                     order[end] = v
                     end += 1
-    return order, parent, above
+        parent[root] = -1
 
 
 @compiled

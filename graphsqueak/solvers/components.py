@@ -55,7 +55,11 @@ class Components:
     """
 
     def __init__(self, rows):
-        self.label, self.separator, self.depth, self.cubes = _search(rows.start, rows.neighbor)
+        self.label = np.full(rows.n_nodes, -1, dtype=np.int32)
+        queue = np.empty(rows.n_nodes, dtype=rows.neighbor.dtype)
+        level = np.empty(rows.n_nodes + 1, dtype=np.int64)
+        found = _search(rows.start, rows.neighbor, self.label, queue, level)
+        self.separator, self.depth, self.cubes = found
         self.size = np.bincount(self.label)
         self.singular = np.bincount(self.label, rows.ridge) == 0
 
@@ -63,7 +67,7 @@ class Components:
         """`block` with its mean over every singular component taken away."""
         mean = component_sums(self.label, self.size.size, block) / self.size[:, None]
         mean[~self.singular] = 0.0
-        return _subtract(block, self.label, mean)
+        return self._without(block, mean)
 
     def check_consistent(self, block):
         """`block` centered; an InputError if it does not sum to zero but for rounding."""
@@ -81,7 +85,12 @@ class Components:
                 f"over the connected component of node {node} ({self.size[component]} nodes), so "
                 "no solution exists; subtract the mean over each component, or give a ridge"
             )
-        return _subtract(block, self.label, total / self.size[:, None])
+        return self._without(block, total / self.size[:, None])
+
+    def _without(self, block, mean):
+        out = np.empty(block.shape, block.dtype)
+        _subtract(block, self.label, mean, out)
+        return out
 
 
 def dimension(rows):
@@ -96,26 +105,29 @@ def dimension(rows):
     1.0
     """
     seeds = np.arange(rows.n_nodes)[:: max(1, rows.n_nodes // N_BALLS)]
-    return float(_mean_growth(rows.start, rows.neighbor, seeds))
+    owner = np.full(rows.n_nodes, -1, dtype=np.int32)
+    queue = np.empty(rows.n_nodes, dtype=rows.neighbor.dtype)
+    return float(_mean_growth(rows.start, rows.neighbor, seeds, owner, queue))
 
 
-@compiled
 def component_sums(label, n_components, block):
     """Sum of every column of `block` over each component, shape (n_components, n_columns)."""
     total = np.zeros((n_components, block.shape[1]))
-    for i in range(block.shape[0]):
-        for k in range(block.shape[1]):
-            total[label[i], k] += np.float64(block[i, k])
+    _add_rows(label, block, total)
     return total
 
 
 @compiled
-def _search(start, neighbor):
+def _add_rows(label, block, total):
+    for i in range(block.shape[0]):
+        for k in range(block.shape[1]):
+            total[label[i], k] += np.float64(block[i, k])
+
+
+@compiled
+def _search(start, neighbor, label, queue, level):
     """Breadth-first search that stops as soon as every node has been reached."""
     n_nodes = start.size - 1
-    label = np.full(n_nodes, -1, dtype=np.int32)
-    queue = np.empty(n_nodes, dtype=neighbor.dtype)
-    level = np.empty(n_nodes + 1, dtype=np.int64)
     reached = n_components = separator = depth = 0
     cubes = 0.0
     for seed in range(n_nodes):
@@ -145,7 +157,7 @@ def _search(start, neighbor):
         depth = max(depth, n_levels)
         separator = max(separator, _middle_level(level[: n_levels + 1], first, reached))
         n_components += 1
-    return label, separator, depth, cubes
+    return separator, depth, cubes
 
 
 @subroutine
@@ -159,18 +171,14 @@ def _middle_level(level, first, last):
 
 
 @compiled
-def _subtract(block, label, mean):
-    out = np.empty_like(block)
+def _subtract(block, label, mean, out):
     for i in range(block.shape[0]):
         for k in range(block.shape[1]):
             out[i, k] = block[i, k] - mean[label[i], k]
-    return out
 
 
 @compiled
-def _mean_growth(start, neighbor, seeds):
-    owner = np.full(start.size - 1, -1, dtype=np.int32)
-    queue = np.empty(start.size - 1, dtype=neighbor.dtype)
+def _mean_growth(start, neighbor, seeds, owner, queue):
     total = 0.0
     for ball in range(seeds.size):
         queue[0] = seeds[ball]

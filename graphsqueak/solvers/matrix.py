@@ -58,7 +58,9 @@ class Rows(NamedTuple):
 
     def diagonal(self):
         """Diagonal of A: weighted degree plus ridge."""
-        return _row_sums(self.start, self.weight) + self.ridge
+        total = np.zeros(self.n_nodes)
+        _add_weights(self.start, self.weight, total)
+        return total + self.ridge
 
     def to_scipy(self):
         """A as a CSR matrix, parallel edges summed."""
@@ -87,7 +89,10 @@ def build_rows(graph, ridge):
     ([0, 1, 3, 4], [1, 0, 2, 1], [2.0, 5.0, 3.0])
     """
     tail, head = (as_unsigned(array) for array in (graph.tail, graph.head))
-    start, neighbor, weight = _sort_edges(tail, head, graph.weight, graph.n_nodes)
+    start = np.zeros(graph.n_nodes + 2, dtype=np.uint64)
+    neighbor, weight = np.empty(2 * tail.size, tail.dtype), np.empty(2 * tail.size)
+    _sort_edges(tail, head, graph.weight, start, neighbor, weight)
+    start = start[:-1]
     return Rows(start, neighbor, weight, ridge, _work_parts(start))
 
 
@@ -198,34 +203,28 @@ def reorder_rows(start, neighbor, weight, order, position):
 
 
 @compiled
-def _sort_edges(tail, head, weight, n_nodes):
-    start = np.zeros(n_nodes + 1, dtype=np.uint64)
+def _sort_edges(tail, head, weight, start, neighbor, value):
+    """Rows from start[u] to start[u + 1]; the last entry of `start` is for counting only."""
     for e in range(tail.size):
-        start[tail[e] + 1] += 1
-        start[head[e] + 1] += 1
-    for i in range(n_nodes):
+        start[tail[e] + 2] += 1
+        start[head[e] + 2] += 1
+    for i in range(start.size - 1):
         start[i + 1] += start[i]
-    cursor = start[:-1].copy()
-    neighbor = np.empty(2 * tail.size, dtype=tail.dtype)
-    value = np.empty(2 * tail.size)
     for e in range(tail.size):
-        u, v = tail[e], head[e]
-        neighbor[cursor[u]] = v
-        value[cursor[u]] = weight[e]
-        cursor[u] += 1
-        neighbor[cursor[v]] = u
-        value[cursor[v]] = weight[e]
-        cursor[v] += 1
-    return start, neighbor, value
+        u, v = tail[e] + 1, head[e] + 1
+        neighbor[start[u]] = head[e]
+        value[start[u]] = weight[e]
+        start[u] += 1
+        neighbor[start[v]] = tail[e]
+        value[start[v]] = weight[e]
+        start[v] += 1
 
 
 @compiled
-def _row_sums(start, weight):
-    total = np.zeros(start.size - 1)
+def _add_weights(start, weight, total):
     for i in range(total.size):
         for e in range(start[i], start[i + 1]):
             total[i] += weight[e]
-    return total
 
 
 @shared

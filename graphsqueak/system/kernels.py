@@ -25,7 +25,16 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
-__all__ = ["WORTH_SHARING", "compiled", "map_ahead", "prefetch", "run", "shared", "subroutine"]
+__all__ = [
+    "WORTH_SHARING",
+    "compiled",
+    "frozen",
+    "map_ahead",
+    "prefetch",
+    "run",
+    "shared",
+    "subroutine",
+]
 
 WORTH_SHARING = 2_000_000
 _CALLS_WORTH_COMPILING = 50  # as many that are just worth sharing
@@ -50,6 +59,22 @@ def compiled(function=None, **options):
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no directory to keep it in
         return numba.njit(**options)(function)
+
+
+def frozen(*arrays):
+    """The arrays as views that cannot be written to.
+
+    Numba compiles once more for those, as the columns of an `EdgeList` are: a kernel that is only
+    ever given frozen ones is compiled once.
+
+    >>> import numpy as np
+    >>> frozen(np.zeros(3))[0].flags.writeable
+    False
+    """
+    views = [array.view() for array in arrays]
+    for view in views:
+        view.flags.writeable = False
+    return views
 
 
 def subroutine(function):

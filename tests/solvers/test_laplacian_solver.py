@@ -140,9 +140,9 @@ def test_isolated_nodes_give_zero_or_b_over_ridge(backend):
 
 def test_the_trial_of_jacobi_looks_at_columns_that_are_not_zero():
     """Clusters in a chain: Jacobi is tried first, and takes longer than its trial."""
-    rng = np.random.default_rng(40_129)
-    ends = [rng.integers(1000, size=(40_000, 2)) + 1000 * part for part in range(4)]
-    ends = np.concatenate([*ends, [[0, 1000], [1000, 2000], [2000, 3000]]])
+    rng, firsts = np.random.default_rng(40_129), np.arange(0, 4000, 250)
+    ends = [rng.integers(250, size=(10_000, 2)) + first for first in firsts]
+    ends = np.concatenate([*ends, np.column_stack([firsts[:-1], firsts[1:]])])
     ends = ends[ends[:, 0] != ends[:, 1]]
     graph = EdgeList(tail=ends[:, 0], head=ends[:, 1], n_nodes=4000)
     block = rng.normal(size=(4000, 3))

@@ -54,7 +54,7 @@ from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
 from graphsqueak.solvers.costs import cheapest, first_choice, jacobi_limit
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds, degree_bound, resistance_bounds
-from graphsqueak.system.kernels import compiled, run, shared
+from graphsqueak.system.kernels import compiled, frozen, run, shared
 
 __all__ = [
     "Embedding",
@@ -162,8 +162,8 @@ def sketch_resistances(sketch, tail, head, weight, *, clamp):
     The bounds are those of the degrees, and those of the cuts where some of these are weak.
     """
     out = np.empty(tail.size)
-    work = tail.size * sketch.points.shape[1]
-    run(_resistances, work, sketch.points, sketch.degree, tail, head, weight, clamp, out)
+    known, columns = (sketch.points, sketch.degree), frozen(tail, head, weight)
+    run(_resistances, tail.size * sketch.points.shape[1], *known, *columns, clamp, out)
     if clamp and sketch.has_weak_cuts:
         np.maximum(out, cut_bounds(tail, head, weight, sketch.degree.size), out=out)
     return out

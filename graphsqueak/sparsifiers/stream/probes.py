@@ -15,7 +15,7 @@ import numpy as np
 from graphsqueak.errors import AccuracyWarning
 from graphsqueak.graph.forest import join, roots, weak_cuts
 from graphsqueak.randomness import PROBE_SEED, random_bits
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import compiled, frozen
 
 __all__ = ["Probes", "odd_change", "warn_if_worse"]
 
@@ -40,7 +40,7 @@ class Probes:
     def add(self, tail, head, weight, n_nodes):
         """Take in edges between nodes 0, ..., n_nodes - 1."""
         self._grow(n_nodes)
-        _add_to_table(self._signs, tail, head, weight, self.table)
+        _add_to_table(self._signs, *frozen(tail, head, weight), self.table)
 
     def merge(self, others, n_nodes, *, same_nodes):
         """Probes of all streams; unknown (NaN) from then on if they number nodes differently."""
@@ -106,7 +106,7 @@ def _cut_weights(sides, tail, head, weight):
     array([5., 2.])
     """
     table = np.zeros(2**_N_PROBES)
-    _add_to_table(sides, tail, head, weight, table)
+    _add_to_table(sides, *frozen(tail, head, weight), table)
     return _forms(table)
 
 

@@ -192,8 +192,8 @@ def round_keeping_degrees(
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
             odd = np.random.default_rng(int(key)).permutation(odd)
-            index = np.empty(0, np.int32 if 2 * odd.size <= largest_index else np.int64)
-            way = _alternate(tail[odd], head[odd], n_nodes, key, index)
+            kind = np.int32 if 2 * odd.size <= largest_index else np.int64
+            way = _alternating(tail[odd], head[odd], n_nodes, key, kind)
             level[odd] += np.where(way > 0, 1 << bit, -(1 << bit)).astype(np.int32)
     return level == top
 
@@ -212,6 +212,16 @@ def count_spread(prob, *, n_bits):
     return np.sqrt((fraction * (1 - fraction)).sum()) / top
 
 
+def _alternating(tail, head, n_nodes, seed, kind):
+    """Directions, 1 for up and -1 for down, that alternate along closed tours of edges."""
+    way, n_walks = np.zeros(tail.size, np.int8), min(_WALKS, 1 + tail.size // 1000)
+    slot, edge_at = np.empty((2, 2 * tail.size), kind)
+    _half_edges(tail, head, np.zeros((2, n_nodes), np.int64), slot, edge_at)
+    walks = np.zeros((4, n_walks), np.int64), np.zeros((n_walks, 3), np.int64)
+    _alternate(slot, edge_at, seed, *walks, way)
+    return way
+
+
 @shared
 def _toss(copies, prob, seed, out):
     """How many of the copies of each edge survive a coin each."""
@@ -223,30 +233,24 @@ def _toss(copies, prob, seed, out):
 
 
 @compiled
-def _alternate(tail, head, n_nodes, seed, index):
-    """Directions, 1 for up and -1 for down, that alternate along closed tours of edges.
+def _alternate(slot, edge_at, seed, walks, n_steps, turn):
+    """Walk along tours until every edge has its turn, 1 or -1 and not 0 any more.
 
     The edges at a node are paired, each with the next in the node's list; stepping from an edge to
     its partner at its far end walks along a tour. Several walks go on in turn, since each spends
     its time waiting for memory; where two meet, one node may be off by two.
     """
-    slot, edge_at = _half_edges(tail, head, n_nodes, index)
-    turn = np.zeros(tail.size, dtype=np.int8)  # 0: not walked yet, 1: up, -1: down
-    n_walks = min(_WALKS, 1 + tail.size // 1000)
-    first = np.zeros(n_walks, dtype=np.int64)
-    cursor = np.zeros(n_walks, dtype=np.int64)
-    way = np.zeros(n_walks, dtype=np.int8)
-    legs = np.zeros(n_walks, dtype=np.int8)  # ends of the first edge still to be walked from
-    n_steps = np.zeros((n_walks, 3), dtype=np.int64)  # from either end: 2 and 1 legs to go
+    first, cursor, way, legs = walks  # legs: ends of the first edge still to be walked from
+    n_walks, n_edges = n_steps.shape[0], turn.size  # steps from either end: 2 and 1 legs to go
     fresh = left_over = 0  # edges up minus edges down, of the walks that are done
     n_active = 1
     while n_active:
         n_active = 0
         for walk in range(n_walks):
             if legs[walk] == 0:
-                while fresh < tail.size and turn[fresh] != 0:
+                while fresh < n_edges and turn[fresh] != 0:
                     fresh += 1
-                if fresh == tail.size:
+                if fresh == n_edges:
                     continue
                 coin = random_bits(seed, np.uint64(fresh), WALK_WORD) & np.uint64(1)
                 turn[fresh] = way[walk] = 1 if coin else -1
@@ -270,7 +274,6 @@ def _alternate(tail, head, n_nodes, seed, index):
                     _turn_round(first[walk], n_steps[walk], slot, edge_at, turn)
                     odd_one = -odd_one
                 left_over += odd_one
-    return turn
 
 
 @subroutine
@@ -285,26 +288,22 @@ def _turn_round(first, n_steps, slot, edge_at, turn):
             cursor = slot[2 * edge] + slot[2 * edge + 1] - (cursor ^ 1)
 
 
-@subroutine
-def _half_edges(tail, head, n_nodes, index):
+@compiled
+def _half_edges(tail, head, bounds, slot, edge_at):
     """Slots of the two ends of every edge; slots 2i and 2i + 1 are partners.
 
     Each node has an even number of slots of its own. The last edge of a node of odd degree is
-    paired with that of the next such node: there is an even number of them. `index` is empty and
-    says of which type slots are.
+    paired with that of the next such node: there is an even number of them.
     """
-    degree = np.zeros(n_nodes, dtype=np.int64)
+    following, stop = bounds  # a node's slots: from, to; at first its degree
     for e in range(tail.size):
-        degree[tail[e]] += 1
-        degree[head[e]] += 1
-    following, stop = np.empty_like(degree), np.empty_like(degree)  # a node's slots: from, to
+        stop[tail[e]] += 1
+        stop[head[e]] += 1
     end = 0
-    for u in range(n_nodes):
+    for u in range(stop.size):
         following[u] = end
-        end += degree[u] // 2 * 2
+        end += stop[u] // 2 * 2
         stop[u] = end
-    edge_at = np.empty(2 * tail.size, dtype=index.dtype)
-    slot = np.empty(2 * tail.size, dtype=index.dtype)
     for e in range(tail.size):
         for side in range(2):
             u = tail[e] if side == 0 else head[e]
@@ -316,4 +315,3 @@ def _half_edges(tail, head, n_nodes, index):
                 end += 1
             slot[2 * e + side] = at
             edge_at[at] = e
-    return slot, edge_at
