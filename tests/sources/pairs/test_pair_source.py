@@ -90,9 +90,7 @@ def test_the_stream_has_the_graph_as_its_mean(table):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_attributes_are_drawn_by_their_share_of_the_degrees(normalize, weighted):
     """At k c (d - 1) (sum w^2 / s^2) sum w^2 / D edges an entity, for one k, rounded to cycles."""
-    entity, attribute, weight, n_entities, n_attributes = table = random_table(
-        8, weighted=weighted
-    )
+    entity, attribute, weight, n_entities, n_attributes = table = random_table(8, weighted=weighted)
     cliques = cliques_of(table, normalize)
     cliques.draw_edges(12 * n_entities)
     assert 12 * n_entities <= cliques.n_drawn().sum() <= 16 * n_entities
