@@ -4,7 +4,7 @@
 
 A Parquet table of ten million pairs of a million entities, the k-th attribute drawn with a chance
 of 1 / k: a graph of more than 10^11 edges, which is sparsified to 8 edges an entity, certified to
-5 % and labeled. Beside it, an ordinary file: random edges on as many nodes, as many rows of the same
+5 % and labeled. Beside it, an ordinary file: random edges on as many nodes, as many rows of that
 format and kind of ids, sparsified to as many; and one of four times the rows, of which an edge is
 cheaper, since most are dropped as they come. The costs of these three are processor time of one
 thread, reading included. Each case has a process of its own; tables are made from a fixed seed.
