@@ -44,7 +44,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole
     graph, nearly: the first pass makes a sparsifier, and in two or three further ones it is the
     preconditioner with which the whole graph is solved (`refinement`). Beside the sparsifier some
-    dozens of numbers per node are held. Where they can be read once, the answer is the mean of
+    hundred numbers per node are held. Where they can be read once, the answer is the mean of
     those on up to three small graphs (`label_stream`). A graph that fits into the budget is used as
     it is, in one pass.
 
