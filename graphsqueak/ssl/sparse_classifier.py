@@ -201,7 +201,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
                     answers.left_out(candidate)
             while self.n_passes_ < self._most:
                 self.n_passes_ += 1
-                refinement.read(is_last=self.n_passes_ + 1 >= self._most)
+                refinement.read(n_left=self._most - self.n_passes_)
                 others, _ = self._decided(refinement.preconditioned, labels, unit, eta)
                 answers = refinement.smoothed
                 scores, fit = self._decided(answers, labels, unit, eta)
