@@ -272,9 +272,8 @@ def certify_and_correct(
         again = Budget(n_edges, None, None).drawn(source)
         if stream.is_whole_ and again is source:
             raise InputError(
-                f"epsilon={epsilon:g} cannot be met: all edges that were drawn of large cliques "
-                f"are kept, and the error is {certificate.epsilon_upper:.2g}; draw more of them, "
-                "with read_pairs(degree=...) (--degree)"
+                f"epsilon={epsilon:g} cannot be met: all edges drawn of large cliques are kept, at "
+                f"{certificate.epsilon_upper:.2g}; draw more of them: degree=... (--degree)"
             )
         if rerun is not None:
             stream = rerun(n_edges)

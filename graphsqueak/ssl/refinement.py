@@ -23,8 +23,7 @@ D^-1 r + S (M^-1 r - D^-1 r), where S relaxes on H: what is left of the second i
 is a tree, nearly, and x'Ax / x'Mx large for some x, the first alone.)
 
 *Many nodes.* Of a graph of 2^17 nodes or more eta is chosen on H, and only its columns are brought
-closer, with half as many probes; what is solved on H, and directions of earlier passes, are held in
-single precision, which is more than the solves on H are worth.
+closer, with half as many probes: a quarter of what the three etas of a smaller graph hold.
 """
 
 import numpy as np
@@ -133,11 +132,14 @@ class Refinement:
         self._systems = {eta: self.at(eta, with_probes=False)}
         self._is_closed = True
 
-    def read(self, *, is_last=False):
-        """Read the edges once and bring all fits closer; `is_last`: those of no other eta begin."""
+    def read(self, *, n_left=2):
+        """Read the edges once and bring all fits closer, with `n_left` reads to come.
+
+        If that is one, fits of no other eta begin any more; if none, what only they need is let go.
+        """
         systems = list(self._systems.values())
         for system in systems:
-            system.turn()
+            system.turn(is_last=n_left == 0)
         block = _side_by_side([system.cg.direction for system in systems])
         note = f"pass {self._laplacian.n_passes + 2}"
         with reporter(self._progress, "labeling") as report:
@@ -147,9 +149,11 @@ class Refinement:
         if self._n_edges is not None:
             check_same_edges((self._n_edges, 0), (self._laplacian.n_edges, 0))
         ends = np.cumsum([system.cg.direction.shape[1] for system in systems])
-        for system, own in zip(systems, np.split(product, ends[:-1], axis=1), strict=True):
-            system.advance(own)
-        self._is_closed |= is_last
+        parts = np.split(product, ends[:-1], axis=1)[::-1]
+        del block, product
+        for system in systems:
+            system.advance(parts)
+        self._is_closed |= n_left <= 1
 
     def at(self, eta, *, with_probes):
         """The equations for this eta, solved on H when they are first asked for; None if late."""
@@ -200,7 +204,6 @@ class _Equations:
     ):
         rng, n_labels = np.random.default_rng(random_state), labeled.size
         self.has_probes = with_probes
-        self._held_as = np.float32 if is_large else np.float64
         n_probes = _FEW_PROBES if is_large else _N_PROBES
         signs = np.zeros((n_labels, 0))
         if with_probes:
@@ -222,28 +225,30 @@ class _Equations:
         self._z, self._before = self._precondition(), []
 
     def _precondition(self):
-        residual = self.cg.residual.astype(self._held_as, copy=False)
-        return self._solver.solve(self._solver.centered(residual))
+        return self._solver.solve(self._solver.centered(self.cg.residual))
 
-    def turn(self):
+    def turn(self, *, is_last):
         """Make the next directions."""
         ahead = self._z
         if self._is_coarse:
             if self.cg.image is not None:
-                columns = (self.cg.direction, self.cg.image)
-                held = (block.astype(self._held_as, copy=False) for block in columns)
-                self._before.append((*held, self.cg.gram))
+                self._before.append((self.cg.direction, self.cg.image, self.cg.gram))
             ahead = np.column_stack([ahead, self.cg.residual / self._diagonal])
-            for direction, image, gram in self._before:
-                part = np.linalg.solve(gram, image.T @ ahead.astype(image.dtype, copy=False))
-                ahead -= direction @ part.astype(direction.dtype, copy=False)
+            self._make_conjugate(ahead)
+            self._before = [] if is_last else self._before
+        self._z = None  # until the next solve
         self.cg.turn(ahead, slice(None))
 
-    def advance(self, product):
-        """Take in L times the directions, to which ridges are added in place."""
-        held = np.flatnonzero(self._system.ridge)
+    def _make_conjugate(self, ahead):
+        for direction, image, gram in self._before:
+            ahead -= direction @ np.linalg.solve(gram, image.T @ ahead)
+
+    def advance(self, products):
+        """Take L times the directions off the end of a list; ridges are added in place."""
+        product, held = products.pop(), np.flatnonzero(self._system.ridge)
         product[held] += self._system.ridge[held, None] * self.cg.direction[held]
-        self.cg.advance(self._solver.centered(product))
+        product = self._solver.centered(product)
+        self.cg.advance(product)
         if self._is_coarse:
             energy = self.cg.direction.T @ self._times_sparsifier(self.cg.direction)
             theta = scipy.linalg.eigvalsh(self.cg.gram, (energy + energy.T) / 2)

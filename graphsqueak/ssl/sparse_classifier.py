@@ -44,7 +44,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole
     graph, nearly: the first pass makes a sparsifier, and in two or three further ones it is the
     preconditioner with which the whole graph is solved (`refinement`). Beside the sparsifier some
-    dozens of numbers per node are held. Where they can be read once, the answer is the mean of
+    hundred numbers per node are held. Where they can be read once, the answer is the mean of
     those on up to three small graphs (`label_stream`). A graph that fits into the budget is used as
     it is, in one pass.
 
@@ -202,7 +202,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
                     answers.left_out(candidate)
             while self.n_passes_ < self._most:
                 self.n_passes_ += 1
-                refinement.read(is_last=self.n_passes_ + 1 >= self._most)
+                refinement.read(n_left=self._most - self.n_passes_)
                 others, _ = self._decided(refinement.preconditioned, labels, unit, eta)
                 answers = refinement.smoothed
                 scores, fit = self._decided(answers, labels, unit, eta)

@@ -43,6 +43,18 @@ def test_solid_grids_of_one_column_stay_with_jacobi():
     assert solver.solver_ == "jacobi"
 
 
+@pytest.mark.parametrize("n_columns", [1, 16])
+def test_well_connected_graphs_with_few_ridges_stay_with_jacobi(n_columns):
+    """One eigenvalue lies far below all others; the residual stalls until it is found."""
+    graph = random_graphs.erdos_renyi(20_000, 200_000, random_state=9_409).to_edge_list()
+    ridge = np.zeros(graph.n_nodes)
+    ridge[::500] = 10.0
+    solver = LaplacianSolver(graph, ridge=ridge, tol=1e-6)
+    solver.solve(np.random.default_rng(9_408).standard_normal((graph.n_nodes, n_columns)))
+    assert solver.solver_ == "jacobi"
+    assert solver.residual_ <= 1e-6
+
+
 def test_sparse_graphs_with_hubs_are_factored_for_many_columns():
     graph = random_graphs.chung_lu(50_000, 75_000, random_state=77).to_edge_list()
     solver = LaplacianSolver(graph)

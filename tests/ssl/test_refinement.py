@@ -83,6 +83,23 @@ def test_many_reads_give_its_scores():
             np.testing.assert_allclose(answers.fit(alpha / 4).centered, exact, atol=1e-7)
 
 
+@pytest.mark.parametrize("n_labels", [24, 120])
+def test_eta_of_many_nodes_is_chosen_before_the_other_reads(blurred, n_labels):
+    """The fits of other etas are forgotten; decisions are still those of the whole graph."""
+    y = labels(n_labels, 1)
+    clf = gs.SparseHFSClassifier(n_edges=6_000, passes=4, random_state=7)
+    clf._most, clf._forgets, clf._source_read = 4, {}, blurred
+    held = []
+    refine = clf._refine
+    clf._refine = lambda refinement, *about: (held.append(refinement), refine(refinement, *about))
+    clf._fit_refined(blurred, y, many_nodes=N_NODES)
+    assert held[0].is_large
+    assert list(held[0]._systems) == [clf.eta_]
+    settings = {"eta": clf.eta_, "threshold": clf.threshold_, "random_state": 7}
+    exact = gs.StableHFSClassifier(**settings).fit(blurred, y).transduction_
+    assert np.mean(clf.transduction_ == exact) > 0.99
+
+
 def test_reading_is_counted_and_a_pipe_is_read_once(blurred):
     y = labels(24, 2)
     source = Counted(blurred)

@@ -135,7 +135,7 @@ def results():
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
     table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
     shared_by = gs.read_pairs(io.BytesIO(table))
-    shared_by.to_edge_list()
+    gs.sparsify(shared_by, n_edges=900, random_state=SEED)
     projected = shared_by.multiply(rng.standard_normal((300, 2)))
     graphs = (sparse, small, large, many, *near)
     arrays = [solved, pairs, stars, projected, places, *(edges.weight for edges in graphs)]

@@ -56,7 +56,9 @@ def split(
         )
     if getattr(source, "is_implicit", False):
         raise InputError(
-            "pairs are held by attribute, not read in parts; leave workers, scheduler and tree away"
+            "pairs are held by attribute, not read in parts, and what is drawn of them is little "
+            "more than a sparsifier keeps: workers would have nothing to share; leave workers, "
+            "scheduler and tree away"
         )
     if source.options.duplicates == "once":
         raise InputError(

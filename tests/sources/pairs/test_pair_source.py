@@ -52,13 +52,18 @@ def test_the_product_is_that_of_the_whole_graph(normalize, weighted):
 @pytest.mark.slow
 @pytest.mark.parametrize("table", range(20))
 def test_the_stream_has_the_graph_as_its_mean(table):
-    """Over 2,000 seeds. A pair is on each of m cycles with probability p = 2 / (d - 1)."""
+    """Over 2,000 seeds. A pair is on each of m cycles with probability p = 2 / (d - 1).
+
+    Half of the tables draw by shares, which gives attributes different numbers of cycles.
+    """
     entity, attribute, weight, n_entities, n_attributes = drawn = random_table(
         table, weighted=table % 2 == 1
     )
-    n_seeds, n_cycles = 2000, 2
-    cliques = cliques_of(drawn)
-    cliques.draw_cycles(2 * n_cycles)
+    n_seeds, cliques = 2000, cliques_of(drawn)
+    if table < 10:
+        cliques.draw_cycles(4)
+    else:
+        cliques.draw_edges(3 * n_entities)
     ends, weights = zip(
         *(part for seed in range(n_seeds) for part in cliques.edges(seed)), strict=True
     )
@@ -68,10 +73,9 @@ def test_the_stream_has_the_graph_as_its_mean(table):
     mean = mean.reshape(n_entities, n_entities)
     variance = np.zeros_like(mean)
     for value in range(n_attributes):
-        one = attribute == value
-        size = np.count_nonzero(one)
-        if size > 2 * n_cycles + 1:
-            chance = 2 / (size - 1)
+        one, n_cycles = attribute == value, cliques.n_cycles[value]
+        if n_cycles:
+            chance = 2 / (np.count_nonzero(one) - 1)
             own = reference.shared_attributes(
                 entity[one], attribute[one], weight[one], n_entities, "size"
             )
@@ -80,6 +84,72 @@ def test_the_stream_has_the_graph_as_its_mean(table):
     tolerance = 6 * np.sqrt(np.triu(variance) / n_seeds) + 1e-9
     assert np.all(np.abs(mean - wanted) <= tolerance)
     assert (variance.max() > 0) == bool(cliques.n_cycles.any())
+
+
+@pytest.mark.parametrize("normalize", ["size", "none", "idf"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_attributes_are_drawn_by_their_share_of_the_degrees(normalize, weighted):
+    """At k c (d - 1) (sum w^2 / s^2) sum w^2 / D edges an entity, for one k, rounded to cycles."""
+    entity, attribute, weight, n_entities, n_attributes = table = random_table(8, weighted=weighted)
+    cliques = cliques_of(table, normalize)
+    cliques.draw_edges(12 * n_entities)
+    assert 12 * n_entities <= cliques.n_drawn().sum() <= 16 * n_entities
+    degrees = reference.shared_attributes(*table[:4], normalize).sum(axis=0)
+    share = np.zeros(n_attributes)
+    for value in range(n_attributes):
+        one = attribute == value
+        size, squares = np.count_nonzero(one), weight[one] ** 2
+        part = squares.sum() / weight[one].sum() ** 2
+        share[value] = cliques.strength[value] * (size - 1) * part
+        share[value] *= (squares / degrees[entity[one]]).sum()
+    some = cliques.n_cycles > 1
+    assert np.count_nonzero(some) > 2
+    low, high = ((cliques.n_cycles[some] + half) / share[some] for half in (-0.5, 0.5))
+    assert low.max() <= high.min() * (1 + 1e-9)
+
+
+def test_all_is_written_out_where_it_may_be():
+    cliques = cliques_of(random_table(8))
+    cliques.draw_edges(cliques.n_edges)
+    assert not cliques.n_cycles.any()
+    assert cliques.n_drawn().sum() == cliques.n_edges
+
+
+def test_a_larger_sparsifier_is_shown_more_of_the_cliques():
+    """A sparsifier of 50 edges an entity; 32 were drawn of them when nobody asked for more."""
+    pairs = read("".join(f"u{i} d\n" for i in range(400)), random_state=5)
+    drawn = pairs.to_edge_list().n_edges
+    small = gs.sparsify(pairs, n_edges=20_000, random_state=2)
+    assert drawn < 12_000
+    assert 18_000 < small.n_edges <= 20_000
+    assert gs.certify(pairs, small).epsilon_upper < 0.2  # 2 / sqrt(100)
+    assert pairs.to_edge_list().n_edges == drawn  # the source is as it was
+    stream = gs.StreamSparsifier(n_edges=20_000, random_state=2).partial_fit(pairs)
+    np.testing.assert_array_equal(stream.sparsifier().weight, small.weight)
+
+
+def test_a_goal_is_met_by_drawing_more():
+    lines = "".join(f"u{i} d\n" for i in range(400))
+    met = gs.sparsify(read(lines, random_state=5), epsilon=0.15, random_state=2)
+    assert gs.certify(read(lines), met).epsilon_upper <= 0.15
+    with pytest.raises(InputError, match="draw more of them"):
+        gs.sparsify(read(lines, degree=8, random_state=5), epsilon=0.15, random_state=2)
+
+
+def test_labels_are_those_of_the_whole_graph_where_all_that_was_drawn_is_kept():
+    entity, attribute, weight, n_entities, _ = random_table(3)
+    lines = "".join(f"{e} d{a}\n" for e, a in zip(entity, attribute, strict=True))
+    graph = gs.EdgeList.from_scipy(
+        reference.shared_attributes(entity, attribute, weight, n_entities, "size")
+    )
+    known = {node: int(node % 2) for node in range(0, 40, 3)}
+    settings = {"eta": 0.05, "threshold": 0.0, "random_state": 7}
+    exact = gs.StableHFSClassifier(**settings).fit(graph, known)
+    pairs = read(lines, degree=2, random_state=5)
+    found = gs.SparseHFSClassifier(n_edges=10**6, passes=12, **settings).fit(pairs, known)
+    assert found.n_passes_ > 1
+    order = np.argsort(found.ids_)
+    np.testing.assert_allclose(found.scores_[order], exact.scores_, atol=1e-4)
 
 
 def test_certificates_are_about_the_whole_graph():
