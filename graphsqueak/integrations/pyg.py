@@ -46,6 +46,10 @@ class Sparsify(BaseTransform):
     weight : str
         Attribute that holds the weight of each edge, if there is one (else all weigh 1); the new
         weights are put there.
+    reweight : bool
+        False leaves kept edges the weights they had. Layers that take means over neighbors, as
+        GCNConv does, may do better so where few edges a node are kept: a heavy edge drowns the
+        node itself.
     method : str
         As of `graphsqueak.sparsify`; "uniform" drops edges blindly, as DropEdge does.
     random_state : int, Generator or None
@@ -70,6 +74,7 @@ class Sparsify(BaseTransform):
         n_edges: int | None = None,
         epsilon: float | None = None,
         weight: str = "edge_weight",
+        reweight: bool = True,
         method: str = "auto",
         random_state: RandomState = None,
     ) -> None:
@@ -80,6 +85,7 @@ class Sparsify(BaseTransform):
         self.n_edges = n_edges
         self.epsilon = epsilon
         self.weight = weight
+        self.reweight = reweight
         self.method = method
         self.random_state = random_state
 
@@ -110,17 +116,13 @@ class Sparsify(BaseTransform):
 
     def _kept(self, graph, tail, head, weight):
         """Columns of the edge index that stay, in their order, and what they weigh then."""
-        small = self._sparsified(graph).simplified()
-        n = np.int64(max(graph.n_nodes, 1))
-        present = small.tail * n + small.head  # sorted
+        small, n = self._sparsified(graph), np.int64(graph.n_nodes)
         pair = np.minimum(tail, head) * n + np.maximum(tail, head)
-        place = np.searchsorted(present, pair)
         is_loop, is_first = tail == head, np.zeros(tail.size, dtype=bool)
         is_first[np.unique(tail * n + head, return_index=True)[1]] = True
-        is_there = np.append(present, -1)[place] == pair
-        kept = np.flatnonzero(is_loop | (is_first & is_there))
-        new = np.append(small.weight, 0.0)[place]
-        return kept, np.where(is_loop, weight, new)[kept]
+        kept = np.flatnonzero(is_loop | (is_first & (_weights_of(pair, small) > 0)))
+        new = _weights_of(pair[kept], small if self.reweight else graph)
+        return kept, np.where(is_loop[kept], weight[kept], new)
 
     def _sparsified(self, graph):
         if graph.n_edges == 0:
@@ -173,6 +175,15 @@ def _undirected(tail, head, weight, n_nodes):
         )
     half = scipy.sparse.triu((matrix + matrix.T) / 2, format="coo")
     return EdgeList(tail=half.row, head=half.col, weight=half.data, n_nodes=n_nodes)
+
+
+def _weights_of(pair, graph):
+    """The weights in `graph` of pairs of nodes, low * n_nodes + high; 0 where it has none."""
+    simple = graph.simplified()  # sorted
+    known = simple.tail * np.int64(graph.n_nodes) + simple.head
+    place = np.searchsorted(known, pair)
+    is_there = np.append(known, -1)[place] == pair
+    return np.where(is_there, np.append(simple.weight, 0.0)[place], 0.0)
 
 
 def _of_edges(data, weight, ends):

@@ -107,6 +107,8 @@ def test_an_input_is_no_output_and_what_cannot_be_is_refused_first(store, capsys
         assert f"--out {out} is, or lies in, an input of this run" in capsys.readouterr().err
     assert run(["sparsify", "edges.tsv", "-o", "https://host/out.tsv", *SPARSIFY]) == 2
     assert "nothing can be written at an address of the web" in capsys.readouterr().err
+    assert run(["sparsify", f"{AT}/edges.tsv", "-o", "out.tsv", *SPARSIFY, "--follow"]) == 2
+    assert f"{AT}/edges.tsv cannot be followed" in capsys.readouterr().err
     assert run(["label", f"{AT}/edges.tsv", f"{AT}/none.csv", "-o", "o.csv", *SPARSIFY]) == 2
     assert f"{AT}/none.csv does not exist" in capsys.readouterr().err
     assert run(["sparsify", f"{AT}/edges.tsv", "-o", f"{AT}/week.tsv", *SPARSIFY, "--dry-run"]) == 0

@@ -138,10 +138,11 @@ def test_fiedler_vectors_of_larger_graphs(G):
     "function",
     [node_classification.harmonic_function, node_classification.local_and_global_consistency],
 )
-def test_labels_are_those_of_networkx(function):
+@pytest.mark.parametrize("n_classes", [2, 6])
+def test_labels_are_those_of_networkx(function, n_classes):
     G = graph(33)
-    for number, node in enumerate(list(G)[::9]):
-        G.nodes[node]["kind"] = ["red", "blue", "green"][number % 3]
+    for number, node in enumerate(list(G)[::5]):
+        G.nodes[node]["kind"] = ["red", "blue", "green", "gray", "pink", "gold"][number % n_classes]
     given = {"label_name": "kind", "max_iter": 7}
     assert function(G, **given, **OURS) == function(G, **given, **THEIRS)
     with pytest.raises(nx.NetworkXError, match="labeled by 'other'"):
@@ -199,6 +200,25 @@ def test_what_cannot_be_done_is_passed_back(caplog):
         nx.resistance_distance(large, weight="weight", **OURS)
     assert can_run("second_order_centrality", [nx.MultiGraph()], {}).startswith("the graph has par")
     assert can_run("current_flow_closeness_centrality", [small], {"dtype": np.float32}) is not True
+
+
+def odd_graphs():
+    """Nodes out of order, of other kinds, hidden by a view; loops, parallel edges, few weights."""
+    G = nx.Graph([(2, 0, {"weight": 2.5}), (0, 1), (1, 1, {"weight": 4.0}), (3, 2)])
+    M = nx.MultiGraph([(1, 0, {"weight": 2.0}), (0, 1), (1, 1), (2, 0)])
+    line = nx.path_graph(4)
+    yield from (G, nx.relabel_nodes(G, str), M, line, nx.Graph())
+    yield from (line.subgraph([3, 2, 0]), M.subgraph([0, 1]), nx.freeze(G))
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_conversion_gives_the_matrix_of_networkx(number):
+    G = list(odd_graphs())[number]
+    found = convert_from_nx(G, edge_attrs={"weight": 1})
+    assert list(found) == list(G)
+    if len(G):
+        expected = nx.to_scipy_sparse_array(G).toarray()
+        assert np.array_equal(found.adjacency("weight").toarray(), expected)
 
 
 def test_graphs_come_back():

@@ -15,6 +15,8 @@ from graphsqueak.integrations.networkx_backend.graph import BackendGraph
 
 __all__ = ["harmonic_function", "local_and_global_consistency"]
 
+_FEW_CLASSES = 4
+
 
 def harmonic_function(G: BackendGraph, max_iter: int = 30, label_name: str = "label") -> list:
     """Labels of all nodes by harmonic functions, as networkx has it.
@@ -36,7 +38,7 @@ def harmonic_function(G: BackendGraph, max_iter: int = 30, label_name: str = "la
     start[nodes, codes] = 1
     scores = np.zeros_like(start)
     for _ in range(max_iter):
-        scores = scale[:, None] * (adjacency @ scores) + start
+        scores = scale[:, None] * _times(adjacency, scores) + start
     return classes[np.argmax(scores, axis=1)].tolist()
 
 
@@ -64,8 +66,15 @@ def local_and_global_consistency(
     start[nodes, codes] = 1 - alpha
     scores = np.zeros_like(start)
     for _ in range(max_iter):
-        scores = step @ scores + start
+        scores = _times(step, scores) + start
     return classes[np.argmax(scores, axis=1)].tolist()
+
+
+def _times(matrix, scores):
+    """matrix @ scores; of a few columns each by itself, which scipy does faster."""
+    if scores.shape[1] > _FEW_CLASSES:
+        return matrix @ scores
+    return np.column_stack([matrix @ column for column in scores.T])
 
 
 def _labels(G, label_name):

@@ -4,6 +4,8 @@ networkx keeps what is converted beside the graph, and converts again when edges
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,27 +142,27 @@ def convert_from_nx(
         raise NotImplementedError("the graph is directed")
     names = list(graph)
     number = {node: index for index, node in enumerate(names)}
-    heads: list[int] = []
-    data: list[dict] = []
-    counts = [0]
-    for row in graph.adj.values() if graph.is_multigraph() else graph._adj.values():
-        if graph.is_multigraph():
-            for head, parallel in row.items():
-                heads += [number[head]] * len(parallel)
-                data.extend(parallel.values())
-        else:
-            heads.extend(map(number.__getitem__, row))
-            data.extend(row.values())
-        counts.append(len(heads))
-    values = {key: _column(data, key) for key in {"weight", *(edge_attrs or ())}}
+    rows = list(graph._adj.values())
+    heads: Iterator
+    if graph.is_multigraph():
+        heads = (head for row in rows for head, keys in row.items() for _ in keys)
+        data = [known for row in rows for keys in row.values() for known in keys.values()]
+        sizes = [sum(map(len, row.values())) for row in rows]
+    else:
+        heads, sizes = chain.from_iterable(rows), list(map(len, rows))
+        data = list(chain.from_iterable(row.values() for row in rows))
+    is_numbered = names == list(range(len(names)))
+    ends = heads if is_numbered else map(number.__getitem__, heads)
+    wanted = {"weight", *(edge_attrs or ())} if any(data) else ()
+    values = {key: _column(data, key) for key in wanted}
     labels = {
         key: {number[node]: known[key] for node, known in graph.nodes(data=True) if key in known}
         for key in node_attrs or ()
     }
     return BackendGraph(
         names,
-        np.array(counts),
-        np.array(heads, dtype=np.int64),
+        np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
+        np.fromiter(ends, np.int64, len(data)),
         values,
         labels,
         is_multigraph=graph.is_multigraph(),
@@ -182,6 +184,10 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
 
 
 def _column(data, key):
+    try:
+        return np.fromiter(map(itemgetter(key), data), float, len(data))
+    except (KeyError, TypeError, ValueError):  # where it is not there, or no number
+        pass
     try:
         return np.fromiter((known.get(key, np.nan) for known in data), float, len(data))
     except (TypeError, ValueError):
