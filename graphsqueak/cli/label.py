@@ -196,8 +196,8 @@ def label(
     if alone and not quiet:
         few = f"node {alone[0]!r} has" if len(alone) == 1 else f"{len(alone):,} labeled nodes have"
         such = "" if len(alone) == 1 else f" ({alone[0]!r} is one)"
-        keep = "keeps its label" if len(alone) == 1 else "keep their labels"
-        said = f"note: {few} no edge{such} and {keep}; check the spelling"
+        kept = "keeps its label" if len(alone) == 1 else "keep their labels"
+        said = f"note: {few} no edge{such} and {kept}; check the spelling"
         options.print_line(said, on_stderr=True)
     if not quiet:
         accuracy = record.get("accuracy")  # None, too, where every node with a truth is labeled
