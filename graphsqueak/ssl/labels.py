@@ -39,13 +39,7 @@ class AmbiguousLabelsWarning(UserWarning):
 
 
 class AbsentLabelsWarning(UserWarning):
-    """Some labeled nodes are not in the graph: they have no edge, or are misspelled.
-
-    Attributes
-    ----------
-    names : list
-        Their ids.
-    """
+    """Some labeled nodes (`names`) are not in the graph: they have no edge, or are misspelled."""
 
     def __init__(self, names: list):
         self.names = names

@@ -8,6 +8,7 @@ import scipy.stats
 
 from graphsqueak import EdgeList, compare, sources, sparsify
 from graphsqueak.analysis import community
+from graphsqueak.analysis.comparison import Comparison
 from tests import reference
 
 matplotlib.use("agg")
@@ -144,3 +145,21 @@ def test_many_edges_are_not_compared_by_louvain(monkeypatch):
     found = compare(graph, graph, uniform=False, n_samples=5, n_eigenvalues=2, random_state=9)
     assert found.agreement == {}
     assert "clusters left out: so many edges take minutes" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("error", "other", "said"),
+    [
+        (0.05, 0.05, "kept; uniform is as good"),
+        (0.001, 0.009, "kept; uniform is as good"),  # both below a percent
+        (0.2, 0.05, "roughly kept; uniform is better"),
+        (0.5, 2.0, "lost; uniform errs 4.0 times as much"),
+        (0.05, np.inf, "kept; uniform cuts some off"),
+        (0.05, np.nan, "kept"),
+    ],
+)
+def test_the_verdict_says_what_is_kept_and_what_uniform_edges_keep(error, other, said):
+    whole = np.ones(3)
+    uniform = {} if np.isnan(other) else {"cuts": whole + other}
+    found = Comparison({"cuts": (whole, whole + error)}, 1.0, 1.0, uniform=uniform)
+    assert found.rows()[0][4] == said
