@@ -102,9 +102,9 @@ def label(
     confidence. sparse-hfs reads the edges a few times and never holds them, with the labels of
     stable-hfs on the whole graph; of a pipe, read once, its labels are those of a small part. The
     other methods hold the graph, and of those stable-hfs is the one to take. Nodes that no label
-    reaches get the most frequent label and confidence 1 / classes. An empty label is none; with a
-    column truth the accuracy over the nodes without a label is measured. With --sets there is a
-    column set, its classes separated by |.
+    reaches get the most frequent label and confidence 1 / classes; a labeled node without an edge
+    keeps its own. An empty label is none; with a column truth the accuracy over the nodes without a
+    label is measured. With --sets there is a column set, its classes separated by |.
 
     Example: graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
     """
@@ -115,6 +115,7 @@ def label(
     from graphsqueak.ssl.base import UnreachedWarning
     from graphsqueak.ssl.choice import HomophilyWarning
     from graphsqueak.ssl.evaluation.detection import find_positives
+    from graphsqueak.ssl.labels import AbsentLabelsWarning
 
     began = time.perf_counter()
     options.check_table(out)
@@ -148,9 +149,12 @@ def label(
         return
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", HomophilyWarning)
+        warnings.simplefilter("always", AbsentLabelsWarning)
         warnings.simplefilter("ignore", UnreachedWarning)
         model.fit(recent, given)
-    doubts = [str(warned.message) for warned in told]
+    absent = next((w.message for w in told if w.category is AbsentLabelsWarning), None)
+    alone = absent.names if isinstance(absent, AbsentLabelsWarning) else []
+    doubts = [str(warned.message) for warned in told if warned.message is not absent]
     confidence = model.label_distributions_.max(axis=1)
     table = {"node": model.ids_, "label": model.transduction_, "confidence": confidence}
     sizes = {} if sets is None else _add_sets(table, model, sets, given)
@@ -161,14 +165,15 @@ def label(
         found = find_positives(model, positive, known=given, truth=truth, **ways)
         table |= {"score": found[0], "flagged": found[1]}
         sizes |= found[2]
-    write_columns(table, out)
+    write_columns(_with_alone(table, alone, given, positive), out)
     record = {
-        "nodes": len(model.ids_),
+        "nodes": len(model.ids_) + len(alone),
         "labelled": len(given),
         "classes": len(model.classes_),
         "reached": int(model.reached_.sum()),
         "homophily": model.homophily_,
         "homophily_error": model.homophily_error_,
+        "without_an_edge": len(alone),
         "warnings": doubts,
         "eta": getattr(model, "eta_", None),
         "edges_read": getattr(model, "n_edges_seen_", source.n_edges_read),
@@ -188,6 +193,12 @@ def label(
         return
     for doubt in doubts:
         options.print_line(f"warning: {doubt}", on_stderr=True)
+    if alone and not quiet:
+        few = f"node {alone[0]!r} has" if len(alone) == 1 else f"{len(alone):,} labeled nodes have"
+        such = "" if len(alone) == 1 else f" ({alone[0]!r} is one)"
+        kept = "keeps its label" if len(alone) == 1 else "keep their labels"
+        said = f"note: {few} no edge{such} and {kept}; check the spelling"
+        options.print_line(said, on_stderr=True)
     if not quiet:
         accuracy = record.get("accuracy")  # None, too, where every node with a truth is labeled
         said = "" if accuracy is None else f", accuracy {accuracy:.3f}"
@@ -245,6 +256,24 @@ def _model(method, eta, budget, passes, seed):
     if method == "stable-hfs":
         return ssl.StableHFSClassifier(eta=eta, random_state=seed)
     return getattr(ssl, _OTHERS[method])(random_state=seed)
+
+
+def _with_alone(table, alone, given, positive):
+    """The table with a row for every labeled node that no edge names: its label is certain."""
+    if not alone:
+        return table
+    own = [given[node] for node in alone]
+    known: dict[str, list] = {
+        "node": alone,
+        "label": own,
+        "confidence": [1.0] * len(alone),
+        "set": [str(value) for value in own],
+        "score": [float(str(value) == str(positive)) for value in own],
+        "flagged": [False] * len(alone),
+    }
+    for name in table.keys() - known.keys():
+        known[name] = [float(name == f"share_{value}") for value in own]
+    return {name: [*column, *known[name]] for name, column in table.items()}
 
 
 def _passes_told(record):

@@ -35,6 +35,7 @@ __all__ = [
 
 BYTES_PER_EDGE = 24  # of a scipy matrix: a number of 8 bytes and an index of 4, both ways
 _N_LABELS = 100
+_STEPS = 12  # reads of the certificate: 0.239 is proved; 18 prove 0.233, in half as much time again
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,9 @@ def make_small(dense: DenseFile, *, seed: int | None, progress: Progress = False
     began = time.perf_counter()
     kept = sparsify(read_edges(dense.path), keep=KEEP, random_state=seed, progress=progress)
     seconds = time.perf_counter() - began
-    certificate = certify(read_edges(dense.path), kept, random_state=seed, progress=progress)
+    certificate = certify(
+        read_edges(dense.path), kept, steps=_STEPS, random_state=seed, progress=progress
+    )
     return Small(kept, seconds, certificate)
 
 

@@ -23,6 +23,9 @@ __all__ = [
 ]
 
 COLORS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#777777")
+_MOST = 0.9  # of the range is in gaps that are no wider than the usual one
+_WIDER = 1.25  # than that gap, as the places have a width, too
+_TAIL = 0.01  # of the dimensions at either end, whose ratios may stand alone
 _MOST_RATIO = 3.0  # of degrees: few nodes lie beyond, and all others would be one bar
 
 
@@ -34,6 +37,9 @@ def spectrum(
     ax: "Axes | None" = None,
 ) -> "Axes":
     """How many dimensions have which ratio x' L_H x / x' L_G x.
+
+    Ratios of Lanczos stand for others near them, and lie in a few places: each is spread over the
+    gap that is usual between these, so that the bars show the spectrum and not the places.
 
     Parameters
     ----------
@@ -48,8 +54,8 @@ def spectrum(
     matplotlib Axes
     """
     ax = as_axes(ax)
-    bins = min(60, max(8, len(ratios) // 4))
-    ax.hist(ratios, bins=bins, weights=100 * np.asarray(shares), color="#4477aa")
+    edges, heights = _spread(np.asarray(ratios), 100 * np.asarray(shares))
+    ax.bar(edges[:-1], heights, np.diff(edges), align="edge", color=COLORS[0])
     for end in interval:
         if np.isfinite(end):
             ax.axvline(end, color="#cc6677", linestyle="--")
@@ -57,6 +63,22 @@ def spectrum(
     ax.set_xlabel("x'Lx in the sparsifier / in the graph")
     ax.set_ylabel("dimensions (%)")
     return ax
+
+
+def _spread(ratios, shares):
+    """Edges of bars, and the share in each, every ratio spread evenly over the usual gap."""
+    order = np.argsort(ratios)
+    ratios, shares = ratios[order], shares[order]
+    below = np.cumsum(shares) / shares.sum()
+    gaps = np.sort(np.diff(ratios[(below > _TAIL) & (below < 1 - _TAIL)]))
+    passed = np.cumsum(gaps) if gaps.size else np.zeros(1)
+    usual = gaps[np.searchsorted(passed, _MOST * passed[-1])] if passed[-1] > 0 else 0.0
+    low, high = ratios[0], max(ratios[-1], ratios[0] + 1e-9)
+    edges = np.linspace(low, high, int(min(40, max(8, ratios.size // 4))) + 1)
+    width = min(max(_WIDER * usual, 1e-3 * (high - low)), high - low)
+    left = np.clip(ratios - width / 2, low, high - width)
+    inside = np.clip((edges - left[:, None]) / width, 0.0, 1.0)
+    return edges, shares @ np.diff(inside, axis=1)
 
 
 def side_by_side(

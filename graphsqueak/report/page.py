@@ -19,9 +19,10 @@ _STYLE = (
     "td:first-child,th:first-child{text-align:left}tr:nth-child(even){background:#f3f3f3}"
     "pre{background:#f3f3f3;padding:1em;white-space:pre-wrap;overflow-wrap:anywhere}img{max-width:100%}"
     "code{background:#f3f3f3;white-space:nowrap}"
-    "td:first-child,.words td{overflow-wrap:anywhere}.words td,caption{text-align:left}"
+    "h1,h2,p,td:first-child,.words td:last-child{overflow-wrap:anywhere}"
+    ".words td,.words th,caption{text-align:left}table{margin:1em 0}"
     "@media(max-width:40em){table{display:block;overflow-x:auto}td,th{padding:.2em .4em}"
-    "td:first-child{min-width:7em}}"
+    "td:first-child{min-width:7em}.words td:last-child{min-width:9em}}"
 )
 _WIDTH = 84  # letters of a command on a line
 _OPTION = re.compile(r"--[a-z][a-z-]*(?: \d[\d.]*\d)?")  # not to be broken at its hyphens

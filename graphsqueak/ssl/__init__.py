@@ -5,6 +5,7 @@ from graphsqueak._lazy import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "AbsentLabelsWarning": "labels",
         "AmbiguousLabelsWarning": "labels",
         "Bound": "bounds",
         "CalibrationWarning": "decisions.calibration",

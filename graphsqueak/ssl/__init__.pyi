@@ -17,6 +17,7 @@ from graphsqueak.ssl.features.smoothed import Smoothed as Smoothed
 from graphsqueak.ssl.harmonic import HFSClassifier as HFSClassifier
 from graphsqueak.ssl.harmonic import NearestLabelClassifier as NearestLabelClassifier
 from graphsqueak.ssl.harmonic import SubsampledHFSClassifier as SubsampledHFSClassifier
+from graphsqueak.ssl.labels import AbsentLabelsWarning as AbsentLabelsWarning
 from graphsqueak.ssl.labels import AmbiguousLabelsWarning as AmbiguousLabelsWarning
 from graphsqueak.ssl.regressors import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl.regressors import StableHFSRegressor as StableHFSRegressor
@@ -26,6 +27,7 @@ from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier as SparseHFSCl
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier as StableHFSClassifier
 
 __all__ = [
+    "AbsentLabelsWarning",
     "AmbiguousLabelsWarning",
     "Bound",
     "CalibrationWarning",

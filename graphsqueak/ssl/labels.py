@@ -19,6 +19,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.nodes.numbering import as_names, as_objects, is_integer, node_finder
 
 __all__ = [
+    "AbsentLabelsWarning",
     "AmbiguousLabelsWarning",
     "ClassLabels",
     "EncodedLabels",
@@ -35,6 +36,19 @@ __all__ = [
 
 class AmbiguousLabelsWarning(UserWarning):
     """-1 marks a node without a label, where it may have been meant as a class."""
+
+
+class AbsentLabelsWarning(UserWarning):
+    """Some labeled nodes (`names`) are not in the graph: they have no edge, or are misspelled."""
+
+    def __init__(self, names: list):
+        self.names = names
+        few = "1 labeled node" if len(names) == 1 else f"{len(names):,} labeled nodes"
+        such = repr(names[0]) if len(names) == 1 else f"such as {names[0]!r}"
+        super().__init__(
+            f"{few}, {such}, not in the graph: without an edge a label says nothing of others; "
+            "check the spelling"
+        )
 
 
 class ClassLabels(NamedTuple):
@@ -127,10 +141,11 @@ class GivenLabels:
             self._finders[kind] = node_finder(names, len(names))
         return self._finders[kind]
 
-    def locate(self, found):
+    def locate(self, found, codes=None):
         """Numbers of the labeled nodes, ascending, and the indices of their labels.
 
-        `found` is what `find` says of all nodes of the graph.
+        `found` is what `find` says of all nodes of the graph. A few labels may be of nodes that it
+        does not have, but not all of a class (`codes`).
         """
         if not self._by_id and self._n_entries != found.size:
             raise InputError(
@@ -140,11 +155,19 @@ class GivenLabels:
         nodes = np.flatnonzero(found >= 0)
         missing = np.bincount(found[nodes], minlength=self.names.size) == 0
         if missing.any():
-            name = self.names.tolist()[int(np.argmax(missing))]
-            raise InputError(
-                f"y labels node {name!r}, which is not in the graph; check its spelling"
-            )
+            self._tell_missing(np.flatnonzero(missing), codes)
         return nodes, found[nodes]
+
+    def _tell_missing(self, missing, codes):
+        """A warning, if most labels and all classes are there still; an InputError else."""
+        names = self.names[missing].tolist()
+        left = np.delete(np.arange(self.names.size) if codes is None else codes, missing)
+        is_class_lost = codes is not None and np.setdiff1d(codes, left).size > 0
+        if 2 * missing.size > self.names.size or is_class_lost:
+            raise InputError(
+                f"y labels node {names[0]!r}, which is not in the graph; check its spelling"
+            )
+        warnings.warn(AbsentLabelsWarning(names), stacklevel=2)
 
     def by_id(self, ids):
         """A dictionary from ids to labels; `ids` as in `find`.
@@ -169,7 +192,7 @@ class EncodedLabels(NamedTuple):
 
     def locate(self, found):
         """The labels of nodes, as `GivenLabels.locate`."""
-        nodes, index = self.given.locate(found)
+        nodes, index = self.given.locate(found, self.code)
         return ClassLabels(nodes, self.code[index], self.classes)
 
 

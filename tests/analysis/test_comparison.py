@@ -4,8 +4,11 @@ import matplotlib
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.stats
 
 from graphsqueak import EdgeList, compare, sources, sparsify
+from graphsqueak.analysis import community
+from graphsqueak.analysis.comparison import Comparison
 from tests import reference
 
 matplotlib.use("agg")
@@ -98,3 +101,65 @@ def test_a_graph_is_as_good_as_itself_and_a_scaled_one_is_lost(pair):
     assert rows["PageRank"][4] == "kept"
     assert rows["clusters (AMI)"][4].startswith("kept")
     assert compare(graph, graph, n_runs=0, random_state=6).agreement == {}
+
+
+def test_a_barbell_is_what_it_is_by_hand():
+    """Two cliques of 8 and a bridge: the best cut is the bridge, and so are the clusters."""
+    graph = sources.barbell(8).to_edge_list()
+    heavy = np.where((graph.tail < 8) != (graph.head < 8), 3.0, 1.0)
+    other = EdgeList(tail=graph.tail, head=graph.head, weight=heavy)
+    found = compare(graph, other, uniform=False, n_runs=2, random_state=8)
+    whole, sparse = found.pairs["cluster cuts"]
+    assert whole.min() == pytest.approx(1.0)
+    assert sparse[whole.argmin()] == pytest.approx(3.0)
+    inside = 2 * 28
+    np.testing.assert_allclose(found.pairs["conductance of clusters"][0], 1 / (inside + 1))
+    np.testing.assert_allclose(found.pairs["conductance of clusters"][1], 1 / (inside + 1))
+    assert found.agreement == pytest.approx({"again": 1.0, "sparsifier": 1.0})
+    assert found.clusters_by.endswith("2 times on each graph")
+    ranks = [scipy.stats.rankdata(one.round(12)) for one in found.pairs["PageRank"]]
+    assert found.rank_correlation == pytest.approx(np.corrcoef(ranks)[0, 1], abs=0.02)
+
+
+def test_the_top_nodes_are_those_of_highest_pagerank():
+    """A ring of 40 with a heavy clique of four, at different places or with two in common."""
+    ring = sources.cycle(40).to_edge_list()
+    tail, head = np.triu_indices(4, 1)
+
+    def with_clique(first):
+        ends = np.append(ring.tail, tail + first), np.append(ring.head, head + first)
+        weight = np.append(ring.weight, np.full(tail.size, 50.0))
+        return EdgeList(tail=ends[0], head=ends[1], weight=weight)
+
+    options = {"uniform": False, "n_runs": 0, "n_samples": 5, "random_state": 8}
+    found = [compare(with_clique(0), with_clique(k), **options).top_overlap for k in (0, 2, 20)]
+    assert found == [1.0, 0.5, 0.0]
+
+
+def test_many_edges_are_not_compared_by_louvain(monkeypatch):
+    """Without igraph a run takes long: fewer of them, then none, and that is said."""
+    graph = sources.erdos_renyi(300, 30_000, random_state=9).to_edge_list()
+    monkeypatch.setattr(community, "find_spec", lambda name: None)
+    assert [community.default_runs(graph.part(0, n)) for n in (20_000, 30_000)] == [3, 1]
+    monkeypatch.setattr(community, "_RUNS", {"louvain": ((20_000, 3),)})
+    found = compare(graph, graph, uniform=False, n_samples=5, n_eigenvalues=2, random_state=9)
+    assert found.agreement == {}
+    assert "clusters left out: so many edges take minutes" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("error", "other", "said"),
+    [
+        (0.05, 0.05, "kept; uniform is as good"),
+        (0.001, 0.009, "kept; uniform is as good"),  # both below a percent
+        (0.2, 0.05, "roughly kept; uniform is better"),
+        (0.5, 2.0, "lost; uniform errs 4.0 times as much"),
+        (0.05, np.inf, "kept; uniform cuts some off"),
+        (0.05, np.nan, "kept"),
+    ],
+)
+def test_the_verdict_says_what_is_kept_and_what_uniform_edges_keep(error, other, said):
+    whole = np.ones(3)
+    uniform = {} if np.isnan(other) else {"cuts": whole + other}
+    found = Comparison({"cuts": (whole, whole + error)}, 1.0, 1.0, uniform=uniform)
+    assert found.rows()[0][4] == said

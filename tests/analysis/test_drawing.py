@@ -134,6 +134,32 @@ def test_scores_have_a_bar_and_categories_are_told_apart():
     assert draw(EdgeList(tail=[], head=[], n_nodes=2), random_state=SEED).axes
 
 
+def test_heavy_edges_are_wide_and_colors_are_those_given():
+    graph = EdgeList(tail=[0, 1, 2], head=[1, 2, 3], weight=[1.0, 4.0, 16.0])
+    places = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    scores = np.array([0.1, 0.4, 0.2, 0.9])
+    lines, dots = draw(graph, color=scores, places=places).axes[0].collections
+    widths = np.asarray(lines.get_linewidths())
+    assert (np.diff(widths) > 0).all()
+    assert widths[2] - widths[1] == pytest.approx(2 * (widths[1] - widths[0]))  # by the root
+    assert (np.diff(lines.get_colors()[:, 3]) > 0).all()
+    np.testing.assert_allclose(dots.get_array(), scores)
+    np.testing.assert_allclose(dots.get_offsets(), places)
+    _, none, *kinds = draw(graph, color=[-1, 5, 7, 5], places=places).axes[0].collections
+    np.testing.assert_allclose(none.get_offsets(), places[:1])
+    found = {one.get_label(): one.get_offsets().tolist() for one in kinds}
+    assert found == {"5": places[[1, 3]].tolist(), "7": places[[2]].tolist()}
+
+
+def test_the_area_of_a_component_is_its_share_of_the_nodes():
+    rings = nx.disjoint_union(nx.cycle_graph(48), nx.cycle_graph(12))
+    places = layout(EdgeList.from_networkx(rings), "stress", random_state=SEED)
+    radius = [np.linalg.norm(own - own.mean(axis=0), axis=1) for own in np.split(places, [48])]
+    assert radius[0].mean() == pytest.approx(2 * radius[1].mean(), rel=0.1)
+    for own in radius:
+        assert own.min() > 0.8 * own.max()  # a ring is drawn round
+
+
 def test_what_is_wrong_is_said():
     graph = sources.path(5).to_edge_list()
     with pytest.raises(InputError, match="6,000 nodes are too many to draw, 5,000 the most"):

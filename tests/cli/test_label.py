@@ -87,6 +87,30 @@ def test_a_small_budget_is_kept(tmp_path, capsys):
     assert (table["node"] % 2 == table["label"]).mean() > 0.9
 
 
+@pytest.mark.parametrize("method", ["sparse-hfs", "stable-hfs"])
+def test_a_labeled_node_without_an_edge_keeps_its_label(tmp_path, capsys, method):
+    edges, labels, out = (tmp_path / name for name in ("edges.tsv", "labels.csv", "out.csv"))
+    edges.write_text("".join(f"{u}\t{v}\n" for u, v in KARATE.edges))
+    rows = [f"{v},{CLUB[v]}\n" for v in (0, 1, 33, 32)] + ["77,Officer\n", "78,Mr. Hi\n"]
+    labels.write_text("node,label\n" + "".join(rows))
+    command = ["label", str(edges), str(labels), "-o", str(out), "--method", method]
+    extra = ["--per-class", "--positive", "Officer"]
+    assert run([*command, *extra]) == 0
+    said = capsys.readouterr().err
+    assert "note: 2 labeled nodes have no edge (77 is one) and keep their labels" in said
+    table = pl.read_csv(out)
+    assert table.height == len(KARATE) + 2
+    assert table.tail(2)["node"].to_list() == [77, 78]
+    assert table.tail(2)["label"].to_list() == ["Officer", "Mr. Hi"]
+    assert table.tail(2)["confidence"].to_list() == [1.0, 1.0]
+    assert table.tail(2)["score"].to_list() == [1.0, 0.0]
+    shares = table.select(pl.selectors.starts_with("share_")).tail(2)
+    assert shares.sum_horizontal().to_list() == [1.0, 1.0]
+    labels.write_text("node,label\n0,a\n1,a\n2,a\n33,b\n99,c\n")  # no other node of class c
+    assert run([*command, "--force"]) == 2
+    assert "node 99, which is not in the graph" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -37,6 +37,20 @@ def test_bins_of_leverage_show_the_share_kept():
     np.testing.assert_allclose(ax.lines[0].get_xydata(), [[0.1, 0.2], [1.0, 1.0]])
 
 
+def test_a_spectrum_is_no_comb():
+    """Gauss's rule of 20 places for a half circle, from 12 starts that hardly differ."""
+    angle = np.pi * np.arange(1, 21) / 21
+    rng = np.random.default_rng(773_201)
+    ratios = 1 + 0.3 * np.cos(angle) + 1e-3 * rng.standard_normal((12, 20))
+    shares = np.tile(np.sin(angle) ** 2, (12, 1))
+    ax = figure.spectrum(ratios.ravel(), shares.ravel() / shares.sum(), (0.6, 1.4))
+    bars = [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in ax.patches]
+    assert sum(height for _, height in bars) == pytest.approx(100.0)
+    middle = np.array([height for x, height in bars if abs(x - 1) < 0.2])
+    assert middle.size > 15
+    assert middle.min() > 0.4 * middle.max()  # the half circle itself has 0.75 of its top there
+
+
 @pytest.mark.parametrize("most", [1.0, 1.4, 2.5, 60.0])
 def test_the_axis_of_ratios_begins_at_0_or_above_and_shows_every_node(most):
     whole = np.full(50, 10.0)
