@@ -24,6 +24,7 @@ ALONE = {
     "graphsqueak.nodes.sides": "kernel that puts names before ids",
     "graphsqueak.outofcore.checkpoint": "a format",
     "graphsqueak.solvers.approximate_cholesky": "a backend: kernels of its sweeps",
+    "graphsqueak.solvers.direct": "a backend, as formats are",
     "graphsqueak.solvers.elimination": "kernels of the approximate Cholesky factor",
     "graphsqueak.solvers.multigrid": "a backend, as formats are",
     "graphsqueak.sources.files.scan": "kernels that read lines",

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 TRIAL_STEPS = 10  # of Jacobi, before its further steps are forecast
+STALLED = 4.0  # times the bound by Ritz values that a residual without progress may forecast
 OPTIMISM = 0.8  # share of the forecast that is needed: conjugate gradients grow faster
 NEAR, CACHE = 2**20, 10_000_000  # bytes of a block that stay at hand, and that are soon found
 N_ROWS = 4096  # that are looked at
@@ -95,15 +96,17 @@ class JacobiTrial:
     stalls, and the forecast is far too high. The other is the classical bound
     sqrt(condition) / 2 * log(2 / tol) with the extreme Ritz values of the steps so far, which are
     the eigenvalues of a tridiagonal matrix of their coefficients [S03, Section 6.7.3]: too low in
-    the beginning, too high in the end. With `from_scratch` the steps so far are to be repeated.
+    the beginning, too high in the end. Steps of a block that columns have left cost less. With
+    `from_scratch` the steps so far are to be repeated; the trial then ends as well once those
+    needed cost less than half of a factorization.
     """
 
     def __init__(self, shape, *, from_scratch=False):
-        self._limit = jacobi_limit(shape)
+        self._shape, self._limit = shape, jacobi_limit(shape)
         self._from_scratch = from_scratch
         self._best, self._diagonal, self._beside = [], [], []
         self._length, self._next = 1.0, TRIAL_STEPS
-        self.lost = False
+        self.lost = self._is_over = False
 
     def __call__(self, step, norms, target, alpha, beta):
         """Take note of one step, told as `conjugate_gradient` tells it."""
@@ -117,10 +120,16 @@ class JacobiTrial:
             self._diagonal.append(1 / self._length + kept)
         if step == self._next:
             self._next += max(TRIAL_STEPS // 2, step // 4)
-            forecast = np.sqrt(self._by_residual(step) * self._by_ritz())
+            by_ritz = self._by_ritz()
+            forecast = np.sqrt(min(self._by_residual(step), STALLED * by_ritz) * by_ritz)
             needed = OPTIMISM * (forecast - step)
-            self.lost = needed + self._from_scratch * step > self._limit
-        return self.lost
+            needed += self._from_scratch * step
+            if not self._from_scratch:  # those that are solved have left the block
+                left = self._shape._replace(n_columns=norms.size)
+                needed *= _jacobi_step_cost(left) / _jacobi_step_cost(self._shape)
+            self.lost = needed > self._limit
+            self._is_over = self.lost or (self._from_scratch and needed < self._limit / 2)
+        return self._is_over
 
     def _by_residual(self, step):
         progress = self._best[step // 2 - 1] - self._best[-1]

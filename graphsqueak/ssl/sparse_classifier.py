@@ -19,11 +19,11 @@ from graphsqueak.sparsifiers.certificate.outer_bounds import MISSED
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.choice import (
     CHOICE_TOL,
-    HomophilyWarning,
     candidate_etas,
     may_need_others,
 )
 from graphsqueak.ssl.decisions.calibration import CalibrationWarning
+from graphsqueak.ssl.decisions.homophily import HomophilyWarning
 from graphsqueak.ssl.label_stream import FEW_LABELS, SmallGraph, read_with_labels, small_graphs
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges

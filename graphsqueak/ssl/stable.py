@@ -21,18 +21,6 @@ C = A^-1 - v v' / 1' v, over every component. Its diagonal is a sum of squares, 
 so that random signs q on edges and labels give E [ (A^-1 ((alpha W)^(1/2) B)' q)^2 ] on the
 diagonal: k probes, k columns of one solve, relative standard deviation sqrt(2 / k).
 
-*Leave-one-out* needs no other fit. Seen from the labeled nodes S, Stable-HFS is a linear smoother:
-f_S = M y~, where M b are the values on S of the minimizer for labels b. Without label i it is
-M'_ij = M_ij / (1 - M_ii), as in any penalized least squares, so that
-
-    f_i without i  =  ( (M y)_i - M_ii y_i - ybar_i ((M 1)_i - M_ii) ) / (1 - M_ii),
-
-exactly, where ybar_i is the mean of the other labels of the component and alpha stays fixed. M y
-and M 1 are columns of the fit's own solve. The diagonal takes a column per label; with many labels
-it is sketched instead: for random signs s, the mean of s_i (M s)_i is M_ii with variance
-sum_(j != i) M_ij^2 over the number of probes: little, since the weight of a row of M is mostly on
-its diagonal or spread over many labels.
-
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -48,24 +36,17 @@ from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.labels import labeled_components
 
 __all__ = [
-    "NOT_LEFT_OUT",
     "Fit",
-    "LeftOut",
+    "StableSolver",
     "StableSystem",
     "centered_fit",
     "label_means",
-    "leave_one_out",
-    "left_out_scores",
     "natural_unit",
     "posterior_deviation",
-    "probe_signs",
     "smooth_labels",
     "stable_scores",
     "unit_of_degrees",
 ]
-
-_CLOSEST = 1e-6  # of M_ii to one
-_FEW = 32  # labels that get a column each
 
 
 class Fit(NamedTuple):
@@ -78,20 +59,6 @@ class Fit(NamedTuple):
     centered: np.ndarray
     offset: np.ndarray
     reached: np.ndarray
-
-
-class LeftOut(NamedTuple):
-    """The `fit` to all labels, and what labeled nodes get without their own.
-
-    `scores` and label `mean`, of shape (l, C); NaN where the component has no other label.
-    """
-
-    fit: Fit | None
-    scores: np.ndarray | None
-    mean: np.ndarray | None
-
-
-NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
 
 
 def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, random_state=None):
@@ -131,18 +98,8 @@ def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, rand
     >>> fit.centered.ravel(), fit.offset.ravel()
     (array([ 0.25,  0.  , -0.25]), array([0.5, 0.5, 0.5]))
     """
-    component = graph.components()
-    mean = label_means(targets, labeled, component, copies=copies)
-    centered = smooth_labels(
-        graph,
-        labeled,
-        targets - mean[component[labeled]],
-        alpha,
-        copies=copies,
-        tol=tol,
-        random_state=random_state,
-    )
-    return Fit(centered, mean[component], labeled_components(component, labeled)[component])
+    solver = LaplacianSolver(graph, tol=tol, random_state=random_state)
+    return StableSolver(solver, labeled, targets, alpha, copies=copies).fit()
 
 
 def smooth_labels(graph, labeled, columns, alpha, *, copies=None, tol=1e-8, random_state=None):
@@ -183,68 +140,12 @@ def unit_of_degrees(degrees):
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
-def leave_one_out(graph, labeled, targets, alpha, *, n_probes=16, tol=1e-8, random_state=None):
-    """Fit to all labels, and what each labeled node would get without its own.
-
-    Parameters
-    ----------
-    graph, labeled, targets, alpha, tol
-        As of `stable_scores`.
-    n_probes : int
-        Columns for the diagonal of M, if there are more than 32 labels.
-    random_state : int, Generator or None
-        Seeds the probes and the solver.
-
-    Returns
-    -------
-    LeftOut
-
-    Examples
-    --------
-    On a path whose ends are labeled, each end alone says the same everywhere:
-
-    >>> from graphsqueak.graph import EdgeList
-    >>> path = EdgeList(tail=[0, 1], head=[1, 2])
-    >>> out = leave_one_out(path, np.array([0, 2]), np.array([[1.0], [0.0]]), alpha=1.0)
-    >>> out.scores.ravel().round(6) + 0.0, out.mean.ravel()
-    (array([0., 0.]), array([0., 1.]))
-    """
-    rng = np.random.default_rng(random_state)
-    signs = probe_signs(len(targets), rng, n_probes=n_probes)
-    columns = np.column_stack([targets, np.ones(len(targets)), signs])
-    values = smooth_labels(graph, labeled, columns, alpha, tol=tol, random_state=rng)
-    return left_out_scores(values, signs, graph.components(), labeled, targets)
-
-
-def probe_signs(n_labels, rng, *, n_probes=16):
-    """Columns that tell the diagonal of M: one for each of few labels, else random signs."""
-    if n_labels <= max(n_probes, _FEW):
-        return np.eye(n_labels)
-    return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
-
-
 def centered_fit(values, component, labeled, targets):
     """`Fit` from `values`, M b for the columns b of `targets` and of ones."""
     n_columns = targets.shape[1]
     mean = label_means(targets, labeled, component)[component]
     centered = values[:, :n_columns] - mean * values[:, n_columns : n_columns + 1]
     return Fit(centered, mean, labeled_components(component, labeled)[component])
-
-
-def left_out_scores(values, signs, component, labeled, targets):
-    """`LeftOut` from `values`, M b for the columns b of `targets`, of ones and of `signs`."""
-    n_labels, n_columns = targets.shape
-    fit, own = centered_fit(values, component, labeled, targets), component[labeled]
-    raw, constant, probes = np.split(values[labeled], [n_columns, n_columns + 1], axis=1)
-    products = signs * probes
-    is_exact = signs.shape[1] == n_labels
-    diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
-    diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
-    others = np.bincount(own)[own][:, None] - 1.0
-    others[others == 0] = np.nan
-    rest = (fit.offset[labeled] * (others + 1) - targets) / others
-    scores = raw - diagonal * targets - rest * (constant - diagonal)
-    return LeftOut(fit, scores / (1 - diagonal), rest)
 
 
 def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):
@@ -275,6 +176,66 @@ def _solve_constrained(graph, labeled, rhs, alpha, *, copies=None, tol, random_s
     system = StableSystem(graph.components(), labeled, alpha, copies=copies)
     solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=random_state)
     return system.constrained(solver.solve(system.right_side(rhs)))
+
+
+class StableSolver:
+    """Stable-HFS for one alpha: M b for any columns, and a fit that begins where those have ended.
+
+    Parameters
+    ----------
+    solver : LaplacianSolver
+        Of the graph, with any ridge.
+    labeled, targets, alpha, copies
+        As of `stable_scores`.
+    """
+
+    def __init__(self, solver, labeled, targets, alpha, *, copies=None):
+        self._system = StableSystem(solver.component, labeled, alpha, copies=copies)
+        self._solver = solver.with_ridge(self._system.ridge)
+        self._labeled, self._targets = labeled, targets
+        self._times = _copies_of(copies, labeled)
+        self._mean = label_means(targets, labeled, solver.component, copies=copies)
+        self._centered = targets - self._mean[solver.component[labeled]]
+        self._is_shared = targets.shape[1] > 1 and bool((targets.sum(axis=1) == 1).all())
+        self._known = None
+
+    def fit(self):
+        """`Fit` to the solver's tolerance."""
+        values = self._values(self._centered[:, :0], self._solver, np.float64)
+        component, mean = self._system.component, self._mean
+        reached = labeled_components(component, self._labeled)[component]
+        return Fit(values[:, : self._targets.shape[1]], mean[component], reached)
+
+    def smooth(self, signs, *, tol=None):
+        """M b for the columns b of the targets, of ones and of `signs`, to a tolerance if given."""
+        solver, dtype = self._solver, np.float64
+        if tol is not None:
+            solver, dtype = solver.with_tol(tol), np.float32
+        values = self._values(signs, solver, dtype)
+        self._solver = solver.with_tol(self._solver.tol)
+        n_columns = self._targets.shape[1]
+        constant = values[:, n_columns : n_columns + 1]
+        values[:, :n_columns] += self._mean[self._system.component] * constant
+        return values
+
+    def _values(self, others, solver, dtype):
+        """M b for the columns b of centered targets, of ones and of `others`."""
+        n_columns = self._targets.shape[1]
+        n_solved = n_columns - self._is_shared
+        columns = np.column_stack([self._centered[:, :n_solved], others])
+        rhs = np.zeros((self._system.component.size, columns.shape[1]))
+        rhs[self._labeled] = self._times * columns
+        rhs = self._system.right_side(rhs)
+        level = self._system.constants(rhs)
+        rhs -= self._system.ridge[:, None] * level
+        solution = solver.solve(rhs.astype(dtype, copy=False), start=self._known)
+        if self._known is None and others.size:
+            self._known = solution[:, [*range(n_solved), -1]]
+        solution = solution + level
+        values = self._system.constrained(solution)
+        left = [-values[:, :n_solved].sum(axis=1)] if self._is_shared else []
+        constant = self._system.constant(solution[:, -1:])
+        return np.column_stack([values[:, :n_solved], *left, constant, values[:, n_solved:]])
 
 
 class StableSystem:
@@ -318,6 +279,22 @@ class StableSystem:
         shift = np.zeros_like(total[:, :-1])
         np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
         return solution[:, :-1] - shift[component] * solution[:, -1:]
+
+    def constants(self, rhs):
+        """For every column the constant over each component that is nearest to its solution.
+
+        The rest is what has to be solved for, and less than the whole.
+        """
+        n_components = self._has_label.size
+        total = component_sums(self.component, n_components, rhs)
+        weight = np.bincount(self.component, self.ridge, n_components)[:, None]
+        level = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+        return level[self.component]
+
+    def constant(self, v):
+        """M 1, a column, from v."""
+        reached = self._has_label[self.component][:, None].astype(np.float64)
+        return self.constrained(np.column_stack([reached, v]))
 
 
 def _copies_of(copies, labeled):

@@ -10,7 +10,7 @@ import graphsqueak as gs
 from graphsqueak.cli import run
 from graphsqueak.graph import EdgeList
 from graphsqueak.ssl import HomophilyWarning
-from graphsqueak.ssl.choice import measure_homophily
+from graphsqueak.ssl.decisions.homophily import measure_homophily
 from graphsqueak.ssl.labels import class_labels
 from tests.ssl.graphs import hide, uneven_blocks
 
