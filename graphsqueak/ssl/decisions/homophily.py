@@ -1,17 +1,22 @@
 """Whether neighbors agree: how much a graph can tell about the classes.
 
-h is the correlation of the classes at the two ends of an edge: 1 where neighbors agree
-always, 0 where they do as often as strangers ("adjusted" homophily [P23]). Of labeled pairs (i, j)
-that are k steps apart, with y~ the classes minus their means over the labeled degrees,
+h is the correlation of the classes at the two ends of an edge: 1 where neighbors agree always, 0
+where they do as often as strangers ("adjusted" homophily [P23]). Of labeled pairs (i, j) that are k
+steps apart, with y~ the classes minus their means over the labeled degrees,
 
     r_k = sum W_ij y~_i y~_j / (v sum W_ij),   W = A for k = 1, A D^-1 A without i = j for k = 2,
 
 has the mean h^k, about. Few labels have hardly a labeled neighbor, but often neighbors in common.
-The density exp(-((r_1 - h) / s_1)^2 / 2 - ((r_2 - h^2) / s_2)^2 / 2) over [-1, 1] has the estimate
-as its mean and the error as its spread. s_k is the larger of what independent classes would give
-and of what the labeled nodes show. r_2 does not tell the sign, which is that of the correlation of
-the classes with the scores that labeled nodes get without their own, as far as it is not noise.
-Where it is clear the graph is of use, however small h is: many neighbors that each say little.
+The density exp(-((r_1 - h) / s_1)^2 / 2 - ((r_2 - h^2) / s_2)^2 / 2) / (s_1 s_2) has the estimate
+as its mean and the error as its spread, from the lowest h that classes of these shares can have (no
+edges inside them, or inside the largest only what the others leave) to 1. s_k is the larger of what
+the labeled nodes show and of what pairs with this h^k would give: where a class is rare, y~_i y~_j
+is mostly small, and large where both are of that class, so that its spread grows with h. The labels
+outside the largest class, m, bear what is known: s_k^2 is (m + 1) / (m - 1) times as large.
+
+r_2 does not tell the sign, which is that of the correlation of the classes with the scores that
+labeled nodes get without their own, as far as it is not noise. Where it is clear the graph is of
+use, however small h is: many neighbors that each say little.
 
 References
 ----------
@@ -30,6 +35,7 @@ __all__ = ["Homophily", "HomophilyWarning", "measure_homophily", "warn_of_homoph
 _LITTLE, _KNOWN = 0.2, 0.2  # homophily that is warned of, and its error that allows to
 _CLEAR, _CLEAR_SHARE = 4.0, 0.7  # standard deviations, and share of what they are at most
 _N_SIGNS = 16  # for the sum of squares of W
+_LEAST = 0.05  # variance, in units of that without homophily
 _FEWEST_SCORES = 8  # that tell of skill
 
 
@@ -89,8 +95,10 @@ def measure_homophily(graph, labels, held_out=None):
     signs = np.random.default_rng(nodes.size).choice([-1.0, 1.0], size=(nodes.size, _N_SIGNS))
     block = np.column_stack([centered, np.ones(nodes.size), signs])
     two_steps = edges @ (inverse[:, None] * (edges.T @ block)) - returns[:, None] * block
-    covariance = np.diag(share) - np.outer(share, share)
-    grid, surprise = np.linspace(-1, 1, 401), np.zeros(401)
+    likely = (nodes.size * share + 1) / (nodes.size + n_classes)
+    grid = np.linspace(_lowest(likely), 1, 401)
+    n_rare = nodes.size - np.bincount(labels.code).max()
+    surprise, few = np.zeros(grid.size), (n_rare + 1) / max(n_rare - 1, 0.1)
     for power, product in ((1, edges[:, nodes] @ block), (2, two_steps)):
         agreement, pairs, squares = np.split(product, [n_classes, n_classes + 1], axis=1)
         total = size * pairs.sum()
@@ -99,8 +107,9 @@ def measure_homophily(graph, labels, held_out=None):
         agreement = (centered * agreement).sum(axis=1)
         mean = agreement.sum() / total
         by_rows = 2 * ((agreement - mean * size * pairs[:, 0]) ** 2).sum()
-        by_chance = 2 * (covariance**2).sum() * (squares**2).mean(axis=1).sum()
-        surprise += (mean - grid**power) ** 2 * total**2 / max(by_rows, by_chance)
+        by_chance = 2 * (squares**2).mean(axis=1).sum() * _product_variance(likely, grid**power)
+        variance = few * np.maximum(by_rows, by_chance) / total**2
+        surprise += (mean - grid**power) ** 2 / variance + np.log(variance)
     skill = 0.0 if held_out is None else _correlation(*held_out)
     surprise += np.where(grid > 0, min(skill, 0.0), max(skill, 0.0)) ** 2
     density = np.exp(-(surprise - surprise.min()) / 2)
@@ -123,6 +132,24 @@ def warn_of_homophily(found, *, stacklevel):
             ),
             stacklevel=stacklevel + 1,
         )
+
+
+def _lowest(share):
+    """The homophily of a graph with as few edges inside classes of these shares as there can be."""
+    together = share @ share
+    return (max(2 * share.max() - 1, 0.0) - together) / (1 - together)
+
+
+def _product_variance(share, homophily):
+    """Variance of y~_i y~_j over pairs of neighbors, for every homophily.
+
+    They are of the same class, drawn by `share`, as often as the homophily says, else independent.
+    """
+    size = 1 - share @ share
+    covariance = np.diag(share) - np.outer(share, share)
+    apart, alike = (covariance**2).sum(), share @ (1 - 2 * share + share @ share) ** 2
+    told = np.clip(homophily, 0.0, 1.0)
+    return np.maximum((1 - told) * apart + told * alike - (told * size) ** 2, _LEAST * apart)
 
 
 def _correlation(scores, code):
