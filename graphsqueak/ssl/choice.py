@@ -80,6 +80,7 @@ _GOOD_ENOUGH = 0.1  # share of mistakes at which no other eta is tried
 _N_CUTS = 300  # that are tried, over all but the outermost 2 % of the scores on either side
 _OUTERMOST = 0.02
 _BANDWIDTH = 0.15  # of the density, in standard deviations of the scores
+_ROUNDING = 1e-9
 _REACH = 4.0  # of the Gaussian, in bandwidths
 
 
@@ -88,7 +89,7 @@ class Choice(NamedTuple):
 
     `held_out` and `code` are the centered scores and the classes of those that were scored without
     their own labels, empty if there were too few; `mistakes` is the share of them that was
-    misclassified, else NaN.
+    misclassified, else NaN. `trust` is how much each of them counts, 1 in the mean.
     """
 
     eta: float
@@ -96,6 +97,7 @@ class Choice(NamedTuple):
     mistakes: float
     held_out: np.ndarray
     code: np.ndarray
+    trust: np.ndarray
 
 
 def check_eta(eta):
@@ -108,7 +110,7 @@ def candidate_etas(unit, n_labels):
     return [alpha * unit / n_labels for alpha in _ALPHAS]
 
 
-def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
+def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold, trust=None):
     """eta and threshold for a classifier; what is a number already is kept.
 
     Parameters
@@ -124,17 +126,20 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
         `natural_unit` of the graph.
     eta, threshold : float or "auto"
         What the user has set.
+    trust : array of float, optional
+        How much the mistake at each of these nodes counts, which are then all labeled nodes.
     """
     etas = candidate_etas(unit, counts.sum()) if eta == "auto" else [eta]
     none = np.zeros((0, counts.size)), np.zeros(0, dtype=np.int64)
-    best = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan, *none)
+    best = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan, *none, np.zeros(0))
     even = counts.size > 2 and (counts == counts[0]).all()
     settled = len(etas) == 1 and (threshold != "auto" or even)
     n_useful = np.count_nonzero(counts[code] > 1)  # of a class that would survive without them
     if settled or n_useful < max(FEWEST_HELD_OUT, _FEWEST_A_CLASS * counts.size):
         return best
-    prior = counts / counts.sum() - 1 / counts.size
-    least = None
+    trust = np.ones(code.size) if trust is None else trust / trust.mean()
+    shares = counts / counts.sum() if (trust == 1).all() else np.bincount(code, trust) / code.size
+    prior, least = shares - 1 / counts.size, None
     for candidate in etas:
         scores = score_held_out(candidate)
         if scores is None:
@@ -144,10 +149,11 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
         if n_valid < FEWEST_HELD_OUT:
             break
         held_out = scores[valid], code[valid]
-        level, mistakes = best_threshold(*held_out, prior, threshold)
+        level, mistakes = best_threshold(*held_out, prior, threshold, trust=trust[valid])
         if least is None or mistakes < least - np.sqrt(least):
             is_other = least is not None
-            least, best = mistakes, Choice(candidate, level, mistakes / n_valid, *held_out)
+            share = mistakes / trust[valid].sum()
+            least, best = mistakes, Choice(candidate, level, share, *held_out, trust[valid])
             if is_other:  # the next candidate lies on the other side of the first
                 break
         if least <= _GOOD_ENOUGH * n_valid:
@@ -180,13 +186,13 @@ NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be 
 
 
 def leave_one_out(
-    graph, labeled, targets, alpha, *, n_probes=_N_PROBES, tol=1e-8, random_state=None
+    graph, labeled, targets, alpha, *, trust=None, n_probes=_N_PROBES, tol=1e-8, random_state=None
 ):
     """Fit to all labels, and what each labeled node would get without its own.
 
     Parameters
     ----------
-    graph, labeled, targets, alpha, tol
+    graph, labeled, targets, alpha, trust, tol
         As of `stable_scores`.
     n_probes : int
         Columns for the diagonal of M, if there are more than 32 labels.
@@ -210,8 +216,8 @@ def leave_one_out(
     rng = np.random.default_rng(random_state)
     signs = probe_signs(len(targets), rng, n_probes=n_probes)
     solver = LaplacianSolver(graph, tol=tol, random_state=rng)
-    values = StableSolver(solver, labeled, targets, alpha).smooth(signs)
-    return left_out_scores(values, signs, solver.component, labeled, targets)
+    values = StableSolver(solver, labeled, targets, alpha, trust=trust).smooth(signs)
+    return left_out_scores(values, signs, solver.component, labeled, targets, trust=trust)
 
 
 def probe_signs(n_labels, rng, *, n_probes=_N_PROBES):
@@ -221,18 +227,19 @@ def probe_signs(n_labels, rng, *, n_probes=_N_PROBES):
     return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
 
 
-def left_out_scores(values, signs, component, labeled, targets):
+def left_out_scores(values, signs, component, labeled, targets, *, trust=None):
     """`LeftOut` from `values`, M b for the columns b of `targets`, of ones and of `signs`."""
     n_labels, n_columns = targets.shape
-    fit, own = centered_fit(values, component, labeled, targets), component[labeled]
+    fit = centered_fit(values, component, labeled, targets, trust=trust)
     raw, constant, probes = np.split(values[labeled], [n_columns, n_columns + 1], axis=1)
     products = signs * probes
     is_exact = signs.shape[1] == n_labels
     diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
     diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
-    others = np.bincount(own)[own][:, None] - 1.0
-    others[others == 0] = np.nan
-    rest = (fit.offset[labeled] * (others + 1) - targets) / others
+    own, trust = component[labeled], np.ones(n_labels) if trust is None else trust
+    total = np.bincount(own, trust)[own][:, None]
+    others = np.where(np.bincount(own)[own] > 1, total[:, 0] - trust, np.nan)[:, None]
+    rest = (fit.offset[labeled] * total - trust[:, None] * targets) / others
     scores = raw - diagonal * targets - rest * (constant - diagonal)
     return LeftOut(fit, scores / (1 - diagonal), rest)
 
@@ -242,14 +249,14 @@ class HeldFits:
 
     Parameters
     ----------
-    graph, labeled, targets, tol
+    graph, labeled, targets, trust, tol
         As of `stable_scores`.
     random_state : int, Generator or None
         Seeds the probes and the solver, of every fit alike.
     """
 
-    def __init__(self, graph, labeled, targets, *, tol, random_state):
-        self._about = (labeled, targets)
+    def __init__(self, graph, labeled, targets, *, trust=None, tol, random_state):
+        self._about, self._trust = (labeled, targets), trust
         self._solver = LaplacianSolver(
             graph, tol=tol, random_state=np.random.default_rng(random_state)
         )
@@ -264,7 +271,8 @@ class HeldFits:
         share = 0.1 if len(targets) <= _FEW else min(max(alpha, 0.1), 1.0)
         tol = max(self._solver.tol, share * _LEFT_OUT_TOL)
         values = self._at(eta).smooth(signs, tol=tol)
-        return left_out_scores(values, signs, self._solver.component, *self._about)
+        about = (self._solver.component, *self._about)
+        return left_out_scores(values, signs, *about, trust=self._trust)
 
     def fit(self, eta):
         """`stable_scores` with this eta."""
@@ -276,11 +284,11 @@ class HeldFits:
             for old in [*self._held][1:]:
                 del self._held[old]
             alpha = len(self._about[0]) * eta
-            self._held[eta] = StableSolver(self._solver, *self._about, alpha)
+            self._held[eta] = StableSolver(self._solver, *self._about, alpha, trust=self._trust)
         return self._held[eta]
 
 
-def cut_in_valley(scores, held_out, is_second):
+def cut_in_valley(scores, held_out, is_second, *, trust=None):
     """The cut to use instead of 0 on scores of the second class.
 
     Parameters
@@ -291,6 +299,8 @@ def cut_in_valley(scores, held_out, is_second):
         Scores of labeled nodes, each without its own label.
     is_second : array of bool (l,)
         Whether these belong to the second class.
+    trust : array (l,), optional
+        How much each of them counts.
 
     Examples
     --------
@@ -312,24 +322,26 @@ def cut_in_valley(scores, held_out, is_second):
     density = gaussian_filter1d(counts, bandwidth / step, truncate=_REACH)
     inside = slice(n_beyond, n_beyond + _N_CUTS)
     cuts, density = cuts[inside], density[inside]
-    mistakes = np.count_nonzero((held_out[:, None] > cuts) != is_second[:, None], axis=0)
-    allowed = np.flatnonzero(mistakes == mistakes.min())
+    is_wrong = (held_out[:, None] > cuts) != is_second[:, None]
+    mistakes = (np.ones(held_out.size) if trust is None else trust) @ is_wrong
+    allowed = np.flatnonzero(mistakes <= mistakes.min() + _ROUNDING * held_out.size)
     return float(cuts[allowed[density[allowed].argmin()]]) / 2
 
 
-def best_threshold(scores, code, prior, threshold):
+def best_threshold(scores, code, prior, threshold, *, trust=None):
     """The threshold and the number of its mistakes among nodes that were held out.
 
-    `prior` are the classes' shares of the labels minus 1/C.
+    `prior` are the classes' shares of the labels minus 1/C; mistakes count as much as `trust` says.
     """
     auto = threshold == "auto"
     levels = np.array(_STRENGTHS) * scores.std() if auto else np.array([threshold])
+    trust = np.ones(code.size) if trust is None else trust
     mistakes = np.array(
-        [np.count_nonzero((scores + level * prior).argmax(axis=1) != code) for level in levels]
+        [trust @ ((scores + level * prior).argmax(axis=1) != code) for level in levels]
     )
     # with several classes one threshold is a cruder correction, and has to make up for it
     margin = 0.5 * np.sqrt(mistakes[0]) if prior.size > 2 else 0.0
     least = mistakes.min()
     if least >= mistakes[0] - margin:
-        return float(levels[0]), int(mistakes[0])
-    return float(levels[mistakes == least].mean()), int(least)
+        return float(levels[0]), float(mistakes[0])
+    return float(levels[mistakes <= least + _ROUNDING * code.size].mean()), float(least)

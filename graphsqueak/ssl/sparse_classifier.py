@@ -38,7 +38,7 @@ _SETTLED = 0.002  # share of the nodes that may still be decided otherwise
 _MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
 
 
-class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
+class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[misc]  # no weights
     """Sparse-HFS: labels from a graph that is never held [C17, Section 4.4.1].
 
     Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole

@@ -61,7 +61,9 @@ class Fit(NamedTuple):
     reached: np.ndarray
 
 
-def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, random_state=None):
+def stable_scores(
+    graph, labeled, targets, alpha, *, copies=None, trust=None, tol=1e-8, random_state=None
+):
     """Solve Stable-HFS for every column of `targets` (l, C); one solve with C + 1 columns.
 
     Parameters
@@ -76,6 +78,8 @@ def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, rand
     copies : array of float, shape (n_nodes,), optional
         How many nodes each one stands for, in the loss and in the constraint: a node that stands
         for several is several that are tied together. Default: 1.
+    trust : array of float, shape (l,), optional
+        How much each label weighs in the loss and in the mean. Default: 1.
     tol : float
         Relative residual of the solve.
     random_state : int, Generator or None
@@ -99,7 +103,7 @@ def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, rand
     (array([ 0.25,  0.  , -0.25]), array([0.5, 0.5, 0.5]))
     """
     solver = LaplacianSolver(graph, tol=tol, random_state=random_state)
-    return StableSolver(solver, labeled, targets, alpha, copies=copies).fit()
+    return StableSolver(solver, labeled, targets, alpha, copies=copies, trust=trust).fit()
 
 
 def smooth_labels(graph, labeled, columns, alpha, *, copies=None, tol=1e-8, random_state=None):
@@ -108,16 +112,16 @@ def smooth_labels(graph, labeled, columns, alpha, *, copies=None, tol=1e-8, rand
     One solve with K + 1 columns. Zero where no label reaches.
     """
     rhs = np.zeros((graph.n_nodes, columns.shape[1]))
-    rhs[labeled] = _copies_of(copies, labeled) * columns
+    rhs[labeled] = _times(labeled, copies, None) * columns
     return _solve_constrained(
         graph, labeled, rhs, alpha, copies=copies, tol=tol, random_state=random_state
     )
 
 
-def label_means(targets, labeled, component, *, copies=None):
+def label_means(targets, labeled, component, *, copies=None, trust=None):
     """Mean label of every component; that of all labels where it has none."""
     n_components, own = int(component.max(initial=-1)) + 1, component[labeled]
-    times = _copies_of(copies, labeled)
+    times = _times(labeled, copies, trust)
     counts = component_sums(own, n_components, times)
     everywhere = (times * targets).sum(axis=0) / times.sum()
     total = component_sums(own, n_components, times * targets)
@@ -140,15 +144,15 @@ def unit_of_degrees(degrees):
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
-def centered_fit(values, component, labeled, targets):
+def centered_fit(values, component, labeled, targets, *, trust=None):
     """`Fit` from `values`, M b for the columns b of `targets` and of ones."""
     n_columns = targets.shape[1]
-    mean = label_means(targets, labeled, component)[component]
+    mean = label_means(targets, labeled, component, trust=trust)[component]
     centered = values[:, :n_columns] - mean * values[:, n_columns : n_columns + 1]
     return Fit(centered, mean, labeled_components(component, labeled)[component])
 
 
-def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):
+def posterior_deviation(graph, labeled, alpha, *, trust=None, n_probes=64, rng):
     """Posterior standard deviation of every score, in units of the noise of one label.
 
     Infinite where no label reaches.
@@ -164,16 +168,18 @@ def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):
     reached = labeled_components(component, labeled)[component]
     edge_signs = rng.choice((-1.0, 1.0), size=(graph.n_edges, n_probes))
     rhs = graph.incidence().T @ (np.sqrt(alpha * graph.weight)[:, None] * edge_signs)
-    rhs[labeled] += rng.choice((-1.0, 1.0), size=(labeled.size, n_probes))
+    signs = rng.choice((-1.0, 1.0), size=(labeled.size, n_probes))
+    rhs[labeled] += np.sqrt(_times(labeled, None, trust)) * signs
     rhs[~reached] = 0.0
-    probes = _solve_constrained(graph, labeled, rhs, alpha, tol=1e-4, random_state=rng)
+    settings = {"trust": trust, "tol": 1e-4, "random_state": rng}
+    probes = _solve_constrained(graph, labeled, rhs, alpha, **settings)
     variance = np.einsum("xk,xk->x", probes, probes) / n_probes
     return np.where(reached, np.sqrt(variance), np.inf)
 
 
-def _solve_constrained(graph, labeled, rhs, alpha, *, copies=None, tol, random_state):
+def _solve_constrained(graph, labeled, rhs, alpha, *, copies=None, trust=None, tol, random_state):
     """A^-1 b - (1' A^-1 b / 1' v) v for every column b, which is zero where no label reaches."""
-    system = StableSystem(graph.components(), labeled, alpha, copies=copies)
+    system = StableSystem(graph.components(), labeled, alpha, copies=copies, trust=trust)
     solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=random_state)
     return system.constrained(solver.solve(system.right_side(rhs)))
 
@@ -185,16 +191,17 @@ class StableSolver:
     ----------
     solver : LaplacianSolver
         Of the graph, with any ridge.
-    labeled, targets, alpha, copies
+    labeled, targets, alpha, copies, trust
         As of `stable_scores`.
     """
 
-    def __init__(self, solver, labeled, targets, alpha, *, copies=None):
-        self._system = StableSystem(solver.component, labeled, alpha, copies=copies)
+    def __init__(self, solver, labeled, targets, alpha, *, copies=None, trust=None):
+        about = {"copies": copies, "trust": trust}
+        self._system = StableSystem(solver.component, labeled, alpha, **about)
         self._solver = solver.with_ridge(self._system.ridge)
         self._labeled, self._targets = labeled, targets
-        self._times = _copies_of(copies, labeled)
-        self._mean = label_means(targets, labeled, solver.component, copies=copies)
+        self._times = _times(labeled, copies, trust)
+        self._mean = label_means(targets, labeled, solver.component, **about)
         self._centered = targets - self._mean[solver.component[labeled]]
         self._is_shared = targets.shape[1] > 1 and bool((targets.sum(axis=1) == 1).all())
         self._known = None
@@ -245,7 +252,7 @@ class StableSystem:
     ----------
     component : array of int
         Of every node.
-    labeled, alpha, copies
+    labeled, alpha, copies, trust
         As of `stable_scores`.
 
     Examples
@@ -257,12 +264,12 @@ class StableSystem:
     (array([0.5, 0. ]), [[0.5, 0.5], [0.0, 0.5]])
     """
 
-    def __init__(self, component, labeled, alpha, *, copies=None):
+    def __init__(self, component, labeled, alpha, *, copies=None, trust=None):
         self.component, self._alpha = component, alpha
         self._has_label = labeled_components(component, labeled)
         self._weight = np.ones(component.size) if copies is None else copies
         self.ridge = np.zeros(component.size)
-        self.ridge[labeled] = self._weight[labeled] / alpha
+        self.ridge[labeled] = _times(labeled, copies, trust)[:, 0] / alpha
 
     def right_side(self, rhs):
         """`rhs` and a column for v, which no label reaches where it is zero."""
@@ -297,5 +304,7 @@ class StableSystem:
         return self.constrained(np.column_stack([reached, v]))
 
 
-def _copies_of(copies, labeled):
-    return np.ones((labeled.size, 1)) if copies is None else copies[labeled][:, None]
+def _times(labeled, copies, trust):
+    """What each label weighs in the loss, a column."""
+    times = np.ones(labeled.size) if copies is None else copies[labeled]
+    return (times if trust is None else times * trust)[:, None]
