@@ -86,17 +86,21 @@ def grounded_epsilon(graph, sparsifier):
     return max(1 - values[0], values[-1] - 1)
 
 
-def stable_hfs(graph, labeled, targets, alpha):
-    """Stable-HFS by dense algebra: (Pi A Pi)^+ y~, A = alpha L + I_S, centered per component."""
+def stable_hfs(graph, labeled, targets, alpha, trust=1.0):
+    """Stable-HFS by dense algebra: (Pi A Pi)^+ y~, A = alpha L + I_S, centered per component.
+
+    I_S has the trust in the labels on its diagonal.
+    """
     component = graph.components()
     same = (component[:, None] == component).astype(np.float64)
     project = np.eye(graph.n_nodes) - same / same.sum(axis=1)
     chosen = np.zeros(graph.n_nodes)
-    chosen[labeled] = 1.0
+    chosen[labeled] = trust
     known = np.zeros((graph.n_nodes, targets.shape[1]))
     known[labeled] = targets
-    count = (same @ chosen)[:, None]
-    mean = np.where(count > 0, same @ known / np.maximum(count, 1), targets.mean(axis=0))
+    count, total = (same @ chosen)[:, None], same @ (chosen[:, None] * known)
+    everywhere = (chosen @ known) / chosen.sum()
+    mean = np.where(count > 0, total / np.where(count > 0, count, 1), everywhere)
     reached = count.ravel() > 0
     matrix = alpha * graph.laplacian().toarray() + np.diag(chosen)
     centered = chosen[:, None] * (known - mean)

@@ -113,7 +113,7 @@ def label(
     from graphsqueak.sources.files.writing import write_columns
     from graphsqueak.sparsifiers.budget import Budget
     from graphsqueak.ssl.base import UnreachedWarning
-    from graphsqueak.ssl.choice import HomophilyWarning
+    from graphsqueak.ssl.decisions.homophily import HomophilyWarning
     from graphsqueak.ssl.evaluation.detection import find_positives
     from graphsqueak.ssl.labels import AbsentLabelsWarning
 

@@ -10,6 +10,8 @@ r^d nodes, then d = log2(|ball of 2 r| / |ball of r|), 1 on paths, 2 on planar m
 ones, large on expanders. A d-dimensional graph of n nodes has separators of order n^(1 - 1/d).
 """
 
+import copy
+
 import numpy as np
 
 from graphsqueak.errors import InputError
@@ -62,6 +64,12 @@ class Components:
         self.separator, self.depth, self.cubes = found
         self.size = np.bincount(self.label)
         self.singular = np.bincount(self.label, rows.ridge) == 0
+
+    def with_ridge(self, ridge):
+        """The same components, singular where this ridge is zero."""
+        other = copy.copy(self)
+        other.singular = np.bincount(self.label, ridge) == 0
+        return other
 
     def centered(self, block):
         """`block` with its mean over every singular component taken away."""

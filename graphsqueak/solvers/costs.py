@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 TRIAL_STEPS = 10  # of Jacobi, before its further steps are forecast
+STALLED = 4.0  # times the bound by Ritz values that a residual without progress may forecast
 OPTIMISM = 0.8  # share of the forecast that is needed: conjugate gradients grow faster
 NEAR, CACHE = 2**20, 10_000_000  # bytes of a block that stay at hand, and that are soon found
 N_ROWS = 4096  # that are looked at
@@ -98,16 +99,17 @@ class JacobiTrial:
     the eigenvalues of a tridiagonal matrix of their coefficients [S03, Section 6.7.3]: too low in
     the beginning, too high in the end. Few values that lie far below all others, as where some
     ridges hold a well connected graph, stall the residual until they are found, which takes some
-    steps for each [S03, Section 6.6.2]; then the others alone decide. With `from_scratch` the steps
-    so far are to be repeated.
+    steps for each [S03, Section 6.6.2]; then the others alone decide. Steps of a block that columns
+    have left cost less. With `from_scratch` the steps so far are to be repeated; the trial then
+    ends as well once those needed cost less than half of a factorization.
     """
 
     def __init__(self, shape, *, from_scratch=False):
-        self._limit = jacobi_limit(shape)
+        self._shape, self._limit = shape, jacobi_limit(shape)
         self._from_scratch = from_scratch
         self._best, self._diagonal, self._beside = [], [], []
         self._length, self._next = 1.0, TRIAL_STEPS
-        self.lost = False
+        self.lost = self._is_over = False
 
     def __call__(self, step, norms, target, alpha, beta):
         """Take note of one step, told as `conjugate_gradient` tells it."""
@@ -122,8 +124,13 @@ class JacobiTrial:
         if step == self._next:
             self._next += max(TRIAL_STEPS // 2, step // 4)
             needed = OPTIMISM * (self._forecast(step) - step)
-            self.lost = needed + self._from_scratch * step > self._limit
-        return self.lost
+            needed += self._from_scratch * step
+            if not self._from_scratch:  # those that are solved have left the block
+                left = self._shape._replace(n_columns=norms.size)
+                needed *= _jacobi_step_cost(left) / _jacobi_step_cost(self._shape)
+            self.lost = needed > self._limit
+            self._is_over = self.lost or (self._from_scratch and needed < self._limit / 2)
+        return self._is_over
 
     def _forecast(self, step):
         values = eigvalsh_tridiagonal(self._diagonal, self._beside[1:])
@@ -133,7 +140,8 @@ class JacobiTrial:
             low = values[n_found]
             to_find = np.log(high / values[0]) / (4 * np.sqrt(low / high))
             return n_found * to_find + self._bound(low, high)
-        return np.sqrt(self._by_residual(step) * self._bound(values[0], high))
+        by_ritz = self._bound(values[0], high)
+        return np.sqrt(min(self._by_residual(step), STALLED * by_ritz) * by_ritz)
 
     def _by_residual(self, step):
         progress = self._best[step // 2 - 1] - self._best[-1]

@@ -4,11 +4,11 @@ Every backend is a preconditioner of the same conjugate gradients; which one "au
 `costs`.
 """
 
+import copy
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import scipy.sparse.linalg
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import ConvergenceWarning
@@ -26,6 +26,7 @@ from graphsqueak.solvers.costs import (
     far_share,
     first_choice,
 )
+from graphsqueak.solvers.direct import Direct
 from graphsqueak.solvers.matrix import (
     Rows,
     aligned_like,
@@ -117,6 +118,35 @@ class LaplacianSolver(Shown):
         """The matrix A, node by node."""
         return self._rows
 
+    @property
+    def component(self) -> np.ndarray:
+        """Number of every node's component, numbered by their first nodes."""
+        return self._components.label
+
+    def with_ridge(self, ridge: ArrayLike) -> Self:
+        """A solver of the same graph with another ridge, which shares the edges with this one.
+
+        Parameters
+        ----------
+        ridge : float or array of shape (n_nodes,)
+        """
+        other = copy.copy(self)
+        other._rows = self._rows._replace(ridge=check_ridge(ridge, self._rows.n_nodes))
+        other._components = self._components.with_ridge(other._rows.ridge)
+        other._backends = {}
+        return other
+
+    def with_tol(self, tol: float) -> Self:
+        """The same solver, its factor included, of another accuracy.
+
+        Parameters
+        ----------
+        tol : float
+        """
+        other = copy.copy(self)
+        other.tol = check_real("tol", tol, above=0.0, below=1.0)
+        return other
+
     def centered(self, B: ArrayLike) -> np.ndarray:
         """B minus its mean over every component without a ridge: the nearest that can be solved.
 
@@ -144,13 +174,15 @@ class LaplacianSolver(Shown):
         block = check_block(B, self._rows.n_nodes)
         return self._components.check_consistent(block).reshape(np.shape(B))
 
-    def solve(self, B: ArrayLike) -> np.ndarray:
+    def solve(self, B: ArrayLike, *, start: ArrayLike | None = None) -> np.ndarray:
         """Solve A x = b for every column of B.
 
         Parameters
         ----------
         B : ndarray of shape (n_nodes,) or (n_nodes, K), float32 or float64
             Right-hand sides. Where a component has no ridge they must sum to zero over it.
+        start : ndarray of the shape of B, optional
+            A first guess of the solution. Default: zero.
 
         Returns
         -------
@@ -164,10 +196,13 @@ class LaplacianSolver(Shown):
         block /= largest
         if self.tol < FLOAT32_TOL:
             block = block.astype(np.float64, copy=False)
+        guess = None
+        if start is not None:
+            guess = (check_block(start, self._rows.n_nodes) / largest).astype(block.dtype)
         self.n_iter_ = 0
-        x = self._solve_block(block)
+        x = self._solve_block(block, guess)
         if self._may_go_on() and block.dtype == np.float32:
-            x = self._solve_block(block.astype(np.float64))
+            x = self._solve_block(block.astype(np.float64), None)
         if self.residual_ > self.tol:
             cause = f"max_iter={self.max_iter} was reached"
             if self.n_iter_ < self.max_iter:
@@ -188,21 +223,21 @@ class LaplacianSolver(Shown):
         self._settled = self.solver_
         return self.solver_
 
-    def _solve_block(self, block):
+    def _solve_block(self, block, start):
         """Let the settled backend solve `block`, or find one to settle on."""
         if self._settled:
-            return self._refine(self._settled, block)
+            return self._refine(self._settled, block, start=start)
         shape = self.shape(block.shape[1], digits=-np.log10(self.tol))
         name = first_choice(shape)
         if name == "jacobi":
             if self._jacobi_has_won or not self._loses_at_once(block, shape):
-                x = self._refine("jacobi", block, watch=JacobiTrial(shape))
+                x = self._refine("jacobi", block, start=start, watch=JacobiTrial(shape))
                 if not self._may_go_on():
                     self._jacobi_has_won = True
                     return x
             name = cheapest(shape)[0]
         self._settled = name
-        return self._refine(name, block)
+        return self._refine(name, block, start=start)
 
     def _loses_at_once(self, block, shape):
         """Whether one of many columns shows within the trial that Jacobi will not do."""
@@ -220,7 +255,7 @@ class LaplacianSolver(Shown):
         )
         return trial.lost
 
-    def _refine(self, name, block, watch=None, iterate=conjugate_gradient):
+    def _refine(self, name, block, *, start=None, watch=None, iterate=conjugate_gradient):
         """Run `iterate`, and again from the true residual, until that is below tol."""
         rows, order, precondition = self.backend(name)
         rows, true_rows = rows.astype(block.dtype), self._rows.astype(block.dtype)
@@ -228,6 +263,9 @@ class LaplacianSolver(Shown):
         size[size == 0] = 1.0
         x, r = np.zeros_like(block), block
         self.solver_, self.residual_, before = name, float(block.any()), np.inf
+        if start is not None:
+            x = self._components.centered(start)
+            r = self._residual(true_rows, block, x, size)
         while self._may_go_on() and self.residual_ < before / 2:
             before = self.residual_
             r = r.copy() if order is None else r[order]
@@ -243,11 +281,15 @@ class LaplacianSolver(Shown):
             )
             x[slice(None) if order is None else order] += step
             x = self._components.centered(x)
-            r = aligned_like(block)
-            multiply(true_rows, x, r)
-            np.subtract(block, r, out=r)
-            self.residual_ = float((norms_of(r) / size).max())
+            r = self._residual(true_rows, block, x, size)
         return x
+
+    def _residual(self, rows, block, x, size):
+        r = aligned_like(block)
+        multiply(rows, x, r)
+        np.subtract(block, r, out=r)
+        self.residual_ = float((norms_of(r) / size).max())
+        return r
 
     def shape(self, n_columns: int, *, digits: float) -> Shape:
         """What the cost of solving so many columns to so many digits depends on."""
@@ -282,41 +324,3 @@ class LaplacianSolver(Shown):
             self._backends[name] = make()
         backend = self._backends[name]
         return backend.rows, backend.order, backend
-
-
-class Direct:
-    """Preconditioner: an exact sparse factorization (SuperLU), for small graphs and small fill.
-
-    One node of every singular component is grounded, z = 0 there; what is left of A is positive
-    definite, and needs no pivoting.
-
-    Examples
-    --------
-    >>> rows = build_rows(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
-    >>> z = Direct(rows, Components(rows))(np.array([[1.0], [0.0], [-1.0]]))
-    >>> (z - z.mean()).ravel()
-    array([ 1.,  0., -1.])
-    """
-
-    order = None
-
-    def __init__(self, rows, components):
-        self.rows = rows
-        grounded = np.unique(components.label, return_index=True)[1][components.singular]
-        self._kept = np.delete(np.arange(rows.n_nodes), grounded)
-        self._factor = None
-        if self._kept.size:
-            matrix = rows.to_scipy()[self._kept][:, self._kept].tocsc()
-            self._factor = scipy.sparse.linalg.splu(
-                matrix,
-                permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True},
-            )
-
-    def __call__(self, r):
-        """The solution z, zero at the grounded nodes."""
-        z = np.zeros_like(r)
-        if self._factor is not None:
-            z[self._kept] = self._factor.solve(r[self._kept].astype(np.float64, copy=False))
-        return z

@@ -14,7 +14,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "GraphNodes": "selection.graph_nodes",
         "GraphSplit": "selection.graph_split",
         "HFSClassifier": "harmonic",
-        "HomophilyWarning": "choice",
+        "HomophilyWarning": "decisions.homophily",
         "LateLabelsWarning": "base",
         "NearestLabelClassifier": "harmonic",
         "NeighborMeans": "features.neighbor_means",

@@ -3,8 +3,8 @@ from graphsqueak.ssl.base import LateLabelsWarning as LateLabelsWarning
 from graphsqueak.ssl.base import UnreachedWarning as UnreachedWarning
 from graphsqueak.ssl.baselines.poisson import PoissonClassifier as PoissonClassifier
 from graphsqueak.ssl.bounds import Bound as Bound
-from graphsqueak.ssl.choice import HomophilyWarning as HomophilyWarning
 from graphsqueak.ssl.decisions.calibration import CalibrationWarning as CalibrationWarning
+from graphsqueak.ssl.decisions.homophily import HomophilyWarning as HomophilyWarning
 from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl.evaluation.cross_validation import cross_validate as cross_validate

@@ -22,8 +22,8 @@ from graphsqueak.nodes.numbering import as_objects, node_finder
 from graphsqueak.report.shown import Learned
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
-from graphsqueak.ssl.choice import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
+from graphsqueak.ssl.decisions.homophily import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.labels import class_labels
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes, as_labels, cut_error
 from graphsqueak.system.frames import ArrowExport

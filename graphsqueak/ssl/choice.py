@@ -1,15 +1,30 @@
-"""What the labeled nodes themselves say: eta, the threshold, the cut, and whether neighbors agree.
+"""What the labeled nodes themselves say: eta, the threshold and the cut.
 
 What matters is alpha = l eta, and in units of 1 / (mean degree), so that rescaling all weights
 changes nothing, one value suits nearly every graph and any number of labels. It is tested by how
 many labeled nodes it would misclassify had it not known them. Where that is more than a tenth of
 them, other values are tested as well, and taken if they make fewer mistakes by more than the square
-root of their number, the noise of counting. Fewer than four labels a class are too few to test by.
+root of their number, the noise of counting; the first
+that is ends the search. Fewer than four labels a class are too few to test by.
 
 Decisions are made on centered scores, f + t (m - 1/C) with m the class means and t the threshold.
 t = 0 is best unless the classes are uneven and overlap, where part of the prior has to come back;
 t = 1 is the uncentered f + ybar. t is tested with eta. It stays 0 unless something else makes fewer
 mistakes, and is the mean of all that make as few: the middle of the gap between the classes.
+
+*Leave-one-out* needs no other fit. Seen from the labeled nodes S, Stable-HFS is a linear smoother:
+f_S = M y~, where M b are the values on S of the minimizer for labels b. Without label i it is
+M'_ij = M_ij / (1 - M_ii), as in any penalized least squares, so that
+
+    f_i without i  =  ( (M y)_i - M_ii y_i - ybar_i ((M 1)_i - M_ii) ) / (1 - M_ii),
+
+exactly, where ybar_i is the mean of the other labels of the component and alpha stays fixed. M y is
+the fit itself, M 1 = 1 - (1' 1 / 1' v) v since A 1 = I_S 1, and of columns that sum to one over the
+classes the last is what the others leave: with v, C columns are all that is solved. The diagonal
+takes a column per label; with many labels it is sketched instead: for random signs s, the mean of
+s_i (M s)_i is M_ii with variance sum_(j != i) M_ij^2 over the number of probes: little, since the
+weight of a row of M is mostly on its diagonal or spread over many labels. Few digits are enough to
+choose by, and the fit to all labels goes on from there.
 
 *The cut* between two classes: a few labels leave a whole interval of cuts that misclassify equally
 few of them, and its middle is as good a guess as any for the labels alone. The nodes without a
@@ -18,56 +33,44 @@ of the interval that the fewest nodes have is looked up (low-density separation 
 moves half of the way there: the other half is left to the labels, which are few, but not fooled by
 a crowd that is all of one class.
 
-*Homophily*. h is the correlation of the classes at the two ends of an edge: 1 where neighbors agree
-always, 0 where they do as often as strangers ("adjusted" homophily [P23]). Of labeled pairs (i, j)
-that are k steps apart, with y~ the classes minus their means over the labeled degrees,
-
-    r_k = sum W_ij y~_i y~_j / (v sum W_ij),   W = A for k = 1, A D^-1 A without i = j for k = 2,
-
-has the mean h^k, about. Few labels have hardly a labeled neighbor, but often neighbors in common.
-The density exp(-((r_1 - h) / s_1)^2 / 2 - ((r_2 - h^2) / s_2)^2 / 2) over [-1, 1] has the estimate
-as its mean and the error as its spread. s_k is the larger of what independent classes would give
-and of what the labeled nodes show. r_2 does not tell the sign, which is that of the correlation of
-the classes with the scores that labeled nodes get without their own, as far as it is not noise.
-Where it is clear the graph is of use, however small h is: many neighbors that each say little.
-
 References
 ----------
 [CZ05] Chapelle, Zien. Semi-supervised classification by low density separation. AISTATS 2005.
-[P23]  Platonov, Kuznedelev, Babenko, Prokhorenkova. Characterizing graph datasets for node
-       classification. NeurIPS 2023.
 """
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 from scipy.ndimage import gaussian_filter1d
 
-from graphsqueak.ssl.stable import leave_one_out, stable_scores
+from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.ssl.stable import Fit, StableSolver, centered_fit, natural_unit
 from graphsqueak.validation import check_real
 
 __all__ = [
     "CHOICE_TOL",
     "FEWEST_HELD_OUT",
+    "NOT_LEFT_OUT",
     "N_ETAS",
     "Choice",
     "HeldFits",
-    "Homophily",
-    "HomophilyWarning",
+    "LeftOut",
     "best_threshold",
     "candidate_etas",
     "check_eta",
     "choose_for_classes",
     "cut_in_valley",
+    "leave_one_out",
+    "left_out_scores",
     "may_need_others",
-    "measure_homophily",
-    "warn_of_homophily",
+    "probe_signs",
 ]
 
 CHOICE_TOL = 1e-5  # of solves that only serve to choose
-_LEFT_OUT_TOL = 1e-4  # of the many columns of leave-one-out, whose diagonal is a sketch
+_LEFT_OUT_TOL = 1e-3  # of leave-one-out; a tenth for few labels, or where M_ii is near 1
+_CLOSEST = 1e-6  # of M_ii to one
+_FEW = 32  # labels that get a column each
+_N_PROBES = 8  # for the diagonal of M
 _ALPHAS = (2.0, 0.2, 20.0)  # in natural units; the first is the one to take when in doubt
 N_ETAS = len(_ALPHAS)
 _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of the scores
@@ -77,14 +80,8 @@ _GOOD_ENOUGH = 0.1  # share of mistakes at which no other eta is tried
 _N_CUTS = 300  # that are tried, over all but the outermost 2 % of the scores on either side
 _OUTERMOST = 0.02
 _BANDWIDTH = 0.15  # of the density, in standard deviations of the scores
+_ROUNDING = 1e-9
 _REACH = 4.0  # of the Gaussian, in bandwidths
-_LITTLE, _KNOWN = 0.2, 0.2  # homophily that is warned of, and its error that allows to
-_CLEAR, _CLEAR_SHARE = 4.0, 0.7  # standard deviations, and share of what they are at most
-_N_SIGNS = 16  # for the sum of squares of W
-
-
-class HomophilyWarning(UserWarning):
-    """Neighbors agree hardly more often than strangers: the graph is the wrong tool."""
 
 
 class Choice(NamedTuple):
@@ -92,7 +89,7 @@ class Choice(NamedTuple):
 
     `held_out` and `code` are the centered scores and the classes of those that were scored without
     their own labels, empty if there were too few; `mistakes` is the share of them that was
-    misclassified, else NaN.
+    misclassified, else NaN. `trust` is how much each of them counts, 1 in the mean.
     """
 
     eta: float
@@ -100,19 +97,7 @@ class Choice(NamedTuple):
     mistakes: float
     held_out: np.ndarray
     code: np.ndarray
-
-
-class Homophily(NamedTuple):
-    """Correlation of the classes of neighbors, its standard error, and what scores tell.
-
-    `skill` is by how many standard deviations the scores that labeled nodes get without their own
-    label are better than chance, 0 where there are none. `is_little`: the graph is no help.
-    """
-
-    value: float
-    error: float
-    skill: float
-    is_little: bool
+    trust: np.ndarray
 
 
 def check_eta(eta):
@@ -125,7 +110,7 @@ def candidate_etas(unit, n_labels):
     return [alpha * unit / n_labels for alpha in _ALPHAS]
 
 
-def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
+def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold, trust=None):
     """eta and threshold for a classifier; what is a number already is kept.
 
     Parameters
@@ -141,17 +126,20 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
         `natural_unit` of the graph.
     eta, threshold : float or "auto"
         What the user has set.
+    trust : array of float, optional
+        How much the mistake at each of these nodes counts, which are then all labeled nodes.
     """
     etas = candidate_etas(unit, counts.sum()) if eta == "auto" else [eta]
     none = np.zeros((0, counts.size)), np.zeros(0, dtype=np.int64)
-    best = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan, *none)
+    best = Choice(etas[0], 0.0 if threshold == "auto" else threshold, np.nan, *none, np.zeros(0))
     even = counts.size > 2 and (counts == counts[0]).all()
     settled = len(etas) == 1 and (threshold != "auto" or even)
     n_useful = np.count_nonzero(counts[code] > 1)  # of a class that would survive without them
     if settled or n_useful < max(FEWEST_HELD_OUT, _FEWEST_A_CLASS * counts.size):
         return best
-    prior = counts / counts.sum() - 1 / counts.size
-    least = None
+    trust = np.ones(code.size) if trust is None else trust / trust.mean()
+    shares = counts / counts.sum() if (trust == 1).all() else np.bincount(code, trust) / code.size
+    prior, least = shares - 1 / counts.size, None
     for candidate in etas:
         scores = score_held_out(candidate)
         if scores is None:
@@ -161,9 +149,13 @@ def choose_for_classes(score_held_out, code, counts, *, unit, eta, threshold):
         if n_valid < FEWEST_HELD_OUT:
             break
         held_out = scores[valid], code[valid]
-        level, mistakes = best_threshold(*held_out, prior, threshold)
+        level, mistakes = best_threshold(*held_out, prior, threshold, trust=trust[valid])
         if least is None or mistakes < least - np.sqrt(least):
-            least, best = mistakes, Choice(candidate, level, mistakes / n_valid, *held_out)
+            is_other = least is not None
+            share = mistakes / trust[valid].sum()
+            least, best = mistakes, Choice(candidate, level, share, *held_out, trust[valid])
+            if is_other:  # the next candidate lies on the other side of the first
+                break
         if least <= _GOOD_ENOUGH * n_valid:
             break
     return best
@@ -179,122 +171,124 @@ def may_need_others(mistakes, n_labels):
     return bool(mistakes + spread + 1 / n_labels > _GOOD_ENOUGH)
 
 
+class LeftOut(NamedTuple):
+    """The `fit` to all labels, and what labeled nodes get without their own.
+
+    `scores` and label `mean`, of shape (l, C); NaN where the component has no other label.
+    """
+
+    fit: Fit | None
+    scores: np.ndarray | None
+    mean: np.ndarray | None
+
+
+NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
+
+
+def leave_one_out(
+    graph, labeled, targets, alpha, *, trust=None, n_probes=_N_PROBES, tol=1e-8, random_state=None
+):
+    """Fit to all labels, and what each labeled node would get without its own.
+
+    Parameters
+    ----------
+    graph, labeled, targets, alpha, trust, tol
+        As of `stable_scores`.
+    n_probes : int
+        Columns for the diagonal of M, if there are more than 32 labels.
+    random_state : int, Generator or None
+        Seeds the probes and the solver.
+
+    Returns
+    -------
+    LeftOut
+
+    Examples
+    --------
+    On a path whose ends are labeled, each end alone says the same everywhere:
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList(tail=[0, 1], head=[1, 2])
+    >>> out = leave_one_out(path, np.array([0, 2]), np.array([[1.0], [0.0]]), alpha=1.0)
+    >>> out.scores.ravel().round(6) + 0.0, out.mean.ravel()
+    (array([0., 0.]), array([0., 1.]))
+    """
+    rng = np.random.default_rng(random_state)
+    signs = probe_signs(len(targets), rng, n_probes=n_probes)
+    solver = LaplacianSolver(graph, tol=tol, random_state=rng)
+    values = StableSolver(solver, labeled, targets, alpha, trust=trust).smooth(signs)
+    return left_out_scores(values, signs, solver.component, labeled, targets, trust=trust)
+
+
+def probe_signs(n_labels, rng, *, n_probes=_N_PROBES):
+    """Columns that tell the diagonal of M: one for each of few labels, else random signs."""
+    if n_labels <= max(n_probes, _FEW):
+        return np.eye(n_labels)
+    return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
+
+
+def left_out_scores(values, signs, component, labeled, targets, *, trust=None):
+    """`LeftOut` from `values`, M b for the columns b of `targets`, of ones and of `signs`."""
+    n_labels, n_columns = targets.shape
+    fit = centered_fit(values, component, labeled, targets, trust=trust)
+    raw, constant, probes = np.split(values[labeled], [n_columns, n_columns + 1], axis=1)
+    products = signs * probes
+    is_exact = signs.shape[1] == n_labels
+    diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
+    diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
+    own, trust = component[labeled], np.ones(n_labels) if trust is None else trust
+    total = np.bincount(own, trust)[own][:, None]
+    others = np.where(np.bincount(own)[own] > 1, total[:, 0] - trust, np.nan)[:, None]
+    rest = (fit.offset[labeled] * total - trust[:, None] * targets) / others
+    scores = raw - diagonal * targets - rest * (constant - diagonal)
+    return LeftOut(fit, scores / (1 - diagonal), rest)
+
+
 class HeldFits:
     """Stable-HFS on a graph in memory, for the etas that are asked for.
 
     Parameters
     ----------
-    graph, labeled, targets, tol
+    graph, labeled, targets, trust, tol
         As of `stable_scores`.
     random_state : int, Generator or None
         Seeds the probes and the solver, of every fit alike.
     """
 
-    def __init__(self, graph, labeled, targets, *, tol, random_state):
-        self._about = (graph, labeled, targets)
-        self._tol, self._random_state = tol, random_state
+    def __init__(self, graph, labeled, targets, *, trust=None, tol, random_state):
+        self._about, self._trust = (labeled, targets), trust
+        self._solver = LaplacianSolver(
+            graph, tol=tol, random_state=np.random.default_rng(random_state)
+        )
+        self._random_state, self._unit = random_state, natural_unit(graph)
+        self._held = {}
 
     def left_out(self, eta):
-        """`leave_one_out` with this eta."""
-        return self._solve(leave_one_out, eta, max(self._tol, _LEFT_OUT_TOL))
+        """`leave_one_out` with this eta, to a tolerance that is enough to choose by."""
+        rng, targets = np.random.default_rng(self._random_state), self._about[1]
+        alpha = len(targets) * eta / (_ALPHAS[0] * self._unit)
+        signs = probe_signs(len(targets), rng)
+        share = 0.1 if len(targets) <= _FEW else min(max(alpha, 0.1), 1.0)
+        tol = max(self._solver.tol, share * _LEFT_OUT_TOL)
+        values = self._at(eta).smooth(signs, tol=tol)
+        about = (self._solver.component, *self._about)
+        return left_out_scores(values, signs, *about, trust=self._trust)
 
     def fit(self, eta):
         """`stable_scores` with this eta."""
-        return self._solve(stable_scores, eta, self._tol)
+        return self._at(eta).fit()
 
-    def _solve(self, function, eta, tol):
-        rng = np.random.default_rng(self._random_state)
-        alpha = self._about[1].size * eta
-        return function(*self._about, alpha, tol=tol, random_state=rng)
-
-
-def measure_homophily(graph, labels, held_out=None):
-    """How much more often than strangers the neighbors in a graph agree: `Homophily`.
-
-    Parameters
-    ----------
-    graph : EdgeList
-    labels : ClassLabels
-    held_out : tuple of arrays (k, C) and (k,), optional
-        Scores of labeled nodes without their own labels, and their classes.
-
-    Examples
-    --------
-    Two classes that take turns on a path:
-
-    >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.ssl.labels import ClassLabels
-    >>> path = EdgeList(tail=range(99), head=range(1, 100))
-    >>> labels = ClassLabels(np.arange(100), np.arange(100) % 2, np.array([0, 1]))
-    >>> round(measure_homophily(path, labels).value, 1)
-    -0.9
-    """
-    nodes, one_hot, degrees = labels.nodes, labels.one_hot(), graph.degrees()
-    share = degrees[nodes] @ one_hot / max(degrees[nodes].sum(), np.finfo(float).tiny)
-    size = 1 - share @ share
-    if labels.classes.size < 2 or share.sum() == 0 or size <= 0:
-        return Homophily(np.nan, np.nan, 0.0, is_little=False)
-    among = np.full(graph.n_nodes, -1)
-    among[nodes] = np.arange(nodes.size)
-    out, back = (np.flatnonzero(among[end] >= 0) for end in (graph.tail, graph.head))
-    row = np.concatenate([among[graph.tail[out]], among[graph.head[back]]])
-    column = np.concatenate([graph.head[out], graph.tail[back]])
-    weight = np.concatenate([graph.weight[out], graph.weight[back]])
-    edges = scipy.sparse.csr_array((weight, (row, column)), shape=(nodes.size, graph.n_nodes))
-    inverse = 1 / np.where(degrees > 0, degrees, 1.0)
-    returns = edges.multiply(edges) @ inverse
-    centered, n_classes = one_hot - share, labels.classes.size
-    signs = np.random.default_rng(nodes.size).choice([-1.0, 1.0], size=(nodes.size, _N_SIGNS))
-    block = np.column_stack([centered, np.ones(nodes.size), signs])
-    two_steps = edges @ (inverse[:, None] * (edges.T @ block)) - returns[:, None] * block
-    covariance = np.diag(share) - np.outer(share, share)
-    grid, surprise = np.linspace(-1, 1, 401), np.zeros(401)
-    for power, product in ((1, edges[:, nodes] @ block), (2, two_steps)):
-        agreement, pairs, squares = np.split(product, [n_classes, n_classes + 1], axis=1)
-        total = size * pairs.sum()
-        if total <= 0:
-            continue
-        agreement = (centered * agreement).sum(axis=1)
-        mean = agreement.sum() / total
-        by_rows = 2 * ((agreement - mean * size * pairs[:, 0]) ** 2).sum()
-        by_chance = 2 * (covariance**2).sum() * (squares**2).mean(axis=1).sum()
-        surprise += (mean - grid**power) ** 2 * total**2 / max(by_rows, by_chance)
-    skill = 0.0 if held_out is None else _correlation(*held_out)
-    surprise += np.where(grid > 0, min(skill, 0.0), max(skill, 0.0)) ** 2
-    density = np.exp(-(surprise - surprise.min()) / 2)
-    density /= density.sum()
-    value = float(density @ grid)
-    error = float(np.sqrt(density @ (grid - value) ** 2))
-    is_clear = skill > min(_CLEAR, _CLEAR_SHARE * np.sqrt((nodes.size - 1) * (n_classes - 1)))
-    return Homophily(value, error, skill, value < _LITTLE and error < _KNOWN and not is_clear)
+    def _at(self, eta):
+        """The equations; those of the first eta are kept, and those of the last."""
+        if eta not in self._held:
+            for old in [*self._held][1:]:
+                del self._held[old]
+            alpha = len(self._about[0]) * eta
+            self._held[eta] = StableSolver(self._solver, *self._about, alpha, trust=self._trust)
+        return self._held[eta]
 
 
-def warn_of_homophily(found, *, stacklevel):
-    """Say where neighbors agree hardly more often than strangers, and what to do instead."""
-    if found.is_little:
-        warnings.warn(
-            HomophilyWarning(
-                f"neighbors agree hardly more often than strangers (homophily {found.value:.2f} "
-                f"+- {found.error:.2f}, where 1 is always), so that this graph tells little about "
-                "the classes: learn from features of the nodes, or from those and their neighbors' "
-                "(NeighborMeans), or try a graph that joins nodes two steps apart"
-            ),
-            stacklevel=stacklevel + 1,
-        )
-
-
-def _correlation(scores, code):
-    """Of scores and classes, in standard deviations over all ways of giving out the classes."""
-    valid = np.isfinite(scores[:, 0])
-    scores, one_hot = scores[valid], np.eye(scores.shape[1])[code[valid]]
-    if len(scores) < FEWEST_HELD_OUT:
-        return 0.0
-    scores, one_hot = scores - scores.mean(axis=0), one_hot - one_hot.mean(axis=0)
-    variance = ((scores.T @ scores) * (one_hot.T @ one_hot)).sum() / (len(scores) - 1)
-    return float((scores * one_hot).sum() / np.sqrt(variance)) if variance > 0 else 0.0
-
-
-def cut_in_valley(scores, held_out, is_second):
+def cut_in_valley(scores, held_out, is_second, *, trust=None):
     """The cut to use instead of 0 on scores of the second class.
 
     Parameters
@@ -305,6 +299,8 @@ def cut_in_valley(scores, held_out, is_second):
         Scores of labeled nodes, each without its own label.
     is_second : array of bool (l,)
         Whether these belong to the second class.
+    trust : array (l,), optional
+        How much each of them counts.
 
     Examples
     --------
@@ -326,24 +322,26 @@ def cut_in_valley(scores, held_out, is_second):
     density = gaussian_filter1d(counts, bandwidth / step, truncate=_REACH)
     inside = slice(n_beyond, n_beyond + _N_CUTS)
     cuts, density = cuts[inside], density[inside]
-    mistakes = np.count_nonzero((held_out[:, None] > cuts) != is_second[:, None], axis=0)
-    allowed = np.flatnonzero(mistakes == mistakes.min())
+    is_wrong = (held_out[:, None] > cuts) != is_second[:, None]
+    mistakes = (np.ones(held_out.size) if trust is None else trust) @ is_wrong
+    allowed = np.flatnonzero(mistakes <= mistakes.min() + _ROUNDING * held_out.size)
     return float(cuts[allowed[density[allowed].argmin()]]) / 2
 
 
-def best_threshold(scores, code, prior, threshold):
+def best_threshold(scores, code, prior, threshold, *, trust=None):
     """The threshold and the number of its mistakes among nodes that were held out.
 
-    `prior` are the classes' shares of the labels minus 1/C.
+    `prior` are the classes' shares of the labels minus 1/C; mistakes count as much as `trust` says.
     """
     auto = threshold == "auto"
     levels = np.array(_STRENGTHS) * scores.std() if auto else np.array([threshold])
+    trust = np.ones(code.size) if trust is None else trust
     mistakes = np.array(
-        [np.count_nonzero((scores + level * prior).argmax(axis=1) != code) for level in levels]
+        [trust @ ((scores + level * prior).argmax(axis=1) != code) for level in levels]
     )
     # with several classes one threshold is a cruder correction, and has to make up for it
     margin = 0.5 * np.sqrt(mistakes[0]) if prior.size > 2 else 0.0
     least = mistakes.min()
     if least >= mistakes[0] - margin:
-        return float(levels[0]), int(mistakes[0])
-    return float(levels[mistakes == least].mean()), int(least)
+        return float(levels[0]), float(mistakes[0])
+    return float(levels[mistakes <= least + _ROUNDING * code.size].mean()), float(least)

@@ -130,7 +130,9 @@ def refit_without_folds(refit, labels, folds):
     for fold in range(int(folds.max()) + 1):
         out = folds == fold
         seen, code = np.unique(labels.code[~out], return_inverse=True)
-        some, reached = refit(ClassLabels(labels.nodes[~out], code, labels.classes[seen]))
+        weight = None if labels.weight is None else labels.weight[~out]
+        left = ClassLabels(labels.nodes[~out], code, labels.classes[seen], weight)
+        some, reached = refit(left)
         scores = np.full((len(some), labels.classes.size), -np.inf)
         scores[:, seen] = some
         yield Round(scores, reached, labels.nodes[out], labels.code[out])

@@ -52,11 +52,15 @@ class AbsentLabelsWarning(UserWarning):
 
 
 class ClassLabels(NamedTuple):
-    """`nodes` that carry a label, ascending, the number of their class (`code`), all `classes`."""
+    """`nodes` that carry a label, ascending, the number of their class (`code`), all `classes`.
+
+    `weight` is the trust in each label; None is 1 everywhere.
+    """
 
     nodes: np.ndarray
     code: np.ndarray
     classes: np.ndarray
+    weight: np.ndarray | None = None
 
     def one_hot(self):
         """Y of shape (l, C): a row per labeled node.
@@ -65,6 +69,17 @@ class ClassLabels(NamedTuple):
         array([[0., 1.]])
         """
         return np.eye(self.classes.size)[self.code]
+
+    def trusted(self, weight):
+        """The labels with these weights, without those of weight 0 and classes that have no other.
+
+        >>> labels = ClassLabels(np.arange(2), np.arange(2), np.array(["ham", "spam"]))
+        >>> labels.trusted(np.array([0.0, 2.0])).classes
+        array(['spam'], dtype='<U4')
+        """
+        kept = weight > 0
+        seen, code = np.unique(self.code[kept], return_inverse=True)
+        return ClassLabels(self.nodes[kept], code, self.classes[seen], weight[kept])
 
 
 class RealLabels(NamedTuple):

@@ -33,13 +33,8 @@ from graphsqueak.outofcore.block_cg import BlockCG
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian, check_same_edges
-from graphsqueak.ssl.stable import (
-    NOT_LEFT_OUT,
-    StableSystem,
-    centered_fit,
-    left_out_scores,
-    probe_signs,
-)
+from graphsqueak.ssl.choice import NOT_LEFT_OUT, left_out_scores, probe_signs
+from graphsqueak.ssl.stable import StableSystem, centered_fit
 from graphsqueak.system.progress import reporter
 
 __all__ = ["MOST_PASSES", "Refinement", "count_undecided"]

@@ -11,11 +11,11 @@ from sklearn.base import RegressorMixin
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
-from graphsqueak.ssl.choice import FEWEST_HELD_OUT, HeldFits, check_eta
+from graphsqueak.ssl.choice import FEWEST_HELD_OUT, NOT_LEFT_OUT, HeldFits, check_eta
 from graphsqueak.ssl.labels import is_missing, real_labels
 from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
-from graphsqueak.ssl.stable import NOT_LEFT_OUT, natural_unit
+from graphsqueak.ssl.stable import natural_unit
 from graphsqueak.system.progress import Progress
 
 __all__ = ["GraphRegressor", "SparseHFSRegressor", "StableHFSRegressor"]

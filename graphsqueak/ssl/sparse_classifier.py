@@ -19,11 +19,11 @@ from graphsqueak.sparsifiers.certificate.outer_bounds import MISSED
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.choice import (
     CHOICE_TOL,
-    HomophilyWarning,
     candidate_etas,
     may_need_others,
 )
 from graphsqueak.ssl.decisions.calibration import CalibrationWarning
+from graphsqueak.ssl.decisions.homophily import HomophilyWarning
 from graphsqueak.ssl.label_stream import Tie, read_with_labels, small_graphs
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges
@@ -38,7 +38,7 @@ _SETTLED = 0.002  # share of the nodes that may still be decided otherwise
 _MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
 
 
-class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
+class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[misc]  # no weights
     """Sparse-HFS: labels from a graph that is never held [C17, Section 4.4.1].
 
     Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole

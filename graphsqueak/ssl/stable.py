@@ -21,18 +21,6 @@ C = A^-1 - v v' / 1' v, over every component. Its diagonal is a sum of squares, 
 so that random signs q on edges and labels give E [ (A^-1 ((alpha W)^(1/2) B)' q)^2 ] on the
 diagonal: k probes, k columns of one solve, relative standard deviation sqrt(2 / k).
 
-*Leave-one-out* needs no other fit. Seen from the labeled nodes S, Stable-HFS is a linear smoother:
-f_S = M y~, where M b are the values on S of the minimizer for labels b. Without label i it is
-M'_ij = M_ij / (1 - M_ii), as in any penalized least squares, so that
-
-    f_i without i  =  ( (M y)_i - M_ii y_i - ybar_i ((M 1)_i - M_ii) ) / (1 - M_ii),
-
-exactly, where ybar_i is the mean of the other labels of the component and alpha stays fixed. M y
-and M 1 are columns of the fit's own solve. The diagonal takes a column per label; with many labels
-it is sketched instead: for random signs s, the mean of s_i (M s)_i is M_ii with variance
-sum_(j != i) M_ij^2 over the number of probes: little, since the weight of a row of M is mostly on
-its diagonal or spread over many labels.
-
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -48,24 +36,17 @@ from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.labels import labeled_components
 
 __all__ = [
-    "NOT_LEFT_OUT",
     "Fit",
-    "LeftOut",
+    "StableSolver",
     "StableSystem",
     "centered_fit",
     "label_means",
-    "leave_one_out",
-    "left_out_scores",
     "natural_unit",
     "posterior_deviation",
-    "probe_signs",
     "smooth_labels",
     "stable_scores",
     "unit_of_degrees",
 ]
-
-_CLOSEST = 1e-6  # of M_ii to one
-_FEW = 32  # labels that get a column each
 
 
 class Fit(NamedTuple):
@@ -80,21 +61,9 @@ class Fit(NamedTuple):
     reached: np.ndarray
 
 
-class LeftOut(NamedTuple):
-    """The `fit` to all labels, and what labeled nodes get without their own.
-
-    `scores` and label `mean`, of shape (l, C); NaN where the component has no other label.
-    """
-
-    fit: Fit | None
-    scores: np.ndarray | None
-    mean: np.ndarray | None
-
-
-NOT_LEFT_OUT = LeftOut(None, None, None)  # of an eta that comes too late to be tried
-
-
-def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, random_state=None):
+def stable_scores(
+    graph, labeled, targets, alpha, *, copies=None, trust=None, tol=1e-8, random_state=None
+):
     """Solve Stable-HFS for every column of `targets` (l, C); one solve with C + 1 columns.
 
     Parameters
@@ -109,6 +78,8 @@ def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, rand
     copies : array of float, shape (n_nodes,), optional
         How many nodes each one stands for, in the loss and in the constraint: a node that stands
         for several is several that are tied together. Default: 1.
+    trust : array of float, shape (l,), optional
+        How much each label weighs in the loss and in the mean. Default: 1.
     tol : float
         Relative residual of the solve.
     random_state : int, Generator or None
@@ -131,18 +102,8 @@ def stable_scores(graph, labeled, targets, alpha, *, copies=None, tol=1e-8, rand
     >>> fit.centered.ravel(), fit.offset.ravel()
     (array([ 0.25,  0.  , -0.25]), array([0.5, 0.5, 0.5]))
     """
-    component = graph.components()
-    mean = label_means(targets, labeled, component, copies=copies)
-    centered = smooth_labels(
-        graph,
-        labeled,
-        targets - mean[component[labeled]],
-        alpha,
-        copies=copies,
-        tol=tol,
-        random_state=random_state,
-    )
-    return Fit(centered, mean[component], labeled_components(component, labeled)[component])
+    solver = LaplacianSolver(graph, tol=tol, random_state=random_state)
+    return StableSolver(solver, labeled, targets, alpha, copies=copies, trust=trust).fit()
 
 
 def smooth_labels(graph, labeled, columns, alpha, *, copies=None, tol=1e-8, random_state=None):
@@ -151,16 +112,16 @@ def smooth_labels(graph, labeled, columns, alpha, *, copies=None, tol=1e-8, rand
     One solve with K + 1 columns. Zero where no label reaches.
     """
     rhs = np.zeros((graph.n_nodes, columns.shape[1]))
-    rhs[labeled] = _copies_of(copies, labeled) * columns
+    rhs[labeled] = _times(labeled, copies, None) * columns
     return _solve_constrained(
         graph, labeled, rhs, alpha, copies=copies, tol=tol, random_state=random_state
     )
 
 
-def label_means(targets, labeled, component, *, copies=None):
+def label_means(targets, labeled, component, *, copies=None, trust=None):
     """Mean label of every component; that of all labels where it has none."""
     n_components, own = int(component.max(initial=-1)) + 1, component[labeled]
-    times = _copies_of(copies, labeled)
+    times = _times(labeled, copies, trust)
     counts = component_sums(own, n_components, times)
     everywhere = (times * targets).sum(axis=0) / times.sum()
     total = component_sums(own, n_components, times * targets)
@@ -183,71 +144,15 @@ def unit_of_degrees(degrees):
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
-def leave_one_out(graph, labeled, targets, alpha, *, n_probes=16, tol=1e-8, random_state=None):
-    """Fit to all labels, and what each labeled node would get without its own.
-
-    Parameters
-    ----------
-    graph, labeled, targets, alpha, tol
-        As of `stable_scores`.
-    n_probes : int
-        Columns for the diagonal of M, if there are more than 32 labels.
-    random_state : int, Generator or None
-        Seeds the probes and the solver.
-
-    Returns
-    -------
-    LeftOut
-
-    Examples
-    --------
-    On a path whose ends are labeled, each end alone says the same everywhere:
-
-    >>> from graphsqueak.graph import EdgeList
-    >>> path = EdgeList(tail=[0, 1], head=[1, 2])
-    >>> out = leave_one_out(path, np.array([0, 2]), np.array([[1.0], [0.0]]), alpha=1.0)
-    >>> out.scores.ravel().round(6) + 0.0, out.mean.ravel()
-    (array([0., 0.]), array([0., 1.]))
-    """
-    rng = np.random.default_rng(random_state)
-    signs = probe_signs(len(targets), rng, n_probes=n_probes)
-    columns = np.column_stack([targets, np.ones(len(targets)), signs])
-    values = smooth_labels(graph, labeled, columns, alpha, tol=tol, random_state=rng)
-    return left_out_scores(values, signs, graph.components(), labeled, targets)
-
-
-def probe_signs(n_labels, rng, *, n_probes=16):
-    """Columns that tell the diagonal of M: one for each of few labels, else random signs."""
-    if n_labels <= max(n_probes, _FEW):
-        return np.eye(n_labels)
-    return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
-
-
-def centered_fit(values, component, labeled, targets):
+def centered_fit(values, component, labeled, targets, *, trust=None):
     """`Fit` from `values`, M b for the columns b of `targets` and of ones."""
     n_columns = targets.shape[1]
-    mean = label_means(targets, labeled, component)[component]
+    mean = label_means(targets, labeled, component, trust=trust)[component]
     centered = values[:, :n_columns] - mean * values[:, n_columns : n_columns + 1]
     return Fit(centered, mean, labeled_components(component, labeled)[component])
 
 
-def left_out_scores(values, signs, component, labeled, targets):
-    """`LeftOut` from `values`, M b for the columns b of `targets`, of ones and of `signs`."""
-    n_labels, n_columns = targets.shape
-    fit, own = centered_fit(values, component, labeled, targets), component[labeled]
-    raw, constant, probes = np.split(values[labeled], [n_columns, n_columns + 1], axis=1)
-    products = signs * probes
-    is_exact = signs.shape[1] == n_labels
-    diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
-    diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
-    others = np.bincount(own)[own][:, None] - 1.0
-    others[others == 0] = np.nan
-    rest = (fit.offset[labeled] * (others + 1) - targets) / others
-    scores = raw - diagonal * targets - rest * (constant - diagonal)
-    return LeftOut(fit, scores / (1 - diagonal), rest)
-
-
-def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):
+def posterior_deviation(graph, labeled, alpha, *, trust=None, n_probes=64, rng):
     """Posterior standard deviation of every score, in units of the noise of one label.
 
     Infinite where no label reaches.
@@ -263,18 +168,81 @@ def posterior_deviation(graph, labeled, alpha, *, n_probes=64, rng):
     reached = labeled_components(component, labeled)[component]
     edge_signs = rng.choice((-1.0, 1.0), size=(graph.n_edges, n_probes))
     rhs = graph.incidence().T @ (np.sqrt(alpha * graph.weight)[:, None] * edge_signs)
-    rhs[labeled] += rng.choice((-1.0, 1.0), size=(labeled.size, n_probes))
+    signs = rng.choice((-1.0, 1.0), size=(labeled.size, n_probes))
+    rhs[labeled] += np.sqrt(_times(labeled, None, trust)) * signs
     rhs[~reached] = 0.0
-    probes = _solve_constrained(graph, labeled, rhs, alpha, tol=1e-4, random_state=rng)
+    settings = {"trust": trust, "tol": 1e-4, "random_state": rng}
+    probes = _solve_constrained(graph, labeled, rhs, alpha, **settings)
     variance = np.einsum("xk,xk->x", probes, probes) / n_probes
     return np.where(reached, np.sqrt(variance), np.inf)
 
 
-def _solve_constrained(graph, labeled, rhs, alpha, *, copies=None, tol, random_state):
+def _solve_constrained(graph, labeled, rhs, alpha, *, copies=None, trust=None, tol, random_state):
     """A^-1 b - (1' A^-1 b / 1' v) v for every column b, which is zero where no label reaches."""
-    system = StableSystem(graph.components(), labeled, alpha, copies=copies)
+    system = StableSystem(graph.components(), labeled, alpha, copies=copies, trust=trust)
     solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=random_state)
     return system.constrained(solver.solve(system.right_side(rhs)))
+
+
+class StableSolver:
+    """Stable-HFS for one alpha: M b for any columns, and a fit that begins where those have ended.
+
+    Parameters
+    ----------
+    solver : LaplacianSolver
+        Of the graph, with any ridge.
+    labeled, targets, alpha, copies, trust
+        As of `stable_scores`.
+    """
+
+    def __init__(self, solver, labeled, targets, alpha, *, copies=None, trust=None):
+        about = {"copies": copies, "trust": trust}
+        self._system = StableSystem(solver.component, labeled, alpha, **about)
+        self._solver = solver.with_ridge(self._system.ridge)
+        self._labeled, self._targets = labeled, targets
+        self._times = _times(labeled, copies, trust)
+        self._mean = label_means(targets, labeled, solver.component, **about)
+        self._centered = targets - self._mean[solver.component[labeled]]
+        self._is_shared = targets.shape[1] > 1 and bool((targets.sum(axis=1) == 1).all())
+        self._known = None
+
+    def fit(self):
+        """`Fit` to the solver's tolerance."""
+        values = self._values(self._centered[:, :0], self._solver, np.float64)
+        component, mean = self._system.component, self._mean
+        reached = labeled_components(component, self._labeled)[component]
+        return Fit(values[:, : self._targets.shape[1]], mean[component], reached)
+
+    def smooth(self, signs, *, tol=None):
+        """M b for the columns b of the targets, of ones and of `signs`, to a tolerance if given."""
+        solver, dtype = self._solver, np.float64
+        if tol is not None:
+            solver, dtype = solver.with_tol(tol), np.float32
+        values = self._values(signs, solver, dtype)
+        self._solver = solver.with_tol(self._solver.tol)
+        n_columns = self._targets.shape[1]
+        constant = values[:, n_columns : n_columns + 1]
+        values[:, :n_columns] += self._mean[self._system.component] * constant
+        return values
+
+    def _values(self, others, solver, dtype):
+        """M b for the columns b of centered targets, of ones and of `others`."""
+        n_columns = self._targets.shape[1]
+        n_solved = n_columns - self._is_shared
+        columns = np.column_stack([self._centered[:, :n_solved], others])
+        rhs = np.zeros((self._system.component.size, columns.shape[1]))
+        rhs[self._labeled] = self._times * columns
+        rhs = self._system.right_side(rhs)
+        level = self._system.constants(rhs)
+        rhs -= self._system.ridge[:, None] * level
+        solution = solver.solve(rhs.astype(dtype, copy=False), start=self._known)
+        if self._known is None and others.size:
+            self._known = solution[:, [*range(n_solved), -1]]
+        solution = solution + level
+        values = self._system.constrained(solution)
+        left = [-values[:, :n_solved].sum(axis=1)] if self._is_shared else []
+        constant = self._system.constant(solution[:, -1:])
+        return np.column_stack([values[:, :n_solved], *left, constant, values[:, n_solved:]])
 
 
 class StableSystem:
@@ -284,7 +252,7 @@ class StableSystem:
     ----------
     component : array of int
         Of every node.
-    labeled, alpha, copies
+    labeled, alpha, copies, trust
         As of `stable_scores`.
 
     Examples
@@ -296,12 +264,12 @@ class StableSystem:
     (array([0.5, 0. ]), [[0.5, 0.5], [0.0, 0.5]])
     """
 
-    def __init__(self, component, labeled, alpha, *, copies=None):
+    def __init__(self, component, labeled, alpha, *, copies=None, trust=None):
         self.component, self._alpha = component, alpha
         self._has_label = labeled_components(component, labeled)
         self._weight = np.ones(component.size) if copies is None else copies
         self.ridge = np.zeros(component.size)
-        self.ridge[labeled] = self._weight[labeled] / alpha
+        self.ridge[labeled] = _times(labeled, copies, trust)[:, 0] / alpha
 
     def right_side(self, rhs):
         """`rhs` and a column for v, which no label reaches where it is zero."""
@@ -319,6 +287,24 @@ class StableSystem:
         np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
         return solution[:, :-1] - shift[component] * solution[:, -1:]
 
+    def constants(self, rhs):
+        """For every column the constant over each component that is nearest to its solution.
 
-def _copies_of(copies, labeled):
-    return np.ones((labeled.size, 1)) if copies is None else copies[labeled][:, None]
+        The rest is what has to be solved for, and less than the whole.
+        """
+        n_components = self._has_label.size
+        total = component_sums(self.component, n_components, rhs)
+        weight = np.bincount(self.component, self.ridge, n_components)[:, None]
+        level = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+        return level[self.component]
+
+    def constant(self, v):
+        """M 1, a column, from v."""
+        reached = self._has_label[self.component][:, None].astype(np.float64)
+        return self.constrained(np.column_stack([reached, v]))
+
+
+def _times(labeled, copies, trust):
+    """What each label weighs in the loss, a column."""
+    times = np.ones(labeled.size) if copies is None else copies[labeled]
+    return (times if trust is None else times * trust)[:, None]

@@ -2,12 +2,14 @@
 
 import copy
 from collections.abc import Iterable, Mapping
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
+from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
 from graphsqueak.ssl.choice import (
@@ -20,6 +22,8 @@ from graphsqueak.ssl.choice import (
 from graphsqueak.ssl.conformal import fit_without_each
 from graphsqueak.ssl.decisions.calibration import fit_sigmoids, sigmoid_shares
 from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
+from graphsqueak.ssl.decisions.label_weights import class_weighted, sample_weights
+from graphsqueak.ssl.labels import class_labels
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
 from graphsqueak.ssl.stable import natural_unit, posterior_deviation
 from graphsqueak.validation import check_choice, check_real
@@ -51,6 +55,8 @@ class StableHFSClassifier(GraphClassifier):
         labeled nodes that did not know their labels; a node then gets its most probable class.
         Needs 20 of them, and scores that tell something about every class (else there is a
         warning); otherwise nothing is done.
+    class_weight : None, "balanced" or mapping from classes to weights
+        How much labels of a class weigh: as given (else 1), or so that all classes weigh the same.
     class_sizes : None, "labels", "auto" or mapping from classes to sizes
         Sizes that the classes are to have: those of the labels, an estimate, or known ones.
     decision : {"auto", "scores", "sizes", "cut"}
@@ -99,6 +105,7 @@ class StableHFSClassifier(GraphClassifier):
         eta: float | str = "auto",
         threshold: float | str = "auto",
         calibrated: bool = False,
+        class_weight: str | Mapping | None = None,
         class_sizes: str | Mapping | None = None,
         decision: str = "auto",
         unknown: object = "prior",
@@ -109,29 +116,54 @@ class StableHFSClassifier(GraphClassifier):
         random_state: RandomState = None,
     ) -> None:
         self.eta, self.threshold, self.calibrated = eta, threshold, calibrated
-        self.class_sizes, self.decision, self.unknown = class_sizes, decision, unknown
+        self.class_weight, self.class_sizes, self.decision = class_weight, class_sizes, decision
+        self.unknown = unknown
         self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
         self.tol, self.random_state = tol, random_state
 
+    def fit(
+        self,
+        X: GraphLike | ArrayLike,
+        y: ArrayLike | Mapping,
+        sample_weight: ArrayLike | Mapping | None = None,
+    ) -> Self:
+        """Learn the labels of all nodes.
+
+        Parameters
+        ----------
+        X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
+        y : array of shape (n_nodes,), or mapping from node ids to labels
+        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
+            Trust in each label: how much it weighs beside the others. 0 is no label.
+        """
+        given, (X, y) = X, self._handed_in(X, y, -1)
+        graph = self._read(X)
+        labels = class_labels(y, graph)
+        if sample_weight is not None:
+            labels = labels.trusted(sample_weights(sample_weight, given, labels.nodes, graph))
+        return self._fit_graph(graph, class_weighted(labels, self.class_weight))
+
     def _scores(self, graph, labels, unit=None):
-        fits = self._held_fits(graph, labels.nodes, labels.one_hot())
+        fits = self._held_fits(graph, labels.nodes, labels.one_hot(), labels.weight)
         unit = natural_unit(graph) if unit is None else unit
         scores, fit = self._decided(fits, labels, unit)
         self._evidence = (graph, labels.nodes, labels.one_hot(), fit)
         return scores, fit.reached
 
-    def _held_fits(self, graph, nodes, targets):
-        return HeldFits(graph, nodes, targets, tol=self.tol, random_state=self.random_state)
+    def _held_fits(self, graph, nodes, targets, trust=None):
+        settings = {"trust": trust, "tol": self.tol, "random_state": self.random_state}
+        return HeldFits(graph, nodes, targets, **settings)
 
     def _decided(self, fits, labels, unit, eta=None):
         """Decision scores and the fit behind them, of all that `fits` gives for an eta."""
         counts = np.bincount(labels.code, minlength=labels.classes.size)
-        about = (labels.code, counts, unit, eta)
+        about = (labels.code, counts, unit, labels.weight, eta)
         choice = self._choose(lambda candidate: fits.left_out(candidate).scores, *about)
         fit = fits.fit(self.eta_)
-        return self._decision_scores(fit, choice, counts / counts.sum()), fit
+        shares = np.bincount(labels.code, labels.weight, labels.classes.size)
+        return self._decision_scores(fit, choice, shares / shares.sum()), fit
 
-    def _choose(self, score_held_out, code, counts, unit, eta=None):
+    def _choose(self, score_held_out, code, counts, unit, trust=None, eta=None):
         """Set eta_ and threshold_ by nodes that are scored without their labels; `eta` may be."""
         threshold = self.threshold
         if threshold != "auto":
@@ -143,6 +175,7 @@ class StableHFSClassifier(GraphClassifier):
             unit=unit,
             eta=check_eta(self.eta if eta is None else eta),
             threshold=threshold,
+            trust=trust,
         )
         self._held_out = choice.held_out, choice.code
         self.eta_, self.threshold_, self._mistakes = choice.eta, choice.threshold, choice.mistakes
@@ -160,7 +193,8 @@ class StableHFSClassifier(GraphClassifier):
         held_out = choice.held_out + self.threshold_ * prior
         self.cut_, self._curves = 0.0, None
         if self.threshold == "auto" and n_classes == 2 and not np.isnan(choice.mistakes):
-            self.cut_ = cut_in_valley(scores[fit.reached, 1], held_out[:, 1], choice.code == 1)
+            about = (scores[fit.reached, 1], held_out[:, 1], choice.code == 1)
+            self.cut_ = cut_in_valley(*about, trust=choice.trust)
             shift = self.cut_ * np.array([1.0, -1.0])
             scores[fit.reached & ~_is_pure(fit)] += shift
             held_out = held_out + shift
@@ -218,7 +252,7 @@ class StableHFSClassifier(GraphClassifier):
         Unless both are given, or so few others would be left that sets said little.
         """
         n_labels = labels.nodes.size
-        if n_labels > _MOST_LEFT_OUT:
+        if n_labels > _MOST_LEFT_OUT or labels.weight is not None:
             plain = copy.copy(self)
             plain.calibrated, plain.class_sizes, plain.decision = False, None, "scores"
             return super(StableHFSClassifier, plain)._rounds(labels, alpha)
@@ -258,8 +292,8 @@ class StableHFSClassifier(GraphClassifier):
         """
         self._check_fitted()
         graph, nodes = self._evidence[:2]
-        rng = np.random.default_rng(self.random_state)
-        return posterior_deviation(graph, nodes, nodes.size * self.eta_, rng=rng)
+        rng, trust = np.random.default_rng(self.random_state), self._known.weight
+        return posterior_deviation(graph, nodes, nodes.size * self.eta_, trust=trust, rng=rng)
 
     @property
     def bound_(self) -> Bound:
@@ -275,6 +309,8 @@ class StableHFSClassifier(GraphClassifier):
         self._check_fitted()
         if not self._is_blind:
             return no_bound("the labels had a say in which edges were kept")
+        if self._known.weight is not None:
+            return no_bound("the labels weigh differently")
         graph, nodes, targets, fit = self._evidence
         n_etas = N_ETAS if self.eta == "auto" else 1
         return bound_of_fit(

@@ -230,3 +230,19 @@ def test_a_first_column_of_zeros_is_no_mistake():
     assert not x[:, 0].any()
     exact = np.linalg.pinv(graph.laplacian().toarray()) @ B
     np.testing.assert_allclose(x, exact, atol=1e-6)
+
+
+def test_a_first_guess_another_ridge_and_another_tolerance_share_one_graph():
+    """Against a dense solve; a guess that is the solution takes no step at all."""
+    rng = np.random.default_rng(51_203)
+    graph = random_graph(n_nodes=40)
+    ridge, b = rng.random(40), rng.normal(size=(40, 3))
+    first = LaplacianSolver(graph, tol=1e-3)
+    solver = first.with_ridge(ridge).with_tol(1e-10)
+    exact = reference.pseudo_solve(graph, b, ridge)
+    np.testing.assert_allclose(solver.solve(b), exact, atol=1e-7 * np.abs(exact).max())
+    assert solver.n_iter_ > 0
+    np.testing.assert_allclose(solver.solve(b, start=exact), exact, rtol=1e-7)
+    assert solver.n_iter_ == 0
+    assert first.tol == 1e-3
+    assert not first.rows.ridge.any()

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from graphsqueak.ssl import StableHFSClassifier
-from graphsqueak.ssl.choice import choose_for_classes, cut_in_valley
-from graphsqueak.ssl.stable import leave_one_out, smooth_labels, stable_scores
+from graphsqueak.ssl.choice import (
+    HeldFits,
+    candidate_etas,
+    choose_for_classes,
+    cut_in_valley,
+    leave_one_out,
+)
+from graphsqueak.ssl.stable import smooth_labels, stable_scores
+from tests import reference
 from tests.ssl.graphs import random_graph, three_parts
 
 
@@ -121,3 +128,34 @@ def test_a_sketched_diagonal_gives_leave_one_out_within_its_noise():
         wrong = np.abs(sketch.scores - exact.scores).ravel()
         room = 6 * spread
         assert (wrong <= factor * room / (1 - room / (1 - own)) + 1e-9).all()
+
+
+def test_leave_one_out_to_few_digits_and_the_fit_that_goes_on_from_there():
+    """Float32 and a tolerance of 1e-4 first; then the whole fit, by the dense reference."""
+    graph, labeled = three_parts(30_517)
+    targets = np.eye(3)[[0, 1, 2, 0, 1, 1]]
+    fits = HeldFits(graph, labeled, targets, tol=1e-10, random_state=7)
+    exact = leave_one_out(graph, labeled, targets, 0.3, tol=1e-12)
+    rough, fit = fits.left_out(0.3 / 6), fits.fit(0.3 / 6)
+    np.testing.assert_allclose(rough.scores, exact.scores, atol=0.02)
+    centered, mean, reached = reference.stable_hfs(graph, labeled, targets, 0.3)
+    np.testing.assert_allclose(fit.centered, centered, atol=1e-7)
+    np.testing.assert_allclose(fit.offset, mean)
+    np.testing.assert_array_equal(fit.reached, reached)
+
+
+def test_the_search_ends_with_the_first_eta_that_is_clearly_better():
+    """40 nodes: the first candidate misses 20 of them, the second none, the third is not tried."""
+    code, tried = np.repeat([0, 1], 20), []
+
+    def score(eta):
+        tried.append(eta)
+        first = np.where(code == 1, 1.0, -1.0)
+        if len(tried) == 1:
+            first[::2] *= -1
+        return np.column_stack([-first, first])
+
+    counts = np.bincount(code)
+    choice = choose_for_classes(score, code, counts, unit=1.0, eta="auto", threshold="auto")
+    assert tried == candidate_etas(1.0, 40)[:2]
+    assert choice.eta == tried[1]

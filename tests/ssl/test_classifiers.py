@@ -25,12 +25,19 @@ CLASSIFIERS = [
 REGRESSORS = [gs.StableHFSRegressor(random_state=7), gs.SparseHFSRegressor(random_state=7)]
 NODES = [0, 7, 21, 33, 44, 51, 60, 77]
 
+GRAPH_CHANGES = "a point that is left out, or repeated, changes the graph of neighbors"
+CENTERED = "scores sum to zero, whatever a class weighs: no weight makes a single class of all"
 LABEL_MEANS_NONE = "-1 marks a point without a label, so it cannot be a class of its own"
 
 
 def known_failures(estimator):
     if estimator.__class__.__name__.endswith("Classifier"):
-        return {"check_classifiers_classes": LABEL_MEANS_NONE}
+        return {
+            "check_classifiers_classes": LABEL_MEANS_NONE,
+            "check_class_weight_classifiers": CENTERED,
+            "check_sample_weight_equivalence_on_dense_data": GRAPH_CHANGES,
+            "check_sample_weight_equivalence_on_sparse_data": GRAPH_CHANGES,
+        }
     return {}
 
 

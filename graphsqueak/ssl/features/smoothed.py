@@ -39,7 +39,7 @@ from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import UnreachedWarning
-from graphsqueak.ssl.choice import HomophilyWarning, measure_homophily
+from graphsqueak.ssl.decisions.homophily import HomophilyWarning, measure_homophily
 from graphsqueak.ssl.features.neighborhood import Neighborhood
 from graphsqueak.ssl.features.targets import ClassTargets, ValueTargets
 from graphsqueak.ssl.labels import class_labels, real_labels

@@ -1,0 +1,112 @@
+"""Trust in labels: against dense algebra, and by what it means for a label."""
+
+import numpy as np
+import pytest
+
+import graphsqueak as gs
+from graphsqueak.errors import InputError
+from graphsqueak.ssl.choice import leave_one_out
+from graphsqueak.ssl.labels import class_labels
+from graphsqueak.ssl.stable import stable_scores
+from tests import reference
+from tests.ssl.graphs import hide, three_parts, two_blocks, uneven_blocks
+
+TRUST = np.array([0.3, 2.0, 1.0, 4.0, 0.1, 1.5])
+TARGETS = np.eye(3)[[0, 1, 2, 0, 1, 1]]
+
+
+def test_a_weighted_fit_is_that_of_dense_algebra():
+    graph, labeled = three_parts(71_203)
+    fit = stable_scores(graph, labeled, TARGETS, 0.4, trust=TRUST, tol=1e-12)
+    centered, mean, reached = reference.stable_hfs(graph, labeled, TARGETS, 0.4, TRUST)
+    np.testing.assert_allclose(fit.centered, centered, atol=1e-9)
+    np.testing.assert_allclose(fit.offset, mean)
+    np.testing.assert_array_equal(fit.reached, reached)
+
+
+def test_weighted_leave_one_out_is_what_refitting_gives():
+    graph, labeled = three_parts(71_204)
+    out = leave_one_out(graph, labeled, TARGETS, 0.4, trust=TRUST, tol=1e-12)
+    for i in range(labeled.size):
+        rest = np.arange(labeled.size) != i
+        others = labeled[rest], TARGETS[rest], 0.4, TRUST[rest]
+        centered, mean, _ = reference.stable_hfs(graph, *others)
+        np.testing.assert_allclose(out.scores[i], centered[labeled[i]], atol=1e-8)
+        np.testing.assert_allclose(out.mean[i], mean[labeled[i]], atol=1e-12)
+
+
+def test_weights_of_one_change_nothing_and_zeros_are_no_labels():
+    graph, truth = two_blocks(40_551)
+    y = hide(truth, np.arange(0, 80, 4))
+    plain = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+    ones = gs.StableHFSClassifier(random_state=7).fit(graph, y, sample_weight=np.ones(80))
+    np.testing.assert_array_equal(ones.scores_, plain.scores_)
+    weight = np.ones(80)
+    weight[:8], y[40] = 0.0, -1
+    some = gs.StableHFSClassifier(random_state=7).fit(graph, y, sample_weight=weight)
+    y[:8] = -1
+    np.testing.assert_array_equal(
+        some.scores_, gs.StableHFSClassifier(random_state=7).fit(graph, y).scores_
+    )
+
+
+def test_labels_that_are_wrong_and_known_to_be_doubtful_do_less_harm():
+    """A third of the labels is turned around; their weight is a twentieth."""
+    graph, truth = two_blocks(40_552, inside=0.2, between=0.06)
+    nodes = np.arange(0, 80, 2)
+    y, weight = hide(truth, nodes), np.ones(80)
+    y[nodes[::3]], weight[nodes[::3]] = 1 - y[nodes[::3]], 0.05
+    plain = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+    trusted = gs.StableHFSClassifier(random_state=7).fit(graph, y, sample_weight=weight)
+    by_id = {node: weight[node] for node in range(80)}
+    named = gs.StableHFSClassifier(random_state=7).fit(graph, y, sample_weight=by_id)
+    rest = np.setdiff1d(np.arange(80), nodes)
+    right = [(model.transduction_ == truth)[rest].mean() for model in (plain, trusted)]
+    assert right[1] > right[0] + 0.1
+    np.testing.assert_array_equal(named.scores_, trusted.scores_)
+    assert trusted.uncertainty_[nodes[0]] > plain.uncertainty_[nodes[0]]
+    assert trusted.prediction_sets(0.2).any(axis=1).all()
+    assert "weigh differently" in trusted.bound_.promise
+
+
+@pytest.mark.filterwarnings("ignore:neighbors agree hardly", "ignore:.*without a label")
+def test_balanced_classes_find_more_of_the_rare_one():
+    """Of a tenth of the nodes; the threshold does not take back what the weights have given."""
+    found = {None: [], "balanced": []}
+    for seed in range(6):
+        graph, truth = uneven_blocks(83_000 + seed, 0.35, n_nodes=800, shares=(0.9, 0.1))
+        y = hide(truth, np.random.default_rng(seed).choice(800, 120, replace=False))
+        for weight, recalls in found.items():
+            model = gs.StableHFSClassifier(class_weight=weight, random_state=7).fit(graph, y)
+            rare = (truth == 1) & (y == -1)
+            recalls.append((model.transduction_[rare] == 1).mean())
+    assert np.mean(found["balanced"]) > np.mean(found[None]) + 0.1
+
+
+def test_a_weight_of_a_class_is_that_of_its_labels():
+    graph, truth = two_blocks(40_553)
+    y = hide(truth, np.arange(0, 80, 5))
+    by_class = gs.StableHFSClassifier(class_weight={1: 3.0}, random_state=7).fit(graph, y)
+    by_node = gs.StableHFSClassifier(random_state=7).fit(graph, y, np.where(truth == 1, 3.0, 1.0))
+    np.testing.assert_array_equal(by_class.scores_, by_node.scores_)
+    assert class_labels(y, graph).weight is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "weight", "told"),
+    [
+        ({"class_weight": "even"}, None, "class_weight='even' is not understood"),
+        ({"class_weight": {2: 1.0}}, None, "has 2, which is no class"),
+        ({"class_weight": {1: 0.0}}, None, "weight of class 1"),
+        ({}, np.ones(3), r"shape \(3,\) for 80 nodes; give one weight per node"),
+        ({}, -np.ones(80), "labeled node 0 is -1.0; it must be finite"),
+        ({}, np.zeros(80), "trust at least one"),
+        ({}, {99: 1.0}, "names node 99, which is not in the graph"),
+        ({}, ["much"] * 80, "other things than numbers"),
+    ],
+)
+def test_what_is_refused(settings, weight, told):
+    graph, truth = two_blocks(40_554)
+    y = hide(truth, np.arange(0, 80, 8))
+    with pytest.raises(InputError, match=told):
+        gs.StableHFSClassifier(**settings).fit(graph, y, sample_weight=weight)
