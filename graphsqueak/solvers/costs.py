@@ -133,7 +133,7 @@ class JacobiTrial:
         return self._is_over
 
     def _forecast(self, step):
-        values = eigvalsh_tridiagonal(self._diagonal, self._beside[1:])
+        values = self.ritz()
         high, far = values[-1], np.flatnonzero(values[1:] > FAR_BELOW * values[:-1])
         if far.size and 0 < far[-1] + 1 <= MOST_FAR_BELOW and values[0] > 0:
             n_found = far[-1] + 1
@@ -151,10 +151,8 @@ class JacobiTrial:
         return 0.5 * np.sqrt(high / max(low, 1e-12 * high)) * (self._best[0] + np.log(2))
 
     def ritz(self):
-        """The lowest and the highest eigenvalue of D^-1 A that the steps have found."""
-        form = (self._diagonal, self._beside[1:])
-        ends = ((i, i) for i in (0, len(self._diagonal) - 1))
-        return [eigvalsh_tridiagonal(*form, select="i", select_range=end)[0] for end in ends]
+        """The eigenvalues of D^-1 A that the steps have found, ascending."""
+        return eigvalsh_tridiagonal(self._diagonal, self._beside[1:])
 
 
 def far_share(rows, n_columns):

@@ -35,8 +35,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.ssl.labels import ClassLabels, labeled_components
-from graphsqueak.ssl.stable import Fit, smooth_labels
+from graphsqueak.ssl.labels import ClassLabels
+from graphsqueak.ssl.stable import Fit, labeled_components, smooth_labels
 
 __all__ = [
     "Round",

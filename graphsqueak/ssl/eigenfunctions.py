@@ -32,7 +32,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.solvers import smallest_eigenpairs
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl.base import GraphClassifier
-from graphsqueak.ssl.labels import labeled_components
+from graphsqueak.ssl.stable import labeled_components
 from graphsqueak.validation import check_count
 
 __all__ = ["EigenfunctionClassifier", "SimpleHFSClassifier", "eigenfunctions"]

@@ -31,7 +31,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.ssl.base import GraphClassifier
-from graphsqueak.ssl.labels import labeled_components
+from graphsqueak.ssl.stable import labeled_components
 from graphsqueak.validation import check_count
 
 __all__ = [

@@ -29,7 +29,6 @@ __all__ = [
     "encode_classes",
     "is_missing",
     "is_unlabeled",
-    "labeled_components",
     "real_labels",
 ]
 
@@ -43,11 +42,10 @@ class AbsentLabelsWarning(UserWarning):
 
     def __init__(self, names: list):
         self.names = names
-        few = "1 labeled node" if len(names) == 1 else f"{len(names):,} labeled nodes"
-        such = repr(names[0]) if len(names) == 1 else f"such as {names[0]!r}"
+        few = f"{len(names):,} labeled nodes, such as" if len(names) > 1 else "1 labeled node,"
         super().__init__(
-            f"{few}, {such}, not in the graph: without an edge a label says nothing of others; "
-            "check the spelling"
+            f"{few} {names[0]!r}, not in the graph: without an edge a label says nothing of "
+            "others; check the spelling"
         )
 
 
@@ -264,18 +262,6 @@ def real_labels(y, graph):
     _refuse_infinite(given)
     nodes, index = given.locate(given.find(graph.own_ids, 0, graph.n_nodes))
     return RealLabels(nodes, given.values[index])
-
-
-def labeled_components(component, labeled):
-    """Whether each component has a label; labels reach the nodes of those that have.
-
-    >>> component, labeled = np.array([0, 0, 1, 1]), np.array([0])
-    >>> labeled_components(component, labeled)[component]
-    array([ True,  True, False, False])
-    """
-    has_label = np.zeros(int(component.max(initial=-1)) + 1, dtype=bool)
-    has_label[component[labeled]] = True
-    return has_label
 
 
 def is_missing(values):

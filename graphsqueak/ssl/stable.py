@@ -33,7 +33,6 @@ import numpy as np
 
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
-from graphsqueak.ssl.labels import labeled_components
 
 __all__ = [
     "Fit",
@@ -41,6 +40,7 @@ __all__ = [
     "StableSystem",
     "centered_fit",
     "label_means",
+    "labeled_components",
     "natural_unit",
     "posterior_deviation",
     "smooth_labels",
@@ -126,6 +126,18 @@ def label_means(targets, labeled, component, *, copies=None, trust=None):
     everywhere = (times * targets).sum(axis=0) / times.sum()
     total = component_sums(own, n_components, times * targets)
     return np.where(counts > 0, total / np.where(counts > 0, counts, 1.0), everywhere)
+
+
+def labeled_components(component, labeled):
+    """Whether each component has a label; labels reach the nodes of those that have.
+
+    >>> component, labeled = np.array([0, 0, 1, 1]), np.array([0])
+    >>> labeled_components(component, labeled)[component]
+    array([ True,  True, False, False])
+    """
+    has_label = np.zeros(int(component.max(initial=-1)) + 1, dtype=bool)
+    has_label[component[labeled]] = True
+    return has_label
 
 
 def natural_unit(graph):

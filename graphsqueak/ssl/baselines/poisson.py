@@ -20,8 +20,7 @@ from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.decisions.class_sizes import class_shares, meet_sizes
-from graphsqueak.ssl.labels import labeled_components
-from graphsqueak.ssl.stable import label_means
+from graphsqueak.ssl.stable import label_means, labeled_components
 
 __all__ = ["PoissonClassifier"]
 
