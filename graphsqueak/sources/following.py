@@ -62,8 +62,8 @@ def follow_edges(path: PathsLike, *, poll: float = 0.2, **reading: Any) -> EdgeS
         raise InputError("one file or pipe can be followed, all duplicates summed; give one path")
     if source.parts[0].path is None and source.parts[0].file is None:
         raise InputError(
-            f"{source.parts[0].name} cannot be followed: it is no file on disk and no pipe; read it "
-            "as it is, or pipe it in"
+            f"{source.parts[0].name} cannot be followed: it is no file on disk and no pipe; read "
+            "it as it is, or pipe it in"
         )
     return _FollowedFile(source.parts, source.options, batch_size=source.batch_size, poll=poll)
 
