@@ -151,6 +151,17 @@ def test_heavy_edges_are_wide_and_colors_are_those_given():
     assert found == {"5": places[[1, 3]].tolist(), "7": places[[2]].tolist()}
 
 
+def test_distances_of_a_tree_are_those_of_its_paths():
+    """Stress, relative: 0.1 by the landmarks, 0.2 where only edges have their length."""
+    tree = nx.balanced_tree(2, 6)
+    places = layout(EdgeList.from_networkx(tree), "stress", random_state=SEED)
+    steps = np.asarray(nx.floyd_warshall_numpy(tree))
+    one, two = np.triu_indices(len(tree), 1)
+    apart = np.linalg.norm(places[one] - places[two], axis=1) / steps[one, two]
+    scale = apart.sum() / (apart @ apart)
+    assert ((scale * apart - 1) ** 2).mean() < 0.15
+
+
 def test_the_area_of_a_component_is_its_share_of_the_nodes():
     rings = nx.disjoint_union(nx.cycle_graph(48), nx.cycle_graph(12))
     places = layout(EdgeList.from_networkx(rings), "stress", random_state=SEED)
