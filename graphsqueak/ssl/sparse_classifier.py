@@ -35,6 +35,7 @@ from graphsqueak.system.progress import Progress
 __all__ = ["SparseHFSClassifier"]
 
 _SETTLED = 0.002  # share of the nodes that may still be decided otherwise
+_RANKED = 0.05  # the same where cuts go through the mean scores: a rare class is soon decided
 _MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
 
 
@@ -206,10 +207,13 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[mis
                 others, _ = self._decided(refinement.preconditioned, labels, unit, eta)
                 answers = refinement.smoothed
                 scores, fit = self._decided(answers, labels, unit, eta)
-                self.n_undecided_ = int(fit.reached.sum())
+                self.n_undecided_ = n_unranked = int(fit.reached.sum())
                 if refinement.is_refined(self.eta_):
-                    self.n_undecided_ = count_undecided(scores[fit.reached], others[fit.reached])
-                if self.n_undecided_ <= _SETTLED * graph.n_nodes:
+                    both = scores[fit.reached], others[fit.reached]
+                    self.n_undecided_ = count_undecided(*both)
+                    n_unranked = count_undecided(*(part - part.mean(axis=0) for part in both))
+                is_ranked = n_unranked <= _RANKED * graph.n_nodes
+                if is_ranked and self.n_undecided_ <= _SETTLED * graph.n_nodes:
                     break
             scores, fit = self._decided(answers, labels, unit, eta)
         self._evidence = (graph, labels.nodes, labels.one_hot(), fit)

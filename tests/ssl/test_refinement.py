@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
@@ -9,7 +10,7 @@ from graphsqueak.sources import EdgeSource, block_model
 from graphsqueak.ssl import UnreachedWarning
 from graphsqueak.ssl.refinement import Refinement
 from graphsqueak.ssl.stable import stable_scores
-from tests.ssl.graphs import random_graph
+from tests.ssl.graphs import hide, random_graph, uneven_blocks
 
 N_NODES = 600
 TRUTH = np.arange(N_NODES) % 3
@@ -163,3 +164,15 @@ def test_values_are_those_of_the_whole_graph(blurred):
     assert np.abs(refined.transduction_ - exact.transduction_).max() < 0.05 * spread
     assert np.abs(once.transduction_ - exact.transduction_).max() > 0.25 * spread
     assert 2 <= refined.n_passes_ <= 4
+
+
+@pytest.mark.filterwarnings("ignore:neighbors agree hardly")
+def test_a_rare_class_is_ranked_as_on_the_whole_graph():
+    """Where hardly a node is decided for it, decisions settle long before the ranks do."""
+    graph, truth = uneven_blocks(47_107, 0.3, n_nodes=2000, degree=80, shares=(0.9, 0.1))
+    y = hide(truth, np.random.default_rng(7).choice(2000, 30, replace=False))
+    exact = gs.StableHFSClassifier(random_state=7).fit(graph, y).scores_[:, 1]
+    refined = gs.SparseHFSClassifier(keep=0.1, random_state=7).fit(graph, y).scores_[:, 1]
+    rest = y == -1
+    whole, part = (roc_auc_score(truth[rest], scores[rest]) for scores in (exact, refined))
+    assert part > whole - 0.01
