@@ -1,7 +1,8 @@
 """Connected components, the shape of a graph, and what it costs to solve a system on it.
 
 A component without any ridge is singular: A 1_C = 0. There, A x = b has a solution only if b sums
-to zero over the component, and then many; the one of mean zero is taken.
+to zero over the component, and then many; the one of mean zero is taken. An exact factorization
+(`Direct`) grounds one node of every such component.
 
 The breadth-first search that finds the components also measures the graph: its levels bound the
 fill of a direct factorization and the steps that information needs from one end to the other. So
@@ -13,11 +14,12 @@ ones, large on expanders. A d-dimensional graph of n nodes has separators of ord
 import copy
 
 import numpy as np
+import scipy.sparse.linalg
 
 from graphsqueak.errors import InputError
 from graphsqueak.system.kernels import compiled, subroutine
 
-__all__ = ["Components", "component_sums", "dimension"]
+__all__ = ["Components", "Direct", "component_sums", "dimension"]
 
 ROUNDING = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
 N_BALLS = 16
@@ -99,6 +101,46 @@ class Components:
         out = np.empty(block.shape, block.dtype)
         _subtract(block, self.label, mean, out)
         return out
+
+
+class Direct:
+    """Preconditioner: an exact sparse factorization (SuperLU), for small graphs and small fill.
+
+    One node of every singular component is grounded, z = 0 there; what is left of A is positive
+    definite, and needs no pivoting.
+
+    Examples
+    --------
+    >>> from graphsqueak.graph import EdgeList
+    >>> from graphsqueak.solvers.matrix import build_rows
+    >>> rows = build_rows(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
+    >>> z = Direct(rows, Components(rows))(np.array([[1.0], [0.0], [-1.0]]))
+    >>> (z - z.mean()).ravel()
+    array([ 1.,  0., -1.])
+    """
+
+    order = None
+
+    def __init__(self, rows, components):
+        self.rows = rows
+        grounded = np.unique(components.label, return_index=True)[1][components.singular]
+        self._kept = np.delete(np.arange(rows.n_nodes), grounded)
+        self._factor = None
+        if self._kept.size:
+            matrix = rows.to_scipy()[self._kept][:, self._kept].tocsc()
+            self._factor = scipy.sparse.linalg.splu(
+                matrix,
+                permc_spec="MMD_AT_PLUS_A",
+                diag_pivot_thresh=0.0,
+                options={"SymmetricMode": True},
+            )
+
+    def __call__(self, r):
+        """The solution z, zero at the grounded nodes."""
+        z = np.zeros_like(r)
+        if self._factor is not None:
+            z[self._kept] = self._factor.solve(r[self._kept].astype(np.float64, copy=False))
+        return z
 
 
 def dimension(rows):

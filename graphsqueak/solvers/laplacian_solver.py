@@ -16,7 +16,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.shown import Shown
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
-from graphsqueak.solvers.components import Components, dimension
+from graphsqueak.solvers.components import Components, Direct, dimension
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
 from graphsqueak.solvers.costs import (
     TRIAL_STEPS,
@@ -26,7 +26,6 @@ from graphsqueak.solvers.costs import (
     far_share,
     first_choice,
 )
-from graphsqueak.solvers.direct import Direct
 from graphsqueak.solvers.matrix import (
     Rows,
     aligned_like,

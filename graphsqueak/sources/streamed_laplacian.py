@@ -66,7 +66,7 @@ class StreamedLaplacian:
         self._parent = roots(sparsifier.n_nodes)
         self.n_passes = 0
         self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
-        self.component = None
+        self.component = self._node = None
         self.fingerprint: tuple | None = None
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
@@ -119,7 +119,7 @@ class StreamedLaplacian:
         """L X by the source itself; where it does not name a node of ours, that node is alone."""
         source: Any = self._source
         self.n_edges, self.is_held = source.n_pairs, True
-        if self.component is None:
+        if self.component is None or self._node is None:
             names = EdgeList.from_clean([], [], [], source.n_nodes, source.ids)
             node = self._node = self._matching.nodes(names)
             self._is_same = np.array_equal(node, np.arange(self._parent.size))

@@ -23,7 +23,7 @@ D^-1 r + S (M^-1 r - D^-1 r), where S relaxes on H: what is left of the second i
 is a tree, nearly, and x'Ax / x'Mx large for some x, the first alone.)
 
 *Many nodes.* Of a graph of 2^17 nodes or more eta is chosen on H, and only its columns are brought
-closer, with half as many probes: a quarter of what the three etas of a smaller graph hold.
+closer: a third of what the three etas of a smaller graph hold.
 """
 
 import numpy as np
@@ -43,7 +43,6 @@ MOST_PASSES = 4  # of "auto", that of the sparsifier among them
 _INNER_TOL = 1e-4  # of the solves on H
 _MANY_SOLVES = 10  # a factorization of H pays
 _MANY_NODES = 2**17
-_N_PROBES, _FEW_PROBES = 16, 8
 _COARSE = 12.0  # edges of H per node
 _RELAXATIONS, _DAMPING = 4, 0.6
 _STEEP = 5.0  # x'Ax / x'Mx of which M^-1 r is no step any more
@@ -160,7 +159,6 @@ class Refinement:
                 *self._about,
                 eta,
                 with_probes=with_probes,
-                is_large=self.is_large,
                 random_state=self._random_state,
             )
             self._systems[eta] = system
@@ -194,15 +192,13 @@ class _Equations:
         eta,
         *,
         with_probes,
-        is_large,
         random_state,
     ):
         rng, n_labels = np.random.default_rng(random_state), labeled.size
         self.has_probes = with_probes
-        n_probes = _FEW_PROBES if is_large else _N_PROBES
         signs = np.zeros((n_labels, 0))
         if with_probes:
-            signs = probe_signs(n_labels, rng, n_probes=n_probes)
+            signs = probe_signs(n_labels, rng)
         self._signs, self._labels = signs, (component, labeled, targets)
         self._system = StableSystem(component, labeled, n_labels * eta)
         ridge = self._system.ridge
