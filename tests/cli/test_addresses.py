@@ -21,6 +21,7 @@ def store(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     system = fsspec.filesystem("memory")
     system.store.clear()
+    system.pseudo_dirs[:] = [""]
     edges = sources.erdos_renyi(60, 900, random_state=77).to_edge_list()
     for place in ("", f"{AT}/"):
         write_edges(edges, f"{place}edges.tsv")
@@ -31,6 +32,7 @@ def store(tmp_path, monkeypatch):
     system.pipe_file("/bucket/labels.csv", labels)
     yield system
     system.store.clear()
+    system.pseudo_dirs[:] = [""]
 
 
 def both(words):

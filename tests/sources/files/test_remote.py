@@ -17,8 +17,10 @@ fsspec = pytest.importorskip("fsspec")
 def store():
     system = fsspec.filesystem("memory")
     system.store.clear()
+    system.pseudo_dirs[:] = [""]
     yield system
     system.store.clear()
+    system.pseudo_dirs[:] = [""]
 
 
 @pytest.fixture(scope="module")
