@@ -111,7 +111,7 @@ def measure(points, truth, cluster, k, arguments):
         clf.fit(source, y)
         seconds.append(time.perf_counter() - began)
         found["sparse"].append(np.mean(clf.predict()[rest] == truth[rest]))
-        used.append(clf.n_edges_used_ / clf.n_edges_seen_)
+        used.append((clf.n_edges_used_ + clf.n_sums_) / clf.n_edges_seen_)
         n_edges = clf.n_edges_seen_
         if exact_too:
             exact = gs.StableHFSClassifier(unknown=-1, random_state=number).fit(source, y)

@@ -178,6 +178,7 @@ def label(
         "eta": getattr(model, "eta_", None),
         "edges_read": getattr(model, "n_edges_seen_", source.n_edges_read),
         "edges_used": getattr(model, "n_edges_used_", source.n_edges_read),
+        "sums": getattr(model, "n_sums_", 0),
         "passes": getattr(model, "n_passes_", 1),
         "undecided": getattr(model, "n_undecided_", 0),
         "seconds": time.perf_counter() - began,

