@@ -34,7 +34,8 @@ OWN_MAILS = (
 )
 _LESSON = (
     "In one pass, with exact sums at labeled nodes, labels are nearly as good as after three "
-    "reads (the sums are counted as edges here); a plain sparsifier of the same size keeps cuts and resistances, not these decisions."
+    "reads (the sums are counted as edges here); a plain sparsifier keeps cuts and resistances, "
+    "not these decisions."
 )
 
 

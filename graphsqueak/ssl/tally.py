@@ -29,7 +29,7 @@ class Tally:
         Class of every label, as `meet` numbers them.
     n_classes : int
     alone : array of bool
-        Labels whose nodes are never tied to others.
+        Labels whose nodes are not tied to others, as far as half of the room is enough for them.
     room : callable
         room(n_nodes, n_seen) is the number of sums that may be held.
 
@@ -82,7 +82,7 @@ class Tally:
         """Add up what is parallel, and tie nodes until the sums fit."""
         self._add_up()
         while self._columns[0].size > self._room(self._n_met, self._n_seen):
-            if not self._tie_pairs():
+            if not self._spend_alone() and not self._tie_pairs():
                 return
             self._add_up()
 
@@ -95,6 +95,18 @@ class Tally:
         summed = EdgeList.from_clean(*ends, self.index.size).simplified()
         self._columns, self._new = (summed.tail, summed.head, summed.weight), []
         self._n_new = 0
+
+    def _spend_alone(self):
+        """Let every second of those alone be tied, where their sums take half of the room."""
+        tail, head, _ = self._columns
+        is_alone = np.append(self.alone, False)[self.index]
+        n_sums = np.count_nonzero(is_alone[tail] | is_alone[head])
+        chosen = np.flatnonzero(self.alone)
+        is_many = 2 * n_sums > self._room(self._n_met, self._n_seen) and chosen.size > 1
+        if is_many:
+            self.alone = self.alone.copy()
+            self.alone[chosen[::2]] = False
+        return is_many
 
     def _tie_pairs(self):
         """Tie leaders of one class and component to each other, two by two; False if none are."""

@@ -134,6 +134,15 @@ def test_labels_are_tied_in_groups_no_larger_than_room_demands():
     np.testing.assert_array_equal(tally.edges(216).weight, 2.0)
 
 
+def test_labels_alone_take_half_of_the_room_at_most():
+    """Sixteen labels at 200 others each: of 1,700 sums, four labels alone take 800."""
+    tail, head = np.repeat(np.arange(16), 200), np.tile(np.arange(16, 216), 16)
+    graph, code = EdgeList(tail=tail, head=head), np.arange(16) % 2
+    tally = tallied(graph, np.arange(16), code, 1_700, alone=np.arange(16))
+    assert np.count_nonzero(tally.alone) == 4
+    assert tally.edges(216).n_edges <= 1_700
+
+
 def test_labels_of_two_components_are_never_tied():
     """Two stars of four labels of a class each: no room at all leaves one leader a star."""
     tail, head = np.arange(8), np.repeat([8, 9], 4)
