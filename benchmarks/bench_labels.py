@@ -72,13 +72,15 @@ def size_rows(arguments):
     if arguments.images is not None:
         points, truth = images(arguments.images, arguments.points)
         graphs.append((arguments.images.name, image_graph(points), truth))
+    given = arguments.mbo_draws
+    n_mbo_draws = arguments.draws if given is None else given
     for name, graph, truth in graphs:
         for per_class in (1, 5, 20):
             results = {}
             for seed in range(arguments.draws):
                 nodes = drawn(truth, per_class * 10, seed, balanced=True)
                 for method, predict in sized(graph, truth, nodes).items():
-                    if method == MBO and seed >= (arguments.mbo_draws or arguments.draws):
+                    if method == MBO and seed >= n_mbo_draws:
                         continue
                     began = time.process_time()
                     answer = np.asarray(predict())
