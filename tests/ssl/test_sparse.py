@@ -160,6 +160,24 @@ def test_the_answer_does_not_depend_on_the_batches(dense):
         np.testing.assert_allclose(one, whole, rtol=0, atol=tol)
 
 
+def test_ties_in_the_middle_of_a_stream_do_not_depend_on_the_batches(dense, monkeypatch):
+    """Room is looked at every 1,000 edges; batches of 9,000, and of 777, have the same sums."""
+    monkeypatch.setattr("graphsqueak.ssl.tally._STEP", 1_000)
+    graph, held = dense.to_edge_list(), []
+
+    def graphs(kept, labels):
+        held.append((kept.tally.leader, *kept.tally.edges(N_NODES).laplacian().data))
+        assert kept.tally.is_tied
+        return small_graphs(kept, labels)
+
+    for size in (9_000, 777):
+        parts = [graph.part(at, at + size) for at in range(0, graph.n_edges, size)]
+        clf = gs.SparseHFSClassifier(n_edges=2_900, random_state=7)
+        clf._fit_summed(parts, encode_classes(few(20)), graphs=graphs)
+    for first, second in zip(*held, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
 def test_an_array_of_labels_means_the_same_whether_nodes_have_ids_or_not(dense):
     graph, y = dense.to_edge_list(), few()
     names = np.array([f"n{i}" for i in range(N_NODES)], dtype=object)
