@@ -160,21 +160,24 @@ def test_the_answer_does_not_depend_on_the_batches(dense):
         np.testing.assert_allclose(one, whole, rtol=0, atol=tol)
 
 
-def test_ties_in_the_middle_of_a_stream_do_not_depend_on_the_batches(dense, monkeypatch):
-    """Room is looked at every 1,000 edges; batches of 9,000, and of 777, have the same sums."""
-    monkeypatch.setattr("graphsqueak.ssl.tally._STEP", 1_000)
-    graph, held = dense.to_edge_list(), []
-
-    def graphs(kept, labels):
-        held.append((kept.tally.leader, *kept.tally.edges(N_NODES).laplacian().data))
-        assert kept.tally.is_tied
-        return small_graphs(kept, labels)
-
-    for size in (9_000, 777):
-        parts = [graph.part(at, at + size) for at in range(0, graph.n_edges, size)]
-        clf = gs.SparseHFSClassifier(n_edges=2_900, random_state=7)
-        clf._fit_summed(parts, encode_classes(few(20)), graphs=graphs)
-    for first, second in zip(*held, strict=True):
+@pytest.mark.parametrize("size", [130, 777])
+def test_ties_in_the_middle_of_a_stream_do_not_depend_on_the_batches(size, monkeypatch):
+    """Labels come one after the other, each with 40 edges: who is tied hangs on when."""
+    monkeypatch.setattr("graphsqueak.ssl.tally._STEP", 250)
+    tail, head = np.tile(np.arange(40), 75), np.repeat(np.arange(40, 115), 40)
+    code, weight = np.arange(75) % 2, np.random.default_rng(90_210).random(tail.size)
+    found = []
+    for step in (tail.size, size):
+        tally = Tally(code, 2, np.zeros(75, dtype=bool), lambda n_nodes, n_seen: 700)
+        for at in range(0, tail.size, step):
+            ends = tail[at : at + step], head[at : at + step]
+            new = np.arange(tally.index.size, max(40, ends[1].max() + 1))
+            tally.meet(np.where(new < 40, -1, new - 40))
+            tally.absorb(*ends, weight[at : at + step])
+        tally.settle()
+        found.append((tally.leader, tally.edges(115).weight))
+    assert 2 < np.unique(found[0][0][40:]).size < 75
+    for first, second in zip(*found, strict=True):
         np.testing.assert_array_equal(first, second)
 
 
