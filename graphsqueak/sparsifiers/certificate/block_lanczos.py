@@ -70,6 +70,8 @@ class BlockLanczos:
         Added to both Laplacians.
     n_columns : int
         Width of the first block, at most `dimension`.
+    tol : float, optional
+        Of the solves; without one as small as `error` needs, which is measured then.
     random_state : int, Generator or None
 
     Attributes
@@ -96,15 +98,15 @@ class BlockLanczos:
         *,
         ridge: float,
         n_columns: int,
+        tol: float | None = None,
         random_state: RandomState = None,
     ) -> None:
         rng = np.random.default_rng(random_state)
         n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
         self.dimension = sparsifier.n_nodes - n_components
-        self._ridge = ridge
-        tol = _tolerance(1, self.dimension)
+        self._ridge, self._tol = ridge, tol
         self._solver = LaplacianSolver(
-            sparsifier, ridge=ridge, tol=tol, n_solves=_MANY_SOLVES, random_state=rng
+            sparsifier, ridge=ridge, tol=self._tolerance(1), n_solves=_MANY_SOLVES, random_state=rng
         )
         self.diagonal: list[np.ndarray] = []
         self.coupling: list[np.ndarray] = []
@@ -120,7 +122,7 @@ class BlockLanczos:
         """Before the first step: go on with the first columns of the block alone."""
         self.newest = np.ascontiguousarray(self.newest[:, :n_columns])
         self.n_columns = self.newest.shape[1]
-        self._solver.tol = _tolerance(self.n_columns, self.dimension)
+        self._solver.tol = self._tolerance(self.n_columns)
         self._window = _Window(self._times_sparsifier, self.dimension, self.newest.shape)
 
     def step(self, product: np.ndarray) -> None:
@@ -163,7 +165,7 @@ class BlockLanczos:
             b = np.ascontiguousarray(product[:, columns])
             x = self._solve(b)
             sizes = _norms(x, b)
-            if n_steps & (n_steps - 1) == 0 and sizes.any():
+            if self._tol is None and n_steps & (n_steps - 1) == 0 and sizes.any():
                 b -= self._times_sparsifier(x)
                 b = self._solver.centered(b)
                 more = self._solve(b)
@@ -213,6 +215,12 @@ class BlockLanczos:
             removed = np.hypot(removed, np.linalg.norm(coupling))
             block, coupling = block[:, :0], coupling[:0]
         return block, coupling, removed
+
+    def _tolerance(self, n_columns):
+        """Of solves: a wide start has more of every direction, and can bear larger errors."""
+        if self._tol is not None or n_columns * self.dimension < _CHUNK // 8:
+            return self._tol or _FINE
+        return min(_TOL * n_columns**1.5 / np.sqrt(self.dimension), 1e-7)
 
     def _times_sparsifier(self, block):
         image = np.empty_like(block)
@@ -320,13 +328,6 @@ def _bordered(form, sides, own, D, K):
     edge = sides @ D - form @ K
     corner = D.T @ own @ D - D.T @ sides.T @ K - K.T @ edge
     return np.block([[form, edge], [edge.T, (corner + corner.T) / 2]])
-
-
-def _tolerance(n_columns, dimension):
-    """Of solves: a wide start has more of every direction, and can bear larger errors."""
-    if n_columns * dimension < _CHUNK // 8:
-        return _FINE
-    return min(_TOL * n_columns**1.5 / np.sqrt(dimension), 1e-7)
 
 
 def _norms(x, image):

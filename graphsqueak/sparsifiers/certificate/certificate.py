@@ -204,14 +204,14 @@ class Certificate:
                 f"An error of {self.epsilon_lower:.3g} was found; none is excluded yet: more steps."
             )
         sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
+        more = f" More steps may prove more: {self.open}." if self.open else ""
         if self.epsilon_upper >= 1:  # no percentage says what that means
             return (
                 "Between a group of nodes and all others, the sparsifier has between "
                 f"{self.lambda_min:.2g} and {self.lambda_max:.2g} times the graph's total weight, "
-                f"{sure}."
+                f"{sure}.{more}"
             )
         percent = math.ceil(1000 * self.epsilon_upper) / 10
-        more = f" More steps may prove more: {self.open}." if self.open else ""
         return (
             "Between any group of nodes and all others, the sparsifier has the graph's total "
             f"weight within {percent:g} %, {sure}.{more}"

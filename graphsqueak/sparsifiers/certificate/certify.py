@@ -6,10 +6,10 @@ algebra; of large ones, which only have to be read, once per step, both ends are
 and from outside by block Lanczos. A sparsifier has the components of its graph; where it has not,
 no accuracy is left to measure.
 
-*Turning round.* How much too light H is cannot exceed 1. Once an error near 1 has been found, only
-the lowest of the ratios mu of G to H is wanted, and Lanczos on L_H^+ L_G is slow to find it below a
-long range of others. It is the highest of L_G^+ L_H, where it stands out: steps are fewer by the
-root of the largest mu over the smallest, but each solves with G, which must be held.
+*Turning round.* How much too light H is, the highest of the ratios mu of G to H, stands out and is
+soon known. Then only the lowest is wanted, and Lanczos on L_H^+ L_G is slow to find it below a long
+range of others. It is the highest of L_G^+ L_H: steps are fewer by the root of the largest mu over
+the smallest, but each solves with G, which must be held.
 """
 
 import time
@@ -170,7 +170,7 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
                 places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
                 run.settle(end)
         note = "error {:.3g} to {:.3g}".format(*history[-1])
-        may_turn = stop.is_close(max(inner), 1.0) and bounds.high <= _KNOWN * run.ritz[1]
+        may_turn = stop.is_close(max(inner), outer[1]) and bounds.high <= _KNOWN * run.ritz[1]
         if may_turn and _turning_pays(run.ritz, laplacian, sparsifier):
             graphs, light = (laplacian.to_edge_list(), sparsifier), (inner[1], outer[1])
             heavy = _turned(*graphs, ridge, delta, stop, rng, history, light)
@@ -198,7 +198,8 @@ def _turning_pays(ritz, laplacian, sparsifier):
     """Whether fewer steps that solve with G cost less; a model without a clock."""
     n_edges, reading = laplacian.n_edges, 8 + (0 if laplacian.is_held else _READING)
     a_step = _STEPPING * sparsifier.n_edges + reading * n_edges
-    return n_edges <= _MOST_HELD and _SOLVING * n_edges <= np.sqrt(ritz[1] / ritz[0]) * a_step
+    turned = 2 * _SOLVING * n_edges  # twice: it begins anew
+    return n_edges <= _MOST_HELD and turned <= np.sqrt(ritz[1] / ritz[0]) * a_step
 
 
 def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light):

@@ -39,6 +39,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 from scipy.special import betaincinv
+from threadpoolctl import threadpool_limits
 
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 
@@ -213,6 +214,7 @@ class Stop(NamedTuple):
         return min((len(history) + share_of_step) / expected, 1.0)
 
 
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def smallest_eigenvalue(graph, *, delta=MISSED, steps=_MOST_STEPS, random_state=None):
     """lambda_2, over all components together; infinite where there is no edge.
 

@@ -20,12 +20,11 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.budget import SURELY_FEW
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph, ratios_found
+from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph, largest_ratio
 from graphsqueak.system.progress import reporter
 
 __all__ = ["OfFew", "sparsifier_of_few"]
 
-_STEPS = 60  # of Lanczos, for both ends
 _HEAVY = 1.9  # a largest ratio found from which weights get a factor
 
 
@@ -73,7 +72,8 @@ def sparsifier_of_few(source: GraphLike, stream: StreamSparsifier, plan: RunPlan
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AccuracyWarning)
             thinned = stream.sparsifier()
-        least, most = ratios_found(graph, thinned, seed=key, n_steps=_STEPS)
+        least = 1 / largest_ratio(graph, thinned, seed=key)
+        most = largest_ratio(thinned, graph, seed=key)
     if (1 + epsilon) / (1 - epsilon) <= most / least:
         return OfFew(chosen, "subgraph", epsilon, 1 + epsilon)
     if most < _HEAVY:

@@ -23,24 +23,24 @@ References
 """
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.solvers.matrix import build_rows
-from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
+from graphsqueak.solvers.matrix import build_rows, multiply
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest
 from graphsqueak.system.kernels import compiled
 
-__all__ = ["best_subgraph", "ratios_found", "subgraph_sparsifier"]
+__all__ = ["best_subgraph", "largest_ratio", "subgraph_sparsifier"]
 
 _ROUNDS = 8
 _COLUMNS = 8
 _POWER = 2
-_TOL = 1e-2  # of the solves: directions are wanted, not numbers
-_STEPS = 24  # of Lanczos, for the lower end of the interval, which is soon found
+_TOL = 1e-2  # of the solves: directions are wanted, whose ratios are true ones anyway
+_STEPS = 24  # of Lanczos, for an end of the interval
 
 
 def subgraph_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
@@ -96,41 +96,42 @@ def best_subgraph(graph: EdgeList, n_edges: int, *, seed: int) -> tuple[EdgeList
             _take(graph, rows, kept, score, n_more)
             n_kept += n_more
     chosen = _part(graph, kept)
-    least, _ = ratios_found(graph, chosen, seed=child_seed(seed, Step.LAST))
+    least = 1 / largest_ratio(graph, chosen, seed=child_seed(seed, Step.LAST))
     factor = 2 / (least + 1)  # no ratio of a subgraph is above 1
     ends = (chosen.tail, chosen.head, chosen.weight * factor)
     return EdgeList.from_clean(*ends, graph.n_nodes, graph.own_ids), factor - 1
 
 
-def ratios_found(
-    graph: EdgeList, sparsifier: EdgeList, *, seed: int, n_steps: int = _STEPS
-) -> tuple[float, float]:
-    """The least and the largest ratio x' L_H x / x' L_G x that some steps of Lanczos find.
+@threadpool_limits.wrap(limits=1, user_api="blas")  # a product is too short to be shared
+def largest_ratio(above: EdgeList, below: EdgeList, *, seed: int) -> float:
+    """The largest ratio x' L_A x / x' L_B x that some steps of Lanczos on L_B^+ L_A find.
+
+    It stands out there, where the least one is lost in a crowd: that is one over the largest ratio
+    of B to A.
 
     Parameters
     ----------
-    graph, sparsifier : EdgeList
-        With the same components.
+    above, below : EdgeList
+        A and B, with the same components.
     seed : int
-    n_steps : int
-        The largest ratio takes more of them.
 
     Examples
     --------
     >>> from graphsqueak.sources import cycle
     >>> ring = cycle(50).to_edge_list()
-    >>> least, most = ratios_found(ring, ring.part(0, 49), seed=7)
-    >>> round(1 / least, 2), round(most, 2)
-    (50.0, 1.0)
+    >>> round(largest_ratio(ring, ring.part(0, 49), seed=7), 2)
+    50.0
     """
-    laplacian = StreamedLaplacian(graph, sparsifier)
-    run = BlockLanczos(sparsifier, ridge=0.0, n_columns=1, random_state=seed)
-    for _ in range(n_steps):
+    run = BlockLanczos(below, ridge=0.0, n_columns=1, tol=_TOL, random_state=seed)
+    run.settle(0)
+    rows = build_rows(above, np.zeros(above.n_nodes))
+    for _ in range(_STEPS):
         if run.newest.shape[1] == 0:
             break
-        run.step(laplacian.multiply(run.newest))
-    low, high = run.ritz
-    return (float(1 / high), float(1 / low)) if low > 0 and np.isfinite(low) else (1.0, 1.0)
+        product = np.empty_like(run.newest)
+        multiply(rows, run.newest, product)
+        run.step(product)
+    return float(run.ritz[1]) or 1.0
 
 
 def _part(graph, kept):

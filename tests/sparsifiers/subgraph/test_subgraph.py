@@ -9,6 +9,7 @@ import scipy.spatial
 from graphsqueak import EdgeList, InputError, certify, sources, sparsify, write_edges
 from graphsqueak.cli import run
 from graphsqueak.sparsifiers import RunPlan, run_plan, subgraph_sparsifier
+from graphsqueak.sparsifiers.subgraph.subgraph import largest_ratio
 
 SEED = 62_831
 
@@ -84,6 +85,21 @@ def test_between_them_the_smaller_kappa_stays(per_node):
         made = sparsify(graph, n_edges=n_edges, method=method, random_state=SEED)
         kappa[method] = certify(graph, made).kappa
     assert kappa["auto"] == pytest.approx(min(kappa["fast"], kappa["subgraph"]))
+
+
+@pytest.mark.parametrize("name", ["grid", "skewed"])
+def test_both_ends_of_the_interval_are_found(name):
+    """From inside, and nearly: they decide which method is taken, and the factor of its weights."""
+    if name == "grid":
+        graph = sources.grid(36, 36).to_edge_list()
+    else:
+        graph = sources.chung_lu(1200, 9000, random_state=SEED).to_edge_list().simplified()
+    thinned = sparsify(graph, n_edges=2 * graph.n_nodes, method="fast", random_state=SEED)
+    exact = certify(graph, thinned, method="dense")
+    most = largest_ratio(thinned, graph, seed=SEED)
+    least = 1 / largest_ratio(graph, thinned, seed=SEED)
+    assert 0.97 * exact.lambda_max < most < exact.lambda_max * (1 + 1e-9)
+    assert exact.lambda_min * (1 - 1e-9) < least < 1.03 * exact.lambda_min
 
 
 def test_a_file_is_read_twice_and_gives_what_memory_gives(tmp_path, capsys):
