@@ -21,6 +21,8 @@ from graphsqueak.errors import InputError
 
 __all__ = ["SameEachTime", "TablePart", "is_table", "table_columns"]
 
+_AHEAD = 2**16  # rows of a batch of a scan
+
 
 def is_table(thing: Any) -> bool:
     """Whether this is a table in a form that is read here.
@@ -237,9 +239,19 @@ def _open_pandas(frame, name):
 
 
 def _open_dataset(dataset, name):
+    from pyarrow import dataset as datasets
+    from pyarrow.fs import LocalFileSystem
+
+    # a scan runs ahead of its reader by some batches, so these are small, and not by whole files
+    options = {"batch_readahead": 2, "fragment_readahead": 1}
+    is_parquet = isinstance(getattr(dataset, "format", None), datasets.ParquetFileFormat)
+    if is_parquet and isinstance(dataset.filesystem, LocalFileSystem):
+        options["fragment_scan_options"] = datasets.ParquetFragmentScanOptions(pre_buffer=False)
+
     def batches(columns, n_rows):
-        ahead = {"batch_readahead": 2, "fragment_readahead": 1}  # not whole files
-        return dataset.scanner(columns=columns, batch_size=n_rows, **ahead).to_reader()
+        return dataset.scanner(
+            columns=columns, batch_size=min(n_rows, _AHEAD), **options
+        ).to_reader()
 
     return _Opened(dataset.schema, None, batches)
 

@@ -250,5 +250,7 @@ class _Desk:
         """Stop the workers; a read under way may end first, so that its file can be closed."""
         self._closed = True
         if self._draw.acquire(timeout=_LONGEST_READ):
+            if hasattr(self._items, "close"):
+                self._items.close()
             self._draw.release()
         self._slots.release(_MANY)

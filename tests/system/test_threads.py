@@ -61,3 +61,19 @@ def test_threads_end_when_the_consumer_stops_early():
             break
         time.sleep(0.01)
     assert threading.active_count() <= before
+
+
+def test_items_are_closed_when_the_consumer_stops():
+    """Some libraries let one reader be open at a time: the next one must not find this one so."""
+    closed = []
+
+    def items():
+        try:
+            yield from range(100)
+        finally:
+            closed.append(True)
+
+    ahead = map_ahead(lambda number: number, items(), n_workers=2)
+    next(ahead)
+    ahead.close()
+    assert closed == [True]
