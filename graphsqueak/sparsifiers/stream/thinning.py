@@ -44,11 +44,11 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import join, labels, roots
-from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, uniform, uniforms
+from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffled, uniform, uniforms
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
 from graphsqueak.sparsifiers.stream.in_place import draw_in_order, scale_for_edges
-from graphsqueak.system.kernels import compiled, run, shared, subroutine
+from graphsqueak.system.kernels import compiled, prefetch, run, shared, subroutine
 
 __all__ = ["count_spread", "round_keeping_degrees", "thin_edges", "thin_to_budget"]
 
@@ -187,14 +187,16 @@ def round_keeping_degrees(
     top = 2**n_bits
     # prob to a multiple of 2^-b, up or down at random: unbiased, and too fine to disturb degrees
     level = np.floor(prob * top + uniforms(seed, 0, prob.size)).astype(np.int32)
+    order = shuffled(np.flatnonzero((level & (top - 1)).astype(np.bool_)), seed)
+    tail, head, open_level = tail[order], head[order], level[order]
     for bit in range(n_bits):
-        odd = np.flatnonzero(level & (1 << bit))
+        odd = np.flatnonzero((open_level & (1 << bit)).astype(np.bool_))
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
-            odd = np.random.default_rng(int(key)).permutation(odd)
             kind = np.int32 if 2 * odd.size <= largest_index else np.int64
             way = _alternating(tail[odd], head[odd], n_nodes, key, kind)
-            level[odd] += np.where(way > 0, 1 << bit, -(1 << bit)).astype(np.int32)
+            open_level[odd] += np.where(way > 0, 1 << bit, -(1 << bit)).astype(np.int32)
+    level[order] = open_level
     return level == top
 
 
@@ -215,10 +217,10 @@ def count_spread(prob, *, n_bits):
 def _alternating(tail, head, n_nodes, seed, kind):
     """Directions, 1 for up and -1 for down, that alternate along closed tours of edges."""
     way, n_walks = np.zeros(tail.size, np.int8), min(_WALKS, 1 + tail.size // 1000)
-    slot, edge_at = np.empty((2, 2 * tail.size), kind)
-    _half_edges(tail, head, np.zeros((2, n_nodes), np.int64), slot, edge_at)
+    partner = np.empty((2 * tail.size, 1), kind)
+    _pair_ends(tail, head, np.full(n_nodes, -1, kind), partner)
     walks = np.zeros((4, n_walks), np.int64), np.zeros((n_walks, 3), np.int64)
-    _alternate(slot, edge_at, seed, *walks, way)
+    _alternate(partner, seed, *walks, way)
     return way
 
 
@@ -233,14 +235,14 @@ def _toss(copies, prob, seed, out):
 
 
 @compiled
-def _alternate(slot, edge_at, seed, walks, n_steps, turn):
+def _alternate(partner, seed, walks, n_steps, turn):
     """Walk along tours until every edge has its turn, 1 or -1 and not 0 any more.
 
-    The edges at a node are paired, each with the next in the node's list; stepping from an edge to
-    its partner at its far end walks along a tour. Several walks go on in turn, since each spends
+    Stepping from the end of an edge to its partner, an end of another edge at the same node, and
+    on to the far end of that one walks along a tour. Several walks go on in turn, since each spends
     its time waiting for memory; where two meet, one node may be off by two.
     """
-    first, cursor, way, legs = walks  # legs: ends of the first edge still to be walked from
+    first, end, way, legs = walks  # legs: ends of the first edge still to be walked from
     n_walks, n_edges = n_steps.shape[0], turn.size  # steps from either end: 2 and 1 legs to go
     fresh = left_over = 0  # edges up minus edges down, of the walks that are done
     n_active = 1
@@ -254,64 +256,60 @@ def _alternate(slot, edge_at, seed, walks, n_steps, turn):
                     continue
                 coin = random_bits(seed, np.uint64(fresh), WALK_WORD) & np.uint64(1)
                 turn[fresh] = way[walk] = 1 if coin else -1
-                first[walk], legs[walk] = fresh, 2
+                first[walk], end[walk], legs[walk] = fresh, 2 * fresh, 2
                 n_steps[walk, 1] = n_steps[walk, 2] = 0
-                cursor[walk] = slot[2 * fresh]
             n_active += 1
-            edge = edge_at[cursor[walk] ^ 1]
+            near = np.uint64(partner[np.uint64(end[walk]), 0])
+            edge = near >> np.uint64(1)
             if turn[edge] == 0:
                 way[walk] = -way[walk]
                 turn[edge] = way[walk]
                 n_steps[walk, legs[walk]] += 1
-                cursor[walk] = slot[2 * edge] + slot[2 * edge + 1] - (cursor[walk] ^ 1)
+                end[walk] = near ^ np.uint64(1)
+                prefetch(partner, end[walk])
                 continue
             legs[walk] -= 1
-            cursor[walk] = slot[2 * first[walk] + 1]
+            end[walk] = 2 * first[walk] + 1
             way[walk] = turn[first[walk]]
             if legs[walk] == 0 and (n_steps[walk, 1] + n_steps[walk, 2]) % 2 == 0:
                 odd_one = way[walk] if n_steps[walk, 2] % 2 == 0 else -way[walk]
                 if odd_one * left_over > 0:
-                    _turn_round(first[walk], n_steps[walk], slot, edge_at, turn)
+                    _turn_round(first[walk], n_steps[walk], partner, turn)
                     odd_one = -odd_one
                 left_over += odd_one
 
 
 @subroutine
-def _turn_round(first, n_steps, slot, edge_at, turn):
+def _turn_round(first, n_steps, partner, turn):
     """Send every edge of a walk the other way."""
     turn[first] = -turn[first]
     for side in range(2):
-        cursor = slot[2 * first + side]
+        end = 2 * first + side
         for _ in range(n_steps[2 - side]):
-            edge = edge_at[cursor ^ 1]
-            turn[edge] = -turn[edge]
-            cursor = slot[2 * edge] + slot[2 * edge + 1] - (cursor ^ 1)
+            near = partner[end, 0]
+            turn[near >> 1] = -turn[near >> 1]
+            end = near ^ 1
 
 
 @compiled
-def _half_edges(tail, head, bounds, slot, edge_at):
-    """Slots of the two ends of every edge; slots 2i and 2i + 1 are partners.
+def _pair_ends(tail, head, single, partner):
+    """Pair the ends of edges, 2 e and 2 e + 1 those of edge e: each with the next at its node.
 
-    Each node has an even number of slots of its own. The last edge of a node of odd degree is
-    paired with that of the next such node: there is an even number of them.
+    `single` holds the end at every node that has no partner yet, -1 for none. The last ends of
+    nodes of odd degree are paired in order of the nodes: there is an even number of them.
     """
-    following, stop = bounds  # a node's slots: from, to; at first its degree
-    for e in range(tail.size):
-        stop[tail[e]] += 1
-        stop[head[e]] += 1
-    end = 0
-    for u in range(stop.size):
-        following[u] = end
-        end += stop[u] // 2 * 2
-        stop[u] = end
     for e in range(tail.size):
         for side in range(2):
-            u = tail[e] if side == 0 else head[e]
-            at = following[u]
-            if at < stop[u]:
-                following[u] += 1
-            else:
-                at = end
-                end += 1
-            slot[2 * e + side] = at
-            edge_at[at] = e
+            u = np.uint64(tail[e] if side == 0 else head[e])
+            other = single[u]
+            single[u] = 2 * e + side if other < 0 else -1
+            if other >= 0:
+                partner[np.uint64(other), 0] = 2 * e + side
+                partner[2 * e + side, 0] = other
+    other = single.dtype.type(-1)
+    for end in single:
+        if end >= 0 and other >= 0:
+            partner[end, 0], partner[other, 0] = other, end
+            other = single.dtype.type(-1)
+        elif end >= 0:
+            other = end
