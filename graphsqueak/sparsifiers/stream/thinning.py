@@ -46,15 +46,21 @@ import numpy as np
 from graphsqueak.graph.forest import join, labels, roots
 from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffled, uniform, uniforms
 from graphsqueak.sampling import scale_for
-from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
-from graphsqueak.sparsifiers.stream.in_place import draw_in_order, scale_for_edges
+from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX
+from graphsqueak.sparsifiers.stream.in_place import (
+    choose_in_order,
+    keep_chosen,
+    scale_for_edges,
+)
 from graphsqueak.system.kernels import compiled, prefetch, run, shared, subroutine
 
 __all__ = ["count_spread", "round_keeping_degrees", "thin_edges", "thin_to_budget"]
 
 _WORK = 5  # elementary steps per edge
 _WALKS = 32  # at most, at a time
+_BLOCK = 2**20  # edges that are looked at together
 _ENOUGH = 2**20  # edges by which the spread of a count is told
+_TRIES = 2  # without a pinned forest
 _SAFE_SCALE = 4.0  # c from which the forest need not be pinned in the last shrink
 
 
@@ -63,25 +69,40 @@ def thin_edges(edges, resistance, scale, n_nodes, *, seed, n_bits=0):
 
     `n_bits` is how finely probabilities are rounded; 0 is for independent coins.
 
-    >>> from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
+    >>> from graphsqueak.sparsifiers.stream.edges import KeptEdges
     >>> one = np.ones(1)
     >>> light = KeptEdges(np.array([0]), np.array([1]), one, np.array([4]), np.array([False]))
     >>> thin_edges(light, one, 4.0, 2, seed=7).weight
     array([1.])
     """
+    left = _copies_left(edges, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
+    return _keep_copies(edges, resistance, scale, left)
+
+
+def _probabilities(edges, resistance, scale):
     with np.errstate(over="ignore"):
         prob = edges.weight / edges.copies * resistance * scale
     prob[edges.pinned | (prob > 1.0)] = 1.0
+    return prob
+
+
+def _copies_left(edges, resistance, scale, n_nodes, *, seed, n_bits):
+    """How many of the copies of every edge survive."""
+    prob = _probabilities(edges, resistance, scale)
     if n_bits:
         ends = (edges.tail, edges.head)
-        copies = round_keeping_degrees(*ends, prob, n_nodes, seed=seed, n_bits=n_bits)
-    else:
-        copies = np.empty_like(edges.copies)
-        work = _WORK * copies.size
-        run(_toss, work, edges.copies, prob, np.uint64(child_seed(seed, 0)), copies)
-    left = np.flatnonzero(copies)
-    thin, copies = edges.select(left), copies[left].astype(edges.copies.dtype)
-    weight = (thin.weight / thin.copies * copies / prob[left]).astype(thin.weight.dtype, copy=False)
+        return round_keeping_degrees(*ends, prob, n_nodes, seed=seed, n_bits=n_bits)
+    left, key = np.empty_like(edges.copies), np.uint64(child_seed(seed, 0))
+    run(_toss, _WORK * left.size, edges.copies, prob, key, left)
+    return left
+
+
+def _keep_copies(edges, resistance, scale, left):
+    """The edges of which copies are left, reweighted."""
+    kept = np.flatnonzero(left)
+    thin, copies = edges.select(kept), left[kept].astype(edges.copies.dtype)
+    prob = _probabilities(thin, resistance[kept], scale)
+    weight = (thin.weight / thin.copies * copies / prob).astype(thin.weight.dtype, copy=False)
     return thin._replace(weight=weight, copies=copies)
 
 
@@ -91,42 +112,52 @@ def thin_to_budget(
     """The last shrink: at most `budget` edges, and the components of `edges` if `pin_forest`.
 
     The forest is thinned with the rest where that is safe, and stays pinned otherwise. Bridges of
-    the forest, a mask, always stay. Edges are rounded, or drawn `in_order` where they are many.
-    Returns the edges, and which of them are bridges.
+    the forest, a mask, always stay. Edges are rounded, or drawn `in_order` where they are many, and
+    then those that stay are moved together in the same memory. Returns the edges, and which of them
+    are bridges.
     """
-    if in_order:
-        aim = budget - 1.0
-        scale = scale_for_edges(edges, resistance, aim)
-    else:
-        leverage = edges.weight * resistance
-        aim = _aim(leverage, budget, n_bits)
-        scale = scale_for(leverage, aim)
+    leverage = None if in_order else edges.weight * resistance
+    aim = budget - 1.0 if in_order else _aim(leverage, budget, n_bits)
 
-    def thinned(edges, scale, key):
+    def scale_to(most, *, pinned=True):
         if in_order:
-            return draw_in_order(edges, resistance, scale, seed=child_seed(key, 0))
-        return thin_edges(edges, resistance, scale, n_nodes, seed=key, n_bits=n_bits)
+            return scale_for_edges(edges, resistance, most, pinned=pinned)
+        return scale_for(leverage if pinned else leverage[~edges.pinned], most)
 
-    if scale >= _SAFE_SCALE or not pin_forest:
-        thin = thinned(edges._replace(pinned=bridge), scale, seed)
-        if pin_forest:
-            thin = _rejoin(thin, edges, resistance, scale, n_nodes)
-        if thin.tail.size <= budget:
-            return thin, thin.pinned
-    n_pinned, attempt = np.count_nonzero(edges.pinned), 0
-    while True:
-        left = max(aim - n_pinned, 0.0)
+    def thinned(pinned, scale, key, *, rejoins=False):
+        """The thinned edges, None if they are too many, and by how many."""
+        own = edges._replace(pinned=pinned)
         if in_order:
-            scale = scale_for_edges(edges, resistance, left, pinned=False)
+            left = choose_in_order(own, resistance, scale, seed=child_seed(key, 0))
         else:
-            scale = scale_for(leverage[~edges.pinned], left)
-        thin = thinned(edges, scale, child_seed(seed, attempt) if attempt else seed)
-        if thin.tail.size <= budget:
-            break
-        aim -= 1 + thin.tail.size - budget
+            left = _copies_left(own, resistance, scale, n_nodes, seed=key, n_bits=n_bits)
+        lost, weight = _lost(left, edges, resistance, scale, n_nodes) if rejoins else ([], 1.0)
+        left[lost] = edges.copies[lost]
+        n_over = np.count_nonzero(left) - budget
+        if n_over > 0:
+            return None, n_over
+        keep, told = keep_chosen if in_order else _keep_copies, resistance[lost]
+        resistance[lost] = edges.copies[lost] / (scale * weight)
+        thin = keep(own, resistance, scale, left)
+        resistance[lost] = told
+        return thin, 0
+
+    scale = scale_to(aim)
+    for _ in range(_TRIES if scale >= _SAFE_SCALE or not pin_forest else 0):
+        thin, n_over = thinned(bridge, scale, seed, rejoins=pin_forest)
+        if thin is not None:
+            return thin, thin.pinned
+        scale = scale_to(aim - 2 * n_over)  # more came back than there was room for
+    n_pinned, attempt, thin = np.count_nonzero(edges.pinned), 0, None
+    pinned_bridge = bridge[edges.pinned]
+    while thin is None:
+        scale = scale_to(max(aim - n_pinned, 0.0), pinned=False)
+        key = child_seed(seed, attempt) if attempt else seed
+        thin, n_over = thinned(edges.pinned, scale, key)
+        aim -= 1 + n_over
         attempt += 1
     still_bridge = np.zeros_like(thin.pinned)
-    still_bridge[thin.pinned] = bridge[edges.pinned]  # pinned edges all stay, in their order
+    still_bridge[thin.pinned] = pinned_bridge  # pinned edges all stay, in their order
     return thin, still_bridge
 
 
@@ -137,24 +168,26 @@ def _aim(leverage, budget, n_bits):
     return budget - 4 * np.sqrt(step) * count_spread(prob, n_bits=n_bits) - 1
 
 
-def _rejoin(thin, edges, resistance, scale, n_nodes):
-    """Add the forest edges without which `thin` has more components than `edges`."""
+def _lost(left, edges, resistance, scale, n_nodes):
+    """Forest edges without which there are more components than before, and their new weights.
+
+    `left` tells which edges stay.
+    """
     parent = roots(n_nodes)
-    join(parent, thin.tail, thin.head)
-    piece = labels(parent)
+    blocks = [slice(start, start + _BLOCK) for start in range(0, left.size, _BLOCK)]
+    for block in blocks:
+        stay = np.flatnonzero(left[block])
+        join(parent, edges.tail[block][stay], edges.head[block][stay])
+    piece, cut = labels(parent), np.zeros(n_nodes)
     forest = np.flatnonzero(edges.pinned)
     lost = forest[join(parent, edges.tail[forest], edges.head[forest])]
-    if lost.size == 0:
-        return thin
-    cut = np.zeros(n_nodes)
-    across = np.flatnonzero(piece[edges.tail] != piece[edges.head])
-    for end in (edges.tail, edges.head):
-        np.add.at(cut, piece[end[across]], edges.weight[across])
-    back = edges.select(lost)
-    heaviest = np.minimum(cut[piece[back.tail]], cut[piece[back.head]])
-    weight = np.clip(1 / (scale * resistance[lost]), back.weight, heaviest)
-    back = back._replace(weight=weight, pinned=np.zeros_like(back.pinned))
-    return KeptEdges(*map(np.concatenate, zip(thin, back, strict=True)))
+    for block in blocks if lost.size else ():
+        ends = piece[edges.tail[block]], piece[edges.head[block]]
+        across = np.flatnonzero(ends[0] != ends[1])
+        for end in ends:
+            np.add.at(cut, end[across], edges.weight[block][across])
+    heaviest = np.minimum(cut[piece[edges.tail[lost]]], cut[piece[edges.head[lost]]])
+    return lost, np.clip(1 / (scale * resistance[lost]), edges.weight[lost], heaviest)
 
 
 def round_keeping_degrees(
