@@ -23,6 +23,7 @@ __all__ = [
     "ITEM_WORD",
     "PIVOT_SEED",
     "PROBE_SEED",
+    "SHUFFLE_WORD",
     "STAR_WORD",
     "WALK_WORD",
     "RandomState",
@@ -30,6 +31,7 @@ __all__ = [
     "child_seed",
     "mix64",
     "random_bits",
+    "shuffled",
     "uniform",
     "uniforms",
 ]
@@ -41,8 +43,11 @@ CHILD_WORD = np.uint64(1)  # child seeds
 WALK_WORD = np.uint64(2)  # which way a walk of the dependent rounding begins
 CYCLE_WORD = np.uint64(3)  # cycles through the members of a clique
 STAR_WORD = np.uint64(4)  # which neighbor a light node joins
+SHUFFLE_WORD = np.uint64(5)  # where an item of an array goes when it is shuffled
 
 PROBE_SEED = np.uint64(0x5EED_0F_97_0B_E5)  # random cuts of a stream, alike for parts of a graph
+_SHUFFLED_TOGETHER = 4096  # items, which fit the nearest cache
+_MOST_HEAPS = 1024
 PIVOT_SEED = 804_611_237  # pivots of the features by which the accuracy of atoms is measured
 
 
@@ -83,6 +88,33 @@ def uniforms(seed: int, start: int, stop: int) -> np.ndarray:
     """
     out = np.empty(stop - start)
     _uniforms(np.uint64(seed), np.uint64(start), out)
+    return out
+
+
+def shuffled(items: np.ndarray, seed: int) -> np.ndarray:
+    """A copy of an array in random order, all orders being as likely.
+
+    Items are dealt into heaps at random, each of which is then shuffled in the cache: of millions,
+    that takes a fraction of the time of swaps all over the array.
+
+    Parameters
+    ----------
+    items : ndarray of shape (n,)
+    seed : int
+        Of 64 bits, not negative.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> sorted(shuffled(np.arange(4), 7).tolist())
+    [0, 1, 2, 3]
+    """
+    n_heaps = min(1 << (items.size // _SHUFFLED_TOGETHER).bit_length(), _MOST_HEAPS)
+    out = np.empty_like(items)
+    _shuffle(np.uint64(seed), items, np.zeros(n_heaps + 1, np.int64), out)
     return out
 
 
@@ -134,3 +166,23 @@ def mix64(z):
 def _uniforms(seed, start, out):
     for i in range(out.size):
         out[i] = uniform(seed, start + np.uint64(i), ITEM_WORD)
+
+
+@compiled
+def _shuffle(seed, items, end, out):
+    """The heaps end at end[1], end[2], ...; the item at i is drawn by i, swaps by what follows."""
+    mask = np.uint64(end.size - 2)
+    for i in range(items.size):
+        end[(random_bits(seed, np.uint64(i), SHUFFLE_WORD) & mask) + np.uint64(1)] += 1
+    end[:] = end.cumsum()
+    following = end[:-1].copy()
+    for i in range(items.size):
+        heap = random_bits(seed, np.uint64(i), SHUFFLE_WORD) & mask
+        out[following[heap]] = items[i]
+        following[heap] += 1
+    for heap in range(end.size - 1):
+        start = end[heap]
+        for last in range(end[heap + 1] - 1, start, -1):
+            bits = random_bits(seed, np.uint64(items.size + last), SHUFFLE_WORD) >> np.uint64(32)
+            other = start + np.int64((bits * np.uint64(last - start + 1)) >> np.uint64(32))
+            out[last], out[other] = out[other], out[last]

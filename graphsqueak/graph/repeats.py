@@ -18,6 +18,7 @@ from graphsqueak.system.kernels import compiled, subroutine
 __all__ = ["RepeatSample", "hash_pair"]
 
 _ROOM = 1 << 16
+_GROUP = 256
 
 
 class RepeatSample:
@@ -88,21 +89,30 @@ def hash_pair(u, v):
 
 @compiled
 def _remember(tail, head, cursor, slots, n_held, room, level):
-    """Take edges from `cursor` on until there is no room for a new pair; returns its index."""
+    """Take edges from `cursor` on until there is no room for a new pair; returns its index.
+
+    The hashes of a group come first, in a loop without branches.
+    """
     mask = np.uint64(slots.size - 1)
     shift = np.uint64(64 - level)
+    keys = np.empty(_GROUP, dtype=np.uint64)
     while cursor < tail.size:
-        key = hash_pair(tail[cursor], head[cursor])
-        if level == 0 or key >> shift == 0:
-            slot = key & mask
-            while slots[slot] != 0 and slots[slot] != key:
-                slot = (slot + np.uint64(1)) & mask
-            if slots[slot] == 0:
-                if n_held == room:
-                    return cursor, n_held
-                slots[slot] = key
-                n_held += 1
-        cursor += 1
+        n_keys = min(_GROUP, tail.size - cursor)
+        ends = tail[cursor : cursor + n_keys], head[cursor : cursor + n_keys]
+        for k in range(n_keys):
+            keys[k] = hash_pair(ends[0][k], ends[1][k])
+        for k in range(n_keys):
+            key = keys[k]
+            if level == 0 or key >> shift == 0:
+                slot = key & mask
+                while slots[slot] != 0 and slots[slot] != key:
+                    slot = (slot + np.uint64(1)) & mask
+                if slots[slot] == 0:
+                    if n_held == room:
+                        return cursor + k, n_held
+                    slots[slot] = key
+                    n_held += 1
+        cursor += n_keys
     return cursor, n_held
 
 

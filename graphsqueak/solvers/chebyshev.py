@@ -28,7 +28,7 @@ import numba
 import numpy as np
 import scipy.linalg
 
-from graphsqueak.solvers.matrix import multiply
+from graphsqueak.solvers.matrix import AHEAD, multiply
 from graphsqueak.system.kernels import prefetch, run, shared
 
 __all__ = ["Gap", "eigenpairs_below_gap", "find_gap"]
@@ -44,7 +44,6 @@ _SPREAD = {np.dtype(np.float32): 30.0, np.dtype(np.float64): 1e6}  # of the colu
 _MOST_ROUNDS = 6
 _FEWEST = 3.0  # times the eigenvalues that Lanczos seems to see below the gap may be there
 _NOISE = 30.0  # roundings by which a direction of the block must stand out
-_AHEAD = 32  # neighbors, in the fetching of rows
 
 
 class Gap(NamedTuple):
@@ -219,7 +218,7 @@ def _recurrence(start, neighbor, weight, parts, own, factor, x, old):
             for k in range(_COLUMNS):
                 old[i, k] = own[i] * x[i, k] - old[i, k]
             for e in range(start[i], start[i + 1]):
-                prefetch(x, neighbor[min(e + _AHEAD, last)])
+                prefetch(x, neighbor[min(e + AHEAD, last)])
                 scaled, j = factor * weight[e], neighbor[e]
                 for k in range(_COLUMNS):
                     old[i, k] -= scaled * x[j, k]

@@ -17,10 +17,11 @@ import numpy as np
 import scipy.sparse
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.kernels import WORTH_SHARING, compiled, run, shared
+from graphsqueak.system.kernels import WORTH_SHARING, compiled, prefetch, run, shared
 from graphsqueak.validation import check_real
 
 __all__ = [
+    "AHEAD",
     "N_PARTS",
     "Rows",
     "aligned_like",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 N_PARTS = 64
+AHEAD = 32  # neighbors, in the fetching of rows
 
 
 class Rows(NamedTuple):
@@ -230,6 +232,7 @@ def _add_weights(start, weight, total):
 @shared
 def _multiply(start, neighbor, weight, ridge, parts, x, out, partial):
     n_columns = x.shape[1]
+    last = neighbor.size - 1
     for part in numba.prange(parts.size - 1):
         for k in range(n_columns):
             partial[part, k] = 0.0
@@ -241,10 +244,27 @@ def _multiply(start, neighbor, weight, ridge, parts, x, out, partial):
                     total += weight[e] * (own - x[neighbor[e], 0])
                 out[i, 0] = total
                 partial[part, 0] += own * total
+            elif n_columns == 4:  # held in registers
+                a, b, c, d = x[i, 0], x[i, 1], x[i, 2], x[i, 3]
+                own = ridge[i]
+                sum_a, sum_b, sum_c, sum_d = own * a, own * b, own * c, own * d
+                for e in range(start[i], start[i + 1]):
+                    prefetch(x, neighbor[min(e + AHEAD, last)])
+                    w, j = weight[e], neighbor[e]
+                    sum_a += w * (a - x[j, 0])
+                    sum_b += w * (b - x[j, 1])
+                    sum_c += w * (c - x[j, 2])
+                    sum_d += w * (d - x[j, 3])
+                out[i, 0], out[i, 1], out[i, 2], out[i, 3] = sum_a, sum_b, sum_c, sum_d
+                partial[part, 0] += a * sum_a
+                partial[part, 1] += b * sum_b
+                partial[part, 2] += c * sum_c
+                partial[part, 3] += d * sum_d
             else:
                 for k in range(n_columns):
                     out[i, k] = ridge[i] * x[i, k]
                 for e in range(start[i], start[i + 1]):
+                    prefetch(x, neighbor[min(e + AHEAD, last)])
                     w, j = weight[e], neighbor[e]
                     for k in range(n_columns):
                         out[i, k] += w * (x[i, k] - x[j, k])

@@ -186,7 +186,8 @@ def test_an_edge_that_comes_back_is_no_heavier_than_the_cut_it_restores(monkeypa
     assert cut(sparsify(graph, keep=0.25, random_state=1), 150) <= 1.2 * 3e-3
 
 
-def test_an_edge_that_comes_back_is_as_heavy_as_the_lighter_of_its_cuts():
+@pytest.mark.parametrize("in_order", [False, True])
+def test_an_edge_that_comes_back_is_as_heavy_as_the_lighter_of_its_cuts(in_order):
     """Three blocks in a chain, linked weakly and strongly; all links fall, one of each returns.
 
     Their resistances are said to be so small that both would return far too heavy. The weak one is
@@ -199,9 +200,12 @@ def test_an_edge_that_comes_back_is_as_heavy_as_the_lighter_of_its_cuts():
     pinned, copies = join(roots(60), tail, head), np.ones(tail.size, np.int32)
     edges = KeptEdges(tail, head, weight, copies, pinned)
     resistance = np.where(link, 1e-9, 0.1)  # inside, a block of 20 nodes is complete
-    budget = {"budget": 540, "n_bits": 4, "pin_forest": True, "bridge": np.zeros_like(pinned)}
+    budget = {"budget": 540, "n_bits": 4, "pin_forest": True, "in_order": in_order}
     for seed in range(5):
-        thin, _ = thin_to_budget(edges, resistance, n_nodes=60, seed=seed, **budget)
+        own = KeptEdges(*(column.copy() for column in edges))
+        budget["bridge"] = np.zeros_like(pinned)
+        thin, _ = thin_to_budget(own, resistance, n_nodes=60, seed=seed, **budget)
+        assert np.shares_memory(thin.weight, own.weight) == in_order
         back = thin.weight[thin.tail // 20 != thin.head // 20]
         np.testing.assert_allclose(back, [weight[link & (tail < 20)].sum(), 3.0], rtol=1e-12)
 

@@ -56,7 +56,7 @@ class ReadOptions:
     time: int | str | None = None
     slack: float = 0.0
     block_bytes: int = 1 << 23
-    block_rows: int = 1 << 19
+    block_rows: int = 1 << 17
 
 
 class ScannedBlock(NamedTuple):

@@ -42,6 +42,7 @@ __all__ = [
 
 SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels' edges
 _WORK = 20  # elementary steps per edge
+_PART = 2**14  # edges that a thread takes at a time
 _BLOCK = 256  # edges that go through the filter together
 _CERTAIN = 1e30  # a boost that makes every p = 1
 
@@ -51,7 +52,8 @@ class ArrivalFilter(NamedTuple):
 
     points: np.ndarray  # X, divided by sqrt(k)
     reach: np.ndarray  # 2 |X_u|^2
-    near: np.ndarray  # 1 / d_u, and 1 / d_u + 2 |X_u|^2, infinite outside the largest component
+    near: np.ndarray  # a row of 1 / d_u, and one of 1 / d_u + 2 |X_u|^2, infinite outside the
+    # largest component
     component: np.ndarray  # empty if there is only one
     scale: float  # c
 
@@ -62,7 +64,7 @@ class ArrivalFilter(NamedTuple):
         several = component.size > 0 and (component != component[0]).any()
         component = component if several else component[:0]
         reach = 2 * np.einsum("uk,uk->u", points, points)
-        near = np.empty((len(points), 2), np.float32)
+        near = np.empty((2, len(points)), np.float32)
         return cls(points, reach, near, component, float(scale)).refresh(sketch.degree)
 
     @property
@@ -71,17 +73,18 @@ class ArrivalFilter(NamedTuple):
         return np.bincount(self.component).argmax() if self.component.size else 0
 
     def to_arrays(self):
-        """All of it by name, with finite numbers."""
-        near = self.near.copy()
-        near[:, 1] = np.where(near[:, 1] == np.inf, near[:, 0] + self.reach, near[:, 1])
-        return self._replace(near=near)._asdict()
+        """All of it by name, with finite numbers; what is near as columns."""
+        near, bound = self.near
+        bound = np.where(bound == np.inf, near + self.reach, bound)
+        return self._replace(near=np.column_stack([near, bound]))._asdict()
 
     @classmethod
     def from_arrays(cls, parts):
         """What `to_arrays` was called on."""
-        known = cls(**parts | {"scale": float(parts["scale"])})
+        near = np.ascontiguousarray(parts["near"].T)
+        known = cls(**parts | {"near": near, "scale": float(parts["scale"])})
         if known.component.size:
-            known.near[known.component != known.main, 1] = np.inf
+            known.near[1, known.component != known.main] = np.inf
         return known
 
     def refresh(self, degree):
@@ -92,10 +95,10 @@ class ArrivalFilter(NamedTuple):
 
     def leverages(self, tail, head, weight):
         """Leverages w r of a few edges; very large where there is no resistance."""
-        known = (tail < len(self.near)) & (head < len(self.near))
+        known = (tail < self.reach.size) & (head < self.reach.size)
         u, v = np.where(known, tail, 0), np.where(known, head, 0)
         step = self.points[u] - self.points[v]
-        resistance = self.near[u, 0] + self.near[v, 0] + np.einsum("ek,ek->e", step, step)
+        resistance = self.near[0, u] + self.near[0, v] + np.einsum("ek,ek->e", step, step)
         if self.component.size:
             known &= self.component[u] == self.component[v]
         return np.where(known, weight * resistance.astype(np.float64), _CERTAIN)
@@ -192,9 +195,9 @@ def plain_ids(nodes):
 @compiled
 def _refresh(degree, reach, component, main, near):
     for u in range(degree.size):
-        near[u, 0] = 1 / degree[u] if degree[u] > 0 else 0.0
+        near[0, u] = 1 / degree[u] if degree[u] > 0 else 0.0
         apart = component.size > 0 and component[u] != main
-        near[u, 1] = np.inf if apart else near[u, 0] + reach[u]
+        near[1, u] = np.inf if apart else near[0, u] + reach[u]
 
 
 @shared
@@ -204,49 +207,72 @@ def _sample_all(points, near, component, scale, favored, *rest):
     Blocks of edges go step by step, so that loads that wait for memory do not wait for coins, too.
     """
     boost, tail, head, weight, seed, first, out = rest
-    for block in numba.prange((tail.size + _BLOCK - 1) // _BLOCK):
-        start = block * _BLOCK
-        stop = min(start + _BLOCK, tail.size)
+    for part in numba.prange((tail.size + _PART - 1) // _PART):
+        end = min((part + 1) * _PART, tail.size)
         known = (points, near, component, scale, favored, boost)
-        edges = (tail[start:stop], head[start:stop], weight[start:stop])
-        _sample_block(known, edges, seed, first + np.uint64(start), out[start:stop])
+        singles = (np.empty(_BLOCK, np.float32), np.empty(_BLOCK, np.float32))
+        doubles = (np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK))
+        desk = (np.empty(_BLOCK, np.int32), *singles, *doubles)  # arrays of a block's edges
+        for start in range(part * _PART, end, _BLOCK):
+            stop = min(start + _BLOCK, end)
+            edges = (tail[start:stop], head[start:stop], weight[start:stop])
+            number = first + np.uint64(start)
+            _sample_block(known, edges, seed, number, desk, out[start:stop])
 
 
 @subroutine
-def _sample_block(known, edges, seed, first, out):
+def _sample_block(known, edges, seed, first, desk, out):
+    """Loops without branches: edges that may stay, then those that do, are written to `chosen`."""
     points, near, component, scale, favored, boost = known
     tail, head, weight = edges
-    n_known, n_open = near.shape[0], 0
-    sums = np.empty((3, tail.size), np.float32)  # of 1 / d, of the bounds, and with points
-    times = np.empty(tail.size)
-    is_open = np.empty(tail.size, dtype=np.int64)
+    chosen, bound, r, coin, times, prob = desk
     for e in range(tail.size):
-        is_known = tail[e] < n_known and head[e] < n_known
-        u, v = (tail[e], head[e]) if is_known else (0, 0)
-        sums[0, e] = near[u, 0] + near[v, 0] if is_known else 1.0
-        sums[1, e] = near[u, 1] + near[v, 1]
-        times[e] = scale * weight[e] if is_known else np.inf
+        coin[e] = uniform(seed, first + np.uint64(e), ITEM_WORD)
+    for e in range(tail.size):
+        times[e], out[e] = scale * weight[e], 0.0
+    _bound_sums(near[1], tail, head, bound)
     if favored.size > 0:
         for e in range(tail.size):
             times[e] *= boost if favored[tail[e]] or favored[head[e]] else 1.0
+    n_open = n_kept = 0
     for e in range(tail.size):
-        coin = uniform(seed, first + np.uint64(e), ITEM_WORD)
-        certain = times[e] * sums[0, e] >= 1.0
-        out[e] = weight[e] if certain else 0.0
-        is_open[n_open] = e
-        n_open += (not certain) and coin < times[e] * sums[1, e]
+        chosen[n_open] = e
+        n_open += coin[e] < times[e] * bound[e]
     for i in range(n_open):
-        e = is_open[i]
-        u, v = tail[e], head[e]
+        e = np.uint64(chosen[i])
+        if max(tail[e], head[e]) >= near.shape[1]:
+            r[i] = np.inf
+            continue
+        u, v = np.uint64(tail[e]), np.uint64(head[e])
         apart = np.float32(0.0)
         for k in range(points.shape[1]):
             step = points[u, k] - points[v, k]
             apart += step * step
-        sums[2, i] = sums[0, e] + apart
+        r[i] = near[0, u] + near[0, v] + apart
+    if component.size > 0:
+        for i in range(n_open):
+            e = chosen[i]
+            if r[i] < np.inf and component[tail[e]] != component[head[e]]:
+                r[i] = np.inf
     for i in range(n_open):
-        e = is_open[i]
-        prob = times[e] * sums[2, i]
-        if prob >= 1.0 or (sums[1, e] == np.inf and component[tail[e]] != component[head[e]]):
-            out[e] = weight[e]
-        elif uniform(seed, first + np.uint64(e), ITEM_WORD) < prob:
-            out[e] = weight[e] / prob
+        e = np.uint64(chosen[i])
+        chosen[n_kept], prob[n_kept] = e, times[e] * r[i]
+        n_kept += coin[e] < prob[n_kept]
+    for i in range(n_kept):
+        e = np.uint64(chosen[i])
+        out[e] = weight[e] / min(prob[i], 1.0)
+
+
+@subroutine
+def _bound_sums(bound, tail, head, out):
+    """Sums of the bounds of both ends, infinite where one of them is not known."""
+    last = 0
+    for e in range(tail.size):
+        last = max(last, tail[e], head[e])
+    if last < bound.size:
+        for e in range(tail.size):
+            out[e] = bound[np.uint64(tail[e])] + bound[np.uint64(head[e])]
+    else:
+        for e in range(tail.size):
+            is_known = tail[e] < bound.size and head[e] < bound.size
+            out[e] = bound[tail[e]] + bound[head[e]] if is_known else np.inf

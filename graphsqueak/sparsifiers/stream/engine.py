@@ -39,7 +39,7 @@ from graphsqueak.sparsifiers.stream.edges import (
 )
 from graphsqueak.sparsifiers.stream.in_place import coalesce_in_place, stricter_filter
 from graphsqueak.sparsifiers.stream.last_shrink import LAST_ROOM, last_shrink
-from graphsqueak.sparsifiers.stream.probes import odd_change
+from graphsqueak.sparsifiers.stream.probes import WeakCuts
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
 from graphsqueak.sparsifiers.stream.thinning import thin_edges
 from graphsqueak.system.memory import release_memory
@@ -220,7 +220,8 @@ class Engine(StreamEngine):
         scale = scale_for((edges.weight * resistance)[free], n_free)
         thinned = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
         if sketch.has_weak_cuts:
-            self.cut_error = max(self.cut_error, odd_change(edges, thinned, self.n_nodes, 6))
+            change = WeakCuts.of(edges, self.n_nodes).odd_change(thinned, 6)
+            self.cut_error = max(self.cut_error, change)
         self.buffer = KeptBuffer(thinned)
         self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent), scale)
         self.per_node, self.n_by_degrees = self._budget_now() / self.n_nodes, 0

@@ -24,8 +24,6 @@ References
 [Cha12] Chauvet. On a characterization of ordered pivotal sampling. Bernoulli 18(4), 2012.
 """
 
-from itertools import pairwise
-
 import numba
 import numpy as np
 
@@ -33,15 +31,15 @@ from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.sampling import scale_by, scale_for
 from graphsqueak.sparsifiers.stream.edges import (
     LARGEST_INDEX,
-    KeptEdges,
     merge_ordered,
     order_by_node,
 )
 from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
 __all__ = [
+    "choose_in_order",
     "coalesce_in_place",
-    "draw_in_order",
+    "keep_chosen",
     "scale_for_edges",
     "share_passing",
     "stricter_filter",
@@ -51,7 +49,7 @@ _WORK = 5  # elementary steps per edge
 _N_PARTS = 64  # of the edges, whatever the threads
 _N_GROUPS = 16  # of ranges, each with a table of all nodes
 _RANGE_BITS = 9
-_ENOUGH = 2**18  # edges that tell a scale
+_ENOUGH = 2**16  # edges that tell a scale
 _TOO_MUCH = 1.15  # times what Foster's theorem says
 
 
@@ -60,6 +58,7 @@ def coalesce_in_place(edges, n_nodes, *, largest_index=LARGEST_INDEX):
 
     An edge is pinned if any of those it is made of was; each is one part.
 
+    >>> from graphsqueak.sparsifiers.stream.edges import KeptEdges
     >>> pinned, ones = np.array([True, False, False]), np.ones(3, np.uint8)
     >>> edges = KeptEdges(np.array([3, 1, 0]), np.array([2, 0, 1]), np.ones(3), ones, pinned)
     >>> n_left = coalesce_in_place(edges, 4)
@@ -109,14 +108,16 @@ def share_passing(arrival_filter, edges):
     return np.where(some.pinned, 1.0, prob).mean()
 
 
-def draw_in_order(edges, resistance, scale, *, seed):
-    """New edges: each kept with probability min(1, scale w r), pinned ones always, drawn in order.
+def choose_in_order(edges, resistance, scale, *, seed):
+    """Mask of edges, each chosen with probability min(1, scale w r), pinned ones always, in order.
 
-    Weights w / p are in double precision. The number of edges is that expected, up to one.
+    The number of edges is that expected, up to one.
 
+    >>> from graphsqueak.sparsifiers.stream.edges import KeptEdges
     >>> ends, ones, free = (np.zeros(4, int), np.arange(1, 5)), np.ones(4), np.zeros(4, bool)
     >>> star = KeptEdges(*ends, ones, np.ones(4, np.uint8), free)
-    >>> draw_in_order(star, ones, 0.5, seed=7).weight
+    >>> chosen = choose_in_order(star, ones, 0.5, seed=7)
+    >>> keep_chosen(star, ones, 0.5, chosen).weight
     array([2., 2.])
     """
     part = np.linspace(0, edges.tail.size, _N_PARTS + 1).astype(np.int64)
@@ -125,12 +126,15 @@ def draw_in_order(edges, resistance, scale, *, seed):
     work, columns = _WORK * chosen.size, (edges.weight, edges.pinned, resistance, scale)
     run(_draw_parts, work, part, *columns, np.uint64(seed), chosen, left, chance)
     _draw_rest(left, chance, np.uint64(seed), chosen)
-    size = np.array([np.count_nonzero(chosen[a:b]) for a, b in pairwise(part)])
-    first = np.concatenate([[0], size.cumsum()])
-    kinds = [column.dtype for column in edges._replace(weight=np.empty(0))]
-    drawn = KeptEdges(*(np.empty(first[-1], kind) for kind in kinds))
-    run(_copy_chosen, work, part, first, *edges, resistance, scale, chosen, *drawn)
-    return drawn
+    return chosen
+
+
+def keep_chosen(edges, resistance, scale, chosen):
+    """The chosen edges, of weights w / min(1, scale w r), at the beginning of the same memory."""
+    part = np.linspace(0, edges.tail.size, _N_PARTS + 1).astype(np.int64)
+    size = np.zeros_like(part)
+    run(_keep_parts, _WORK * chosen.size, part, *edges, resistance, scale, chosen, size)
+    return edges.select(slice(0, _close_gaps(edges, part, size)))
 
 
 def scale_for_edges(edges, resistance, budget, *, pinned=True):
@@ -241,18 +245,19 @@ def _draw_rest(left, chance, seed, chosen):
 
 
 @shared
-def _copy_chosen(part, first, tail, head, weight, copies, pinned, resistance, *rest):
-    scale, chosen, new_tail, new_head, new_weight, new_copies, new_pinned = rest
+def _keep_parts(part, tail, head, weight, copies, pinned, resistance, scale, chosen, size):
+    """Move what is chosen to the beginning of every part; size[p + 1] edges are left in part p."""
     for p in numba.prange(part.size - 1):
-        at = first[p]
+        at = part[p]
         for e in range(part[p], part[p + 1]):
             if chosen[e]:
                 prob = scale * weight[e] * resistance[e]
                 certain = pinned[e] or prob >= 1.0
-                new_tail[at], new_head[at] = tail[e], head[e]
-                new_weight[at] = weight[e] if certain else weight[e] / prob
-                new_copies[at], new_pinned[at] = copies[e], pinned[e]
+                tail[at], head[at] = tail[e], head[e]
+                weight[at] = weight[e] if certain else weight[e] / prob
+                copies[at], pinned[at] = copies[e], pinned[e]
                 at += 1
+        size[p + 1] = at - part[p]
 
 
 @shared

@@ -26,7 +26,7 @@ from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.budget import sampling_error
 from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges
 from graphsqueak.sparsifiers.stream.in_place import share_passing
-from graphsqueak.sparsifiers.stream.probes import odd_change
+from graphsqueak.sparsifiers.stream.probes import WeakCuts
 from graphsqueak.sparsifiers.stream.thinning import thin_to_budget
 from graphsqueak.system.kernels import run, shared
 from graphsqueak.system.memory import release_memory
@@ -51,7 +51,8 @@ _SETTLED = 3e-3  # share of all degrees that may be amiss at the end
 def last_shrink(engine, budget, *, use_up):
     """The sparsifier of all edges that an engine has seen, of at most `budget` edges."""
     options, is_large = engine.options, engine.is_large
-    edges = _edges_for_last_shrink(engine, budget, use_up)
+    buffer = _edges_for_last_shrink(engine, budget, use_up)
+    edges = buffer.edges()
     is_whole, bridge = engine.n_shrinks == 0, _bridges(engine, edges)
     engine.result_error = engine.cut_error
     if edges.tail.size > budget:
@@ -63,7 +64,7 @@ def last_shrink(engine, budget, *, use_up):
             )
         if options.calibrate and not is_whole:
             edges = calibrate(edges, engine.degree, bridge, in_place=is_large)
-        before = edges
+        weak_cuts = WeakCuts.of(edges, engine.n_nodes) if options.pin_forest else None
         resistance = engine.score_by_degrees(edges, Step.LAST)
         in_order = is_large and options.keep_degrees and resistance is not None
         if resistance is None:
@@ -92,10 +93,13 @@ def last_shrink(engine, budget, *, use_up):
             in_order=in_order,
         )
         is_whole, resistance = False, None
-        if options.pin_forest:
-            change = odd_change(before, edges, engine.n_nodes, 3)
-            engine.result_error = max(engine.cut_error, change)
-        before = None
+        if weak_cuts is not None:
+            engine.result_error = max(engine.cut_error, weak_cuts.odd_change(edges, 3))
+        if in_order:  # what is left stands at the beginning of its memory
+            buffer.cut(edges.tail.size)
+            buffer.trim()
+            edges, bridge = buffer.edges(), bridge.copy()
+    buffer = None
     if options.calibrate and not is_whole:
         edges = calibrate(edges, engine.degree, bridge, in_place=is_large)
     if edges.weight.dtype != np.float64:
@@ -151,7 +155,7 @@ def _bridges(engine, edges):
 
 
 def _edges_for_last_shrink(engine, budget, use_up):
-    """What is kept, filtered again if that is far more than the budget, and coalesced."""
+    """A buffer of what is kept, filtered again if that is far more than the budget, coalesced."""
     buffer, is_large = engine.buffer, engine.is_large
     if use_up:
         engine.buffer = KeptBuffer(n_copies=engine.options.n_copies)
@@ -166,13 +170,13 @@ def _edges_for_last_shrink(engine, budget, use_up):
     elif is_large and not use_up:
         buffer = KeptBuffer(KeptEdges(*(column.copy() for column in buffer.edges())))
     if not is_large:
-        return engine.coalesced(buffer.edges())
+        return KeptBuffer(engine.coalesced(buffer.edges()))
     if engine.n_shrinks == 0:
         buffer.hold_weights_as(np.float64)  # the sum of exact weights is exact
     buffer.cut(engine.coalesced(buffer.edges()).tail.size)
     buffer.trim()
     release_memory()
-    return buffer.edges()
+    return buffer
 
 
 @shared

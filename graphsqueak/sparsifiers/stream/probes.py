@@ -9,6 +9,7 @@ x' L x = 0 on the graph; on the sparsifier that is looked up in its components.
 """
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from graphsqueak.graph.forest import join, roots, weak_cuts
 from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.system.kernels import compiled, frozen
 
-__all__ = ["Probes", "odd_change", "warn_if_worse"]
+__all__ = ["Probes", "WeakCuts", "warn_if_worse"]
 
 _N_PROBES = 8
 
@@ -72,16 +73,27 @@ class Probes:
             self._signs = np.concatenate([self._signs, more])
 
 
-def odd_change(before, after, n_nodes, sigmas):
-    """Largest relative change of the weakest cuts by a shrink; 0 if it may be chance.
+class WeakCuts(NamedTuple):
+    """The weakest cuts of edges that are about to be thinned."""
 
-    Where resistances are right, a cut keeps at least as many edges as a node has on average.
-    """
-    sides = weak_cuts(*before[:3], n_nodes)
-    old, new = (_cut_weights(sides, *edges[:3]) for edges in (before, after))
-    change = np.abs(np.divide(new, old, out=np.ones_like(old), where=old > 0) - 1).max()
-    by_chance = sigmas * np.sqrt(n_nodes / max(after.tail.size, 1))
-    return float(change) if change > by_chance else 0.0
+    sides: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, edges, n_nodes):
+        """Those of `edges`, which need not be kept."""
+        sides = weak_cuts(*edges[:3], n_nodes)
+        return cls(sides, _cut_weights(sides, *edges[:3]))
+
+    def odd_change(self, after, sigmas):
+        """Largest relative change of the cuts by a shrink; 0 if it may be chance.
+
+        Where resistances are right, a cut keeps at least as many edges as a node has on average.
+        """
+        old, new = self.weights, _cut_weights(self.sides, *after[:3])
+        change = np.abs(np.divide(new, old, out=np.ones_like(old), where=old > 0) - 1).max()
+        by_chance = sigmas * np.sqrt(self.sides.size / max(after.tail.size, 1))
+        return float(change) if change > by_chance else 0.0
 
 
 def warn_if_worse(predicted, error):

@@ -44,17 +44,23 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import join, labels, roots
-from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, uniform, uniforms
+from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffled, uniform, uniforms
 from graphsqueak.sampling import scale_for
-from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
-from graphsqueak.sparsifiers.stream.in_place import draw_in_order, scale_for_edges
-from graphsqueak.system.kernels import compiled, run, shared, subroutine
+from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX
+from graphsqueak.sparsifiers.stream.in_place import (
+    choose_in_order,
+    keep_chosen,
+    scale_for_edges,
+)
+from graphsqueak.system.kernels import compiled, prefetch, run, shared, subroutine
 
 __all__ = ["count_spread", "round_keeping_degrees", "thin_edges", "thin_to_budget"]
 
 _WORK = 5  # elementary steps per edge
 _WALKS = 32  # at most, at a time
+_BLOCK = 2**20  # edges that are looked at together
 _ENOUGH = 2**20  # edges by which the spread of a count is told
+_TRIES = 2  # without a pinned forest
 _SAFE_SCALE = 4.0  # c from which the forest need not be pinned in the last shrink
 
 
@@ -63,25 +69,40 @@ def thin_edges(edges, resistance, scale, n_nodes, *, seed, n_bits=0):
 
     `n_bits` is how finely probabilities are rounded; 0 is for independent coins.
 
-    >>> from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX, KeptEdges
+    >>> from graphsqueak.sparsifiers.stream.edges import KeptEdges
     >>> one = np.ones(1)
     >>> light = KeptEdges(np.array([0]), np.array([1]), one, np.array([4]), np.array([False]))
     >>> thin_edges(light, one, 4.0, 2, seed=7).weight
     array([1.])
     """
+    left = _copies_left(edges, resistance, scale, n_nodes, seed=seed, n_bits=n_bits)
+    return _keep_copies(edges, resistance, scale, left)
+
+
+def _probabilities(edges, resistance, scale):
     with np.errstate(over="ignore"):
         prob = edges.weight / edges.copies * resistance * scale
     prob[edges.pinned | (prob > 1.0)] = 1.0
+    return prob
+
+
+def _copies_left(edges, resistance, scale, n_nodes, *, seed, n_bits):
+    """How many of the copies of every edge survive."""
+    prob = _probabilities(edges, resistance, scale)
     if n_bits:
         ends = (edges.tail, edges.head)
-        copies = round_keeping_degrees(*ends, prob, n_nodes, seed=seed, n_bits=n_bits)
-    else:
-        copies = np.empty_like(edges.copies)
-        work = _WORK * copies.size
-        run(_toss, work, edges.copies, prob, np.uint64(child_seed(seed, 0)), copies)
-    left = np.flatnonzero(copies)
-    thin, copies = edges.select(left), copies[left].astype(edges.copies.dtype)
-    weight = (thin.weight / thin.copies * copies / prob[left]).astype(thin.weight.dtype, copy=False)
+        return round_keeping_degrees(*ends, prob, n_nodes, seed=seed, n_bits=n_bits)
+    left, key = np.empty_like(edges.copies), np.uint64(child_seed(seed, 0))
+    run(_toss, _WORK * left.size, edges.copies, prob, key, left)
+    return left
+
+
+def _keep_copies(edges, resistance, scale, left):
+    """The edges of which copies are left, reweighted."""
+    kept = np.flatnonzero(left)
+    thin, copies = edges.select(kept), left[kept].astype(edges.copies.dtype)
+    prob = _probabilities(thin, resistance[kept], scale)
+    weight = (thin.weight / thin.copies * copies / prob).astype(thin.weight.dtype, copy=False)
     return thin._replace(weight=weight, copies=copies)
 
 
@@ -91,42 +112,52 @@ def thin_to_budget(
     """The last shrink: at most `budget` edges, and the components of `edges` if `pin_forest`.
 
     The forest is thinned with the rest where that is safe, and stays pinned otherwise. Bridges of
-    the forest, a mask, always stay. Edges are rounded, or drawn `in_order` where they are many.
-    Returns the edges, and which of them are bridges.
+    the forest, a mask, always stay. Edges are rounded, or drawn `in_order` where they are many, and
+    then those that stay are moved together in the same memory. Returns the edges, and which of them
+    are bridges.
     """
-    if in_order:
-        aim = budget - 1.0
-        scale = scale_for_edges(edges, resistance, aim)
-    else:
-        leverage = edges.weight * resistance
-        aim = _aim(leverage, budget, n_bits)
-        scale = scale_for(leverage, aim)
+    leverage = None if in_order else edges.weight * resistance
+    aim = budget - 1.0 if in_order else _aim(leverage, budget, n_bits)
 
-    def thinned(edges, scale, key):
+    def scale_to(most, *, pinned=True):
         if in_order:
-            return draw_in_order(edges, resistance, scale, seed=child_seed(key, 0))
-        return thin_edges(edges, resistance, scale, n_nodes, seed=key, n_bits=n_bits)
+            return scale_for_edges(edges, resistance, most, pinned=pinned)
+        return scale_for(leverage if pinned else leverage[~edges.pinned], most)
 
-    if scale >= _SAFE_SCALE or not pin_forest:
-        thin = thinned(edges._replace(pinned=bridge), scale, seed)
-        if pin_forest:
-            thin = _rejoin(thin, edges, resistance, scale, n_nodes)
-        if thin.tail.size <= budget:
-            return thin, thin.pinned
-    n_pinned, attempt = np.count_nonzero(edges.pinned), 0
-    while True:
-        left = max(aim - n_pinned, 0.0)
+    def thinned(pinned, scale, key, *, rejoins=False):
+        """The thinned edges, None if they are too many, and by how many."""
+        own = edges._replace(pinned=pinned)
         if in_order:
-            scale = scale_for_edges(edges, resistance, left, pinned=False)
+            left = choose_in_order(own, resistance, scale, seed=child_seed(key, 0))
         else:
-            scale = scale_for(leverage[~edges.pinned], left)
-        thin = thinned(edges, scale, child_seed(seed, attempt) if attempt else seed)
-        if thin.tail.size <= budget:
-            break
-        aim -= 1 + thin.tail.size - budget
+            left = _copies_left(own, resistance, scale, n_nodes, seed=key, n_bits=n_bits)
+        lost, weight = _lost(left, edges, resistance, scale, n_nodes) if rejoins else ([], 1.0)
+        left[lost] = edges.copies[lost]
+        n_over = np.count_nonzero(left) - budget
+        if n_over > 0:
+            return None, n_over
+        keep, told = keep_chosen if in_order else _keep_copies, resistance[lost]
+        resistance[lost] = edges.copies[lost] / (scale * weight)
+        thin = keep(own, resistance, scale, left)
+        resistance[lost] = told
+        return thin, 0
+
+    scale = scale_to(aim)
+    for _ in range(_TRIES if scale >= _SAFE_SCALE or not pin_forest else 0):
+        thin, n_over = thinned(bridge, scale, seed, rejoins=pin_forest)
+        if thin is not None:
+            return thin, thin.pinned
+        scale = scale_to(aim - 2 * n_over)  # more came back than there was room for
+    n_pinned, attempt, thin = np.count_nonzero(edges.pinned), 0, None
+    pinned_bridge = bridge[edges.pinned]
+    while thin is None:
+        scale = scale_to(max(aim - n_pinned, 0.0), pinned=False)
+        key = child_seed(seed, attempt) if attempt else seed
+        thin, n_over = thinned(edges.pinned, scale, key)
+        aim -= 1 + n_over
         attempt += 1
     still_bridge = np.zeros_like(thin.pinned)
-    still_bridge[thin.pinned] = bridge[edges.pinned]  # pinned edges all stay, in their order
+    still_bridge[thin.pinned] = pinned_bridge  # pinned edges all stay, in their order
     return thin, still_bridge
 
 
@@ -137,24 +168,26 @@ def _aim(leverage, budget, n_bits):
     return budget - 4 * np.sqrt(step) * count_spread(prob, n_bits=n_bits) - 1
 
 
-def _rejoin(thin, edges, resistance, scale, n_nodes):
-    """Add the forest edges without which `thin` has more components than `edges`."""
+def _lost(left, edges, resistance, scale, n_nodes):
+    """Forest edges without which there are more components than before, and their new weights.
+
+    `left` tells which edges stay.
+    """
     parent = roots(n_nodes)
-    join(parent, thin.tail, thin.head)
-    piece = labels(parent)
+    blocks = [slice(start, start + _BLOCK) for start in range(0, left.size, _BLOCK)]
+    for block in blocks:
+        stay = np.flatnonzero(left[block])
+        join(parent, edges.tail[block][stay], edges.head[block][stay])
+    piece, cut = labels(parent), np.zeros(n_nodes)
     forest = np.flatnonzero(edges.pinned)
     lost = forest[join(parent, edges.tail[forest], edges.head[forest])]
-    if lost.size == 0:
-        return thin
-    cut = np.zeros(n_nodes)
-    across = np.flatnonzero(piece[edges.tail] != piece[edges.head])
-    for end in (edges.tail, edges.head):
-        np.add.at(cut, piece[end[across]], edges.weight[across])
-    back = edges.select(lost)
-    heaviest = np.minimum(cut[piece[back.tail]], cut[piece[back.head]])
-    weight = np.clip(1 / (scale * resistance[lost]), back.weight, heaviest)
-    back = back._replace(weight=weight, pinned=np.zeros_like(back.pinned))
-    return KeptEdges(*map(np.concatenate, zip(thin, back, strict=True)))
+    for block in blocks if lost.size else ():
+        ends = piece[edges.tail[block]], piece[edges.head[block]]
+        across = np.flatnonzero(ends[0] != ends[1])
+        for end in ends:
+            np.add.at(cut, end[across], edges.weight[block][across])
+    heaviest = np.minimum(cut[piece[edges.tail[lost]]], cut[piece[edges.head[lost]]])
+    return lost, np.clip(1 / (scale * resistance[lost]), edges.weight[lost], heaviest)
 
 
 def round_keeping_degrees(
@@ -187,14 +220,16 @@ def round_keeping_degrees(
     top = 2**n_bits
     # prob to a multiple of 2^-b, up or down at random: unbiased, and too fine to disturb degrees
     level = np.floor(prob * top + uniforms(seed, 0, prob.size)).astype(np.int32)
+    order = shuffled(np.flatnonzero((level & (top - 1)).astype(np.bool_)), seed)
+    tail, head, open_level = tail[order], head[order], level[order]
     for bit in range(n_bits):
-        odd = np.flatnonzero(level & (1 << bit))
+        odd = np.flatnonzero((open_level & (1 << bit)).astype(np.bool_))
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
-            odd = np.random.default_rng(int(key)).permutation(odd)
             kind = np.int32 if 2 * odd.size <= largest_index else np.int64
             way = _alternating(tail[odd], head[odd], n_nodes, key, kind)
-            level[odd] += np.where(way > 0, 1 << bit, -(1 << bit)).astype(np.int32)
+            open_level[odd] += np.where(way > 0, 1 << bit, -(1 << bit)).astype(np.int32)
+    level[order] = open_level
     return level == top
 
 
@@ -215,10 +250,10 @@ def count_spread(prob, *, n_bits):
 def _alternating(tail, head, n_nodes, seed, kind):
     """Directions, 1 for up and -1 for down, that alternate along closed tours of edges."""
     way, n_walks = np.zeros(tail.size, np.int8), min(_WALKS, 1 + tail.size // 1000)
-    slot, edge_at = np.empty((2, 2 * tail.size), kind)
-    _half_edges(tail, head, np.zeros((2, n_nodes), np.int64), slot, edge_at)
+    partner = np.empty((2 * tail.size, 1), kind)
+    _pair_ends(tail, head, np.full(n_nodes, -1, kind), partner)
     walks = np.zeros((4, n_walks), np.int64), np.zeros((n_walks, 3), np.int64)
-    _alternate(slot, edge_at, seed, *walks, way)
+    _alternate(partner, seed, *walks, way)
     return way
 
 
@@ -233,14 +268,14 @@ def _toss(copies, prob, seed, out):
 
 
 @compiled
-def _alternate(slot, edge_at, seed, walks, n_steps, turn):
+def _alternate(partner, seed, walks, n_steps, turn):
     """Walk along tours until every edge has its turn, 1 or -1 and not 0 any more.
 
-    The edges at a node are paired, each with the next in the node's list; stepping from an edge to
-    its partner at its far end walks along a tour. Several walks go on in turn, since each spends
+    Stepping from the end of an edge to its partner, an end of another edge at the same node, and
+    on to the far end of that one walks along a tour. Several walks go on in turn, since each spends
     its time waiting for memory; where two meet, one node may be off by two.
     """
-    first, cursor, way, legs = walks  # legs: ends of the first edge still to be walked from
+    first, end, way, legs = walks  # legs: ends of the first edge still to be walked from
     n_walks, n_edges = n_steps.shape[0], turn.size  # steps from either end: 2 and 1 legs to go
     fresh = left_over = 0  # edges up minus edges down, of the walks that are done
     n_active = 1
@@ -254,64 +289,60 @@ def _alternate(slot, edge_at, seed, walks, n_steps, turn):
                     continue
                 coin = random_bits(seed, np.uint64(fresh), WALK_WORD) & np.uint64(1)
                 turn[fresh] = way[walk] = 1 if coin else -1
-                first[walk], legs[walk] = fresh, 2
+                first[walk], end[walk], legs[walk] = fresh, 2 * fresh, 2
                 n_steps[walk, 1] = n_steps[walk, 2] = 0
-                cursor[walk] = slot[2 * fresh]
             n_active += 1
-            edge = edge_at[cursor[walk] ^ 1]
+            near = np.uint64(partner[np.uint64(end[walk]), 0])
+            edge = near >> np.uint64(1)
             if turn[edge] == 0:
                 way[walk] = -way[walk]
                 turn[edge] = way[walk]
                 n_steps[walk, legs[walk]] += 1
-                cursor[walk] = slot[2 * edge] + slot[2 * edge + 1] - (cursor[walk] ^ 1)
+                end[walk] = near ^ np.uint64(1)
+                prefetch(partner, end[walk])
                 continue
             legs[walk] -= 1
-            cursor[walk] = slot[2 * first[walk] + 1]
+            end[walk] = 2 * first[walk] + 1
             way[walk] = turn[first[walk]]
             if legs[walk] == 0 and (n_steps[walk, 1] + n_steps[walk, 2]) % 2 == 0:
                 odd_one = way[walk] if n_steps[walk, 2] % 2 == 0 else -way[walk]
                 if odd_one * left_over > 0:
-                    _turn_round(first[walk], n_steps[walk], slot, edge_at, turn)
+                    _turn_round(first[walk], n_steps[walk], partner, turn)
                     odd_one = -odd_one
                 left_over += odd_one
 
 
 @subroutine
-def _turn_round(first, n_steps, slot, edge_at, turn):
+def _turn_round(first, n_steps, partner, turn):
     """Send every edge of a walk the other way."""
     turn[first] = -turn[first]
     for side in range(2):
-        cursor = slot[2 * first + side]
+        end = 2 * first + side
         for _ in range(n_steps[2 - side]):
-            edge = edge_at[cursor ^ 1]
-            turn[edge] = -turn[edge]
-            cursor = slot[2 * edge] + slot[2 * edge + 1] - (cursor ^ 1)
+            near = partner[end, 0]
+            turn[near >> 1] = -turn[near >> 1]
+            end = near ^ 1
 
 
 @compiled
-def _half_edges(tail, head, bounds, slot, edge_at):
-    """Slots of the two ends of every edge; slots 2i and 2i + 1 are partners.
+def _pair_ends(tail, head, single, partner):
+    """Pair the ends of edges, 2 e and 2 e + 1 those of edge e: each with the next at its node.
 
-    Each node has an even number of slots of its own. The last edge of a node of odd degree is
-    paired with that of the next such node: there is an even number of them.
+    `single` holds the end at every node that has no partner yet, -1 for none. The last ends of
+    nodes of odd degree are paired in order of the nodes: there is an even number of them.
     """
-    following, stop = bounds  # a node's slots: from, to; at first its degree
-    for e in range(tail.size):
-        stop[tail[e]] += 1
-        stop[head[e]] += 1
-    end = 0
-    for u in range(stop.size):
-        following[u] = end
-        end += stop[u] // 2 * 2
-        stop[u] = end
     for e in range(tail.size):
         for side in range(2):
-            u = tail[e] if side == 0 else head[e]
-            at = following[u]
-            if at < stop[u]:
-                following[u] += 1
-            else:
-                at = end
-                end += 1
-            slot[2 * e + side] = at
-            edge_at[at] = e
+            u = np.uint64(tail[e] if side == 0 else head[e])
+            other = single[u]
+            single[u] = 2 * e + side if other < 0 else -1
+            if other >= 0:
+                partner[np.uint64(other), 0] = 2 * e + side
+                partner[2 * e + side, 0] = other
+    other = single.dtype.type(-1)
+    for end in single:
+        if end >= 0 and other >= 0:
+            partner[end, 0], partner[other, 0] = other, end
+            other = single.dtype.type(-1)
+        elif end >= 0:
+            other = end

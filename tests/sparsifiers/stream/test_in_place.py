@@ -7,8 +7,9 @@ import pytest
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources
 from graphsqueak.sparsifiers.stream.edges import KeptEdges
 from graphsqueak.sparsifiers.stream.in_place import (
+    choose_in_order,
     coalesce_in_place,
-    draw_in_order,
+    keep_chosen,
     scale_for_edges,
 )
 from tests import reference
@@ -47,6 +48,12 @@ def test_sums_and_pins_are_those_of_a_dictionary_on_any_number_of_threads():
     assert (result.copies == 1).all()
 
 
+def drawn_in_order(edges, resistance, *, seed):
+    chosen = choose_in_order(edges, resistance, 1.0, seed=seed)
+    own = KeptEdges(*(column.copy() for column in edges))
+    return keep_chosen(own, resistance, 1.0, chosen)
+
+
 def test_every_edge_is_kept_with_its_probability():
     """Draws in order, over 2,000 seeds: shares and mean weights within six sigmas."""
     edges, n_runs = parallel_edges(30, 200), 2000
@@ -55,7 +62,7 @@ def test_every_edge_is_kept_with_its_probability():
     kept, total = np.zeros(200), np.zeros(200)
     named = edges._replace(tail=np.arange(200, dtype=np.int32))
     for seed in range(n_runs):
-        thin = draw_in_order(named, resistance, 1.0, seed=seed)
+        thin = drawn_in_order(named, resistance, seed=seed)
         assert abs(thin.tail.size - prob.sum()) < 1
         kept[thin.tail] += 1
         total[thin.tail] += thin.weight
@@ -72,7 +79,7 @@ def test_nodes_get_the_number_of_edges_that_they_expect():
     free = np.zeros(head.size, np.bool_)
     edges = KeptEdges(tail, head, np.ones(head.size), np.ones(head.size, np.uint8), free)
     resistance = np.random.default_rng(8).uniform(0.2, 0.8, size=head.size)
-    drawn = draw_in_order(edges, resistance, 1.0, seed=77)
+    drawn = drawn_in_order(edges, resistance, seed=77)
     off = np.bincount(drawn.head) - np.bincount(head, resistance)
     assert np.abs(off).max() < 2
 
