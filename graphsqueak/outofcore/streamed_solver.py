@@ -218,6 +218,7 @@ class StreamedSolver(Shown):
         """
         block = self._pencil.consistent(check_block(B, self.sparsifier_.n_nodes))
         block = block.astype(np.float64, copy=False)
+        del B  # a copy is enough
         start = None if x0 is None else self._pencil.centered(_check_start(x0, block.shape))
         self.history_, self._stopped_by = [], ""
         workers, scheduler, _ = self._sharing
@@ -258,8 +259,9 @@ class StreamedSolver(Shown):
                     return
                 cg.restart(block - self._multiply(cg.x, report))
             else:
-                z = self._pencil.precondition(cg.residual) if now is None else now.correction
+                z = self._pencil.precondition(cg.residual) if now is None else now.release()
                 cg.turn(z, relative > _SAFETY * self.tol)
+                del z
                 cg.advance(self._multiply(cg.direction, report))
             relative = norms_of(cg.residual) / size
             course.note(float(relative.max()), is_measured=bool(reason))
@@ -271,7 +273,7 @@ class StreamedSolver(Shown):
 
     def _iterate_of(self, cg, relative, course):
         where = (cg.x, cg.residual, relative, len(self.history_), course.is_measured)
-        return Iterate(*where, self._pencil.precondition)
+        return Iterate(*where, cg.lowest(), self._pencil.precondition)
 
     def _reason_to_stop(self, course, worst):
         """Why no further step is taken, or nothing; measured, this is where it ends."""
