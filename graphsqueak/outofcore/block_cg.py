@@ -86,9 +86,10 @@ class BlockCG:
         self.gram: np.ndarray | None = None
         self._active: slice | np.ndarray = np.zeros(x.shape[1], dtype=bool)
 
-    def turn(self, z: np.ndarray, active: np.ndarray) -> None:
+    def turn(self, z: np.ndarray, active: np.ndarray | slice) -> None:
         """Make the next direction of M^-1 R, of whose columns `active` ones are not done yet."""
-        self._active = slice(None) if active.all() else active  # a view, where that is enough
+        is_all = isinstance(active, slice) or active.all()
+        self._active = slice(None) if is_all else active  # a view, where that is enough
         z = z[:, self._active]
         if self.image is not None and self.gram is not None:
             z = z - self.direction @ _solve(self.gram, self.image.T @ z)

@@ -31,8 +31,8 @@ class Iterate:
     is_measured : bool
         Whether this pass measured the residual; else it was carried on from the last one.
     lowest : float
-        Smallest ratio x'A x / x'M x along the directions of this pass, M of the sparsifier; infinite
-        if it had none. None along others is known to be larger.
+        Smallest ratio x'A x / x'M x along the directions of this pass, M of the sparsifier;
+        infinite if it had none. Along other directions it may be smaller.
     """
 
     x: np.ndarray

@@ -141,7 +141,8 @@ def smallest_eigenpairs(
         itself: _OnSparsifier | NormalizedPencil = _OnSparsifier(plain)
         if normalized:
             degree = StreamedLaplacian(source, kept).degrees(tell)
-            pencil, itself = NormalizedPencil(plain, degree), NormalizedPencil(itself, degree)
+            pencil = NormalizedPencil(plain, degree)
+            itself = NormalizedPencil(_OnSparsifier(plain), degree)
         start = itself.precondition(rng.standard_normal((kept.n_nodes, n_columns)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is a start

@@ -6,8 +6,8 @@ sparsifier (`streamed_solver`), with x the potentials so far and r = b - L x,
     b'L^+ b = b'x + x'r + r'L^+ r:
 
 what is known is off by r'L^+ r, the square of what x is off by, so that very few passes suffice.
-The last term is told by the sparsifier: it is c r'M^+ r, with c between the extreme ratios of L_H to
-L_G, and c = 1 is taken. How large c may be is told by the directions of the passes, and a pass
+The last term is told by the sparsifier: it is c r'M^+ r, with c between the extreme ratios of L_H
+to L_G, and c = 1 is taken. How large c may be is told by the directions of the passes, and a pass
 later by what was gained; reading goes on until twice the largest c that was seen would make no
 difference any more.
 
@@ -49,7 +49,7 @@ from graphsqueak.validation import check_count, check_real
 
 __all__ = ["effective_resistance", "random_potentials"]
 
-_BLOCK_BYTES = 3 * 2**25  # of the columns that are solved for at a time
+_BLOCK_BYTES = 9 * 2**23  # of the columns that are solved for at a time
 _MOST_COLUMNS = (
     128  # a multiple of 64, beyond which the work on blocks outweighs the reading it saves
 )
