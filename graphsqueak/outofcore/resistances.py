@@ -50,9 +50,7 @@ from graphsqueak.validation import check_count, check_real
 __all__ = ["effective_resistance", "random_potentials"]
 
 _BLOCK_BYTES = 9 * 2**23  # of the columns that are solved for at a time
-_MOST_COLUMNS = (
-    128  # a multiple of 64, beyond which the work on blocks outweighs the reading it saves
-)
+_MOST_COLUMNS = 128  # a multiple of 64; more of them would be more work, and save little reading
 _SHARE = 4  # of rtol, that what is left open may take
 _SAFETY, _UNSEEN = 2.0, 10.0  # times the largest ratio that was seen, or before one was
 _NEVER = 1e-14  # a tolerance that is not meant to end a solve
@@ -94,13 +92,11 @@ def effective_resistance(
         Of a graph in memory. Exact answers need a dense inverse (small graphs), a factorization
         (all edges of grids, roads, meshes, trees) or one solve per distinct node or pair; the
         sketch needs a few dozen solves for any number of pairs. "auto" is exact where that is no
-        more work. A graph that is read has its pairs solved for and its
-        edges sketched.
+        more work. A graph that is read has its pairs solved for and its edges sketched.
     n_probes : int, optional
         Solves of the sketch. Default: as many as `rtol` needs.
     rtol : float
-        Relative error: the mean one of a sketch; about the largest of pairs on a graph that is
-        read.
+        Relative error: the mean one of a sketch; of pairs on a graph that is read, the largest.
     n_edges, epsilon, keep : optional
         Size of the sparsifier, as of `sparsify`; `epsilon` is predicted, not proved.
     sparsifier : EdgeList or any graph, optional
@@ -173,8 +169,7 @@ def effective_resistance(
         raise InputError(f"method={method!r} holds the graph; leave the sparsifier's size out")
     source = rereadable(graph)
     if bounds:
-        how = (budget, sparsifier, delta, random_state, progress)
-        return _brackets(source, pairs, by_id, *how)
+        return _brackets(source, pairs, by_id, budget, sparsifier, delta, random_state, progress)
     rng = np.random.default_rng(random_state)
     solver = StreamedSolver(
         source,
@@ -215,16 +210,14 @@ def _brackets(source, pairs, by_id, budget, sparsifier, delta, random_state, pro
 
 def _of_pairs(solver, tail, head, rtol):
     """r(tail, head), a block of pairs at a time."""
-    kept = solver.sparsifier_
-    component = kept.components()
+    kept, component = solver.sparsifier_, solver.sparsifier_.components()
     resistance = np.where(tail == head, 0.0, np.inf)
     asked = np.flatnonzero((component[tail] == component[head]) & (tail != head))
     at_once = min(max(_BLOCK_BYTES // (8 * max(kept.n_nodes, 1)), 1), _MOST_COLUMNS)
-    for chunk in np.array_split(asked, -(-asked.size // at_once) or 1):
-        if chunk.size:
-            told = _Told(tail[chunk], head[chunk], rtol)
-            _solved(solver, told.currents(kept.n_nodes), told.is_enough)
-            resistance[chunk] = told.known + told.energy
+    for chunk in np.array_split(asked, -(-asked.size // at_once)) if asked.size else []:
+        told = _Told(tail[chunk], head[chunk], rtol)
+        _solved(solver, told.currents(kept.n_nodes), told.is_enough)
+        resistance[chunk] = told.known + told.energy
     return resistance
 
 
@@ -232,21 +225,20 @@ class _Told:
     """What the passes have told of some pairs so far."""
 
     def __init__(self, tail, head, rtol):
-        self._tail, self._head, self._rtol = tail, head, rtol
-        self._largest = 0.0  # c that was seen
+        self._ends = np.stack([tail, head]), np.arange(tail.size)  # rows and columns of b
+        self._rtol, self._largest = rtol, 0.0  # the largest c that was seen
         self.known = self.energy = np.zeros(tail.size)
 
     def currents(self, n_nodes):
         """b of every pair."""
-        b, column = np.zeros((n_nodes, self._tail.size)), np.arange(self._tail.size)
-        b[self._tail, column], b[self._head, column] = 1.0, -1.0
+        b = np.zeros((n_nodes, self.known.size))
+        b[self._ends] = [[1.0], [-1.0]]
         return b
 
     def is_enough(self, now):
         """Take in a pass; of every pair, whether another c would make no difference."""
-        column = np.arange(self._tail.size)
-        current = now.x[self._tail, column] - now.x[self._head, column]
-        known = current + np.einsum("ik,ik->k", now.residual, now.x)  # a lower bound of b'L^+ b
+        high, low = now.x[self._ends]
+        known = high - low + np.einsum("ik,ik->k", now.residual, now.x)  # a lower bound of b'L^+ b
         self._largest = max(self._largest, 1 / now.lowest)
         if now.n_passes > 1:
             gained = known + now.energy - self.known
@@ -315,7 +307,7 @@ def random_potentials(
 def _solved(solver, b, is_enough):
     """The iterate at which is_enough holds, or, with a warning, the last one."""
     steps = solver.iterate(b)
-    del b  # the solver has its own
+    del b  # the solver has a copy
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # of a tolerance that is not meant

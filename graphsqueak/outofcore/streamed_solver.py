@@ -217,8 +217,7 @@ class StreamedSolver(Shown):
         Iterate
         """
         block = self._pencil.consistent(check_block(B, self.sparsifier_.n_nodes))
-        block = block.astype(np.float64, copy=False)
-        del B  # a copy is enough
+        B = block = block.astype(np.float64, copy=False)  # the one that was given is let go
         start = None if x0 is None else self._pencil.centered(_check_start(x0, block.shape))
         self.history_, self._stopped_by = [], ""
         workers, scheduler, _ = self._sharing
@@ -261,7 +260,7 @@ class StreamedSolver(Shown):
             else:
                 z = self._pencil.precondition(cg.residual) if now is None else now.release()
                 cg.turn(z, relative > _SAFETY * self.tol)
-                del z
+                z = None
                 cg.advance(self._multiply(cg.direction, report))
             relative = norms_of(cg.residual) / size
             course.note(float(relative.max()), is_measured=bool(reason))
@@ -342,8 +341,7 @@ class StreamedSolver(Shown):
 
 
 def _check_start(x0, shape):
-    start = np.array(check_block(x0, shape[0]), dtype=np.float64)
-    if start.shape != shape:
+    if (start := np.array(check_block(x0, shape[0]), dtype=np.float64)).shape != shape:
         raise InputError(f"x0 has shape {start.shape}; the right-hand side has {shape}")
     return start
 
