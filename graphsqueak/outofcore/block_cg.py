@@ -84,16 +84,17 @@ class BlockCG:
         self.direction = x[:, :0]
         self.image: np.ndarray | None = None
         self.gram: np.ndarray | None = None
-        self._active = np.zeros(x.shape[1], dtype=bool)
+        self._active: slice | np.ndarray = np.zeros(x.shape[1], dtype=bool)
 
-    def turn(self, z: np.ndarray, active: np.ndarray) -> None:
+    def turn(self, z: np.ndarray, active: np.ndarray | slice) -> None:
         """Make the next direction of M^-1 R, of whose columns `active` ones are not done yet."""
-        self._active = active
-        z = z[:, active]
+        is_all = isinstance(active, slice) or active.all()
+        self._active = slice(None) if is_all else active  # a view, where that is enough
+        z = z[:, self._active]
         if self.image is not None and self.gram is not None:
             z = z - self.direction @ _solve(self.gram, self.image.T @ z)
-        self.direction = orthonormal(z, self._times_preconditioner)
         self.image = self.gram = None
+        self.direction = orthonormal(z, self._times_preconditioner)
 
     def advance(self, product: np.ndarray) -> None:
         """Take in A `direction`, and step to the best x along it."""
@@ -103,6 +104,10 @@ class BlockCG:
         self.x[:, self._active] += self.direction @ length
         self.residual[:, self._active] -= product @ length
         self.image, self.gram = product, gram
+
+    def lowest(self) -> float:
+        """Smallest eigenvalue of G, at least that of M^-1 A; infinite where there is no G."""
+        return np.inf if self.gram is None else np.linalg.eigvalsh(self.gram).min(initial=np.inf)
 
     def restart(
         self,

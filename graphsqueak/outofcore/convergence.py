@@ -30,6 +30,9 @@ class Iterate:
         Passes of this solve so far.
     is_measured : bool
         Whether this pass measured the residual; else it was carried on from the last one.
+    lowest : float
+        Smallest ratio x'A x / x'M x along the directions of this pass, M of the sparsifier;
+        infinite if it had none. Along other directions it may be smaller.
     """
 
     x: np.ndarray
@@ -37,12 +40,19 @@ class Iterate:
     relative: np.ndarray
     n_passes: int
     is_measured: bool
+    lowest: float
     _precondition: Callable[[np.ndarray], np.ndarray] = field(repr=False)
 
     @cached_property
     def correction(self) -> np.ndarray:
         """M^+ residual, about what x still lacks; takes no pass, and the next step needs it."""
         return self._precondition(self.residual)
+
+    def release(self) -> np.ndarray:
+        """The correction, which is then held no longer: it is computed anew if it is asked for."""
+        correction = self.correction
+        del self.__dict__["correction"]
+        return correction
 
     @property
     def energy(self) -> np.ndarray:

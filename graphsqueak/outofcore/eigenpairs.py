@@ -1,7 +1,8 @@
 """The smallest eigenvalues of the Laplacian of a graph that is read, and their vectors.
 
-LOBPCG [K01] with a sparsifier H in two roles. Its own eigenvectors, which take no pass, are the
-start X; and residuals are preconditioned by it. Each step takes one product, a pass:
+LOBPCG [K01] with a sparsifier H in two roles. Its own eigenvectors, roughly, are the start X: some
+steps of the same kind on H, which take no pass. And residuals are preconditioned by it. Each step
+takes one product, a pass:
 
     R = L X - X Lambda                   from the L X that is known
     W = M^+ R, made orthonormal to X and P
@@ -48,6 +49,7 @@ __all__ = ["NormalizedPencil", "lobpcg", "smallest_eigenpairs"]
 
 _DENSE_NODES = 1000
 _MOST_PASSES = 100
+_START_TOL, _START_STEPS = 0.05, 15  # of what is found on the sparsifier
 _MORE = 4  # columns beyond those that are wanted, at least
 
 
@@ -136,18 +138,34 @@ def smallest_eigenpairs(
             n_zero = np.unique(np.asarray(laplacian.component)).size
             return values[n_zero : n_zero + k], vectors[:, n_zero : n_zero + k]
         pencil: Pencil | NormalizedPencil = plain
+        itself: _OnSparsifier | NormalizedPencil = _OnSparsifier(plain)
         if normalized:
-            pencil = NormalizedPencil(plain, StreamedLaplacian(source, kept).degrees(tell))
-        _, start = eigenpairs.smallest_eigenpairs(
-            kept, n_columns, normalized=normalized, tol=tol, random_state=rng
-        )
+            degree = StreamedLaplacian(source, kept).degrees(tell)
+            pencil = NormalizedPencil(plain, degree)
+            itself = NormalizedPencil(_OnSparsifier(plain), degree)
+        start = itself.precondition(rng.standard_normal((kept.n_nodes, n_columns)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it is a start
+            _, start = lobpcg(itself, start, n_columns, _START_TOL, _START_STEPS)
         return lobpcg(pencil, start, min(k, n_free), tol, most, tell)
+
+
+class _OnSparsifier:
+    """The pencil of a sparsifier with itself, whose products take no pass."""
+
+    def __init__(self, pencil: Pencil) -> None:
+        self.sparsifier, self._pencil = pencil.sparsifier, pencil
+        self.precondition, self.centered = pencil.precondition, pencil.centered
+
+    def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
+        """M X."""
+        return self._pencil.times_sparsifier(X)
 
 
 class NormalizedPencil:
     """The pencil of D^-1/2 L D^-1/2, and of D^1/2 M^+ D^1/2 to precondition it."""
 
-    def __init__(self, pencil: Pencil, degree: np.ndarray) -> None:
+    def __init__(self, pencil: "Pencil | _OnSparsifier", degree: np.ndarray) -> None:
         self._pencil, self._root = pencil, np.sqrt(degree)
         self._component = pencil.sparsifier.components()
 
@@ -167,7 +185,7 @@ class NormalizedPencil:
 
 
 def lobpcg(
-    pencil: Pencil | NormalizedPencil,
+    pencil: Pencil | NormalizedPencil | _OnSparsifier,
     X: np.ndarray,
     k: int,
     tol: float,

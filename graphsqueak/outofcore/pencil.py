@@ -32,6 +32,7 @@ from graphsqueak.system.progress import Progress
 __all__ = ["Pencil", "find_sparsifier", "rereadable"]
 
 _INNER_TOL = 1e-3  # of the solves on H
+_COLUMNS = 8  # of a solve on H, a cache line
 _MANY_SOLVES = 50  # a factorization of H pays
 
 
@@ -105,16 +106,20 @@ class Pencil:
             problem = component_problem(self.laplacian.component, self.sparsifier)
             if problem is not None:
                 raise InputError(problem["problem"])
-        product += self.ridge[:, None] * X
-        return self._inner.centered(product)
+        if self.ridge.any():
+            product += self.ridge[:, None] * X
+        return self._inner.centered(product, out=product)
 
     def precondition(self, R: ArrayLike) -> np.ndarray:
         """M^+ R, about; R is centered first where a component has no ridge."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             # twice: of what is a constant but for rounding, the first time leaves some of it
-            solved = self._inner.solve(self._inner.centered(self._inner.centered(R)))
-        self.backend = self._inner.settle()
+            solved = self._inner.centered(R)
+            solved = self._inner.centered(solved, out=solved.reshape(solved.shape[0], -1))
+            for columns in _few_columns(solved):
+                columns[:] = self._inner.solve(columns)
+                self.backend = self._inner.settle()
         return solved
 
     def times_sparsifier(self, Y: np.ndarray) -> np.ndarray:
@@ -130,6 +135,12 @@ class Pencil:
     def consistent(self, B: np.ndarray) -> np.ndarray:
         """B centered; an InputError if it does not sum to zero where there is no ridge."""
         return self._inner.consistent(B)
+
+
+def _few_columns(block):
+    """Views of some columns at a time, so that a solve needs little room beside the block."""
+    whole = block.reshape(block.shape[0], -1)
+    return (whole[:, i : i + _COLUMNS] for i in range(0, whole.shape[1], _COLUMNS))
 
 
 def rereadable(graph: GraphLike) -> EdgeSource | EdgeList:

@@ -6,7 +6,10 @@ sparsifier (`streamed_solver`), with x the potentials so far and r = b - L x,
     b'L^+ b = b'x + x'r + r'L^+ r:
 
 what is known is off by r'L^+ r, the square of what x is off by, so that very few passes suffice.
-The last term is told by the sparsifier, r'M^+ r, and reading goes on until it is small.
+The last term is told by the sparsifier: it is c r'M^+ r, with c between the extreme ratios of L_H
+to L_G, and c = 1 is taken. How large c may be is told by the directions of the passes, and a pass
+later by what was gained; reading goes on until twice the largest c that was seen would make no
+difference any more.
 
 *All edges.* With independent random signs q on the edges, y = B'W^(1/2) q and x = L^+ y, the mean
 of (x_u - x_v)^2 over many draws is r(u, v) [SS11]; its relative standard deviation over k is
@@ -46,11 +49,10 @@ from graphsqueak.validation import check_count, check_real
 
 __all__ = ["effective_resistance", "random_potentials"]
 
-_BLOCK_BYTES = 2**25  # of the columns that are solved for at a time
-_MOST_COLUMNS = (
-    128  # a multiple of 64, beyond which the work on blocks outweighs the reading it saves
-)
+_BLOCK_BYTES = 9 * 2**23  # of the columns that are solved for at a time
+_MOST_COLUMNS = 128  # a multiple of 64; more of them would be more work, and save little reading
 _SHARE = 4  # of rtol, that what is left open may take
+_SAFETY, _UNSEEN = 2.0, 10.0  # times the largest ratio that was seen, or before one was
 _NEVER = 1e-14  # a tolerance that is not meant to end a solve
 _ROUNDED = 1e-12  # a relative residual that rounding explains
 
@@ -90,13 +92,11 @@ def effective_resistance(
         Of a graph in memory. Exact answers need a dense inverse (small graphs), a factorization
         (all edges of grids, roads, meshes, trees) or one solve per distinct node or pair; the
         sketch needs a few dozen solves for any number of pairs. "auto" is exact where that is no
-        more work. A graph that is read has its pairs solved for and its
-        edges sketched.
+        more work. A graph that is read has its pairs solved for and its edges sketched.
     n_probes : int, optional
         Solves of the sketch. Default: as many as `rtol` needs.
     rtol : float
-        Relative error: the mean one of a sketch; about the largest of pairs on a graph that is
-        read.
+        Relative error: the mean one of a sketch; of pairs on a graph that is read, the largest.
     n_edges, epsilon, keep : optional
         Size of the sparsifier, as of `sparsify`; `epsilon` is predicted, not proved.
     sparsifier : EdgeList or any graph, optional
@@ -169,8 +169,7 @@ def effective_resistance(
         raise InputError(f"method={method!r} holds the graph; leave the sparsifier's size out")
     source = rereadable(graph)
     if bounds:
-        how = (budget, sparsifier, delta, random_state, progress)
-        return _brackets(source, pairs, by_id, *how)
+        return _brackets(source, pairs, by_id, budget, sparsifier, delta, random_state, progress)
     rng = np.random.default_rng(random_state)
     solver = StreamedSolver(
         source,
@@ -211,24 +210,43 @@ def _brackets(source, pairs, by_id, budget, sparsifier, delta, random_state, pro
 
 def _of_pairs(solver, tail, head, rtol):
     """r(tail, head), a block of pairs at a time."""
-    kept = solver.sparsifier_
-    component = kept.components()
+    kept, component = solver.sparsifier_, solver.sparsifier_.components()
     resistance = np.where(tail == head, 0.0, np.inf)
     asked = np.flatnonzero((component[tail] == component[head]) & (tail != head))
     at_once = min(max(_BLOCK_BYTES // (8 * max(kept.n_nodes, 1)), 1), _MOST_COLUMNS)
-    for first in range(0, asked.size, at_once):
-        chunk = asked[first : first + at_once]
-        b = np.zeros((kept.n_nodes, chunk.size))
-        b[tail[chunk], np.arange(chunk.size)] = 1.0
-        b[head[chunk], np.arange(chunk.size)] = -1.0
-        now = _solved(solver, b, lambda b, now: now.energy <= rtol / _SHARE * _known(b, now))
-        resistance[chunk] = _known(b, now) + now.energy
+    for chunk in np.array_split(asked, -(-asked.size // at_once)) if asked.size else []:
+        told = _Told(tail[chunk], head[chunk], rtol)
+        _solved(solver, told.currents(kept.n_nodes), told.is_enough)
+        resistance[chunk] = told.known + told.energy
     return resistance
 
 
-def _known(b, now):
-    """b'x + x'r, a lower bound of b'L^+ b."""
-    return np.einsum("ik,ik->k", b + now.residual, now.x)
+class _Told:
+    """What the passes have told of some pairs so far."""
+
+    def __init__(self, tail, head, rtol):
+        self._ends = np.stack([tail, head]), np.arange(tail.size)  # rows and columns of b
+        self._rtol, self._largest = rtol, 0.0  # the largest c that was seen
+        self.known = self.energy = np.zeros(tail.size)
+
+    def currents(self, n_nodes):
+        """b of every pair."""
+        b = np.zeros((n_nodes, self.known.size))
+        b[self._ends] = [[1.0], [-1.0]]
+        return b
+
+    def is_enough(self, now):
+        """Take in a pass; of every pair, whether another c would make no difference."""
+        high, low = now.x[self._ends]
+        known = high - low + np.einsum("ik,ik->k", now.residual, now.x)  # a lower bound of b'L^+ b
+        self._largest = max(self._largest, 1 / now.lowest)
+        if now.n_passes > 1:
+            gained = known + now.energy - self.known
+            size = np.where(self.energy > _ROUNDED * known, self.energy, np.inf)
+            self._largest = max(self._largest, float((gained / size).max()))
+        self.known, self.energy = known, now.energy
+        doubt = _SAFETY * self._largest if now.n_passes > 1 else _UNSEEN
+        return max(doubt - 1, 1.0) * self.energy <= self._rtol * known
 
 
 def _of_edges(source, solver, n_probes, rtol, rng):
@@ -282,13 +300,14 @@ def random_potentials(
             n_before += tail.size
         points = np.zeros_like(flows)
         if flows.any():
-            points = _solved(solver, flows, lambda _, now: now.energy <= (rtol / _SHARE) ** 2).x
+            points = _solved(solver, flows, lambda now: now.energy <= (rtol / _SHARE) ** 2).x
         yield flows, points
 
 
 def _solved(solver, b, is_enough):
-    """The iterate at which is_enough(b, iterate) holds, or, with a warning, the last one."""
+    """The iterate at which is_enough holds, or, with a warning, the last one."""
     steps = solver.iterate(b)
+    del b  # the solver has a copy
     while True:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # of a tolerance that is not meant
@@ -296,7 +315,7 @@ def _solved(solver, b, is_enough):
         if step is None:
             break
         now = step
-        if is_enough(b, now).all():
+        if is_enough(now).all():
             return now
     if now.relative.max() > _ROUNDED:
         warnings.warn(

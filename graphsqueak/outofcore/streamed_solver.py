@@ -217,7 +217,7 @@ class StreamedSolver(Shown):
         Iterate
         """
         block = self._pencil.consistent(check_block(B, self.sparsifier_.n_nodes))
-        block = block.astype(np.float64, copy=False)
+        B = block = block.astype(np.float64, copy=False)  # the one that was given is let go
         start = None if x0 is None else self._pencil.centered(_check_start(x0, block.shape))
         self.history_, self._stopped_by = [], ""
         workers, scheduler, _ = self._sharing
@@ -258,8 +258,9 @@ class StreamedSolver(Shown):
                     return
                 cg.restart(block - self._multiply(cg.x, report))
             else:
-                z = self._pencil.precondition(cg.residual) if now is None else now.correction
+                z = self._pencil.precondition(cg.residual) if now is None else now.release()
                 cg.turn(z, relative > _SAFETY * self.tol)
+                z = None
                 cg.advance(self._multiply(cg.direction, report))
             relative = norms_of(cg.residual) / size
             course.note(float(relative.max()), is_measured=bool(reason))
@@ -271,7 +272,7 @@ class StreamedSolver(Shown):
 
     def _iterate_of(self, cg, relative, course):
         where = (cg.x, cg.residual, relative, len(self.history_), course.is_measured)
-        return Iterate(*where, self._pencil.precondition)
+        return Iterate(*where, cg.lowest(), self._pencil.precondition)
 
     def _reason_to_stop(self, course, worst):
         """Why no further step is taken, or nothing; measured, this is where it ends."""
@@ -340,8 +341,7 @@ class StreamedSolver(Shown):
 
 
 def _check_start(x0, shape):
-    start = np.array(check_block(x0, shape[0]), dtype=np.float64)
-    if start.shape != shape:
+    if (start := np.array(check_block(x0, shape[0]), dtype=np.float64)).shape != shape:
         raise InputError(f"x0 has shape {start.shape}; the right-hand side has {shape}")
     return start
 

@@ -73,11 +73,11 @@ class Components:
         other.singular = np.bincount(self.label, ridge) == 0
         return other
 
-    def centered(self, block):
-        """`block` with its mean over every singular component taken away."""
+    def centered(self, block, out=None):
+        """`block` with its mean over every singular component taken away, written to `out`."""
         mean = component_sums(self.label, self.size.size, block) / self.size[:, None]
         mean[~self.singular] = 0.0
-        return self._without(block, mean)
+        return self._without(block, mean, out)
 
     def check_consistent(self, block):
         """`block` centered; an InputError if it does not sum to zero but for rounding."""
@@ -97,8 +97,8 @@ class Components:
             )
         return self._without(block, total / self.size[:, None])
 
-    def _without(self, block, mean):
-        out = np.empty(block.shape, block.dtype)
+    def _without(self, block, mean, out=None):
+        out = np.empty(block.shape, block.dtype) if out is None else out
         _subtract(block, self.label, mean, out)
         return out
 

@@ -146,18 +146,21 @@ class LaplacianSolver(Shown):
         other.tol = check_real("tol", tol, above=0.0, below=1.0)
         return other
 
-    def centered(self, B: ArrayLike) -> np.ndarray:
+    def centered(self, B: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
         """B minus its mean over every component without a ridge: the nearest that can be solved.
 
         Parameters
         ----------
         B : ndarray of shape (n_nodes,) or (n_nodes, K), float32 or float64
+        out : ndarray of shape (n_nodes, K) and the dtype of B, optional
+            Where it is written, B itself if you like. Default: a new array.
 
         Returns
         -------
         ndarray of the shape and dtype of B
         """
-        return self._components.centered(check_block(B, self._rows.n_nodes)).reshape(np.shape(B))
+        block = check_block(B, self._rows.n_nodes)
+        return self._components.centered(block, out).reshape(np.shape(B))
 
     def consistent(self, B: ArrayLike) -> np.ndarray:
         """B centered, after an InputError if more than rounding would be taken away.

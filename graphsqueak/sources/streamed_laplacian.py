@@ -78,18 +78,23 @@ class StreamedLaplacian:
         if getattr(self._source, "is_implicit", False):
             return self._ask_source(X, report)
         n_parts = 4 if X.nbytes <= _CACHE_BYTES else 2
-        total, partial = np.zeros(X.shape), np.zeros((n_parts, *X.shape), dtype=X.dtype)
-        n_waiting = 0
+        partial = np.zeros((n_parts, *X.shape), dtype=X.dtype)
+        is_single = X.dtype == np.float32
+        total, n_waiting = np.zeros(X.shape if is_single else 0), 0
         for tail, head, weight in self.edges(report):
             bounds = np.linspace(0, tail.size, n_parts + 1).astype(np.int64)
             work = tail.size * X.shape[1]
             weight = weight.astype(X.dtype, copy=False)
             run(_add_products, work, bounds, tail, head, weight, X, partial)
             n_waiting += tail.size
-            if n_waiting >= _MOST_TERMS * X.shape[0]:
-                total += partial.sum(axis=0, dtype=np.float64)
+            if is_single and n_waiting >= _MOST_TERMS * X.shape[0]:
+                _add_up(partial, total)
                 partial[:], n_waiting = 0, 0
-        return total + partial.sum(axis=0, dtype=np.float64)
+        if is_single:
+            _add_up(partial, total)
+            return total
+        _add_up(partial[1:], partial[0])
+        return partial[0].copy()  # a view would hold all parts
 
     def degrees(self, report: Callable | None = None) -> np.ndarray:
         """Weighted degrees, in one pass over the source."""
@@ -153,6 +158,12 @@ class StreamedLaplacian:
         self.n_edges, self.n_passes = n_edges, self.n_passes + 1
         if self.component is None:
             self.component = labels(self._parent)
+
+
+def _add_up(parts, total):
+    """Add to `total`, part after part, without another array."""
+    for part in parts:
+        total += part
 
 
 def check_same_edges(before: tuple | None, now: tuple) -> tuple:

@@ -22,6 +22,18 @@ from tests.outofcore.graphs import examples
 SEED = 95_000
 
 
+class Counted(sources.EdgeSource):
+    """A source that counts how often it is read."""
+
+    def __init__(self, graph):
+        super().__init__()
+        self.graph, self.n_begun = graph, 0
+
+    def _batches(self):
+        self.n_begun += 1
+        yield self.graph
+
+
 @pytest.mark.parametrize("name", ["dense", "heavy", "clusters", "grid", "pieces"])
 def test_pairs_are_as_accurate_as_asked(name, monkeypatch):
     graph = examples()[name]
@@ -36,6 +48,33 @@ def test_pairs_are_as_accurate_as_asked(name, monkeypatch):
     for rtol in (0.05, 1e-3, 1e-8):
         found = effective_resistance(graph, pairs, keep=0.4, rtol=rtol, random_state=SEED)
         np.testing.assert_allclose(found, truth, rtol=rtol)
+
+
+def test_a_percent_takes_two_passes_a_block():
+    """No solve is more accurate than asked; the sparsifier's ratios are known to be near one."""
+    graph = sources.erdos_renyi(1500, 150_000, random_state=SEED).to_edge_list()
+    kept = sparsify(graph, n_edges=15_000, random_state=SEED)
+    pairs = np.random.default_rng(SEED).integers(graph.n_nodes, size=(30, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    source = Counted(graph)
+    found = effective_resistance(source, pairs, sparsifier=kept, rtol=0.005, random_state=SEED)
+    assert source.n_begun <= 2
+    np.testing.assert_allclose(found, reference.resistances(graph, pairs), rtol=0.005)
+
+
+def test_a_sparsifier_that_is_wrong_by_a_factor_costs_passes_only():
+    """Weights between two halves five times too large: resistances seem small, and are not."""
+    graph = sources.block_model(400, 12_000, n_blocks=2, within=0.98, random_state=SEED)
+    graph = graph.to_edge_list()
+    kept = sparsify(graph, keep=0.3, random_state=SEED)
+    factor = np.where(kept.tail % 2 != kept.head % 2, 5.0, 1.0)
+    wrong = EdgeList(tail=kept.tail, head=kept.head, weight=factor * kept.weight, n_nodes=400)
+    pairs = np.random.default_rng(SEED).integers(200, size=(12, 2)) * 2 + [0, 1]
+    truth = reference.resistances(graph, pairs)
+    for rtol in (0.1, 0.01):
+        for pair, exact in zip(pairs, truth, strict=True):
+            options = {"sparsifier": wrong, "rtol": rtol, "random_state": SEED}
+            assert effective_resistance(graph, [pair], **options) == pytest.approx(exact, rel=rtol)
 
 
 def test_files_and_names(tmp_path):

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numba
@@ -279,6 +280,20 @@ def test_rounding_ends_it():
         solver.solve(b)
     assert len(solver.history_) < 60
     assert solver.residual_ < 1e-14
+
+
+def test_a_solve_holds_few_blocks():
+    """Ten of the size of b at a time, the four parts of a product among them; it were fifteen."""
+    graph = sources.erdos_renyi(2000, 40_000, random_state=SEED).to_edge_list()
+    solver = StreamedSolver(graph, n_edges=12_000, random_state=SEED)
+    block = right_hand_sides(graph, 64, SEED)
+    solver.solve(block)
+    tracemalloc.start()
+    try:
+        solver.solve(block)
+        assert tracemalloc.get_traced_memory()[1] < 12 * block.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_threads_do_not_change_the_bytes():
