@@ -6,7 +6,7 @@ other than the other's last neighbor, the k-th: of a thousand points that look t
 near another, and none becomes the neighbor of all. What both views join has the sum of the weights.
 
 On mails with full headers that halves the ham that is lost. Where of the headers only the kind of
-content was left it does no harm; joining every mail to its ten nearest by them cost up to five
+content was left it does no harm; joining every mail to its five nearest by them cost up to five
 points (docs/spam.md).
 """
 
