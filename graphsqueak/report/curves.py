@@ -100,10 +100,10 @@ def over_rounds(curves: Mapping[str, ArrayLike], *, what: str, ax: "Axes | None"
     ax = as_axes(ax)
     for name, values in curves.items():
         number = len(ax.lines)
-        look = {"color": COLORS[number % len(COLORS)], "dashes": _DASHES[number % len(_DASHES)]}
+        color, dashes = COLORS[number % len(COLORS)], _DASHES[number % len(_DASHES)]
         heights = np.asarray(values)
         shown = np.unique(np.geomspace(1, heights.size, 400).astype(np.int64))  # enough to look at
-        ax.plot(shown, heights[shown - 1], **look, linewidth=1.5, label=name)
+        ax.plot(shown, heights[shown - 1], color=color, dashes=dashes, label=name)
     ax.set_xscale("log")
     ax.set_xlabel("rounds")
     ax.set_ylabel(what)
