@@ -1,6 +1,7 @@
 """Embeddings and centralities, beside scikit-learn, scikit-network, networkit: time and error.
 
     python benchmarks/bench_analysis.py [--quick] [--json] [--only NAME] [--nodes N]
+                                        [--centrality N] [--limit SECONDS]
 
 *embedding*: 9 eigenvectors of the normalized Laplacian of a block model of 10 blocks and 10 edges a
 node. The error is the sine of the largest angle to the exact space. scikit-learn has two solvers
@@ -8,16 +9,21 @@ that end on such a graph ("arpack" factorizes it): with the default tolerance, w
 large graphs, and with one that reaches the error of ours.
 *file*: the same from a Parquet file of 400 edges a node, read and never held; passes are counted.
 *closeness*: electrical closeness; the error is the mean relative one against solves of some nodes.
-*spanning*: spanning-edge centrality of all edges, likewise.
+*spanning*: spanning-edge centrality of all edges, likewise; networkit by solves, and by drawing
+trees.
 *pagerank*: largest relative error against 300 steps of the walk.
 
-A dash is a peer that is not installed, or was stopped after two minutes. Seconds of processor time,
-one thread for all: other work on the machine does not count.
+Graphs of the last two: random, small world, grid, block model, R-MAT (its largest component) and
+geometric (points of the plane that are near), --centrality nodes each.
+
+A dash is a peer that is not installed, or was stopped after --limit seconds. Seconds of processor
+time, one thread for all: other work on the machine does not count.
 """
 
 import argparse
 import json
 import multiprocessing
+import resource
 import tempfile
 import time
 import warnings
@@ -28,14 +34,17 @@ import numba
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+import scipy.spatial
 from threadpoolctl import threadpool_limits
 
-from graphsqueak import analysis, effective_resistance, read_edges, sources, write_edges
+from graphsqueak import EdgeList, analysis, effective_resistance, read_edges, sources, write_edges
 from graphsqueak.solvers import LaplacianSolver, smallest_eigenpairs
 
 SEED = 271_828
 BLOCKS = 10
-LIMIT = 120  # seconds for a peer
+SIZES = {}  # what the command line asks for
+LIMIT = 120  # seconds of processor time for a peer
+RMAT = (0.57, 0.19, 0.19)  # chances of three quarters of the matrix
 CHECKED = 64  # nodes and edges whose exact value is solved for
 
 
@@ -45,7 +54,10 @@ def main():
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.add_argument("--only", action="append", choices=STUDIES, help="may be repeated")
     parser.add_argument("--nodes", type=int, help="of the embedding. Default: 200,000")
+    parser.add_argument("--centrality", type=int, default=5_000, help="nodes. Default: 5,000")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="processor seconds of a peer")
     arguments = parser.parse_args()
+    SIZES.update(centrality=arguments.centrality, limit=arguments.limit)
     n_nodes = arguments.nodes or (20_000 if arguments.quick else 200_000)
     numba.set_num_threads(1)
     threadpool_limits(1)
@@ -151,9 +163,15 @@ def spanning(n_nodes, quick):
         exact = effective_resistance(graph, pairs, method="exact")
         found, seconds = clocked(analysis.rank, graph, "spanning", random_state=SEED)
         yield row(name, "ours", seconds, mean_error(found.scores[edges], exact))
-        scores, seconds = in_time(networkit_spanning, graph)
-        error = None if scores is None else mean_error(scores[edges], exact)
-        yield row(name, "networkit", seconds, error, "runApproximation, tol 0.1")
+        for peer, eps in (
+            (networkit_spanning, 0.1),
+            (networkit_trees, 0.1),
+            (networkit_trees, 0.03),
+        ):
+            scores, seconds = in_time(peer, graph, eps)
+            error = None if scores is None else mean_error(scores[edges], exact)
+            by = "solves" if peer is networkit_spanning else "drawing trees"
+            yield row(name, f"networkit {eps:g}", seconds, error, by)
 
 
 def pagerank(n_nodes, quick):
@@ -189,19 +207,42 @@ def blocks(n_nodes, n_edges):
 
 def centrality_graphs(quick):
     """Connected and unweighted, as networkit wants them."""
-    sizes = {
-        "random": sources.erdos_renyi(5_000, 50_000, random_state=SEED),
-        "small world": sources.small_world(70, 70, 10_000, random_state=SEED),
-        "grid": sources.grid(60, 60),
+    n = 1_000 if quick else SIZES["centrality"]
+    side = round(n**0.5)
+    found = {
+        "random": sources.erdos_renyi(n, 10 * n, random_state=SEED),
+        "small world": sources.small_world(side, side, 2 * n, random_state=SEED),
+        "grid": sources.grid(side, side),
+        "blocks": blocks(n, 10 * n),
+        "R-MAT": rmat(n, 10 * n),
+        "geometric": near_points(n),
     }
-    if not quick:
-        sizes["random, larger"] = sources.erdos_renyi(50_000, 1_000_000, random_state=SEED)
-    for name, source in sizes.items():
-        graph = source.to_edge_list().simplified()
-        ones = np.ones(graph.n_edges)
-        graph = type(graph).from_clean(graph.tail, graph.head, ones, graph.n_nodes)
-        if graph.components().max() == 0:
-            yield f"{name}, {graph.n_nodes:,}", graph
+    for name, source in found.items():
+        graph = source.to_edge_list() if hasattr(source, "to_edge_list") else source
+        matrix = graph.simplified().to_scipy()
+        component = scipy.sparse.csgraph.connected_components(matrix)[1]
+        inside = np.flatnonzero(component == np.bincount(component).argmax())
+        upper = scipy.sparse.triu(matrix[inside][:, inside], 1).tocoo()
+        ends = upper.row.astype(np.int64), upper.col.astype(np.int64)
+        graph = EdgeList.from_clean(*ends, np.ones(upper.nnz), inside.size)
+        yield f"{name}, {graph.n_nodes:,}", graph
+
+
+def rmat(n_nodes, n_edges):
+    """A recursive matrix: every bit of both ends by the same uneven chances."""
+    scale = int(np.ceil(np.log2(n_nodes)))
+    rng, limits = np.random.default_rng(SEED), np.cumsum(RMAT)
+    quarter = np.searchsorted(limits, rng.random((n_edges, scale)))
+    powers = 1 << np.arange(scale)
+    return EdgeList(tail=(quarter // 2) @ powers, head=(quarter % 2) @ powers, n_nodes=1 << scale)
+
+
+def near_points(n_nodes):
+    """Points of the unit square, joined where they are near: about 20 neighbors each."""
+    points = np.random.default_rng(SEED).random((n_nodes, 2))
+    radius = (20 / np.pi / n_nodes) ** 0.5
+    pairs = scipy.spatial.cKDTree(points).query_pairs(radius, output_type="ndarray")
+    return EdgeList(tail=pairs[:, 0], head=pairs[:, 1], n_nodes=n_nodes)
 
 
 def exact_diagonal(graph, nodes):
@@ -220,13 +261,12 @@ def in_time(function, *arguments):
     queue = multiprocessing.Queue()
     job = multiprocessing.Process(target=lambda: queue.put(function(*arguments)))
     job.start()
-    try:
-        return queue.get(timeout=LIMIT)
-    except Empty:
-        return None, None
-    finally:
-        job.kill()
-        job.join()
+    while True:
+        try:
+            return queue.get(timeout=1)
+        except Empty:
+            if not job.is_alive():
+                return None, None
 
 
 def networkit_diagonal(graph, eps):
@@ -238,13 +278,25 @@ def networkit_diagonal(graph, eps):
     return np.array(algorithm.getDiagonal()), seconds
 
 
-def networkit_spanning(graph):
+def networkit_spanning(graph, tol):
     nk, plain = networkit_graph(graph)
     if nk is None:
         return None, None
     plain.indexEdges()
-    algorithm = nk.centrality.SpanningEdgeCentrality(plain, 0.1)
+    algorithm = nk.centrality.SpanningEdgeCentrality(plain, tol)
     _, seconds = clocked(algorithm.runApproximation)
+    scores = np.array(algorithm.scores())
+    ends = zip(graph.tail.tolist(), graph.head.tolist(), strict=True)
+    return scores[[plain.edgeId(u, v) for u, v in ends]], seconds
+
+
+def networkit_trees(graph, eps):
+    nk, plain = networkit_graph(graph)
+    if nk is None:
+        return None, None
+    plain.indexEdges()
+    algorithm = nk.centrality.ApproxSpanningEdge(plain, eps)
+    _, seconds = clocked(algorithm.run)
     scores = np.array(algorithm.scores())
     ends = zip(graph.tail.tolist(), graph.head.tolist(), strict=True)
     return scores[[plain.edgeId(u, v) for u, v in ends]], seconds
@@ -260,6 +312,8 @@ def networkit_graph(graph):
     plain = nk.Graph(graph.n_nodes)
     for u, v in zip(graph.tail.tolist(), graph.head.tolist(), strict=True):
         plain.addEdge(u, v)
+    last = int(time.process_time()) + 1 + SIZES["limit"]  # imports and the graph do not count
+    resource.setrlimit(resource.RLIMIT_CPU, (last, last))
     return nk, plain
 
 

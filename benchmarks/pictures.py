@@ -79,8 +79,8 @@ def resistance():
         x, y = place[[u, v]].mean(axis=0)
         ax.annotate(f"{value:.2f}", (x + 0.05, y + 0.05))
     for name, (x, y) in zip(graph.ids, place, strict=True):
-        ax.annotate(name, (x, y - 0.18), ha="center")
-    ax.set_ylim(-0.35, 1.25)
+        ax.annotate(name, (x, y + (0.1 if y > 0 else -0.18)), ha="center")
+    ax.set_ylim(-0.35, 1.3)
     return figure
 
 

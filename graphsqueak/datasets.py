@@ -43,6 +43,8 @@ class Points:
         What was read and what could not be, for corpora read from disk.
     notes : mapping of str to ndarray of str
         For people to know the points by: subject and sender of mails read from disk.
+    headers : scipy CSR array or None
+        The headers of mails as vectors, where they were asked for and there are any.
     """
 
     points: Any  # scipy's sparse arrays have no type that checkers know
@@ -52,6 +54,7 @@ class Points:
     columns: np.ndarray | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, np.ndarray] = field(default_factory=dict)
+    headers: Any = None
 
     def __repr__(self) -> str:
         n, d = self.points.shape
@@ -113,6 +116,7 @@ def load_mail(
     sublinear: bool = False,
     stemming: bool = True,
     marks: bool = False,
+    headers: bool = False,
 ) -> Points:
     """Read a corpus of mail from disk and turn every mail into a TF-IDF vector.
 
@@ -135,6 +139,8 @@ def load_mail(
         Whether to stem.
     marks : bool
         Whether to count stop words, single letters and runs of marks as well.
+    headers : bool
+        Whether to make vectors of the headers, too: by what ways and programs a mail came.
 
     Returns
     -------
@@ -154,13 +160,17 @@ def load_mail(
     (array([1, 0]), (2, 2), 0)
     """
     from graphsqueak.sources import read_mail, text_points
+    from graphsqueak.sources.mail.words import header_points
 
     source = read_mail(path, layout=layout, deduplicate=deduplicate)
     read: list[tuple] = []  # all but the texts
+    ways: list[str] = []
 
     def texts():
         for mail in source:
             read.append((mail.id, mail.label, mail.subject, mail.sender))
+            if headers:
+                ways.append(mail.headers)
             yield mail.text
 
     points, vocabulary = text_points(
@@ -188,6 +198,7 @@ def load_mail(
         columns=vocabulary,
         counts=source.counts,
         notes={"subject": np.array(subjects), "sender": np.array(senders)},
+        headers=header_points(ways, min_mails=min_mails)[0] if any(ways) else None,
     )
 
 

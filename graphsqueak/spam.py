@@ -1,9 +1,11 @@
 """A spam filter for a mailbox: a few mails are labeled, the others and new ones get a score.
 
 All mails, labeled or not, become points (words and marks, TF-IDF) and are joined to the 10 nearest
-by the cosine; Stable-HFS on that graph labels the mails that have no label. A mail that comes later
-is weighed by the words that are known and gets the mean score of its nearest, each counted by its
-cosine (`predict_new`): nothing is fitted. It then joins the graph, for the time when labels change.
+by the cosine, and by half of it to those that are near by their headers, if there are any (see
+`sources.neighbors.views`); Stable-HFS on that graph labels the mails that have no label. A mail
+that comes later is weighed by the words that are known and gets the mean score of its nearest, each
+counted by its cosine (`predict_new`): nothing is fitted. It then joins the graph, for the time when
+labels change.
 
 Below some hundred labels the mails without a label say most: see docs/spam.md.
 """
@@ -20,7 +22,8 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import neighbor_edges, read_mail
 from graphsqueak.sources.mail.layouts import label_of_word
-from graphsqueak.sources.mail.words import learn_words, weigh_words
+from graphsqueak.sources.mail.words import header_points, learn_words, weigh_words
+from graphsqueak.sources.neighbors.views import SECOND_SHARE, SecondView, is_near
 from graphsqueak.ssl import StableHFSClassifier, UnreachedWarning
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack_state, unpack_state
@@ -28,7 +31,7 @@ from graphsqueak.validation import check_count
 
 __all__ = ["ScoredMails", "SpamFilter"]
 
-_RECORD = {"format": "graphsqueak spam filter", "version": 1}
+_RECORD = {"format": "graphsqueak spam filter", "version": 2}
 _FEWEST_FOR_RARE = 100  # mails from which on a word must be in three of them
 _MAILDIR = re.compile(r"((?:.*/)?)(?:cur|new)/([^/]+?)(?::2,[^/]*)?")
 
@@ -83,10 +86,9 @@ class SpamFilter:
     def __init__(self, *, n_neighbors: int = 10, random_state: int | None = 0) -> None:
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.random_state = random_state
-        self._words = None
+        self._views: list[_View] = []  # of the texts and, if there are any, of the headers
         self._nodes: dict[str, int] = {}  # by digest
         self._names: dict[str, int] = {}  # by id
-        self._rows: tuple = ()  # data, indices and indptr of the points
         self._edges: tuple = ()  # tail, head and weight
         self._codes = np.zeros(0, dtype=np.int64)
         self._scores = np.zeros(0)
@@ -123,7 +125,7 @@ class SpamFilter:
             ids.append(name)
             digests.append(digest)
             if mail is not None:
-                texts[digest] = mail.text
+                texts[digest] = mail.text, mail.headers
         if not ids:
             raise InputError(f"{path} holds no readable mail; {source.n_unreadable} cannot be read")
         n_before = self.n_mails
@@ -152,7 +154,9 @@ class SpamFilter:
         """The filter of a file that `save` wrote."""
         record, found = unpack_state(Path(path).expanduser().read_bytes(), path)
         if record != _RECORD or not isinstance(found, cls):
-            raise InputError(f"{path} holds no spam filter, or one of another version")
+            raise InputError(
+                f"{path} holds no spam filter, or one of another version; remove it to learn anew"
+            )
         return found
 
     def _codes_of_nodes(self, codes, names, texts, path):
@@ -178,26 +182,24 @@ class SpamFilter:
         """New mails become nodes, joined to the nearest of all."""
         if not texts:
             return
-        if self._words is None:
-            fewest = 3 if len(texts) >= _FEWEST_FOR_RARE else 1
-            points, self._words = learn_words(
-                texts.values(), min_mails=fewest, sublinear=True, marks=True
-            )
-            if not self._words.words:
-                self._words = None
+        n_before, n_now = self.n_mails, self.n_mails + len(texts)
+        sides = tuple(zip(*texts.values(), strict=True))
+        if not self._views:
+            self._views, joined = _learned(sides, self.n_neighbors, self.random_state)
+            if not self._views:
                 raise InputError(f"{path}: no word is left of {len(texts):,} mails")
-            k = min(self.n_neighbors, max(len(texts) - 1, 1))
-            graph = neighbor_edges(points, k, random_state=self.random_state).to_edge_list()
-            self._edges = graph.tail, graph.head, graph.weight
         else:
-            before = self._points()
-            new = weigh_words(texts.values(), self._words)
-            points = scipy.sparse.vstack([before, new], format="csr")
-            joined = _edges_of(_nearest(new, points, self.n_neighbors, before.shape[0]))
-            pairs = zip(self._edges, joined, strict=True)
-            self._edges = tuple(np.concatenate(pair) for pair in pairs)
-        self._rows = points.data, points.indices, points.indptr
-        self._nodes |= {digest: self.n_mails + n for n, digest in enumerate(texts)}
+            for view, side in zip(self._views, sides, strict=False):
+                view.add(side)
+            joined = [_edges_of(links) for links in self._links(n_before, n_now)]
+        parts = [joined] if n_before == 0 else [[self._edges], joined]
+        pairs = zip(*(edges for part in parts for edges in part), strict=True)
+        self._edges = tuple(np.concatenate(pair) for pair in pairs)
+        self._nodes |= {digest: n_before + n for n, digest in enumerate(texts)}
+
+    def _links(self, first, n_among):
+        """By each view, weights of the mails from `first` on with their nearest of the others."""
+        return [view.nearest(first, n_among, self.n_neighbors) for view in self._views]
 
     def _label(self, codes):
         """Fit anew if labels changed; otherwise new nodes get the mean score of their nearest."""
@@ -207,8 +209,7 @@ class SpamFilter:
         is_same = self._model is not None and np.array_equal(codes[:n_scored], self._codes)
         if is_same and (codes[n_scored:] < 0).all():
             if codes.size > n_scored:
-                points, n_fitted = self._points(), self._model.n_nodes_
-                links = _nearest(points[n_scored:], points[:n_fitted], self.n_neighbors)
+                links = sum(self._links(n_scored, self._model.n_nodes_))
                 share, label = self._model.predict_proba(links)[:, 1], self._model.predict(links)
                 self._scores = np.append(self._scores, share)
                 self._is_spam = np.append(self._is_spam, label == 1)
@@ -224,10 +225,58 @@ class SpamFilter:
             self._scores[given], self._is_spam[given] = codes[given], codes[given] == 1
         self._codes = codes
 
+
+class _View:
+    """The mails as points by one side of theirs, and who is near."""
+
+    def __init__(self, points, words, share, last):
+        self._words, self._share, self._last = words, share, last
+        self._rows = points.data, points.indices, points.indptr
+
     def _points(self):
-        return scipy.sparse.csr_array(
-            self._rows, shape=(len(self._rows[2]) - 1, len(self._words.words))
-        )
+        shape = (len(self._rows[2]) - 1, len(self._words.words))
+        return scipy.sparse.csr_array(self._rows, shape=shape)
+
+    def add(self, texts):
+        """Append the points of new mails."""
+        new = weigh_words(texts, self._words)
+        points = scipy.sparse.vstack([self._points(), new], format="csr")
+        self._rows = points.data, points.indices, points.indptr
+
+    def nearest(self, first, n_among, n_neighbors):
+        """Weights (rows from `first` on, n_among); of headers only where each is near the other.
+
+        So a link needs a cosine above that of the other's last neighbor, at the time it came.
+        """
+        points = self._points()
+        is_among = n_among > first
+        links = _nearest(points[first:], points[:n_among], n_neighbors, first if is_among else None)
+        if self._last is not None:
+            if self._last.size < n_among:
+                self._last = np.append(self._last, _last_cosines(links, n_neighbors))
+            links.data[~is_near(links.data, self._last[links.indices])] = 0.0
+            links.eliminate_zeros()
+        links.data *= self._share
+        return links
+
+
+def _learned(sides, n_neighbors, random_state):
+    """Views of the first mails, none without a word, and their edges."""
+    texts, headers = sides
+    fewest = 3 if len(texts) >= _FEWEST_FOR_RARE else 1
+    k = min(n_neighbors, max(len(texts) - 1, 1))
+    points, words = learn_words(texts, min_mails=fewest, sublinear=True, marks=True)
+    if not words.words:
+        return [], []
+    graph = neighbor_edges(points, k, random_state=random_state).to_edge_list()
+    views, joined = [_View(points, words, 1.0, None)], [(graph.tail, graph.head, graph.weight)]
+    points, words = header_points(headers, min_mails=fewest)
+    if words is not None:
+        near = SecondView(points, n_neighbors)
+        graph = near.to_edge_list()
+        views.append(_View(points, words, SECOND_SHARE, near.last))
+        joined.append((graph.tail, graph.head, graph.weight))
+    return views, joined
 
 
 def _name(name):
@@ -270,3 +319,12 @@ def _nearest(points, among, n_neighbors, first=None):
         kept &= column != row + first
     shape = (points.shape[0], among.shape[0])
     return scipy.sparse.coo_array((weight[kept], (row[kept], column[kept])), shape=shape).tocsr()
+
+
+def _last_cosines(links, n_neighbors):
+    """The smallest weight of each row, 0 where it has fewer than so many."""
+    counts = np.diff(links.indptr)
+    last = np.zeros(links.shape[0])
+    full = np.flatnonzero(counts >= n_neighbors)
+    last[full] = [links.data[links.indptr[r] : links.indptr[r + 1]].min() for r in full]
+    return last

@@ -47,6 +47,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "pygments_light_style": "default",
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "CHANGELOG": [], "CONTRIBUTING": [], "SECURITY": []}
 
 

@@ -58,6 +58,10 @@ def neighbors(
     marks: Annotated[
         bool, typer.Option("--marks", help="Mail: count marks (!!, $) and stop words, too.")
     ] = False,
+    headers: Annotated[
+        bool,
+        typer.Option("--headers", help="Mail: join by headers, too: the ways that mails came."),
+    ] = False,
     labels: Annotated[
         str | None,
         typer.Option(
@@ -83,6 +87,8 @@ def neighbors(
     import time
 
     from graphsqueak.sources import neighbor_edges, write_edges
+    from graphsqueak.sources.edge_source import EdgeSource
+    from graphsqueak.sources.neighbors.views import SecondView, TwoViews
     from graphsqueak.system.memory import peak_rss
     from graphsqueak.system.progress import reporter
 
@@ -103,11 +109,11 @@ def neighbors(
         tell_dry_run(reads, writes, force=force, as_json=as_json)
         return
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
-    words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks}
+    words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks, "headers": headers}
     progress = options.shows_progress(quiet=quiet, as_json=as_json)
     with reporter(progress, f"reading {points}"):
-        rows, ids, counts = _opened(points, layout, deduplicate, labels, words)
-    source = neighbor_edges(
+        rows, ids, counts, ways = _opened(points, layout, deduplicate, labels, words)
+    source: EdgeSource = neighbor_edges(
         rows,
         n_neighbors,
         metric=metric,
@@ -119,7 +125,9 @@ def neighbors(
         progress=progress,
         random_state=seed,
     )
-    write_edges(source, out, weights=weight != "unit", header=not no_header_out)
+    if ways is not None:
+        source = TwoViews(source, SecondView(ways, n_neighbors, ids=ids, progress=progress))
+    write_edges(source, out, weights=weight != "unit" or ways is not None, header=not no_header_out)
     if not quiet:
         named = "named by the input" if ids is not None else "numbered from 0"
         said = f"{points}: {rows.shape[0]:,} points of {rows.shape[1]:,} coordinates, {named}"
@@ -148,7 +156,7 @@ def neighbors(
 
 
 def _opened(path, layout, deduplicate, labels, words):
-    """Rows, ids and what was counted on the way."""
+    """Rows, ids, what was counted on the way, and the points of headers, if any."""
     from graphsqueak.datasets import load_mail
     from graphsqueak.errors import InputError
     from graphsqueak.sources.neighbors.point_files import read_points
@@ -156,12 +164,14 @@ def _opened(path, layout, deduplicate, labels, words):
     if is_table_of_points(path, layout):
         if labels is not None:
             raise InputError("--labels is for mail; a table's labels are in the table")
-        return *read_points(path), {}
+        if words["headers"]:
+            raise InputError(f"--headers is for mail; {path} holds points")
+        return *read_points(path), {}, None
     mails = load_mail(path, layout=layout or "auto", deduplicate=deduplicate, **words)
     counts = dict(mails.counts)
     if labels is not None:
         counts["unlabeled"] = _write_labels(mails, labels)
-    return mails.points, mails.ids, counts
+    return mails.points, mails.ids, counts, mails.headers
 
 
 def _write_labels(mails, path):

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracy_against", "over_rounds"]
 
+# Where lines lie on top of each other, the lower ones are seen through the gaps.
+_DASHES = ((), (9, 2), (5, 2), (3, 2), (6, 2, 1, 2), (1, 1.5), (4, 4))
+
 _MARKERS = "osD^vPX"
 
 
@@ -96,10 +99,11 @@ def over_rounds(curves: Mapping[str, ArrayLike], *, what: str, ax: "Axes | None"
     """
     ax = as_axes(ax)
     for name, values in curves.items():
-        color = COLORS[len(ax.lines) % len(COLORS)]
+        number = len(ax.lines)
+        color, dashes = COLORS[number % len(COLORS)], _DASHES[number % len(_DASHES)]
         heights = np.asarray(values)
         shown = np.unique(np.geomspace(1, heights.size, 400).astype(np.int64))  # enough to look at
-        ax.plot(shown, heights[shown - 1], color=color, linewidth=1.5, label=name)
+        ax.plot(shown, heights[shown - 1], color=color, dashes=dashes, label=name)
     ax.set_xscale("log")
     ax.set_xlabel("rounds")
     ax.set_ylabel(what)

@@ -142,3 +142,24 @@ def test_the_name_of_the_output_is_checked_first(tmp_path, capsys):
     assert "does not say the format" in capsys.readouterr().err
     assert run(["neighbors", "nowhere.npy", "-k", "1", "-o", str(tmp_path / "edges.tsv")]) == 2
     assert "nowhere.npy is no file" in capsys.readouterr().err
+
+
+def test_mails_are_joined_by_their_headers_too(tmp_path, capsys):
+    """Two mails that share no word came by the same way; the third by none."""
+    (tmp_path / "box").mkdir()
+    mails = ["Received: mx.example\n\nlunch", "Received: mx.example\n\npills", "\nlunch"]
+    for number, mail in enumerate(mails):
+        (tmp_path / "box" / f"{number}.eml").write_text(mail)
+    box, found = str(tmp_path / "box"), []
+    how = ["-k", "2", "--drop-common", "0", "--drop-rare", "0", "--quiet"]
+    for more in ([], ["--headers"]):
+        out = str(tmp_path / f"edges{len(more)}.csv")
+        assert run(["neighbors", box, "-o", out, *how, *more]) == 0
+        found.append(set(pl.read_csv(out).iter_rows()))
+    assert found[0] == {("0.eml", "2.eml", 1.0)}
+    assert found[1] == {*found[0], ("0.eml", "1.eml", 0.5)}
+
+    np.save(tmp_path / "points.npy", POINTS)
+    out = str(tmp_path / "none.csv")
+    assert run(["neighbors", str(tmp_path / "points.npy"), "-k", "2", "-o", out, "--headers"]) == 2
+    assert "--headers is for mail" in capsys.readouterr().err

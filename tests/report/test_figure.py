@@ -89,3 +89,10 @@ def test_cells_of_a_page_are_escaped():
     assert "&lt;b&gt;" in table.html_table([("<b>",)])
     with pytest.raises(ValueError, match="shorter"):
         table.text_table([("one",)], header=("a", "b"))
+
+
+def test_lines_that_lie_on_each_other_are_all_seen():
+    """The upper ones have gaps, and no two have the same color."""
+    ax = curves.over_rounds({name: np.arange(50.0) for name in "abcd"}, what="regret")
+    assert len({line.get_color() for line in ax.lines}) == 4
+    assert all(line.is_dashed() for line in ax.lines[1:])

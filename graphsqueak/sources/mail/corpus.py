@@ -23,7 +23,8 @@ _LONGEST = 99  # letters of a subject or sender
 class Mail(NamedTuple):
     """A message that was read; `label` is 1 for spam, 0 for ham, -1 where nothing says.
 
-    `subject` is the beginning of the text where there is no subject; `sender` may be empty.
+    `subject` is the beginning of the text where there is no subject; `sender` may be empty, and so
+    may `headers`, words about the way that it came.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Mail(NamedTuple):
     text: str
     subject: str = ""
     sender: str = ""
+    headers: str = ""
 
 
 def read_mail(path: str | Path, *, layout: str = "auto", deduplicate: bool = False) -> "MailSource":
@@ -126,7 +128,8 @@ class MailSource:
                 self.n_empty += not read.text.strip()
                 subject = _one_line(read.subject) or _one_line(read.text)
                 sender = _one_line(read.sender)
-                yield raw.id, digest, Mail(raw.id, raw.label, read.text, subject, sender)
+                about = subject, sender, read.headers
+                yield raw.id, digest, Mail(raw.id, raw.label, read.text, *about)
 
     @staticmethod
     def _was_seen(text, seen):

@@ -3,6 +3,10 @@
 Mail in the wild breaks every rule, so nothing here trusts what a message says of itself: a charset
 that does not fit its bytes is guessed again, broken MIME is read as far as it goes, HTML is
 reduced to what a reader would see, attachments are left out.
+
+Headers say by what ways and programs a mail came. Their pieces are words with the header's name in
+front, received:mx.example.com. Only headers that standards define count, and not what a filter on
+the way wrote.
 """
 
 import re
@@ -13,7 +17,9 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-__all__ = ["MailText", "mail_text", "read_bytes_as_text"]
+__all__ = ["FOLD", "MailText", "header_words", "mail_text", "read_bytes_as_text"]
+
+FOLD = str.maketrans("123456789", "0" * 9)  # what number it is says nothing, how long it is does
 
 _LONGEST_RAW = 1 << 23  # bytes of a message that are looked at; the rest is attachments, as a rule
 _LONGEST_TEXT = 1 << 20  # characters of one part
@@ -33,17 +39,45 @@ _INSIDE_WORDS = {
     "tt",
     "u",
 }
+_HEADERS = {
+    "cc",
+    "content-transfer-encoding",
+    "content-type",
+    "errors-to",
+    "from",
+    "in-reply-to",
+    "list-id",
+    "message-id",
+    "mime-version",
+    "organization",
+    "precedence",
+    "received",
+    "references",
+    "reply-to",
+    "return-path",
+    "sender",
+    "to",
+    "user-agent",
+    "x-mailer",
+    "x-priority",
+}
+_PIECE = re.compile(r"[\w.$-]+")
+_LONGEST_PIECE = 40  # longer ones are keys
 _MISTAKES = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
 
 
 class MailText(NamedTuple):
-    """A text, whether some charset had to be guessed, whether the end was cut off; who wrote it."""
+    """A text, whether some charset had to be guessed, whether the end was cut off; who wrote it.
+
+    `headers` are words about the way it came, with spaces between.
+    """
 
     text: str
     guessed: bool = False
     cut: bool = False
     subject: str = ""
     sender: str = ""
+    headers: str = ""
 
 
 def mail_text(raw):
@@ -66,7 +100,24 @@ def mail_text(raw):
         cut |= len(text) > _LONGEST_TEXT
         texts.append(text[:_LONGEST_TEXT])
         guessed |= doubtful
-    return MailText("\n".join(texts), guessed, cut, subject, _header(message, "from")[0])
+    sender = _header(message, "from")[0]
+    return MailText("\n".join(texts), guessed, cut, subject, sender, header_words(message))
+
+
+def header_words(message):
+    """Pieces of the headers of a message, each after its header's name; digits are folded to 0.
+
+    >>> header_words(message_from_bytes(b"To: Ann <ann@mx7.example>\\nX-Spam: yes\\n\\n"))
+    'has:to to:ann to:ann to:mx0.example'
+    """
+    found = []
+    for name, value in message.raw_items():
+        name = name.lower()
+        if name in _HEADERS:
+            folded = str(value).lower().translate(FOLD)
+            pieces = [piece for piece in _PIECE.findall(folded) if len(piece) <= _LONGEST_PIECE]
+            found += [f"has:{name}", *(f"{name}:{piece}" for piece in pieces)]
+    return " ".join(found)
 
 
 def read_bytes_as_text(data, charset=None):

@@ -23,13 +23,13 @@ import numpy as np
 import scipy.sparse
 
 from graphsqueak.errors import InputError
+from graphsqueak.sources.mail.text import FOLD
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["WordWeights", "learn_words", "stem", "text_points", "weigh_words", "words"]
 
 _WORD = re.compile(r"[^\W_]+")
 _WORD_OR_MARKS = re.compile(r"[^\W_]+|[^\w\s]+")
-_FOLD = str.maketrans("123456789", "0" * 9)
 _VOWEL = re.compile(r"[aeiouy]")
 _LONGEST = 25  # longer ones are addresses, keys and encoded data
 
@@ -86,13 +86,17 @@ def text_points(
 
 
 class WordWeights(NamedTuple):
-    """Words and their weights idf, learned from some texts, for texts that come later."""
+    """Words and their weights idf, learned from some texts, for texts that come later.
+
+    `split` is whether texts are only split at spaces: headers are words already.
+    """
 
     words: tuple[str, ...]
     idf: np.ndarray
     sublinear: bool
     stemming: bool
     marks: bool
+    split: bool = False
 
 
 def learn_words(
@@ -104,6 +108,7 @@ def learn_words(
     sublinear=False,
     stemming=True,
     marks=False,
+    split=False,
 ):
     """The points of `text_points`, and the `WordWeights` by which others become points.
 
@@ -116,21 +121,35 @@ def learn_words(
     check_real("drop_common", drop_common, least=0.0, below=1.0)
     check_real("drop_rare", drop_rare, least=0.0, below=1.0)
     check_count("min_mails", min_mails)
-    counts, vocabulary = _count(_counter(stemming, marks), texts)
+    counts, vocabulary = _count(_counter(stemming, marks, split), texts)
     kept = _frequent_enough(counts, drop_common, drop_rare, min_mails)
     points, idf = counts[:, kept], np.zeros(0)
     if kept.size:
         weigher = TfidfTransformer(sublinear_tf=sublinear)
         points, idf = weigher.fit_transform(points), weigher.idf_
-    learned = WordWeights(tuple(vocabulary[kept].tolist()), idf, sublinear, stemming, marks)
+    how = sublinear, stemming, marks, split
+    learned = WordWeights(tuple(vocabulary[kept].tolist()), idf, *how)
     return points.astype(np.float32), learned
+
+
+def header_points(headers, *, min_mails=1):
+    """Points of the headers of mails, which are words already, and the `WordWeights` of these.
+
+    Points and weights are None where there is no word in so many mails.
+
+    >>> points, learned = header_points(["has:to to:ann", "", "has:to"])
+    >>> learned.words, points.toarray().round(2).tolist()
+    (('has:to', 'to:ann'), [[0.61, 0.8], [0.0, 0.0], [1.0, 0.0]])
+    """
+    points, learned = learn_words(headers, min_mails=min_mails, sublinear=True, split=True)
+    return (points, learned) if learned.words else (None, None)
 
 
 def weigh_words(texts, learned):
     """Points of texts by words and weights that were learned from others; new words are ignored."""
     from sklearn.preprocessing import normalize
 
-    counter = _counter(learned.stemming, learned.marks, learned.words)
+    counter = _counter(learned.stemming, learned.marks, learned.split, learned.words)
     points = counter.transform(texts).astype(np.float64)
     if learned.sublinear:
         points.data = 1.0 + np.log(points.data)
@@ -150,7 +169,7 @@ def words(text, *, stemming=True, marks=False):
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    folded = text.lower().translate(_FOLD)
+    folded = text.lower().translate(FOLD)
     if marks:
         kept = (token for token in _WORD_OR_MARKS.findall(folded) if len(token) <= _LONGEST)
     else:
@@ -186,10 +205,12 @@ def _repair(body):
     return body
 
 
-def _counter(stemming, marks, vocabulary=None):
+def _counter(stemming, marks, split, vocabulary=None):
     from sklearn.feature_extraction.text import CountVectorizer
 
     def analyzer(text):
+        if split:
+            return text.split()
         return words(text, stemming=stemming, marks=marks)
 
     return CountVectorizer(analyzer=analyzer, vocabulary=vocabulary)

@@ -194,6 +194,13 @@ class NeighborSource(EdgeSource):
             self.fraction_read = fraction
         yield batcher.rest()
 
+    @property
+    def reach(self) -> np.ndarray:
+        """Distance of each point to the last of its neighbors."""
+        if self._lists is None:
+            self._lists = self._find()
+        return self._lists.reach
+
     def __repr__(self):
         return f"NeighborSource(n_nodes={self.n_nodes})"
 

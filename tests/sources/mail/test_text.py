@@ -164,3 +164,12 @@ def test_three_hundred_tricky_messages_are_read_and_counted(tmp_path):
     text = {mail.id: mail.text.split() for mail in mails}
     assert text["spam/015"] == ["hello", "first", "second"]
     assert text["spam/018"] == ["hello", "inside"]
+
+
+def test_headers_become_words_and_verdicts_of_filters_do_not():
+    raw = b"Received: from mx1.example.com by us;\n\tid 77\nX-Spam-Status: Yes\nSubject: hi\n"
+    raw += b"X-Mailer: \xff " + 50 * b"k" + b"\n\ntext"
+    words = mail_text(raw).headers.split()
+    assert words[:2] == ["has:received", "received:from"]
+    assert {"received:mx0.example.com", "received:00", "has:x-mailer"} <= set(words)
+    assert not any("spam" in word or "hi" in word or "kkk" in word for word in words)
