@@ -8,9 +8,9 @@ from graphsqueak.ssl.choice import (
     HeldFits,
     candidate_etas,
     choose_for_classes,
-    cut_in_valley,
     leave_one_out,
 )
+from graphsqueak.ssl.decisions.thresholds import cut_in_valley
 from graphsqueak.ssl.stable import smooth_labels, stable_scores
 from tests import reference
 from tests.ssl.graphs import random_graph, three_parts
