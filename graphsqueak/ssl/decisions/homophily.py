@@ -28,7 +28,8 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
+
+from graphsqueak.ssl.stable import labeled_rows
 
 __all__ = ["Homophily", "HomophilyWarning", "measure_homophily", "warn_of_homophily"]
 
@@ -82,13 +83,7 @@ def measure_homophily(graph, labels, held_out=None):
     size = 1 - share @ share
     if labels.classes.size < 2 or share.sum() == 0 or size <= 0:
         return Homophily(np.nan, np.nan, 0.0, is_little=False)
-    among = np.full(graph.n_nodes, -1)
-    among[nodes] = np.arange(nodes.size)
-    out, back = (np.flatnonzero(among[end] >= 0) for end in (graph.tail, graph.head))
-    row = np.concatenate([among[graph.tail[out]], among[graph.head[back]]])
-    column = np.concatenate([graph.head[out], graph.tail[back]])
-    weight = np.concatenate([graph.weight[out], graph.weight[back]])
-    edges = scipy.sparse.csr_array((weight, (row, column)), shape=(nodes.size, graph.n_nodes))
+    edges = labeled_rows(graph, nodes)
     inverse = 1 / np.where(degrees > 0, degrees, 1.0)
     returns = edges.multiply(edges) @ inverse
     centered, n_classes = one_hot - share, labels.classes.size
