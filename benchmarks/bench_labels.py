@@ -1,6 +1,6 @@
 """Labels at few labels, with features, and for fraud: ours beside peers, on the same draws.
 
-    python benchmarks/bench_labels.py [--part sizes|features|fraud|homophily] [--draws N]
+    python benchmarks/bench_labels.py [--part NAME] [--draws N]
                                       [--images DIR] [--points N] [--mbo-draws N] [--json]
 
 `sizes`: 10-NN graphs of digits and, where DIR holds the four files of Fashion-MNIST (Debian package
@@ -11,17 +11,23 @@ images, on the first N draws only, and tells what our cut has on these. Every dr
 standard error when it is done. `features`: logistic regression alone, the graph alone, and both, on
 degree-corrected block models of homophily -.2 to .9 and on Cora (its graph and classes; its words
 are drawn). `fraud`: AUC of a class of a tenth of the nodes, 1 and 5 % labels, Sparse-HFS holding a
-tenth of the edges. `homophily`: how often the warning fires.
+tenth of the edges. `homophily`: how often the warning fires. `speed`: processor time of a fit, with
+everything chosen by leave-one-out and with eta given, beside that of scikit-network's
+PageRankClassifier, which takes ten steps a class and works in a process of its own (counted), on
+graphs of --edges edges with 20 and 200 labels a class; the least of three runs.
 """
 
 import argparse
 import gzip
 import json
+import resource
 import statistics
 import sys
 import time
 import warnings
+from itertools import product
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF
 
 import numpy as np
 import scipy.sparse
@@ -45,6 +51,7 @@ def main():
     parser.add_argument("--images", type=Path, help="folder of (Fashion-)MNIST")
     parser.add_argument("--points", type=int, default=70_000, help="images to take")
     parser.add_argument("--mbo-draws", type=int, help="draws of PoissonMBO (default: all)")
+    parser.add_argument("--edges", type=float, nargs="+", default=[1e4, 1e5, 1e6])
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     add_data_option(parser)
     arguments = parser.parse_args()
@@ -218,6 +225,69 @@ def homophily_rows(arguments):
             yield {"homophily": homophily, "labels": n_labels, "fired": statistics.mean(fired)}
 
 
+def speed_rows(arguments):
+    from sknetwork.classification import PageRankClassifier
+
+    kinds = {"blocks": even_blocks, "plane": plane, "R-MAT": rmat}
+    for name, n_edges, per_class in product(kinds, map(int, arguments.edges), (20, 200)):
+        graph, truth = kinds[name](n_edges)
+        if 2 * per_class * (truth.max() + 1) > truth.size:
+            continue
+        matrix = scipy.sparse.csr_matrix(graph.to_scipy())
+        y = hidden(truth, drawn(truth, per_class * (truth.max() + 1), SEED, balanced=True))
+
+        def ours(graph=graph, y=y, **given):
+            return gs.StableHFSClassifier(random_state=SEED, **given).fit(graph, y)
+
+        eta = ours().eta_
+        ways = {
+            "pagerank": lambda matrix=matrix, y=y: PageRankClassifier().fit_predict(matrix, y),
+            "stable": lambda ours=ours: ours().predict(),
+            "eta given": lambda ours=ours, eta=eta: ours(eta=eta, threshold=0.0).predict(),
+        }
+        told = {}
+        for method, predict in ways.items():
+            spent = []
+            for _ in range(3):
+                began = processor_time()
+                answer = predict()
+                spent.append(processor_time() - began)
+            told[method] = [float((answer == truth)[y == -1].mean()), min(spent)]
+        ratio = told["stable"][1] / told["pagerank"][1]
+        yield {"data": name, "edges": n_edges, "labels a class": per_class, "ratio": ratio} | told
+
+
+def processor_time():
+    return sum(sum(resource.getrusage(who)[:2]) for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
+
+
+def even_blocks(n_edges):
+    source = gs.sources.block_model(n_edges // 10, n_edges, n_blocks=5, within=0.7, random_state=7)
+    return source.to_edge_list(), np.arange(n_edges // 10) % 5
+
+
+def plane(n_edges):
+    """Points of a square joined to their neighbors; the classes are six rectangles."""
+    points = np.random.default_rng(SEED).random((n_edges // 6, 2))
+    truth = (np.floor(3 * points[:, 0]) + 3 * (points[:, 1] > 0.5)).astype(int)
+    return gs.EdgeList.from_scipy(neighbors(points, 8)), truth
+
+
+def rmat(n_edges):
+    """Hubs; the first two digits of a node are its class, which edges hardly respect."""
+    rng, n_digits = np.random.default_rng(SEED), int(np.ceil(np.log2(n_edges / 8)))
+    ends = np.zeros((2, n_edges), dtype=int)
+    for _ in range(n_digits):
+        drawn_at = rng.random(n_edges)
+        ends = 2 * ends + [
+            drawn_at > 0.76,
+            ((drawn_at > 0.57) & (drawn_at < 0.76)) | (drawn_at > 0.95),
+        ]
+    used, ends = np.unique(ends[:, ends[0] != ends[1]], return_inverse=True)
+    tail, head = ends.reshape(2, -1)
+    return gs.EdgeList(tail=tail, head=head, n_nodes=used.size), used >> (n_digits - 2)
+
+
 def blocks(n_nodes, degree, homophily, shares, rng):
     """A degree-corrected block model in which the classes at the ends of an edge correlate so."""
     truth = rng.choice(len(shares), n_nodes, p=shares)
@@ -267,6 +337,7 @@ PARTS = {
     "features": feature_rows,
     "fraud": fraud_rows,
     "homophily": homophily_rows,
+    "speed": speed_rows,
 }
 
 if __name__ == "__main__":

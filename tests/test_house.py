@@ -35,7 +35,6 @@ ALONE = {
     "graphsqueak.sources.table_files": "formats of tables",
     "graphsqueak.sparsifiers.stream.engine": "an engine, as formats are",
     "graphsqueak.sparsifiers.stream.last_shrink": "kernels of calibration",
-    "graphsqueak.ssl.decisions.label_weights": "ways to give weights, as formats are",
     "graphsqueak.ssl.features.targets": "classes and values, as formats are",
     "graphsqueak.sparsifiers.stream.ring": "the engine of streams with times",
     "graphsqueak.ssl.label_stream": "a way to read edges, as formats are",

@@ -124,8 +124,9 @@ def test_weights_are_routed_to_the_scores_of_a_cross_validation(routing):
         expected.append(np.average(right[test], weights=weight[test]))
     assert scores == pytest.approx(expected)
     assert min(expected) < 1
+    regressor = gs.StableHFSRegressor(random_state=7).set_fit_request(sample_weight=True)
     search = GridSearchCV(
-        gs.StableHFSRegressor(random_state=7).set_score_request(sample_weight=True),
+        regressor.set_score_request(sample_weight=True),
         {"eta": [1e-3, 1e3]},
         cv=folds,
     ).fit(nodes, TRUTH + 0.1 * weight, sample_weight=weight)

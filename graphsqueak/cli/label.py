@@ -8,7 +8,7 @@ import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
-from graphsqueak.cli.label_table import read_labels
+from graphsqueak.cli.label_table import read_weighted_labels
 from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
 from graphsqueak.errors import InputError
 
@@ -33,7 +33,8 @@ def label(
         str,
         typer.Argument(
             metavar="LABELS",
-            help="Table with the columns node and label, and maybe truth (csv, tsv, parquet).",
+            help="Table with the columns node and label, and maybe weight and truth (csv, tsv, "
+            "parquet).",
         ),
     ],
     out: Annotated[
@@ -103,7 +104,8 @@ def label(
     stable-hfs on the whole graph; of a pipe, read once, its labels are those of a small part. The
     other methods hold the graph, and of those stable-hfs is the one to take. Nodes that no label
     reaches get the most frequent label and confidence 1 / classes; a labeled node without an edge
-    keeps its own. An empty label is none; with a column truth the accuracy over the nodes without a
+    keeps its own. An empty label is none. A column weight tells how far a label is trusted: 2 is
+    two labels, 0 is none, nothing is 1. With a column truth the accuracy over the nodes without a
     label is measured. With --sets there is a column set, its classes separated by |.
 
     Example: graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
@@ -134,7 +136,12 @@ def label(
         quiet=quiet,
         as_json=as_json,
     )
-    given, truth = read_labels(labels)
+    given, truth, weight = read_weighted_labels(labels)
+    if weight and method not in _OWN:
+        raise InputError(
+            f"{labels} has weights of labels, which are for sparse-hfs and stable-hfs only; take "
+            "one of these, or the column weight away"
+        )
     recent = _recent(source, model, reading, {"window": window, "half_life": half_life})
     if sets is not None:
         _check_sets(sets, given)
@@ -151,7 +158,7 @@ def label(
         warnings.simplefilter("always", HomophilyWarning)
         warnings.simplefilter("always", AbsentLabelsWarning)
         warnings.simplefilter("ignore", UnreachedWarning)
-        model.fit(recent, given)
+        model.fit(recent, given, **({"sample_weight": weight} if weight else {}))
     absent = next((w.message for w in told if w.category is AbsentLabelsWarning), None)
     alone = absent.names if isinstance(absent, AbsentLabelsWarning) else []
     doubts = [str(warned.message) for warned in told if warned.message is not absent]
@@ -169,6 +176,7 @@ def label(
     record = {
         "nodes": len(model.ids_) + len(alone),
         "labelled": len(given),
+        "weighted": len(weight),
         "classes": len(model.classes_),
         "reached": int(model.reached_.sum()),
         "homophily": model.homophily_,

@@ -1,12 +1,13 @@
-"""Tables of labels: node, label and perhaps truth."""
+"""Tables of labels: node, label and perhaps weight and truth."""
 
 import io
+import math
 from pathlib import Path
 
 from graphsqueak.errors import InputError
 from graphsqueak.system.remote import ADDRESS, read_bytes
 
-__all__ = ["read_labels"]
+__all__ = ["read_labels", "read_weighted_labels"]
 
 
 def read_labels(path: str | Path) -> tuple[dict, dict]:
@@ -32,10 +33,26 @@ def read_labels(path: str | Path) -> tuple[dict, dict]:
     >>> read_labels(path)
     ({'ann': 'spam'}, {'ann': 'spam', 'bob': 'ham'})
     """
+    return read_weighted_labels(path)[:2]
+
+
+def read_weighted_labels(path: str | Path) -> tuple[dict, dict, dict]:
+    """As `read_labels`, and the weights by node id: the trust in each label, empty is 1.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    given, truth, weight : dict
+        The last is empty where the table has no column of that name.
+    """
     table = _name_columns(_read_table(path), path)
     given: dict = {}
     truth: dict = {}
-    for row in table.iter_rows(named=True):
+    weight: dict = {}
+    for number, row in enumerate(table.iter_rows(named=True)):
         node, value = row["node"], row["label"]
         if node is None:
             raise InputError(f"{path}: a row has no node; fill it in or remove it")
@@ -45,9 +62,26 @@ def read_labels(path: str | Path) -> tuple[dict, dict]:
             )
         if row.get("truth") not in (None, ""):
             truth[node] = row["truth"]
+        if row.get("weight") not in (None, "") and node in given:
+            weight[node] = _as_weight(row["weight"], path, number)
     if not given:
         raise InputError(f"{path} labels no node at all; label at least one")
-    return given, truth
+    return given, truth, weight
+
+
+def _as_weight(value, path, number):
+    try:
+        weight = float(value)
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        is_table = str(path).lower().endswith((".parquet", ".pq"))
+        place = f"row {number + 1}" if is_table else f"line {number + 2}"
+        raise InputError(
+            f"{path}, {place}: the weight {value!r} of a label is no finite number that is at "
+            "least 0; mend it, or leave it empty"
+        )
+    return weight
 
 
 def _read_table(path):

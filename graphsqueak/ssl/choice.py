@@ -4,8 +4,8 @@ What matters is alpha = l eta, and in units of 1 / (mean degree), so that rescal
 changes nothing, one value suits nearly every graph and any number of labels. It is tested by how
 many labeled nodes it would misclassify had it not known them. Where that is more than a tenth of
 them, other values are tested as well, and taken if they make fewer mistakes by more than the square
-root of their number, the noise of counting; the first
-that is ends the search. Fewer than four labels a class are too few to test by.
+root of their number, the noise of counting; the first that is ends the search. Fewer than four
+labels a class are too few to test by.
 
 Decisions are made on centered scores, f + t (m - 1/C) with m the class means and t the threshold.
 t = 0 is best unless the classes are uneven and overlap, where part of the prior has to come back;
@@ -23,28 +23,25 @@ the fit itself, M 1 = 1 - (1' 1 / 1' v) v since A 1 = I_S 1, and of columns that
 classes the last is what the others leave: with v, C columns are all that is solved. The diagonal
 takes a column per label; with many labels it is sketched instead: for random signs s, the mean of
 s_i (M s)_i is M_ii with variance sum_(j != i) M_ij^2 over the number of probes: little, since the
-weight of a row of M is mostly on its diagonal or spread over many labels. Few digits are enough to
-choose by, and the fit to all labels goes on from there.
+weight of a row of M is mostly on its diagonal or spread over many labels. What labels add that are
+joined or have a neighbor in common, alpha A_ij / (a_i a_j) + alpha^2 sum_x A_ix A_xj / (a_i a_x
+a_j) with a the diagonal of alpha L + I_S, is taken away. Where four probes are then as good as 16
+without that, as their spread tells, there are four. Few digits are enough to choose by, and the fit
+goes on from there.
 
-*The cut* between two classes: a few labels leave a whole interval of cuts that misclassify equally
-few of them, and its middle is as good a guess as any for the labels alone. The nodes without a
-label know more: a cut through a crowd of equal scores divides what belongs together. So the score
-of the interval that the fewest nodes have is looked up (low-density separation [CZ05]), and the cut
-moves half of the way there: the other half is left to the labels, which are few, but not fooled by
-a crowd that is all of one class.
-
-References
-----------
-[CZ05] Chapelle, Zien. Semi-supervised classification by low density separation. AISTATS 2005.
+*Another eta*, rho times as large, has the smoother M (M + rho (I - M))^-1. Of few labels M is
+known, and nothing is solved again. Of many there are no further probes: that function of M has on
+its diagonal, about, the mean of its values at M_ii plus and minus the spread of the row.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
 from graphsqueak.solvers import LaplacianSolver
-from graphsqueak.ssl.stable import Fit, StableSolver, centered_fit, natural_unit
+from graphsqueak.solvers.components import component_sums
+from graphsqueak.ssl.decisions.thresholds import best_threshold
+from graphsqueak.ssl.stable import Fit, StableSolver, centered_fit, labeled_rows, unit_of_degrees
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -55,11 +52,9 @@ __all__ = [
     "Choice",
     "HeldFits",
     "LeftOut",
-    "best_threshold",
     "candidate_etas",
     "check_eta",
     "choose_for_classes",
-    "cut_in_valley",
     "leave_one_out",
     "left_out_scores",
     "may_need_others",
@@ -71,17 +66,12 @@ _LEFT_OUT_TOL = 1e-3  # of leave-one-out; a tenth for few labels, or where M_ii 
 _CLOSEST = 1e-6  # of M_ii to one
 _FEW = 32  # labels that get a column each
 _N_PROBES = 16  # for the diagonal of M
+_FEW_PROBES = 4  # if they are enough
 _ALPHAS = (2.0, 0.2, 20.0)  # in natural units; the first is the one to take when in doubt
 N_ETAS = len(_ALPHAS)
-_STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of the scores
 FEWEST_HELD_OUT = 8  # below which leave-one-out says nothing
 _FEWEST_A_CLASS = 4
 _GOOD_ENOUGH = 0.1  # share of mistakes at which no other eta is tried
-_N_CUTS = 300  # that are tried, over all but the outermost 2 % of the scores on either side
-_OUTERMOST = 0.02
-_BANDWIDTH = 0.15  # of the density, in standard deviations of the scores
-_ROUNDING = 1e-9
-_REACH = 4.0  # of the Gaussian, in bandwidths
 
 
 class Choice(NamedTuple):
@@ -199,10 +189,6 @@ def leave_one_out(
     random_state : int, Generator or None
         Seeds the probes and the solver.
 
-    Returns
-    -------
-    LeftOut
-
     Examples
     --------
     On a path whose ends are labeled, each end alone says the same everywhere:
@@ -231,17 +217,28 @@ def left_out_scores(values, signs, component, labeled, targets, *, trust=None):
     """`LeftOut` from `values`, M b for the columns b of `targets`, of ones and of `signs`."""
     n_labels, n_columns = targets.shape
     fit = centered_fit(values, component, labeled, targets, trust=trust)
-    raw, constant, probes = np.split(values[labeled], [n_columns, n_columns + 1], axis=1)
+    raw, probes = np.split(values[labeled], [n_columns + 1], axis=1)
     products = signs * probes
     is_exact = signs.shape[1] == n_labels
     diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
+    scores, rest = _without_own(raw, diagonal, component[labeled], targets, trust)
+    return LeftOut(fit, scores, rest)
+
+
+def _without_own(raw, diagonal, own, targets, trust):
+    """Scores and label means of labeled nodes without themselves.
+
+    By `raw`, M b for the columns b of `targets` and of ones at the labeled nodes, the `diagonal` of
+    M, and their `own` components.
+    """
     diagonal = np.clip(diagonal, 0.0, 1 - _CLOSEST)[:, None]
-    own, trust = component[labeled], np.ones(n_labels) if trust is None else trust
+    trust = np.ones(len(targets)) if trust is None else trust
     total = np.bincount(own, trust)[own][:, None]
     others = np.where(np.bincount(own)[own] > 1, total[:, 0] - trust, np.nan)[:, None]
-    rest = (fit.offset[labeled] * total - trust[:, None] * targets) / others
-    scores = raw - diagonal * targets - rest * (constant - diagonal)
-    return LeftOut(fit, scores / (1 - diagonal), rest)
+    held = trust[:, None] * targets
+    rest = (component_sums(own, int(own.max()) + 1, held)[own] - held) / others
+    scores = raw[:, :-1] - diagonal * targets - rest * (raw[:, -1:] - diagonal)
+    return scores / (1 - diagonal), rest
 
 
 class HeldFits:
@@ -260,19 +257,65 @@ class HeldFits:
         self._solver = LaplacianSolver(
             graph, tol=tol, random_state=np.random.default_rng(random_state)
         )
-        self._random_state, self._unit = random_state, natural_unit(graph)
+        self._random_state, self._degrees = random_state, graph.degrees()
+        self._unit, self._rows = unit_of_degrees(self._degrees), labeled_rows(graph, labeled)
         self._held = {}
+        self._first = None  # the eta that was probed, and M or its diagonal and the spread of it
 
     def left_out(self, eta):
-        """`leave_one_out` with this eta, to a tolerance that is enough to choose by."""
-        rng, targets = np.random.default_rng(self._random_state), self._about[1]
-        alpha = len(targets) * eta / (_ALPHAS[0] * self._unit)
-        signs = probe_signs(len(targets), rng)
-        share = 0.1 if len(targets) <= _FEW else min(max(alpha, 0.1), 1.0)
-        tol = max(self._solver.tol, share * _LEFT_OUT_TOL)
-        values = self._at(eta).smooth(signs, tol=tol)
-        about = (self._solver.component, *self._about)
-        return left_out_scores(values, signs, *about, trust=self._trust)
+        """`leave_one_out` with this eta, to a tolerance that is enough to choose by; no fit."""
+        labeled, targets = self._about
+        if self._first is None:
+            found = self._probe(eta)
+        elif self._first[1].ndim == 2:
+            found = _other_smoother(self._first[1], eta / self._first[0], targets)
+        else:
+            raw = self._smooth(eta, np.zeros((len(targets), 0)))
+            found = raw, _other_diagonal(*self._first[1:], eta / self._first[0])
+        own = self._solver.component[labeled]
+        return LeftOut(None, *_without_own(*found, own, targets, self._trust))
+
+    def _probe(self, eta):
+        """M b for `targets` and ones at labeled nodes, and the diagonal of M."""
+        n_labels, n_columns = self._about[1].shape
+        signs = probe_signs(n_labels, np.random.default_rng(self._random_state))
+        is_exact = signs.shape[1] == n_labels
+        few = signs if is_exact else signs[:, :_FEW_PROBES]
+        raw, probes = np.split(self._smooth(eta, few), [n_columns + 1], axis=1)
+        if is_exact:
+            self._first = eta, probes
+            return raw, np.diag(probes)
+        products = few * probes
+        known, spread = few * self._near(eta, few), products.var(axis=1, ddof=1)
+        left = (products - known).var(axis=1, ddof=1)
+        if left.mean() * _N_PROBES > spread.mean() * _FEW_PROBES:
+            rest = signs[:, _FEW_PROBES:]
+            products = np.column_stack([products, rest * self._smooth(eta, rest)])
+            known = np.column_stack([known, rest * self._near(eta, rest)])
+            spread = products.var(axis=1, ddof=1)
+        diagonal = np.clip((products - known).mean(axis=1), 0.0, 1 - _CLOSEST)
+        self._first = eta, diagonal, np.sqrt(spread)
+        return raw, diagonal
+
+    def _near(self, eta, signs):
+        """What labels at most two steps away add to M s at each label, for columns s of signs."""
+        labeled, alpha = self._about[0], len(signs) * eta
+        size, own = alpha * self._degrees, 1.0 if self._trust is None else self._trust
+        size[labeled] += own
+        rows = alpha * self._rows
+        inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+        block = (own * inverse[labeled])[:, None] * signs
+        returns = (rows.multiply(rows) @ inverse)[:, None] * block
+        steps = rows[:, labeled] @ block + rows @ (inverse[:, None] * (rows.T @ block))
+        return inverse[labeled, None] * (steps - returns)
+
+    def _smooth(self, eta, signs):
+        """M b at labeled nodes, for targets, ones and `signs`; the second time for `signs` only."""
+        alpha, n_labels = len(signs) * eta / (_ALPHAS[0] * self._unit), len(signs)
+        share = 0.1 if n_labels <= _FEW else min(max(alpha, 0.1), 1.0)
+        tol, is_new = max(self._solver.tol, share * _LEFT_OUT_TOL), eta not in self._held
+        solve = self._at(eta).smooth if is_new else self._at(eta).probe
+        return solve(signs, tol=tol)[self._about[0]]
 
     def fit(self, eta):
         """`stable_scores` with this eta."""
@@ -283,65 +326,25 @@ class HeldFits:
         if eta not in self._held:
             for old in [*self._held][1:]:
                 del self._held[old]
-            alpha = len(self._about[0]) * eta
-            self._held[eta] = StableSolver(self._solver, *self._about, alpha, trust=self._trust)
+            solver = next((first.solver for first in self._held.values()), self._solver)
+            about = (*self._about, len(self._about[0]) * eta)
+            self._held[eta] = StableSolver(solver, *about, trust=self._trust)
         return self._held[eta]
 
 
-def cut_in_valley(scores, held_out, is_second, *, trust=None):
-    """The cut to use instead of 0 on scores of the second class.
+def _other_diagonal(diagonal, spread, ratio):
+    """Of M, for an eta so many times as large, from its rows' `spread` off the diagonal."""
+    spread = np.minimum(spread, np.minimum(diagonal, 1 - diagonal))
+    values = diagonal + spread * np.array([[-1.0], [1.0]])
+    return (values / (values + ratio * (1 - values))).mean(axis=0)
 
-    Parameters
-    ----------
-    scores : array (n,)
-        Of all nodes that a label reaches; above the cut they belong to the second class.
-    held_out : array (l,)
-        Scores of labeled nodes, each without its own label.
-    is_second : array of bool (l,)
-        Whether these belong to the second class.
-    trust : array (l,), optional
-        How much each of them counts.
 
-    Examples
-    --------
-    Labels at -2 and 3 allow any cut in between. No node lies from 1 to 2, and 1.5 / 2 is returned:
+def _other_smoother(smoother, ratio, targets):
+    """M b for `targets` and ones, and the diagonal of M, for an eta so many times as large.
 
-    >>> scores = np.concatenate([np.linspace(-3, 1, 400), np.linspace(2, 4, 200)])
-    >>> round(cut_in_valley(scores, np.array([-2.0, 3.0]), np.array([False, True])), 1)
-    0.8
+    >>> _other_smoother(np.array([[0.5]]), 3.0, np.array([[2.0]]))
+    (array([[0.5 , 0.25]]), array([0.25]))
     """
-    low, high = np.quantile(scores, [_OUTERMOST, 1 - _OUTERMOST])
-    bandwidth = _BANDWIDTH * scores.std()
-    if not low < high:
-        return 0.0
-    step = (high - low) / (_N_CUTS - 1)
-    n_beyond = int(np.ceil(_REACH * bandwidth / step))
-    cuts = low + step * np.arange(-n_beyond, _N_CUTS + n_beyond)
-    bounds = np.append(cuts, cuts[-1] + step) - step / 2
-    counts = np.histogram(scores, bounds)[0].astype(np.float64)
-    density = gaussian_filter1d(counts, bandwidth / step, truncate=_REACH)
-    inside = slice(n_beyond, n_beyond + _N_CUTS)
-    cuts, density = cuts[inside], density[inside]
-    is_wrong = (held_out[:, None] > cuts) != is_second[:, None]
-    mistakes = (np.ones(held_out.size) if trust is None else trust) @ is_wrong
-    allowed = np.flatnonzero(mistakes <= mistakes.min() + _ROUNDING * held_out.size)
-    return float(cuts[allowed[density[allowed].argmin()]]) / 2
-
-
-def best_threshold(scores, code, prior, threshold, *, trust=None):
-    """The threshold and the number of its mistakes among nodes that were held out.
-
-    `prior` are the classes' shares of the labels minus 1/C; mistakes count as much as `trust` says.
-    """
-    auto = threshold == "auto"
-    levels = np.array(_STRENGTHS) * scores.std() if auto else np.array([threshold])
-    trust = np.ones(code.size) if trust is None else trust
-    mistakes = np.array(
-        [trust @ ((scores + level * prior).argmax(axis=1) != code) for level in levels]
-    )
-    # with several classes one threshold is a cruder correction, and has to make up for it
-    margin = 0.5 * np.sqrt(mistakes[0]) if prior.size > 2 else 0.0
-    least = mistakes.min()
-    if least >= mistakes[0] - margin:
-        return float(levels[0]), float(mistakes[0])
-    return float(levels[mistakes <= least + _ROUNDING * code.size].mean()), float(least)
+    mixed = smoother + ratio * (np.eye(len(smoother)) - smoother)
+    other = np.linalg.solve(mixed.T, smoother.T).T
+    return other @ np.column_stack([targets, np.ones(len(targets))]), np.diag(other)

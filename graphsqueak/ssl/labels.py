@@ -68,23 +68,13 @@ class ClassLabels(NamedTuple):
         """
         return np.eye(self.classes.size)[self.code]
 
-    def trusted(self, weight):
-        """The labels with these weights, without those of weight 0 and classes that have no other.
-
-        >>> labels = ClassLabels(np.arange(2), np.arange(2), np.array(["ham", "spam"]))
-        >>> labels.trusted(np.array([0.0, 2.0])).classes
-        array(['spam'], dtype='<U4')
-        """
-        kept = weight > 0
-        seen, code = np.unique(self.code[kept], return_inverse=True)
-        return ClassLabels(self.nodes[kept], code, self.classes[seen], weight[kept])
-
 
 class RealLabels(NamedTuple):
-    """`nodes` that carry a value, ascending, and the values."""
+    """`nodes` that carry a value, ascending, the values, and the trust in each as above."""
 
     nodes: np.ndarray
     value: np.ndarray
+    weight: np.ndarray | None = None
 
 
 class GivenLabels:

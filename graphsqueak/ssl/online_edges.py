@@ -31,6 +31,7 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.arrivals import SHARE
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.base import GraphEstimator, LateLabelsWarning
+from graphsqueak.ssl.decisions.label_weights import class_weighted, trusted_labels
 from graphsqueak.ssl.labels import GivenLabels
 from graphsqueak.ssl.refinement import MOST_PASSES, Refinement
 from graphsqueak.ssl.stable import unit_of_degrees
@@ -48,7 +49,12 @@ class OnlineEdges(GraphEstimator):
     aimed at (`_targets`), and has `_refine`, which reads on until its answer has settled.
     """
 
-    def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
+    def fit(
+        self,
+        X: GraphLike | ArrayLike,
+        y: ArrayLike | Mapping,
+        sample_weight: ArrayLike | Mapping | None = None,
+    ) -> Self:
         """Read the stream of edges X and answer for all its nodes; return self.
 
         Parameters
@@ -57,13 +63,23 @@ class OnlineEdges(GraphEstimator):
         y : array of shape (n_nodes,), mapping from node ids to labels, or data frame of both
             In an array, which is in the order of the nodes, -1 marks a node without a class, and
             NaN one without a value.
+        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
+            Trust in each label: how much it weighs beside the others. 0 is no label.
         """
+        self._weighted = sample_weight, X
         X, y = self._handed_in(X, y, self._nothing)
         source = self._recent(self._source(X))
         self.__dict__.pop("_stream", None)  # of an earlier partial_fit
         self._stale, self._source_read = False, source
         self._most = self._most_passes(source)
         return self._fit_source(source, y)
+
+    _weighted: tuple = (None, None)  # sample_weight, and what was fitted
+
+    def _weigh(self, y, graph):
+        """The labels of the graph, with their weights."""
+        labels = trusted_labels(self._read_labels(y, graph), *self._weighted, graph)
+        return class_weighted(labels, getattr(self, "class_weight", None))
 
     def _recent(self, source):
         """What is to be labeled on: exactly, where it can be read again, else by the stream."""
@@ -130,7 +146,7 @@ class OnlineEdges(GraphEstimator):
         stream = self._fill_stream(source, y)
         graph = stream.sparsifier()
         self._note(graph, stream.n_edges_seen_)
-        return self._fit_graph(graph, self._read_labels(y, graph))
+        return self._fit_graph(graph, self._weigh(y, graph))
 
     def _fit_refined(self, source, y, **how):
         """Fit in several passes, the sparsifier of the first as a preconditioner.
@@ -148,7 +164,7 @@ class OnlineEdges(GraphEstimator):
         self._note(graph, graph.n_edges if is_whole else n_seen)
         self.n_edges_seen_ = n_seen
         self._is_blind |= plain.label_share == 0
-        labels = self._read_labels(y, graph)
+        labels = self._weigh(y, graph)
         if is_whole:
             return self._fit_graph(graph, labels)
         refinement = Refinement(
@@ -157,6 +173,7 @@ class OnlineEdges(GraphEstimator):
             degrees,
             labels.nodes,
             self._targets(labels),
+            trust=labels.weight,
             n_edges=n_seen,
             random_state=self._seed(),
             progress=self.progress,
@@ -206,7 +223,7 @@ class OnlineEdges(GraphEstimator):
             y = self._handed_in(None, y, None)[1]
             self._labels = self._labels_by_id(y, getattr(as_stream(X), "own_ids", None))
         if not hasattr(self, "_stream"):
-            self._forgets = self._times()
+            self._forgets, self._weighted = self._times(), (None, None)
             self._labels = self._labels if y is not None else {}
             self._favored = frozenset(self._labels)
             self._stream = self._favoring_stream(self._favored)
@@ -246,7 +263,7 @@ class OnlineEdges(GraphEstimator):
             if not self._labels:
                 raise InputError("no labels have been given yet; call relabel(y)")
             graph = self._stream.sparsifier()
-            self._fit_graph(graph, self._read_labels(self._labels, graph))
+            self._fit_graph(graph, self._weigh(self._labels, graph))
             self._note(graph, self._stream.n_edges_seen_)
             self._stale = False
         super()._check_fitted()

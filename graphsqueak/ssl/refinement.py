@@ -65,6 +65,8 @@ class Refinement:
     labeled : array of int
         Nodes of H.
     targets : array of float, shape (l, C)
+    trust : array of float, shape (l,), optional
+        How much each label weighs.
     random_state : int or None
         Seeds the probes, which are those of `leave_one_out`, and the solvers.
     progress : bool or callable
@@ -103,6 +105,7 @@ class Refinement:
         labeled,
         targets,
         *,
+        trust=None,
         n_edges,
         random_state=None,
         progress=False,
@@ -110,7 +113,7 @@ class Refinement:
     ):
         self.is_large = sparsifier.n_nodes >= many_nodes
         self._laplacian = StreamedLaplacian(source, sparsifier)
-        self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets)
+        self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets, trust)
         is_other = getattr(source, "is_implicit", False)  # the edges it gives out are drawn
         self._n_edges = None if is_other else n_edges
         self._random_state, self._progress = random_state, progress
@@ -189,6 +192,7 @@ class _Equations:
         degrees,
         labeled,
         targets,
+        trust,
         eta,
         *,
         with_probes,
@@ -199,11 +203,13 @@ class _Equations:
         signs = np.zeros((n_labels, 0))
         if with_probes:
             signs = probe_signs(n_labels, rng)
-        self._signs, self._labels = signs, (component, labeled, targets)
-        self._system = StableSystem(component, labeled, n_labels * eta)
+        self._signs, self._labels, self._trust = signs, (component, labeled, targets), trust
+        self._system = StableSystem(component, labeled, n_labels * eta, trust=trust)
         ridge = self._system.ridge
         rhs = np.zeros((graph.n_nodes, targets.shape[1] + 1 + signs.shape[1]))
         rhs[labeled] = np.column_stack([targets, np.ones(n_labels), signs])
+        if trust is not None:
+            rhs[labeled] *= trust[:, None]
         rhs = self._system.right_side(rhs)
         self._solver = LaplacianSolver(
             graph, ridge=ridge, tol=_INNER_TOL, n_solves=_MANY_SOLVES, random_state=rng
@@ -248,11 +254,11 @@ class _Equations:
 
     def left_out(self, step):
         """`LeftOut` after a step by the degrees (0) or by H (1)."""
-        return left_out_scores(self._values(step), self._signs, *self._labels)
+        return left_out_scores(self._values(step), self._signs, *self._labels, trust=self._trust)
 
     def fit(self, step):
         """`Fit` after such a step."""
-        return centered_fit(self._values(step), *self._labels)
+        return centered_fit(self._values(step), *self._labels, trust=self._trust)
 
     def _values(self, step):
         """Before the first pass the step is one by H, in any case."""

@@ -12,6 +12,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
 from graphsqueak.ssl.choice import FEWEST_HELD_OUT, NOT_LEFT_OUT, HeldFits, check_eta
+from graphsqueak.ssl.decisions.label_weights import trusted_labels
 from graphsqueak.ssl.labels import is_missing, real_labels
 from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
@@ -27,7 +28,12 @@ _SETTLED = 0.002  # share of the variation that the values may still be off
 class GraphRegressor(RegressorMixin, GraphEstimator):
     """Values of nodes; NaN in y means none."""
 
-    def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
+    def fit(
+        self,
+        X: GraphLike | ArrayLike,
+        y: ArrayLike | Mapping,
+        sample_weight: ArrayLike | Mapping | None = None,
+    ) -> Self:
         """Learn the values of all nodes.
 
         Parameters
@@ -35,14 +41,17 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
         y : array of shape (n_nodes,), mapping from node ids to values, or data frame of both
             In an array, NaN where there is no value.
+        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
+            Trust in each value: how much it weighs beside the others. 0 is no value.
 
         Returns
         -------
         self
         """
-        X, y = self._handed_in(X, y, np.nan)
+        given, (X, y) = X, self._handed_in(X, y, np.nan)
         graph = self._read(X)
-        return self._fit_graph(graph, real_labels(y, graph))
+        labels = trusted_labels(real_labels(y, graph), sample_weight, given, graph)
+        return self._fit_graph(graph, labels)
 
     def _columns(self):
         columns = super()._columns()
@@ -142,9 +151,8 @@ class StableHFSRegressor(GraphRegressor):
         self.tol, self.random_state = tol, random_state
 
     def _fit_graph(self, graph, labels):
-        fits = HeldFits(
-            graph, labels.nodes, self._targets(labels), tol=self.tol, random_state=self._seed()
-        )
+        settings = {"trust": labels.weight, "tol": self.tol, "random_state": self._seed()}
+        fits = HeldFits(graph, labels.nodes, self._targets(labels), **settings)
         return self._answer(graph, labels, self._fit_of(fits, labels, natural_unit(graph)))
 
     @staticmethod
@@ -162,7 +170,7 @@ class StableHFSRegressor(GraphRegressor):
 
     def _answer(self, graph, labels, fit):
         self.ids_, self.n_nodes_ = graph.ids, graph.n_nodes
-        self.mean_ = float(labels.value.mean())
+        self.mean_ = float(np.average(labels.value, weights=labels.weight))
         self.reached_ = fit.reached
         self.transduction_ = (fit.centered + fit.offset).ravel()
         n_lost = int(np.count_nonzero(~fit.reached))
@@ -299,7 +307,8 @@ def _choose_eta(fits, labels, *, unit, eta):
         valid = np.isfinite(wrong)
         if np.count_nonzero(valid) < FEWEST_HELD_OUT:
             break
-        error = float((wrong[valid] ** 2).mean())
+        weight = None if labels.weight is None else labels.weight[valid]
+        error = float(np.average(wrong[valid] ** 2, weights=weight))
         if error < least:
             best, least = candidate, error
     return best

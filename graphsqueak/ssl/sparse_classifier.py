@@ -39,7 +39,7 @@ _RANKED = 0.05  # the same where cuts go through the mean scores: a rare class i
 _MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
 
 
-class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[misc]  # no weights
+class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     """Sparse-HFS: labels from a graph that is never held [C17, Section 4.4.1].
 
     Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole
@@ -80,6 +80,9 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[mis
         chosen as eta is.
     calibrated : bool
         Make `label_distributions_` probabilities, where there are 20 labels or more.
+    class_weight : None, "balanced" or mapping from classes to weights
+        As of `StableHFSClassifier`. With weights, of classes or of labels, a single pass labels on
+        a sparsifier that favors the labeled nodes, and makes no sums.
     class_sizes, decision
         As of `StableHFSClassifier`; a cut is that of the sparsifier.
     unknown : "prior" or a label
@@ -144,6 +147,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[mis
         eta: float | str = "auto",
         threshold: float | str = "auto",
         calibrated: bool = False,
+        class_weight: str | Mapping | None = None,
         class_sizes: str | Mapping | None = None,
         decision: str = "auto",
         unknown: object = "prior",
@@ -158,6 +162,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[mis
             eta=eta,
             threshold=threshold,
             calibrated=calibrated,
+            class_weight=class_weight,
             class_sizes=class_sizes,
             decision=decision,
             unknown=unknown,
@@ -182,7 +187,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[mis
         return self.random_state
 
     def _fit_once(self, source, y):
-        if self.label_share != "auto" or self._forgets:
+        is_weighted = self._weighted[0] is not None or self.class_weight is not None
+        if self.label_share != "auto" or self._forgets or is_weighted:
             return super()._fit_once(source, y)
         return self._fit_summed(source, encode_classes(y))
 
@@ -281,6 +287,10 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):  # type: ignore[mis
             y = {names[node]: value for node, value in zip(some.nodes, values, strict=True)}
             model = copy.copy(self)
             model.calibrated = False
+            if some.weight is not None:
+                weights = zip(some.nodes, some.weight.tolist(), strict=True)
+                model._weighted = {names[node]: weight for node, weight in weights}, source
+                model.class_weight = None
             with warnings.catch_warnings():
                 for said in (UnreachedWarning, HomophilyWarning):
                     warnings.simplefilter("ignore", said)

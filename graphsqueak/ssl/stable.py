@@ -30,6 +30,7 @@ References
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse
 
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
@@ -41,6 +42,7 @@ __all__ = [
     "centered_fit",
     "label_means",
     "labeled_components",
+    "labeled_rows",
     "natural_unit",
     "posterior_deviation",
     "smooth_labels",
@@ -156,6 +158,23 @@ def unit_of_degrees(degrees):
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
+def labeled_rows(graph, nodes):
+    """The rows (l, n_nodes) of the adjacency matrix that belong to these nodes.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList(tail=[0, 1], head=[1, 2], weight=[2.0, 3.0])
+    >>> labeled_rows(path, np.array([1])).toarray()
+    array([[2., 0., 3.]])
+    """
+    among = np.full(graph.n_nodes, -1)
+    among[nodes] = np.arange(nodes.size)
+    out, back = (np.flatnonzero(among[end] >= 0) for end in (graph.tail, graph.head))
+    row = np.concatenate([among[graph.tail[out]], among[graph.head[back]]])
+    column = np.concatenate([graph.head[out], graph.tail[back]])
+    weight = np.concatenate([graph.weight[out], graph.weight[back]])
+    return scipy.sparse.csr_array((weight, (row, column)), shape=(nodes.size, graph.n_nodes))
+
+
 def centered_fit(values, component, labeled, targets, *, trust=None):
     """`Fit` from `values`, M b for the columns b of `targets` and of ones."""
     n_columns = targets.shape[1]
@@ -170,8 +189,7 @@ def posterior_deviation(graph, labeled, alpha, *, trust=None, n_probes=64, rng):
     Infinite where no label reaches.
 
     >>> from graphsqueak.graph import EdgeList
-    >>> path = EdgeList(tail=[0, 1, 2], head=[1, 2, 3])
-    >>> rng = np.random.default_rng(7)
+    >>> path, rng = EdgeList(tail=[0, 1, 2], head=[1, 2, 3]), np.random.default_rng(7)
     >>> spread = posterior_deviation(path, np.array([0]), 1.0, n_probes=2000, rng=rng)
     >>> bool((np.diff(spread) != 0).all())
     True
@@ -210,7 +228,7 @@ class StableSolver:
     def __init__(self, solver, labeled, targets, alpha, *, copies=None, trust=None):
         about = {"copies": copies, "trust": trust}
         self._system = StableSystem(solver.component, labeled, alpha, **about)
-        self._solver = solver.with_ridge(self._system.ridge)
+        self.solver = solver.with_ridge(self._system.ridge)
         self._labeled, self._targets = labeled, targets
         self._times = _times(labeled, copies, trust)
         self._mean = label_means(targets, labeled, solver.component, **about)
@@ -220,41 +238,50 @@ class StableSolver:
 
     def fit(self):
         """`Fit` to the solver's tolerance."""
-        values = self._values(self._centered[:, :0], self._solver, np.float64)
+        values = self._values(self._centered[:, :0], self.solver, np.float64)
         component, mean = self._system.component, self._mean
         reached = labeled_components(component, self._labeled)[component]
         return Fit(values[:, : self._targets.shape[1]], mean[component], reached)
 
     def smooth(self, signs, *, tol=None):
         """M b for the columns b of the targets, of ones and of `signs`, to a tolerance if given."""
-        solver, dtype = self._solver, np.float64
+        solver, dtype = self.solver, np.float64
         if tol is not None:
             solver, dtype = solver.with_tol(tol), np.float32
         values = self._values(signs, solver, dtype)
-        self._solver = solver.with_tol(self._solver.tol)
+        self.solver = solver.with_tol(self.solver.tol)
         n_columns = self._targets.shape[1]
         constant = values[:, n_columns : n_columns + 1]
         values[:, :n_columns] += self._mean[self._system.component] * constant
         return values
+
+    def probe(self, signs, *, tol):
+        """M b for the columns b of `signs` alone, to a tolerance."""
+        solution, level = self._solution(signs, self.solver.with_tol(tol), np.float32)
+        return self._system.constrained(solution + level)
 
     def _values(self, others, solver, dtype):
         """M b for the columns b of centered targets, of ones and of `others`."""
         n_columns = self._targets.shape[1]
         n_solved = n_columns - self._is_shared
         columns = np.column_stack([self._centered[:, :n_solved], others])
-        rhs = np.zeros((self._system.component.size, columns.shape[1]))
-        rhs[self._labeled] = self._times * columns
-        rhs = self._system.right_side(rhs)
-        level = self._system.constants(rhs)
-        rhs -= self._system.ridge[:, None] * level
-        solution = solver.solve(rhs.astype(dtype, copy=False), start=self._known)
-        if self._known is None and others.size:
+        solution, level = self._solution(columns, solver, dtype, start=self._known)
+        if self._known is None:
             self._known = solution[:, [*range(n_solved), -1]]
         solution = solution + level
         values = self._system.constrained(solution)
         left = [-values[:, :n_solved].sum(axis=1)] if self._is_shared else []
         constant = self._system.constant(solution[:, -1:])
         return np.column_stack([values[:, :n_solved], *left, constant, values[:, n_solved:]])
+
+    def _solution(self, columns, solver, dtype, *, start=None):
+        """The solution for labels `columns`, and for v, minus a level that is returned, too."""
+        rhs = np.zeros((self._system.component.size, columns.shape[1]))
+        rhs[self._labeled] = self._times * columns
+        rhs = self._system.right_side(rhs)
+        level = self._system.constants(rhs)
+        rhs -= self._system.ridge[:, None] * level
+        return solver.solve(rhs.astype(dtype, copy=False), start=start), level
 
 
 class StableSystem:

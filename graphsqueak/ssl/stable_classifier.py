@@ -17,12 +17,12 @@ from graphsqueak.ssl.choice import (
     HeldFits,
     check_eta,
     choose_for_classes,
-    cut_in_valley,
 )
 from graphsqueak.ssl.conformal import fit_without_each
 from graphsqueak.ssl.decisions.calibration import fit_sigmoids, sigmoid_shares
 from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
-from graphsqueak.ssl.decisions.label_weights import class_weighted, sample_weights
+from graphsqueak.ssl.decisions.label_weights import class_weighted, trusted_labels
+from graphsqueak.ssl.decisions.thresholds import cut_in_valley
 from graphsqueak.ssl.labels import class_labels
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
 from graphsqueak.ssl.stable import natural_unit, posterior_deviation
@@ -138,9 +138,7 @@ class StableHFSClassifier(GraphClassifier):
         """
         given, (X, y) = X, self._handed_in(X, y, -1)
         graph = self._read(X)
-        labels = class_labels(y, graph)
-        if sample_weight is not None:
-            labels = labels.trusted(sample_weights(sample_weight, given, labels.nodes, graph))
+        labels = trusted_labels(class_labels(y, graph), sample_weight, given, graph)
         return self._fit_graph(graph, class_weighted(labels, self.class_weight))
 
     def _scores(self, graph, labels, unit=None):

@@ -47,6 +47,34 @@ def test_a_truth_of_labeled_nodes_alone_measures_nothing(files, capsys):
     assert "accuracy" not in said
 
 
+@pytest.mark.parametrize("method", ["sparse-hfs", "stable-hfs"])
+def test_a_column_weight_tells_how_far_a_label_is_trusted(files, capsys, method):
+    """A label of weight 0 is none: without it one class is left."""
+    edges, labels, out = files
+    labels.write_text("node,label,weight\nn0,red,2\nn33,blue,0\nn2,red,\nn99,red,1\n")
+    command = ["label", str(edges), str(labels), "-o", str(out), "--json", "--method", method]
+    assert run(command) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["classes"], record["weighted"]) == (1, 3)
+    assert set(pl.read_csv(out)["label"]) == {"red"}
+
+
+@pytest.mark.parametrize("weight", ["much", "-1", "nan", "inf"])
+def test_a_bad_weight_is_refused_with_its_line(files, capsys, weight):
+    edges, labels, out = files
+    labels.write_text(f"node,label,weight\nn0,red,1\nn33,blue,{weight}\n")
+    assert run(["label", str(edges), str(labels), "-o", str(out)]) == 2
+    assert f"labels.csv, line 3: the weight {weight!r}"[:28] in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_weights_are_refused_where_they_would_not_count(files, capsys):
+    edges, labels, out = files
+    labels.write_text("node,label,weight\nn0,red,1\nn33,blue,2\n")
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--method", "hfs"]) == 2
+    assert "weights of labels, which are for sparse-hfs" in capsys.readouterr().err
+
+
 def test_integer_ids_match_integer_labels(tmp_path, capsys):
     edges, labels = tmp_path / "edges.csv", tmp_path / "labels.tsv"
     edges.write_text("".join(f"{u + 1000},{v + 1000}\n" for u, v in KARATE.edges))

@@ -11,7 +11,7 @@ import scipy.sparse
 import zstandard
 
 from graphsqueak import StreamSparsifier, read_edges
-from graphsqueak.cli.label import read_labels
+from graphsqueak.cli.label_table import read_labels
 from graphsqueak.sources.neighbors.edges import neighbor_edges
 from graphsqueak.sources.neighbors.point_files import read_points
 

@@ -54,7 +54,7 @@ def test_the_error_is_that_of_few_labels(homophily):
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1), (0.4, 0.3, 0.3)])
-@pytest.mark.parametrize("homophily", [0.0, 0.6])
+@pytest.mark.parametrize("homophily", [0.0, 0.6, 0.9])
 def test_two_errors_reach_the_truth_with_few_labels_on_small_graphs(homophily, shares):
     """In 90 of 100 draws; by chance in 96 of them, whose deviation is 2."""
     reached = 0
@@ -69,6 +69,21 @@ def test_two_errors_reach_the_truth_with_few_labels_on_small_graphs(homophily, s
         is_known = len(set(y)) > 2
         reached += not is_known or abs(found.value - exact) <= 2 * found.error
     assert reached >= 90
+
+
+@pytest.mark.parametrize("n_labels", [60, 150])
+def test_two_errors_reach_a_large_homophily_of_a_rare_class(n_labels):
+    """One of twenty nodes, at .9. By chance in 96 of 100 draws, whose deviation is 2: 84 at least.
+
+    With fewer labels hardly two of the rare class are joined.
+    """
+    reached = 0
+    for seed in range(100):
+        settings = {"n_nodes": 1000, "n_labels": n_labels, "degree": 10, "shares": (0.95, 0.05)}
+        graph, _, y = drawn(28_000 + 10 * seed, 0.9, **settings)
+        found = measure_homophily(graph, class_labels(y, graph))
+        reached += np.isnan(found.value) or abs(found.value - 0.9) <= 2 * found.error
+    assert reached >= 84
 
 
 @pytest.mark.slow

@@ -92,6 +92,48 @@ def test_a_weight_of_a_class_is_that_of_its_labels():
     assert class_labels(y, graph).weight is None
 
 
+@pytest.mark.parametrize("passes", [1, 4])
+def test_weights_count_in_a_graph_that_is_read_and_not_held(passes):
+    """A third of 60 labels is turned around and hardly trusted: as on the whole graph, nearly."""
+    source = gs.sources.block_model(300, 9_000, n_blocks=2, within=0.62, random_state=40_556)
+    nodes, truth = np.arange(60), np.arange(300) % 2
+    y, weight = hide(truth, nodes), dict.fromkeys(range(0, 60, 3), 0.05)
+    y[::3][y[::3] >= 0] ^= 1
+    settings = {"keep": 0.3, "passes": passes, "random_state": 7}
+    whole = gs.StableHFSClassifier(random_state=7).fit(source, y, weight)
+    plain = gs.SparseHFSClassifier(**settings).fit(source, y)
+    read = gs.SparseHFSClassifier(**settings).fit(source, y, weight)
+    assert read.n_edges_used_ < 9_000
+    assert (read.transduction_ == whole.transduction_).mean() > (0.95 if passes > 1 else 0.8)
+    right = [(model.transduction_ == truth)[60:].mean() for model in (plain, read)]
+    assert right[1] > right[0] + 0.05
+
+
+def test_a_class_weight_is_the_same_read_or_held():
+    graph, truth = two_blocks(40_557)
+    y = hide(truth, np.arange(0, 80, 5))
+    held = gs.StableHFSClassifier(class_weight="balanced", random_state=7).fit(graph, y)
+    settings = {"n_edges": 10_000, "class_weight": "balanced", "random_state": 7}
+    read = gs.SparseHFSClassifier(**settings).fit(graph, y)
+    np.testing.assert_allclose(read.scores_, held.scores_, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*without a value")
+@pytest.mark.parametrize("model", [gs.StableHFSRegressor, gs.SparseHFSRegressor])
+def test_a_value_that_is_not_trusted_hardly_counts(model):
+    """Trust of 0 is no value; of all other values the fit is that of the dense reference."""
+    graph, labeled = three_parts(71_205)
+    values = np.random.default_rng(1_412).normal(size=6)
+    y, weight = np.full(graph.n_nodes, np.nan), np.ones(graph.n_nodes)
+    y[labeled], weight[labeled] = values, TRUST
+    found = model(eta=0.4 / 6, tol=1e-10, random_state=7).fit(graph, y, sample_weight=weight)
+    centered, mean, _ = reference.stable_hfs(graph, labeled, values[:, None], 0.4, TRUST)
+    np.testing.assert_allclose(found.transduction_, (centered + mean).ravel(), atol=1e-7)
+    assert found.mean_ == pytest.approx(np.average(values, weights=TRUST))
+    weight[labeled[0]], y[labeled[0]] = 0.0, 1e6
+    assert np.abs(model(random_state=7).fit(graph, y, weight).transduction_).max() < 1e3
+
+
 @pytest.mark.parametrize(
     ("settings", "weight", "told"),
     [

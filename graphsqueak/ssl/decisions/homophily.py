@@ -7,12 +7,13 @@ steps apart, with y~ the classes minus their means over the labeled degrees,
     r_k = sum W_ij y~_i y~_j / (v sum W_ij),   W = A for k = 1, A D^-1 A without i = j for k = 2,
 
 has the mean h^k, about. Few labels have hardly a labeled neighbor, but often neighbors in common.
-The density exp(-((r_1 - h) / s_1)^2 / 2 - ((r_2 - h^2) / s_2)^2 / 2) / (s_1 s_2) has the estimate
-as its mean and the error as its spread, from the lowest h that classes of these shares can have (no
-edges inside them, or inside the largest only what the others leave) to 1. s_k is the larger of what
-the labeled nodes show and of what pairs with this h^k would give: where a class is rare, y~_i y~_j
-is mostly small, and large where both are of that class, so that its spread grows with h. The labels
-outside the largest class, m, bear what is known: s_k^2 is (m + 1) / (m - 1) times as large.
+exp(-((r_1 - h) / s_1)^2 / 2 - ((r_2 - h^2) / s_2)^2 / 2), made a density, has the estimate as its
+mean and the error as its spread, from the lowest h that classes of these shares can have (no edges
+inside them, or inside the largest only what the others leave) to 1. s_k is the larger of what the
+labeled nodes show and of what pairs with this h^k would give: where a class is rare, y~_i y~_j is
+mostly small, and large where both are of that class, so that its spread grows with h. (Dividing by
+s_1 s_2 would favor small h there, and miss a large one.) The labels outside the largest class, m,
+bear what is known: s_k^2 is (m + 1) / (m - 1) times as large.
 
 r_2 does not tell the sign, which is that of the correlation of the classes with the scores that
 labeled nodes get without their own, as far as it is not noise. Where it is clear the graph is of
@@ -28,7 +29,8 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
+
+from graphsqueak.ssl.stable import labeled_rows
 
 __all__ = ["Homophily", "HomophilyWarning", "measure_homophily", "warn_of_homophily"]
 
@@ -82,13 +84,7 @@ def measure_homophily(graph, labels, held_out=None):
     size = 1 - share @ share
     if labels.classes.size < 2 or share.sum() == 0 or size <= 0:
         return Homophily(np.nan, np.nan, 0.0, is_little=False)
-    among = np.full(graph.n_nodes, -1)
-    among[nodes] = np.arange(nodes.size)
-    out, back = (np.flatnonzero(among[end] >= 0) for end in (graph.tail, graph.head))
-    row = np.concatenate([among[graph.tail[out]], among[graph.head[back]]])
-    column = np.concatenate([graph.head[out], graph.tail[back]])
-    weight = np.concatenate([graph.weight[out], graph.weight[back]])
-    edges = scipy.sparse.csr_array((weight, (row, column)), shape=(nodes.size, graph.n_nodes))
+    edges = labeled_rows(graph, nodes)
     inverse = 1 / np.where(degrees > 0, degrees, 1.0)
     returns = edges.multiply(edges) @ inverse
     centered, n_classes = one_hot - share, labels.classes.size
@@ -109,7 +105,7 @@ def measure_homophily(graph, labels, held_out=None):
         by_rows = 2 * ((agreement - mean * size * pairs[:, 0]) ** 2).sum()
         by_chance = 2 * (squares**2).mean(axis=1).sum() * _product_variance(likely, grid**power)
         variance = few * np.maximum(by_rows, by_chance) / total**2
-        surprise += (mean - grid**power) ** 2 / variance + np.log(variance)
+        surprise += (mean - grid**power) ** 2 / variance
     skill = 0.0 if held_out is None else _correlation(*held_out)
     surprise += np.where(grid > 0, min(skill, 0.0), max(skill, 0.0)) ** 2
     density = np.exp(-(surprise - surprise.min()) / 2)

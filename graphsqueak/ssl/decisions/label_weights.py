@@ -10,45 +10,58 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.numbering import node_finder
+from graphsqueak.ssl.labels import ClassLabels, GivenLabels, is_missing
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes, as_labels
 from graphsqueak.validation import check_real
 
-__all__ = ["class_weighted", "sample_weights"]
+__all__ = ["class_weighted", "trusted_labels"]
 
 
-def sample_weights(given, X, nodes, graph):
-    """Weights of the labeled nodes: those of an array over the nodes, or of a mapping from ids.
+def trusted_labels(labels, given, X, graph):
+    """The labels with weights, without those of weight 0 and classes that have no other.
 
     Parameters
     ----------
-    given : array, mapping or None
+    labels : ClassLabels or RealLabels
+    given : array over the nodes, mapping from ids to weights, or None
     X : graph or GraphNodes
         What was fitted: an array goes by its nodes.
-    nodes : array of int
-        The labeled ones.
     graph : EdgeList
 
     Examples
     --------
     >>> from graphsqueak.graph import EdgeList
+    >>> from graphsqueak.ssl.labels import class_labels
     >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")])
-    >>> sample_weights({"cy": 2.0}, path, np.array([0, 2]), path)
+    >>> labels = class_labels({"ann": "ham", "cy": "spam"}, path)
+    >>> trusted_labels(labels, {"cy": 2.0}, path, path).weight
     array([1., 2.])
+    >>> trusted_labels(labels, {"ann": 0.0}, path, path).classes
+    array(['spam'], dtype='<U4')
     """
-    weights = np.ones(graph.n_nodes)
-    given = as_labels(given)
+    if given is None:
+        return labels
+    weight = _weights(given, X, labels.nodes, graph)
+    kept = weight > 0
+    if not isinstance(labels, ClassLabels):
+        return type(labels)(labels.nodes[kept], labels.value[kept], weight[kept])
+    seen, code = np.unique(labels.code[kept], return_inverse=True)
+    return ClassLabels(labels.nodes[kept], code, labels.classes[seen], weight[kept])
+
+
+def _weights(given, X, nodes, graph):
+    """Those of the labeled nodes; names that are not in the graph must be few, as of labels."""
+    weights, given = np.ones(graph.n_nodes), as_labels(given)
     if isinstance(given, Mapping):
-        names = list(given)
-        ids = np.arange(graph.n_nodes) if graph.own_ids is None else graph.own_ids
-        found = node_finder(np.asarray(ids).astype(object), graph.n_nodes)(
-            np.array([*names, None], dtype=object)[:-1]
-        )
-        if (found < 0).any():
-            name = names[int(np.argmin(found))]
+        said = GivenLabels(given, is_missing)
+        found = said.find(graph.own_ids, 0, graph.n_nodes)
+        known = np.flatnonzero(found >= 0)
+        if 2 * known.size < len(said.names):
+            lost = np.setdiff1d(np.arange(len(said.names)), found[known])
+            name = said.names[lost].tolist()[0]
             raise InputError(f"sample_weight names node {name!r}, which is not in the graph")
-        weights[found] = _numbers([given[name] for name in names])
-    elif given is not None:
+        weights[known] = _numbers(said.values)[found[known]]
+    else:
         values = _numbers(given)
         rows = X.nodes if isinstance(X, GraphNodes) else np.arange(graph.n_nodes)
         if values.shape != rows.shape:

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.optimize
 from sklearn.utils.validation import _num_samples
 
-from graphsqueak.ssl.choice import best_threshold
+from graphsqueak.ssl.decisions.thresholds import best_threshold
 from graphsqueak.ssl.regressors import SparseHFSRegressor, StableHFSRegressor
 from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier
 from graphsqueak.ssl.stable import natural_unit, stable_scores
