@@ -79,7 +79,7 @@ def test_a_certificate_tells_how_much_of_all_its_passes_is_done():
     edges, shares = np.array([call[0] for call in calls]), np.array([call[1] for call in calls])
     assert found.passes > 5
     assert edges[-1] == 20_000 * found.passes
-    assert np.all(np.diff(edges) > 0)
+    assert np.all(np.diff(edges) >= 0)
     # the bounds may stand still for some steps before they close in
     known = shares[shares.size // 2 :]
     assert not np.any(np.isnan(known))

@@ -144,10 +144,11 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         return _exact(laplacian, sparsifier, ridge, report)
     n_columns = n_columns_for(sparsifier, laplacian.n_edges, is_held=laplacian.is_held)
     run = BlockLanczos(sparsifier, ridge=ridge, n_columns=n_columns, random_state=rng)
-    history, note = [], ""
+    history = []
 
     def tell(n_edges, share):
         n_before = laplacian.n_passes * (laplacian.n_edges or 0)
+        note = "error {:.3g} to {:.3g}".format(*history[-1]) if history else ""
         report(n_before + n_edges, stop.share_done(history, share), note)
 
     product = laplacian.multiply(run.newest, tell)
@@ -169,11 +170,10 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
             if outer[end] <= inner[1 - end] and kappa[1] < WIDE and end not in places:
                 places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
                 run.settle(end)
-        note = "error {:.3g} to {:.3g}".format(*history[-1])
         may_turn = stop.is_close(max(inner), outer[1]) and bounds.high <= _KNOWN * run.ritz[1]
         if may_turn and _turning_pays(run.ritz, laplacian, sparsifier):
-            graphs, light = (laplacian.to_edge_list(), sparsifier), (inner[1], outer[1])
-            heavy = _turned(*graphs, ridge, delta, stop, rng, history, light)
+            graphs, light = (laplacian.to_edge_list(tell), sparsifier), (inner[1], outer[1])
+            heavy = _turned(*graphs, ridge, delta, stop, rng, history, light, tell)
             lightest = places.get(1) or _ends(run.ritz_vector(1), sparsifier)
             heavy["kappa_lower"] *= float(run.ritz[1])
             return {"lambda_min": float(1 / bounds.high), "lightest": lightest} | heavy
@@ -202,7 +202,7 @@ def _turning_pays(ritz, laplacian, sparsifier):
     return n_edges <= _MOST_HELD and turned <= np.sqrt(ritz[1] / ritz[0]) * a_step
 
 
-def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light):
+def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light, tell):
     """The highest ratio of H to G, given what is known of the lowest, as errors: `light`.
 
     That one is known well enough for kappa; `kappa_lower` is to be divided by it.
@@ -221,6 +221,7 @@ def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light):
         history.append((max(history[-1][0], heavy[0]), max(light[1], heavy[1])))
         if stop.reached(history, (1.0, 1.0)) or run.newest.shape[1] == 0:
             break
+        tell(0, 1.0)
     return {
         "epsilon_lower": history[-1][0],
         "epsilon_upper": history[-1][1],
