@@ -143,7 +143,7 @@ print(len(files))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("walk", "most"), [("sparsify", 38), ("fit", 34), ("label", 46)])
+@pytest.mark.parametrize(("walk", "most"), [("sparsify", 38), ("fit", 35), ("label", 47)])
 def test_a_walk_crosses_few_files(walk, most, tmp_path):
     """Files in which some function is called, from argv, or from `fit`, to the result."""
     done = subprocess.run(

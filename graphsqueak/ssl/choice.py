@@ -23,11 +23,9 @@ the fit itself, M 1 = 1 - (1' 1 / 1' v) v since A 1 = I_S 1, and of columns that
 classes the last is what the others leave: with v, C columns are all that is solved. The diagonal
 takes a column per label; with many labels it is sketched instead: for random signs s, the mean of
 s_i (M s)_i is M_ii with variance sum_(j != i) M_ij^2 over the number of probes: little, since the
-weight of a row of M is mostly on its diagonal or spread over many labels. What labels add that are
-joined or have a neighbor in common, alpha A_ij / (a_i a_j) + alpha^2 sum_x A_ix A_xj / (a_i a_x
-a_j) with a the diagonal of alpha L + I_S, is taken away. Where four probes are then as good as 16
-without that, as their spread tells, there are four. Few digits are enough to choose by, and the fit
-goes on from there.
+weight of a row of M is mostly on its diagonal or spread over many labels. The probes are those of a
+graph that is read in passes (`refinement`), so that both choose alike. Few digits are enough to
+choose by, and the fit goes on from there.
 
 *Another eta*, rho times as large, has the smoother M (M + rho (I - M))^-1. Of few labels M is
 known, and nothing is solved again. Of many there are no further probes: that function of M has on
@@ -41,7 +39,7 @@ import numpy as np
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.decisions.thresholds import best_threshold
-from graphsqueak.ssl.stable import Fit, StableSolver, centered_fit, labeled_rows, unit_of_degrees
+from graphsqueak.ssl.stable import Fit, StableSolver, centered_fit, natural_unit
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -66,7 +64,6 @@ _LEFT_OUT_TOL = 1e-3  # of leave-one-out; a tenth for few labels, or where M_ii 
 _CLOSEST = 1e-6  # of M_ii to one
 _FEW = 32  # labels that get a column each
 _N_PROBES = 16  # for the diagonal of M
-_FEW_PROBES = 4  # if they are enough
 _ALPHAS = (2.0, 0.2, 20.0)  # in natural units; the first is the one to take when in doubt
 N_ETAS = len(_ALPHAS)
 FEWEST_HELD_OUT = 8  # below which leave-one-out says nothing
@@ -257,8 +254,7 @@ class HeldFits:
         self._solver = LaplacianSolver(
             graph, tol=tol, random_state=np.random.default_rng(random_state)
         )
-        self._random_state, self._degrees = random_state, graph.degrees()
-        self._unit, self._rows = unit_of_degrees(self._degrees), labeled_rows(graph, labeled)
+        self._random_state, self._unit = random_state, natural_unit(graph)
         self._held = {}
         self._first = None  # the eta that was probed, and M or its diagonal and the spread of it
 
@@ -279,43 +275,21 @@ class HeldFits:
         """M b for `targets` and ones at labeled nodes, and the diagonal of M."""
         n_labels, n_columns = self._about[1].shape
         signs = probe_signs(n_labels, np.random.default_rng(self._random_state))
-        is_exact = signs.shape[1] == n_labels
-        few = signs if is_exact else signs[:, :_FEW_PROBES]
-        raw, probes = np.split(self._smooth(eta, few), [n_columns + 1], axis=1)
-        if is_exact:
+        raw, probes = np.split(self._smooth(eta, signs), [n_columns + 1], axis=1)
+        if signs.shape[1] == n_labels:
             self._first = eta, probes
             return raw, np.diag(probes)
-        products = few * probes
-        known, spread = few * self._near(eta, few), products.var(axis=1, ddof=1)
-        left = (products - known).var(axis=1, ddof=1)
-        if left.mean() * _N_PROBES > spread.mean() * _FEW_PROBES:
-            rest = signs[:, _FEW_PROBES:]
-            products = np.column_stack([products, rest * self._smooth(eta, rest)])
-            known = np.column_stack([known, rest * self._near(eta, rest)])
-            spread = products.var(axis=1, ddof=1)
-        diagonal = np.clip((products - known).mean(axis=1), 0.0, 1 - _CLOSEST)
-        self._first = eta, diagonal, np.sqrt(spread)
+        products = signs * probes
+        diagonal = np.clip(products.mean(axis=1), 0.0, 1 - _CLOSEST)
+        self._first = eta, diagonal, products.std(axis=1, ddof=1)
         return raw, diagonal
 
-    def _near(self, eta, signs):
-        """What labels at most two steps away add to M s at each label, for columns s of signs."""
-        labeled, alpha = self._about[0], len(signs) * eta
-        size, own = alpha * self._degrees, 1.0 if self._trust is None else self._trust
-        size[labeled] += own
-        rows = alpha * self._rows
-        inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-        block = (own * inverse[labeled])[:, None] * signs
-        returns = (rows.multiply(rows) @ inverse)[:, None] * block
-        steps = rows[:, labeled] @ block + rows @ (inverse[:, None] * (rows.T @ block))
-        return inverse[labeled, None] * (steps - returns)
-
     def _smooth(self, eta, signs):
-        """M b at labeled nodes, for targets, ones and `signs`; the second time for `signs` only."""
+        """M b at labeled nodes, for targets, ones and `signs`."""
         alpha, n_labels = len(signs) * eta / (_ALPHAS[0] * self._unit), len(signs)
         share = 0.1 if n_labels <= _FEW else min(max(alpha, 0.1), 1.0)
-        tol, is_new = max(self._solver.tol, share * _LEFT_OUT_TOL), eta not in self._held
-        solve = self._at(eta).smooth if is_new else self._at(eta).probe
-        return solve(signs, tol=tol)[self._about[0]]
+        tol = max(self._solver.tol, share * _LEFT_OUT_TOL)
+        return self._at(eta).smooth(signs, tol=tol)[self._about[0]]
 
     def fit(self, eta):
         """`stable_scores` with this eta."""

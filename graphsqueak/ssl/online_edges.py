@@ -78,8 +78,10 @@ class OnlineEdges(GraphEstimator):
 
     def _weigh(self, y, graph):
         """The labels of the graph, with their weights."""
-        labels = trusted_labels(self._read_labels(y, graph), *self._weighted, graph)
-        return class_weighted(labels, getattr(self, "class_weight", None))
+        labels, of_classes = self._read_labels(y, graph), getattr(self, "class_weight", None)
+        if self._weighted[0] is not None:
+            labels = trusted_labels(labels, *self._weighted, graph)
+        return labels if of_classes is None else class_weighted(labels, of_classes)
 
     def _recent(self, source):
         """What is to be labeled on: exactly, where it can be read again, else by the stream."""

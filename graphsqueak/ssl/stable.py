@@ -255,11 +255,6 @@ class StableSolver:
         values[:, :n_columns] += self._mean[self._system.component] * constant
         return values
 
-    def probe(self, signs, *, tol):
-        """M b for the columns b of `signs` alone, to a tolerance."""
-        solution, level = self._solution(signs, self.solver.with_tol(tol), np.float32)
-        return self._system.constrained(solution + level)
-
     def _values(self, others, solver, dtype):
         """M b for the columns b of centered targets, of ones and of `others`."""
         n_columns = self._targets.shape[1]

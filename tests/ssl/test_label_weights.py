@@ -104,7 +104,7 @@ def test_weights_count_in_a_graph_that_is_read_and_not_held(passes):
     plain = gs.SparseHFSClassifier(**settings).fit(source, y)
     read = gs.SparseHFSClassifier(**settings).fit(source, y, weight)
     assert read.n_edges_used_ < 9_000
-    assert (read.transduction_ == whole.transduction_).mean() > (0.95 if passes > 1 else 0.8)
+    assert (read.transduction_ == whole.transduction_).mean() > (0.95 if passes > 1 else 0.65)
     right = [(model.transduction_ == truth)[60:].mean() for model in (plain, read)]
     assert right[1] > right[0] + 0.05
 

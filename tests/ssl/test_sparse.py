@@ -283,7 +283,8 @@ def test_sampled_edges_count_the_less_the_coarser_the_sparsifier(n_left, power):
 def test_one_pass_labels_nested_rings_as_a_plain_sparsifier_does(per_ring):
     """Labels have to travel along the rings: discounted edges hardly carry them.
 
-    With eight labels a ring the nodes have two labeled neighbors, and labels kept out tell.
+    With eight labels a ring the nodes have two labeled neighbors, and labels kept out tell. One
+    sparsifier in five, or so, lets labels through between two rings, the plain one as well.
     """
     rng = np.random.default_rng(31_337)
     radius = np.array([1.0, 4.0, 7.0])
@@ -296,10 +297,14 @@ def test_one_pass_labels_nested_rings_as_a_plain_sparsifier_does(per_ring):
         y[rng.permutation(np.flatnonzero(truth == kind))[:per_ring]] = kind
 
     def accuracy(**how):
-        clf = gs.SparseHFSClassifier(keep=0.1, passes=1, random_state=7)
-        clf._fit_summed(graph, encode_classes(y), **how)
-        return np.mean((clf.transduction_ == truth)[y == -1])
+        right = []
+        for seed in (7, 8, 9):
+            clf = gs.SparseHFSClassifier(keep=0.1, passes=1, random_state=seed)
+            clf._fit_summed(graph, encode_classes(y), **how)
+            right.append(np.mean((clf.transduction_ == truth)[y == -1]))
+        return np.mean(right)
 
-    assert accuracy(graphs=lambda kept, labels: [(aware_graph(kept, is_damped=True), 1.0)]) < 0.9
-    assert accuracy(graphs=lambda kept, labels: [(kept.plain, 1.0)]) > 0.99
-    assert accuracy() > 0.99
+    plain = accuracy(graphs=lambda kept, labels: [(kept.plain, 1.0)])
+    damped = accuracy(graphs=lambda kept, labels: [(aware_graph(kept, is_damped=True), 1.0)])
+    assert plain > damped + 0.1
+    assert accuracy() > max(plain - 0.01, 0.9)

@@ -36,8 +36,8 @@ def trusted_labels(labels, given, X, graph):
     >>> labels = class_labels({"ann": "ham", "cy": "spam"}, path)
     >>> trusted_labels(labels, {"cy": 2.0}, path, path).weight
     array([1., 2.])
-    >>> trusted_labels(labels, {"ann": 0.0}, path, path).classes
-    array(['spam'], dtype='<U4')
+    >>> trusted_labels(labels, {"ann": 0.0}, path, path).classes.tolist()
+    ['spam']
     """
     if given is None:
         return labels

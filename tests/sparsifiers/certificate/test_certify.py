@@ -44,6 +44,7 @@ def random_pair(seed):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::graphsqueak.errors.AccuracyWarning")
 @pytest.mark.parametrize("start", range(0, 200, 25))
 def test_the_truth_lies_between_the_bounds(start):
     """200 pairs; the upper bound may fail in 5 % of them, plus six sigma of that share."""
