@@ -114,7 +114,7 @@ def shuffled(items: np.ndarray, seed: int) -> np.ndarray:
     """
     n_heaps = min(1 << (items.size // _SHUFFLED_TOGETHER).bit_length(), _MOST_HEAPS)
     out = np.empty_like(items)
-    _shuffle(np.uint64(seed), items, np.zeros(n_heaps + 1, np.int64), out)
+    _shuffle(np.uint64(seed), items, *np.zeros((2, n_heaps + 1), np.int64), out)
     return out
 
 
@@ -169,13 +169,14 @@ def _uniforms(seed, start, out):
 
 
 @compiled
-def _shuffle(seed, items, end, out):
+def _shuffle(seed, items, end, following, out):
     """The heaps end at end[1], end[2], ...; the item at i is drawn by i, swaps by what follows."""
     mask = np.uint64(end.size - 2)
     for i in range(items.size):
         end[(random_bits(seed, np.uint64(i), SHUFFLE_WORD) & mask) + np.uint64(1)] += 1
-    end[:] = end.cumsum()
-    following = end[:-1].copy()
+    for heap in range(1, end.size):
+        end[heap] += end[heap - 1]
+        following[heap] = end[heap]
     for i in range(items.size):
         heap = random_bits(seed, np.uint64(i), SHUFFLE_WORD) & mask
         out[following[heap]] = items[i]

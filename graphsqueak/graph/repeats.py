@@ -46,11 +46,10 @@ class RepeatSample:
     def add(self, tail, head):
         """Take the ends of more edges."""
         self.n_edges += len(tail)
-        cursor = 0
+        cursor, keys = 0, np.empty(_GROUP, dtype=np.uint64)
         while True:
-            cursor, self._n_held = _remember(
-                tail, head, cursor, self._slots, self._n_held, self._room, self._level
-            )
+            held = (self._slots, self._n_held, self._room, self._level)
+            cursor, self._n_held = _remember(tail, head, cursor, *held, keys)
             if cursor == len(tail):
                 return
             self._level += 1
@@ -88,16 +87,15 @@ def hash_pair(u, v):
 
 
 @compiled
-def _remember(tail, head, cursor, slots, n_held, room, level):
+def _remember(tail, head, cursor, slots, n_held, room, level, keys):
     """Take edges from `cursor` on until there is no room for a new pair; returns its index.
 
     The hashes of a group come first, in a loop without branches.
     """
     mask = np.uint64(slots.size - 1)
     shift = np.uint64(64 - level)
-    keys = np.empty(_GROUP, dtype=np.uint64)
     while cursor < tail.size:
-        n_keys = min(_GROUP, tail.size - cursor)
+        n_keys = min(keys.size, tail.size - cursor)
         ends = tail[cursor : cursor + n_keys], head[cursor : cursor + n_keys]
         for k in range(n_keys):
             keys[k] = hash_pair(ends[0][k], ends[1][k])
