@@ -279,24 +279,22 @@ def networkit_diagonal(graph, eps):
 
 
 def networkit_spanning(graph, tol):
-    nk, plain = networkit_graph(graph)
-    if nk is None:
-        return None, None
-    plain.indexEdges()
-    algorithm = nk.centrality.SpanningEdgeCentrality(plain, tol)
-    _, seconds = clocked(algorithm.runApproximation)
-    scores = np.array(algorithm.scores())
-    ends = zip(graph.tail.tolist(), graph.head.tolist(), strict=True)
-    return scores[[plain.edgeId(u, v) for u, v in ends]], seconds
+    """By solves."""
+    return networkit_edges(graph, "SpanningEdgeCentrality", "runApproximation", tol)
 
 
 def networkit_trees(graph, eps):
+    """By trees that are drawn."""
+    return networkit_edges(graph, "ApproxSpanningEdge", "run", eps)
+
+
+def networkit_edges(graph, kind, method, accuracy):
     nk, plain = networkit_graph(graph)
     if nk is None:
         return None, None
     plain.indexEdges()
-    algorithm = nk.centrality.ApproxSpanningEdge(plain, eps)
-    _, seconds = clocked(algorithm.run)
+    algorithm = getattr(nk.centrality, kind)(plain, accuracy)
+    _, seconds = clocked(getattr(algorithm, method))
     scores = np.array(algorithm.scores())
     ends = zip(graph.tail.tolist(), graph.head.tolist(), strict=True)
     return scores[[plain.edgeId(u, v) for u, v in ends]], seconds

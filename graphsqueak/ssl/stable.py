@@ -30,7 +30,6 @@ References
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
@@ -42,7 +41,6 @@ __all__ = [
     "centered_fit",
     "label_means",
     "labeled_components",
-    "labeled_rows",
     "natural_unit",
     "posterior_deviation",
     "smooth_labels",
@@ -156,23 +154,6 @@ def unit_of_degrees(degrees):
     """`natural_unit` from the degrees alone."""
     total = degrees.sum()
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
-
-
-def labeled_rows(graph, nodes):
-    """The rows (l, n_nodes) of the adjacency matrix that belong to these nodes.
-
-    >>> from graphsqueak.graph import EdgeList
-    >>> path = EdgeList(tail=[0, 1], head=[1, 2], weight=[2.0, 3.0])
-    >>> labeled_rows(path, np.array([1])).toarray()
-    array([[2., 0., 3.]])
-    """
-    among = np.full(graph.n_nodes, -1)
-    among[nodes] = np.arange(nodes.size)
-    out, back = (np.flatnonzero(among[end] >= 0) for end in (graph.tail, graph.head))
-    row = np.concatenate([among[graph.tail[out]], among[graph.head[back]]])
-    column = np.concatenate([graph.head[out], graph.tail[back]])
-    weight = np.concatenate([graph.weight[out], graph.weight[back]])
-    return scipy.sparse.csr_array((weight, (row, column)), shape=(nodes.size, graph.n_nodes))
 
 
 def centered_fit(values, component, labeled, targets, *, trust=None):

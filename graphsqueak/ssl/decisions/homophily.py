@@ -29,8 +29,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-
-from graphsqueak.ssl.stable import labeled_rows
+import scipy.sparse
 
 __all__ = ["Homophily", "HomophilyWarning", "measure_homophily", "warn_of_homophily"]
 
@@ -84,7 +83,7 @@ def measure_homophily(graph, labels, held_out=None):
     size = 1 - share @ share
     if labels.classes.size < 2 or share.sum() == 0 or size <= 0:
         return Homophily(np.nan, np.nan, 0.0, is_little=False)
-    edges = labeled_rows(graph, nodes)
+    edges = _labeled_rows(graph, nodes)
     inverse = 1 / np.where(degrees > 0, degrees, 1.0)
     returns = edges.multiply(edges) @ inverse
     centered, n_classes = one_hot - share, labels.classes.size
@@ -157,3 +156,14 @@ def _correlation(scores, code):
     scores, one_hot = scores - scores.mean(axis=0), one_hot - one_hot.mean(axis=0)
     variance = ((scores.T @ scores) * (one_hot.T @ one_hot)).sum() / (len(scores) - 1)
     return float((scores * one_hot).sum() / np.sqrt(variance)) if variance > 0 else 0.0
+
+
+def _labeled_rows(graph, nodes):
+    """The rows (l, n_nodes) of the adjacency matrix that belong to these nodes."""
+    among = np.full(graph.n_nodes, -1)
+    among[nodes] = np.arange(nodes.size)
+    out, back = (np.flatnonzero(among[end] >= 0) for end in (graph.tail, graph.head))
+    row = np.concatenate([among[graph.tail[out]], among[graph.head[back]]])
+    column = np.concatenate([graph.head[out], graph.tail[back]])
+    weight = np.concatenate([graph.weight[out], graph.weight[back]])
+    return scipy.sparse.csr_array((weight, (row, column)), shape=(nodes.size, graph.n_nodes))
