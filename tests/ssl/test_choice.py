@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
+from graphsqueak.sources import block_model
 from graphsqueak.ssl import StableHFSClassifier
 from graphsqueak.ssl.choice import (
     HeldFits,
+    _other_diagonal,
     candidate_etas,
     choose_for_classes,
     leave_one_out,
 )
 from graphsqueak.ssl.decisions.thresholds import cut_in_valley
-from graphsqueak.ssl.stable import smooth_labels, stable_scores
+from graphsqueak.ssl.stable import natural_unit, smooth_labels, stable_scores
 from tests import reference
 from tests.ssl.graphs import random_graph, three_parts
 
@@ -155,6 +157,22 @@ def test_the_smoother_of_few_labels_tells_that_of_another_eta(ratio):
     exact = leave_one_out(graph, labeled, targets, 0.3 * ratio, trust=trust, tol=1e-12)
     np.testing.assert_allclose(other.scores, exact.scores, atol=0.01)
     np.testing.assert_allclose(other.mean, exact.mean)
+
+
+@pytest.mark.parametrize("ratio", [0.1, 10.0])
+def test_a_probed_diagonal_tells_that_of_another_eta(ratio):
+    """Of 60 labels, which are not known one by one: most of the way is covered."""
+    graph = block_model(400, 4_000, n_blocks=2, random_state=11_507).to_edge_list()
+    labeled, eye = np.arange(60), np.eye(60)
+    alpha = 2.0 * natural_unit(graph)
+    before, after = (
+        smooth_labels(graph, labeled, eye, alpha * times, tol=1e-12)[labeled]
+        for times in (1.0, ratio)
+    )
+    own, wanted = np.diag(before), np.diag(after)
+    spread = np.sqrt((before**2).sum(axis=1) - own**2)
+    told = _other_diagonal(own, spread, ratio)
+    assert np.abs(told - wanted).mean() < 0.2 * np.abs(own - wanted).mean()
 
 
 def test_the_search_ends_with_the_first_eta_that_is_clearly_better():
