@@ -195,7 +195,7 @@ def test_what_cannot_be_done_is_passed_back(caplog):
     assert "because: the graph is directed" in told(nx.spectral_ordering, directed)
     large.add_edge("n1", (0, "x"), weight=-1.0)
     said = told(nx.number_of_spanning_trees, large, weight="weight")
-    assert "raised when calling 'number_of_spanning_trees': weights are positive" in said
+    assert "number_of_spanning_trees': weights are positive" in said
     with pytest.raises(NotImplementedError, match="backend raised NotImplementedError"):
         nx.resistance_distance(large, weight="weight", **OURS)
     assert can_run("second_order_centrality", [nx.MultiGraph()], {}).startswith("the graph has par")
