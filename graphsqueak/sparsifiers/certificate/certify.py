@@ -147,7 +147,7 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
     history = []
 
     def tell(n_edges, share):
-        n_before = laplacian.n_passes * (laplacian.n_edges or 0)
+        n_before = max(laplacian.n_passes, len(history)) * (laplacian.n_edges or 0)
         note = "error {:.3g} to {:.3g}".format(*history[-1]) if history else ""
         report(n_before + n_edges, stop.share_done(history, share), note)
 
@@ -210,7 +210,7 @@ def _product(laplacian, n_nodes, tell):
     def times_graph(block):
         product = np.empty_like(block)
         multiply(rows, block, product)
-        tell(0, 1.0)
+        tell(laplacian.n_edges, 1.0)
         return product
 
     return times_graph, True
