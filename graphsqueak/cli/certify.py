@@ -19,7 +19,7 @@ def certify(
     delta: Annotated[
         float, typer.Option(help="The upper bound may fail with this probability.")
     ] = 0.01,
-    steps: Annotated[int | None, typer.Option(help="Most passes over EDGES. Default: 500.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Most steps of Lanczos. Default: 500.")] = None,
     rtol: Annotated[
         float, typer.Option(help="Stop when the bounds are this close, relative to the lower.")
     ] = 0.02,
@@ -30,7 +30,9 @@ def certify(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ):
-    """Bound the error of a sparsifier from both sides, reading EDGES once per step.
+    """Bound the error of a sparsifier from both sides, over all of EDGES.
+
+    Edges that take no more than 640 MiB, 28 million or more, are read once, others once per step.
 
     epsilon_upper bounds the error: the weight between any group of nodes and all others is, in the
     sparsifier, within (1 +- epsilon_upper) of the graph's, with probability 1 - delta, and so is

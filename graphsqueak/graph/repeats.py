@@ -96,9 +96,8 @@ def _remember(tail, head, cursor, slots, n_held, room, level, keys):
     shift = np.uint64(64 - level)
     while cursor < tail.size:
         n_keys = min(keys.size, tail.size - cursor)
-        ends = tail[cursor : cursor + n_keys], head[cursor : cursor + n_keys]
         for k in range(n_keys):
-            keys[k] = hash_pair(ends[0][k], ends[1][k])
+            keys[k] = hash_pair(tail[cursor + k], head[cursor + k])
         for k in range(n_keys):
             key = keys[k]
             if level == 0 or key >> shift == 0:

@@ -191,7 +191,7 @@ def _search(start, neighbor, label, queue, level):
         while low < reached:
             level[n_levels] = low
             n_levels += 1
-            cubes += float(reached - low) ** 3
+            cubes += float(reached - low) * (reached - low) * (reached - low)
             high = reached
             while low < high and reached < n_nodes:
                 node = queue[low]
@@ -205,16 +205,16 @@ def _search(start, neighbor, label, queue, level):
             low = high
         level[n_levels] = reached
         depth = max(depth, n_levels)
-        separator = max(separator, _middle_level(level[: n_levels + 1], first, reached))
+        separator = max(separator, _middle_level(level, n_levels, first, reached))
         n_components += 1
     return separator, depth, cubes
 
 
 @subroutine
-def _middle_level(level, first, last):
+def _middle_level(level, n_levels, first, last):
     """Size of the smallest level that reaches into the middle third of the nodes."""
     smallest = last - first
-    for i in range(level.size - 1):
+    for i in range(n_levels):
         if 3 * (level[i] - first) <= 2 * (last - first) <= 6 * (level[i + 1] - first):
             smallest = min(smallest, level[i + 1] - level[i])
     return smallest

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.kernels import WORTH_SHARING, compiled, prefetch, run, shared
+from graphsqueak.system.kernels import WORTH_SHARING, compiled, frozen, prefetch, run, shared
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -35,10 +35,12 @@ __all__ = [
     "relabel",
     "reorder_rows",
     "rows_from_scipy",
+    "rows_of_batches",
 ]
 
 N_PARTS = 64
 AHEAD = 32  # neighbors, in the fetching of rows
+MANY_EDGES = 2**21  # from here on shorter weights are worth kernels of their own
 
 
 class Rows(NamedTuple):
@@ -90,12 +92,49 @@ def build_rows(graph, ridge):
     >>> rows.start.tolist(), rows.neighbor.tolist(), rows.diagonal().tolist()
     ([0, 1, 3, 4], [1, 0, 2, 1], [2.0, 5.0, 3.0])
     """
-    tail, head = (as_unsigned(array) for array in (graph.tail, graph.head))
-    start = np.zeros(graph.n_nodes + 2, dtype=np.uint64)
-    neighbor, weight = np.empty(2 * tail.size, tail.dtype), np.empty(2 * tail.size)
-    _sort_edges(tail, head, graph.weight, start, neighbor, weight)
+    return _sorted_rows(graph.tail, graph.head, graph.weight, ridge)
+
+
+def rows_of_batches(batches, n_nodes, most_bytes, *, many_edges=MANY_EDGES):
+    """Rows of a graph that comes as batches of tail, head and weight; None if they take too much.
+
+    All batches are gone through in either case. The weights of `many_edges` are kept as float32, if
+    that changes none.
+
+    >>> batches = [(np.array([0]), np.array([1]), np.ones(1))] * 3
+    >>> rows_of_batches(iter(batches), 2, 100).diagonal().tolist()
+    [3.0, 3.0]
+    >>> rows_of_batches(iter(batches), 2, 10) is None
+    True
+    """
+    index = np.int32 if n_nodes <= np.iinfo(np.int32).max else np.int64
+    kept, n_edges, width = [], 0, 0
+    for tail, head, weight in batches:
+        n_edges += tail.size
+        short = weight.astype(np.float32)
+        if not np.array_equal(short, weight):
+            short = weight
+        width = max(width, np.dtype(index).itemsize + short.itemsize)
+        if 2 * n_edges * width > most_bytes:
+            kept = None
+        if kept is not None:
+            kept.append([short.copy(), head.astype(index), tail.astype(index)])
+    if kept is None:
+        return None
+    columns = [np.concatenate([part.pop() for part in kept] or [np.zeros(0, index)]) for _ in "th"]
+    weight = np.concatenate([part.pop() for part in kept] or [np.zeros(0)])
+    if n_edges < many_edges:
+        weight = weight.astype(np.float64)
+    return _sorted_rows(*frozen(*columns, weight), np.zeros(n_nodes))
+
+
+def _sorted_rows(tail, head, weight, ridge):
+    tail, head = as_unsigned(tail), as_unsigned(head)
+    start = np.zeros(ridge.size + 2, dtype=np.uint64)
+    neighbor, value = np.empty(2 * tail.size, tail.dtype), np.empty(2 * tail.size, weight.dtype)
+    _sort_edges(tail, head, weight, start, neighbor, value)
     start = start[:-1]
-    return Rows(start, neighbor, weight, ridge, _work_parts(start))
+    return Rows(start, neighbor, value, ridge, _work_parts(start))
 
 
 def relabel(rows, order, position):

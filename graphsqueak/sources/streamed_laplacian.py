@@ -42,6 +42,8 @@ class StreamedLaplacian:
         pass, unless the graph is in memory.
     is_held : bool
         Whether the graph is in memory, so that a pass reads nothing.
+    is_implicit : bool
+        Whether the source knows a product of its own.
     component : ndarray or None
         After the first pass: the smallest node of each node's component.
     fingerprint : tuple of two ints, or None
@@ -62,6 +64,7 @@ class StreamedLaplacian:
     def __init__(self, source: EdgeSource | EdgeList, sparsifier: EdgeList) -> None:
         self._source = source
         self.is_held = isinstance(source, EdgeList)
+        self.is_implicit = getattr(source, "is_implicit", False)
         self._matching = NodeMatching(sparsifier)
         self._parent = roots(sparsifier.n_nodes)
         self.n_passes = 0
@@ -75,7 +78,7 @@ class StreamedLaplacian:
         A float32 X is multiplied in float32, twice as fast; the sums are moved to float64 before
         many terms have come together.
         """
-        if getattr(self._source, "is_implicit", False):
+        if self.is_implicit:
             return self._ask_source(X, report)
         n_parts = 4 if X.nbytes <= _CACHE_BYTES else 2
         partial = np.zeros((n_parts, *X.shape), dtype=X.dtype)
@@ -113,7 +116,7 @@ class StreamedLaplacian:
     def to_dense(self, report: Callable | None = None) -> np.ndarray:
         """L_G as an array, in one pass over the source."""
         n_nodes = self._parent.size
-        if getattr(self._source, "is_implicit", False):
+        if self.is_implicit:
             return self._ask_source(np.eye(n_nodes), report)
         matrix = np.zeros((n_nodes, n_nodes))
         for tail, head, weight in self.edges(report):

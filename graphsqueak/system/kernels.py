@@ -131,7 +131,7 @@ class shared:  # noqa: N801 - a decorator
 
     def __init__(self, function):
         self._function = function
-        self._work = 0
+        self._work = self._asked = 0
         self.serial = compiled(function, error_model="numpy")
 
     @functools.cached_property
@@ -141,6 +141,11 @@ class shared:  # noqa: N801 - a decorator
         new = types.FunctionType(old.__code__, old.__globals__, f"{old.__name__}_shared")
         new.__qualname__, new.__module__, new.__doc__ = new.__name__, old.__module__, old.__doc__
         return compiled(new, parallel=True)
+
+    def pays(self, work, least):
+        """Whether it has been asked for more than `least` work: less is done without compiling."""
+        self._asked += work
+        return self._asked > least
 
     def is_ready(self, work, enough):
         """Whether the parallel form was compiled, or is worth it by now."""

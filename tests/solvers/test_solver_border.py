@@ -12,7 +12,7 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
-from graphsqueak.solvers.matrix import build_rows
+from graphsqueak.solvers.matrix import build_rows, multiply, rows_of_batches
 from graphsqueak.sources.synthetic import closed_forms as synthetic
 from graphsqueak.sources.synthetic import random_graphs
 
@@ -139,6 +139,28 @@ def test_solving_again_gives_the_same_bits(backend):
     first = solver.solve(b)
     np.testing.assert_array_equal(solver.solve(b), first)
     np.testing.assert_array_equal(other.solve(b), first)
+
+
+@pytest.mark.parametrize("n_tenths", [0, 1])
+def test_rows_of_batches_are_those_of_the_graph(n_tenths):
+    """Weights of many edges are held in half of the room, unless one of them would change."""
+    graph, b = small_world_problem()
+    weight = np.ones(graph.n_edges)
+    weight[-n_tenths:] = 0.1 if n_tenths else 1.0
+    parts = [slice(start, start + 1000) for start in range(0, graph.n_edges, 1000)]
+    columns = (graph.tail, graph.head, weight)
+    batches = [tuple(column[part] for column in columns) for part in parts]
+    found = rows_of_batches(iter(batches), graph.n_nodes, 2**30, many_edges=0)
+    assert found.weight.dtype == (np.float64 if n_tenths else np.float32)
+    whole = EdgeList(tail=graph.tail, head=graph.head, weight=weight, n_nodes=graph.n_nodes)
+    product, expected = np.empty_like(b), np.empty_like(b)
+    multiply(found, b, product)
+    multiply(build_rows(whole, np.zeros(graph.n_nodes)), b, expected)
+    np.testing.assert_allclose(product, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+    entry = found.neighbor.itemsize + found.weight.itemsize
+    left = iter(batches)
+    assert rows_of_batches(left, graph.n_nodes, 2 * graph.n_edges * entry - 1, many_edges=0) is None
+    assert next(left, None) is None
 
 
 @pytest.mark.parametrize("with_factor", [False, True])

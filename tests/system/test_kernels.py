@@ -11,7 +11,9 @@ import pytest
 import graphsqueak as gs
 from graphsqueak.graph.forest import join, roots
 from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
+from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce
 from graphsqueak.system.kernels import WORTH_SHARING, run, shared
 
 SEED = 271_829
@@ -133,12 +135,16 @@ def results():
     places = gs.analysis.spectral_embedding(clusters.to_edge_list(), random_state=SEED).points
     near = [gs.neighbor_edges(rows, 4).to_edge_list() for rows in (points, small.to_scipy())]
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
+    product = StreamedLaplacian(graph, sparse).multiply(rng.standard_normal((3000, 2)))
+    kept = KeptEdges(*ends, np.ones(dense.n_edges, np.uint8), forest)
+    merged = coalesce(KeptEdges(*map(np.repeat, kept, [2] * 5)), 300, few=0).weight
     table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
     shared_by = gs.read_pairs(io.BytesIO(table))
     gs.sparsify(shared_by, n_edges=900, random_state=SEED)
     projected = shared_by.multiply(rng.standard_normal((300, 2)))
     graphs = (sparse, small, large, many, *near)
-    arrays = [solved, pairs, stars, projected, places, *(edges.weight for edges in graphs)]
+    arrays = [solved, pairs, stars, projected, places, product, merged]
+    arrays += [edges.weight for edges in graphs]
     return [array.tobytes() for array in arrays] + [certificate.history]
 
 

@@ -65,7 +65,7 @@ def test_commands_tell_of_their_work_also_where_there_is_no_terminal():
     assert not options.shows_progress(quiet=False, as_json=True)
 
 
-def test_a_certificate_tells_how_much_of_all_its_passes_is_done():
+def test_a_certificate_tells_how_much_of_all_its_steps_is_done():
     graph = erdos_renyi(400, 20_000, random_state=91_540)
     sparsifier = uniform_sparsifier(graph.to_edge_list(), 6000, seed=5)
     calls = []
@@ -77,13 +77,13 @@ def test_a_certificate_tells_how_much_of_all_its_passes_is_done():
         progress=lambda *told: calls.append(told),
     )
     edges, shares = np.array([call[0] for call in calls]), np.array([call[1] for call in calls])
-    assert found.passes > 5
-    assert edges[-1] == 20_000 * found.passes
+    assert found.steps > 5
+    assert edges[-1] == 20_000 * found.steps
     assert np.all(np.diff(edges) >= 0)
     # the bounds may stand still for some steps before they close in
     known = shares[shares.size // 2 :]
     assert not np.any(np.isnan(known))
     assert np.all((known > 0) & (known <= 1))
-    # bounds that close in geometrically foretell the end to a few passes
+    # bounds that close in geometrically foretell the end to a few steps
     assert known[0] < 1
-    assert known[-1] > 1 - 3 / found.passes
+    assert known[-1] > 1 - 3 / found.steps

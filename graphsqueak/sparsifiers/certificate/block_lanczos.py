@@ -40,7 +40,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 
-__all__ = ["BlockLanczos", "gaussian_start"]
+__all__ = ["BlockLanczos", "gaussian_start", "n_at_once"]
 
 _ROOM = 20  # vectors of the window, for few columns
 _FEW = 4  # columns, for which that is enough
@@ -105,24 +105,18 @@ class BlockLanczos:
         n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
         self.dimension = sparsifier.n_nodes - n_components
         self._ridge, self._tol = ridge, tol
-        self._solver = LaplacianSolver(
-            sparsifier, ridge=ridge, tol=self._tolerance(1), n_solves=_MANY_SOLVES, random_state=rng
-        )
+        n_columns = min(n_columns, self.dimension)
+        settings = {"tol": self._tolerance(n_columns), "n_solves": _MANY_SOLVES}
+        self._solver = LaplacianSolver(sparsifier, ridge=ridge, **settings, random_state=rng)
         self.diagonal: list[np.ndarray] = []
         self.coupling: list[np.ndarray] = []
         self._solve_error = self.error = 0.0
-        start = gaussian_start(sparsifier, ridge, min(n_columns, self.dimension), rng)
+        start = gaussian_start(sparsifier, ridge, n_columns, rng)
         block, _ = self._solved(start)
         self.newest, _, _ = self._orthonormal(block)
         self._before = self.newest[:, :0]
         self.ritz = np.array([np.inf, 0.0])
-        self.narrow(n_columns)
-
-    def narrow(self, n_columns: int) -> None:
-        """Before the first step: go on with the first columns of the block alone."""
-        self.newest = np.ascontiguousarray(self.newest[:, :n_columns])
         self.n_columns = self.newest.shape[1]
-        self._solver.tol = self._tolerance(self.n_columns)
         self._window = _Window(self._times_sparsifier, self.dimension, self.newest.shape)
 
     def step(self, product: np.ndarray) -> None:
@@ -159,7 +153,7 @@ class BlockLanczos:
         After 1, 2, 4, 8, ... steps the residual is solved for, too: that shows the error.
         """
         n_steps, n_columns = len(self.coupling), product.shape[1]
-        norms, n_once = np.zeros(n_columns), max(1, _SMALL // len(product))
+        norms, n_once = np.zeros(n_columns), n_at_once(len(product))
         self._solve_error = max(self._solve_error, self._solver.tol)
         for columns in np.array_split(np.arange(n_columns), -(-n_columns // n_once) or 1):
             b = np.ascontiguousarray(product[:, columns])
@@ -328,6 +322,11 @@ def _bordered(form, sides, own, D, K):
     edge = sides @ D - form @ K
     corner = D.T @ own @ D - D.T @ sides.T @ K - K.T @ edge
     return np.block([[form, edge], [edge.T, (corner + corner.T) / 2]])
+
+
+def n_at_once(n_nodes):
+    """Columns that are solved together: memory for few is enough for all."""
+    return max(1, _SMALL // max(n_nodes, 1))
 
 
 def _norms(x, image):

@@ -2,9 +2,9 @@
 
 H is an eps-sparsifier of G when every ratio x' L_H x / x' L_G x lies in [1 - eps, 1 + eps]. The
 extreme ratios are eigenvalues of a pencil: of small graphs all are computed by dense linear
-algebra; of large ones, which only have to be read, once per step, both ends are bounded from inside
-and from outside by block Lanczos. A sparsifier has the components of its graph; where it has not,
-no accuracy is left to measure.
+algebra; of large ones, which are read once per step, or kept if they take no more than 640 MiB,
+both ends are bounded from inside and from outside by block Lanczos. A sparsifier has the components
+of its graph; where it has not, no accuracy is left to measure.
 
 *Turning round.* How much too light H is, the highest of the ratios mu of G to H, stands out and is
 soon known. Then only the lowest is wanted, and Lanczos on L_H^+ L_G is slow to find it below a long
@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
-from graphsqueak.solvers.matrix import build_rows, multiply
+from graphsqueak.solvers.matrix import build_rows, multiply, rows_of_batches
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
@@ -39,7 +39,8 @@ __all__ = ["certify", "dense_ratios"]
 _DENSE_NODES = 2000
 _MOST_STEPS = 500
 _ROUNDING = 1e-9  # of a ratio that was found
-_MOST_HELD = 2**22  # edges of a graph that may be held
+_MOST_BYTES = 5 * 2**27  # of the edges of a graph that may be kept between products
+_MOST_HELD = 2**22  # edges of a graph that may be solved with
 _SOLVING, _STEPPING, _READING = 100, 180, 100  # nanoseconds for an edge, of G, of H, and of G
 _KNOWN = 1.07  # the lowest ratio, before the highest one is looked for with G
 
@@ -62,13 +63,14 @@ def certify(
     Parameters
     ----------
     graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
-        Read once per step, so it must be readable again, and held only where that saves many.
+        Read once, and kept, if its edges take no more than 640 MiB; else once per step, so it must
+        be readable again.
     sparsifier : EdgeList or any graph
         Its nodes are matched with those of `graph` by id.
     delta : float
         The upper bound may fail with this probability, over the certificate's own random start.
     steps : int, optional
-        Most Lanczos steps, a pass over the edges each. Default: 500; most graphs need 20 to 150.
+        Most Lanczos steps, a product with all edges each. Default: 500; most graphs need 20 to 150.
     rtol : float
         Stop when the upper bound is within this share of the lower one (and kappa, where it is 9 or
         more, within a tenth).
@@ -142,23 +144,21 @@ def _exact(laplacian, sparsifier, ridge, report):
 def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
     if not sparsifier.n_edges and ridge == 0:
         return _exact(laplacian, sparsifier, ridge, report)
-    n_columns = n_columns_for(sparsifier, laplacian.n_edges, is_held=laplacian.is_held)
-    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=n_columns, random_state=rng)
     history = []
 
     def tell(n_edges, share):
-        n_before = laplacian.n_passes * (laplacian.n_edges or 0)
+        n_before = max(laplacian.n_passes, len(history)) * (laplacian.n_edges or 0)
         note = "error {:.3g} to {:.3g}".format(*history[-1]) if history else ""
         report(n_before + n_edges, stop.share_done(history, share), note)
 
-    product = laplacian.multiply(run.newest, tell)
+    times_graph, is_held = _product(laplacian, sparsifier.n_nodes, tell)
     if difference := component_problem(laplacian.component, sparsifier, ridge):
         return difference
-    run.narrow(n_columns_for(sparsifier, laplacian.n_edges, is_held=laplacian.is_held))
-    product = product[:, : run.n_columns]
+    n_columns = n_columns_for(sparsifier, laplacian.n_edges, is_held=is_held)
+    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=n_columns, random_state=rng)
     bounds, places = OuterBounds(run, delta=delta), {}
     while True:
-        run.step(product)
+        run.step(times_graph(run.newest))
         bounds.update(now=len(history) + 1 >= stop.steps)
         inner = np.array(_errors(*run.ritz)) * (1 - _ROUNDING)
         outer = _errors(bounds.low, bounds.high)
@@ -171,13 +171,12 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
                 places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
                 run.settle(end)
         may_turn = stop.is_close(max(inner), outer[1]) and bounds.high <= _KNOWN * run.ritz[1]
-        if may_turn and _turning_pays(run.ritz, laplacian, sparsifier):
+        if may_turn and _turning_pays(run.ritz, laplacian.n_edges, sparsifier, is_held):
             graphs, light = (laplacian.to_edge_list(tell), sparsifier), (inner[1], outer[1])
             heavy = _turned(*graphs, ridge, delta, stop, rng, history, light, tell)
             lightest = places.get(1) or _ends(run.ritz_vector(1), sparsifier)
             heavy["kappa_lower"] *= float(run.ritz[1])
             return {"lambda_min": float(1 / bounds.high), "lightest": lightest} | heavy
-        product = laplacian.multiply(run.newest, tell)
     for end in {0, 1} - set(places):
         places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
     return _interval(1 / bounds.high, 1 / bounds.low if bounds.low > 0 else np.inf) | {
@@ -194,9 +193,32 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
     }
 
 
-def _turning_pays(ritz, laplacian, sparsifier):
+def _product(laplacian, n_nodes, tell):
+    """A function that multiplies by L_G, and whether it does so without reading.
+
+    The first pass, here, finds the components of G. It keeps the edges, too, unless they take too
+    much room: then every product is another pass.
+    """
+    if laplacian.is_implicit:
+        rows = None
+        laplacian.multiply(np.zeros((n_nodes, 1)), tell)
+    else:
+        rows = rows_of_batches(laplacian.edges(tell), n_nodes, _MOST_BYTES)
+    if rows is None:
+        return (lambda block: laplacian.multiply(block, tell)), laplacian.is_held
+
+    def times_graph(block):
+        product = np.empty_like(block)
+        multiply(rows, block, product)
+        tell(laplacian.n_edges, 1.0)
+        return product
+
+    return times_graph, True
+
+
+def _turning_pays(ritz, n_edges, sparsifier, is_held):
     """Whether fewer steps that solve with G cost less; a model without a clock."""
-    n_edges, reading = laplacian.n_edges, 8 + (0 if laplacian.is_held else _READING)
+    reading = 8 + (0 if is_held else _READING)
     a_step = _STEPPING * sparsifier.n_edges + reading * n_edges
     turned = 2 * _SOLVING * n_edges  # twice: it begins anew
     return n_edges <= _MOST_HELD and turned <= np.sqrt(ritz[1] / ritz[0]) * a_step

@@ -41,7 +41,7 @@ import scipy.linalg
 from scipy.special import betaincinv
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
+from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, n_at_once
 
 __all__ = [
     "MISSED",
@@ -145,9 +145,9 @@ def n_columns_for(sparsifier, n_edges, *, is_held):
 
     Costs in nanoseconds, a model without a clock. A pass reads every edge, unless the graph is
     held in memory, and multiplies it by every column; a solve takes a dozen steps of preconditioned
-    conjugate gradients on the edges kept; a column is made orthogonal to others, and bounds are
-    found. No more than four columns where wider blocks would take more than 256 MB; the most of
-    all when `n_edges` is not known yet, which is None.
+    conjugate gradients on the edges kept, for all columns or, where nodes are many, for each by
+    itself; a column is made orthogonal to others, and bounds are found. No more than four columns
+    where wider blocks would take more than 256 MB.
 
     A pass that reads is worth more columns, up to where the solves cost as much:
 
@@ -163,10 +163,10 @@ def n_columns_for(sparsifier, n_edges, *, is_held):
 
     def cost(n_columns):
         a_pass = n_edges * ((0 if is_held else _READING) + 6 + 1.5 * n_columns)
-        solves = n_kept * (130 + 50 * n_columns)
+        solves = n_kept * (130 * -(-n_columns // n_at_once(n_nodes)) + 50 * n_columns)
         return _SHARE_OF_STEPS[n_columns] * (a_pass + solves + (200 * n_nodes + 1e6) * n_columns)
 
-    return max(allowed) if n_edges is None else min(allowed, key=cost)
+    return min(allowed, key=cost)
 
 
 class Stop(NamedTuple):

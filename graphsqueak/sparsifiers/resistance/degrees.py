@@ -46,7 +46,7 @@ from graphsqueak.randomness import ITEM_WORD, STAR_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, multiply
 from graphsqueak.sparsifiers.resistance.sketch import Embedding, solve_flows, squared_distance
-from graphsqueak.system.kernels import compiled, run, shared
+from graphsqueak.system.kernels import compiled, frozen, run, shared
 
 __all__ = ["degree_resistances", "degree_sketch", "leverages_fit"]
 
@@ -99,6 +99,7 @@ def degree_sketch(
     >>> float(degree_resistances(sketch.points / 2, degree, *ends).mean().round(3))
     0.02
     """
+    tail, head, weight = frozen(tail, head, weight)
     near = _inverse(degree)
     part = np.linspace(0, tail.size, _N_PARTS + 1).astype(np.int64)
     partial = np.zeros(_N_PARTS)
@@ -120,7 +121,7 @@ def degree_resistances(points, degree, tail, head, weight):
     near = np.zeros((degree.size, 2), np.float32)  # 1 / d_u, and how far at most from any other
     near[:, 0] = _inverse(degree)
     near[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
-    run(_resistances, _WORK * tail.size, tail, head, weight, near, points, out)
+    run(_resistances, _WORK * tail.size, *frozen(tail, head, weight), near, points, out)
     return out
 
 
@@ -198,8 +199,8 @@ def _star_backbone(tail, head, weight, in_forest, degree, star, n_stars, *, ridg
 def _chosen(tail, head, weight, near, scale, seed):
     """Which edges a sample by degrees holds."""
     chosen = np.empty(tail.size, dtype=np.bool_)
-    columns = (tail, head, weight, near, scale, np.uint64(seed))
-    run(_choose, _WORK * tail.size, *columns, chosen)
+    about = (near, scale, np.uint64(seed))
+    run(_choose, _WORK * tail.size, *frozen(tail, head, weight), *about, chosen)
     return chosen
 
 

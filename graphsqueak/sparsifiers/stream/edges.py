@@ -31,6 +31,7 @@ _N_GROUPS = 16  # of ranges, each with a table of all nodes
 _RANGE_BITS = 8
 _STEPS = 10  # elementary steps per edge
 _MANY = 2**18  # edges from which on the whole room is reserved
+_FEW = 2**18  # edges, of all calls so far, that numpy has sorted before a kernel is compiled
 _BLOCK = 2**20  # edges that get new weights at a time
 _LARGEST_SINGLE = 2.0**80  # weight, in units, that single precision is taken to hold
 LARGEST_INDEX = np.iinfo(np.int32).max  # indices beyond take 64 bits
@@ -143,10 +144,11 @@ class KeptBuffer:
             self._columns = KeptEdges(*columns)
 
 
-def coalesce(edges, n_nodes, *, n_copies=1, largest_index=LARGEST_INDEX):
+def coalesce(edges, n_nodes, *, n_copies=1, largest_index=LARGEST_INDEX, few=_FEW):
     """Parallel edges summed, with at most `n_copies` equal parts; tail < head, sorted by tail.
 
-    An edge is pinned if any of those it is made of was.
+    An edge is pinned if any of those it is made of was. A process that has no more than a `few`
+    edges needs no kernels; the result is the same.
 
     >>> pinned = np.array([True, False])
     >>> twice = KeptEdges(np.array([1, 0]), np.array([0, 1]), np.ones(2), np.ones(2, int), pinned)
@@ -154,9 +156,11 @@ def coalesce(edges, n_nodes, *, n_copies=1, largest_index=LARGEST_INDEX):
     >>> one.weight, one.pinned
     (array([2.]), array([ True]))
     """
+    n_edges = edges.tail.size
+    if edges.weight.dtype == np.float64 and not _merge.pays(n_edges, few):
+        return _coalesce_few(edges, n_nodes, n_copies)
     shift = max((n_nodes - 1).bit_length() - _RANGE_BITS, 0)
     n_ranges = (n_nodes - 1 >> shift) + 1
-    n_edges = edges.tail.size
     work, part = _STEPS * n_edges, np.linspace(0, n_edges, _N_PARTS + 1).astype(np.int64)
     counts = np.zeros((_N_PARTS, n_ranges), dtype=np.int64)
     run(_count, work, part, edges.tail, edges.head, shift, counts)
@@ -174,6 +178,19 @@ def coalesce(edges, n_nodes, *, n_copies=1, largest_index=LARGEST_INDEX):
         for r in range(n_ranges):
             new[first[r] : first[r + 1]] = old[start[r] : start[r] + size[r + 1]]
     return dealt.select(slice(0, first[-1]))
+
+
+def _coalesce_few(edges, n_nodes, n_copies):
+    low, high = np.minimum(edges.tail, edges.head), np.maximum(edges.tail, edges.head)
+    key = low.astype(np.int64) * n_nodes + high
+    _, first, pair = np.unique(key, return_index=True, return_inverse=True)
+    in_order = np.lexsort((first, low[first]))  # at a node, by the first of parallel edges
+    place, first = np.empty(first.size, np.int64), first[in_order]
+    place[in_order] = np.arange(first.size)
+    place = place[pair]
+    weight, copies, pinned = (np.bincount(place, column) for column in edges[2:])
+    copies = np.minimum(copies, n_copies).astype(edges.copies.dtype)
+    return KeptEdges(low[first], high[first], weight.astype(np.float64), copies, pinned > 0)
 
 
 def repeated_share(tail, head):

@@ -253,7 +253,7 @@ def _alternating(tail, head, n_nodes, seed, kind):
     partner = np.empty((2 * tail.size, 1), kind)
     _pair_ends(tail, head, np.full(n_nodes, -1, kind), partner)
     walks = np.zeros((4, n_walks), np.int64), np.zeros((n_walks, 3), np.int64)
-    _alternate(partner, seed, *walks, way)
+    _alternate(partner, seed, *walks[0], walks[1], way)
     return way
 
 
@@ -268,14 +268,14 @@ def _toss(copies, prob, seed, out):
 
 
 @compiled
-def _alternate(partner, seed, walks, n_steps, turn):
+def _alternate(partner, seed, first, end, way, legs, n_steps, turn):
     """Walk along tours until every edge has its turn, 1 or -1 and not 0 any more.
 
     Stepping from the end of an edge to its partner, an end of another edge at the same node, and
     on to the far end of that one walks along a tour. Several walks go on in turn, since each spends
-    its time waiting for memory; where two meet, one node may be off by two.
+    its time waiting for memory; where two meet, one node may be off by two. `legs` tells how many
+    ends of the first edge are still to be walked from.
     """
-    first, end, way, legs = walks  # legs: ends of the first edge still to be walked from
     n_walks, n_edges = n_steps.shape[0], turn.size  # steps from either end: 2 and 1 legs to go
     fresh = left_over = 0  # edges up minus edges down, of the walks that are done
     n_active = 1

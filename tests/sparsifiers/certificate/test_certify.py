@@ -16,6 +16,7 @@ from graphsqueak import (
     write_edges,
 )
 from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.sparsifiers.certificate import certify as certify_module
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, gaussian_start
 from graphsqueak.sparsifiers.certificate.outer_bounds import (
     OuterBounds,
@@ -224,17 +225,20 @@ def peak_of(call):
     return peak
 
 
-def test_a_graph_that_is_read_takes_more_columns_and_fewer_passes():
+def test_a_graph_that_is_read_takes_more_columns_and_fewer_passes(monkeypatch):
     """30 are what sixteen columns and a basis of all blocks need at most; one or two need 43."""
     graph = sources.erdos_renyi(2500, 400_000, random_state=44_007)
     sparsifier = sparsify(graph, n_edges=25_000, random_state=44_008)
+    kept = certify(graph, sparsifier, random_state=44_009)
+    monkeypatch.setattr(certify_module, "_MOST_BYTES", 2**20)
     read = certify(graph, sparsifier, random_state=44_009)
     held = certify(graph.to_edge_list(), sparsifier, random_state=44_009)
+    assert kept.passes == 1
     assert read.passes <= 30 < held.passes
-    for found in (read, held):
+    for found in (kept, read, held):
         assert found.epsilon_upper <= 1.02 * found.epsilon_lower
-    assert read.epsilon_lower <= held.epsilon_upper
-    assert held.epsilon_lower <= read.epsilon_upper
+        assert found.epsilon_lower <= kept.epsilon_upper
+        assert kept.epsilon_lower <= found.epsilon_upper
 
 
 @pytest.mark.parametrize(
@@ -242,7 +246,6 @@ def test_a_graph_that_is_read_takes_more_columns_and_fewer_passes():
 )
 def test_wide_blocks_are_for_graphs_of_few_nodes(n_nodes, most):
     kept = EdgeList(tail=[0], head=[1], n_nodes=n_nodes)
-    assert n_columns_for(kept, None, is_held=False) == most
     assert n_columns_for(kept, 10**13, is_held=False) == most
     assert n_columns_for(kept, 1, is_held=True) == 1
 

@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import pytest
 
 from graphsqueak import sources
 from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce
@@ -16,13 +17,14 @@ def many_parallel_edges(n_nodes, n_edges):
     return KeptEdges(tail, head, weight, copies, rng.random(n_edges) < 0.01)
 
 
-def test_sums_pins_and_copies_are_those_of_a_dictionary():
+@pytest.mark.parametrize("few", [0, 2**62])
+def test_sums_pins_and_copies_are_those_of_a_dictionary(few):
     edges = many_parallel_edges(700, 60_000)
     sums = {}
     for u, v, w, copies, pinned in zip(*(column.tolist() for column in edges), strict=True):
         old = sums.get((min(u, v), max(u, v)), (0.0, 0, False))
         sums[min(u, v), max(u, v)] = (old[0] + w, min(old[1] + copies, 2), old[2] or pinned)
-    result = coalesce(edges, 700, n_copies=2)
+    result = coalesce(edges, 700, n_copies=2, few=few)
     pairs = list(zip(result.tail.tolist(), result.head.tolist(), strict=True))
     assert (np.diff(result.tail) >= 0).all()
     assert len(pairs) == len(sums)
@@ -39,10 +41,20 @@ def test_threads_do_not_matter():
         results = []
         for n_threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
             numba.set_num_threads(n_threads)
-            results.append(coalesce(edges, 3000))
+            results.append(coalesce(edges, 3000, few=0))
     finally:
         numba.set_num_threads(allowed)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(*results, strict=True))
+
+
+@pytest.mark.parametrize(("n_nodes", "n_edges"), [(700, 60_000), (5_000, 6_000), (3, 1), (3, 0)])
+def test_edges_without_kernels_are_the_same_in_the_same_order(n_nodes, n_edges):
+    edges = many_parallel_edges(n_nodes, n_edges)
+    edges = edges._replace(copies=edges.copies.astype(np.uint8))
+    compiled, plain = (coalesce(edges, n_nodes, n_copies=3, few=few) for few in (0, 2**62))
+    for one, other in zip(compiled, plain, strict=True):
+        assert one.dtype == other.dtype
+        assert one.tobytes() == other.tobytes()
 
 
 def test_calibration_finds_the_weights_around_a_bridge_that_stays():
