@@ -93,7 +93,7 @@ def write_parts(folder, n_edges, n_nodes):
 
 def timed_rounds(pieces, settings, n_rounds):
     """Seconds of every run; whether all gave the same bytes; memory and traffic of two workers."""
-    how = {"settings": settings, "seed": SEED}
+    how = {"settings": settings, "seed": SEED, "shape": os.environ.get("SHAPE","guided")}
     seconds, results = {}, set()
     with ExitStack() as stack:
         backends = {

@@ -16,11 +16,16 @@ from graphsqueak.errors import InputError
 from graphsqueak.randomness import child_seed
 from graphsqueak.validation import check_count
 
-__all__ = ["Tree", "as_tree", "k_ary", "random_tree", "sequential"]
+__all__ = ["Tree", "as_tree", "guided", "k_ary", "random_tree", "sequential"]
+
+
+_GROUP = 4  # results of one wave that are merged at a time
 
 
 class Tree(NamedTuple):
     """Merge j of `merges`, node n_leaves + j, lists the nodes it merges; the last is the root.
+
+    Leaf j may have a guide, the node `guides[j]` whose result it waits for; -1 stands for none.
 
     >>> Tree(3, ((0, 1), (3, 2))).post_order()
     [0, 1, 3, 2, 4]
@@ -28,6 +33,7 @@ class Tree(NamedTuple):
 
     n_leaves: int
     merges: tuple
+    guides: tuple = ()
 
     @property
     def root(self):
@@ -37,6 +43,11 @@ class Tree(NamedTuple):
     def children(self, node):
         """What `node` merges; nothing for a leaf."""
         return () if node < self.n_leaves else self.merges[node - self.n_leaves]
+
+    def guide(self, node):
+        """The node that guides a leaf, or None."""
+        found = self.guides[node] if node < len(self.guides) else -1
+        return None if found < 0 else found
 
     def post_order(self):
         """All nodes, each after its children and as late as can be.
@@ -67,13 +78,15 @@ class Tree(NamedTuple):
 
 
 def as_tree(shape, n_leaves):
-    """The tree of a shape: "balanced", "sequential", how many results a merge takes, or a Tree.
+    """The tree of a shape: "guided", "balanced", "sequential", results of a merge, or a Tree.
 
     >>> as_tree("balanced", 4).merges, as_tree(4, 4).merges
     (((0, 1), (2, 3), (4, 5)), ((0, 1, 2, 3),))
     """
     if isinstance(shape, Tree):
         return shape
+    if shape == "guided":
+        return guided(n_leaves)
     if shape == "sequential":
         return sequential(n_leaves)
     if shape == "balanced":
@@ -81,7 +94,8 @@ def as_tree(shape, n_leaves):
     if isinstance(shape, str):
         if not shape.isdecimal():
             raise InputError(
-                f"tree={shape!r} is not 'balanced', 'sequential' or a number of results per merge"
+                f"tree={shape!r} is not 'guided', 'balanced', 'sequential' or a number of results "
+                "per merge"
             )
         shape = int(shape)
     return k_ary(n_leaves, check_count("tree", shape, least=2))
@@ -105,6 +119,33 @@ def k_ary(n_leaves, arity):
                 level.append(following)
                 following += 1
     return Tree(n_leaves, tuple(merges))
+
+
+def guided(n_leaves):
+    """Merge waves of 1, 2, 4, ... leaves into what leads; leaf j is guided by about j / 4 before it.
+
+    The leaders are leaf 0 and merges of the first 2, 4, 8, ... leaves. A leaf's guide is so old that
+    it is there before the leaf's turn: nobody waits for the merge of the wave before. The results of
+    a large wave are merged in groups first.
+
+    >>> guided(6).merges, guided(6).guides
+    (((0, 1), (6, 2, 3), (7, 4, 5)), (-1, -1, -1, 0, 0, 6))
+    """
+    merges, leader, leaders = [], 0, {1: 0}
+    size = 1
+    while size < n_leaves:
+        wave = list(range(size, min(2 * size, n_leaves)))
+        while len(wave) > _GROUP:
+            groups = [wave[start : start + _GROUP] for start in range(0, len(wave), _GROUP)]
+            wave = []
+            for group in groups:
+                merges += [tuple(group)] if len(group) > 1 else []
+                wave.append(n_leaves + len(merges) - 1 if len(group) > 1 else group[0])
+        merges.append((leader, *wave))
+        leader, size = n_leaves + len(merges) - 1, 2 * size
+        leaders[size] = leader
+    known = [1 << ((leaf - 1) // 2).bit_length() - 1 if leaf > 2 else 0 for leaf in range(n_leaves)]
+    return Tree(n_leaves, tuple(merges), tuple(leaders.get(size, -1) for size in known))
 
 
 def sequential(n_leaves):

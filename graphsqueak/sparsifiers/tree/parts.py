@@ -41,6 +41,7 @@ from graphsqueak.sources.files.splitting import split
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.sparsifiers.tree.guides import TooMany, follow, guide, lead_others
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.progress import Progress
 from graphsqueak.system.remote import ADDRESS, files_in, place_in, read_bytes, remove
@@ -80,7 +81,7 @@ class GrownTree(NamedTuple):
     run: TreeRun
 
 
-def leaf(piece, seed, *, settings, options=None, store=None):
+def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=b""):
     """The state of one part.
 
     Parameters
@@ -91,6 +92,10 @@ def leaf(piece, seed, *, settings, options=None, store=None):
         Arguments of the `StreamSparsifier`.
     store : LeafStore, optional
         Where finished leaves are kept, and looked up.
+    leads : bool
+        Whether later parts may be guided by the first.
+    guide : bytes
+        What guides this part (`guides`), if anything does.
 
     Returns
     -------
@@ -98,15 +103,26 @@ def leaf(piece, seed, *, settings, options=None, store=None):
     """
     if store is not None and (found := store.get(piece.number)) is not None:
         return found
-    stream = StreamSparsifier(**settings, options=options, random_state=seed)
-    for batch in piece.graph:
-        stream.partial_fit(batch)
+    how = settings | {"options": options, "random_state": seed}
+    try:
+        stream = follow(guide, ridge=settings["ridge"], seed=seed) if guide else None
+        stream = _read(piece, stream or StreamSparsifier(**how))
+    except TooMany:
+        stream = _read(piece, StreamSparsifier(**how))
+    if leads and piece.number == 0:
+        lead_others(stream)
     is_source = isinstance(piece.graph, EdgeSource)
     stream.note = {name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED}
     state = stream.to_bytes()
     if store is not None:
         store.put(piece.number, state)
     return state
+
+
+def _read(piece, stream):
+    for batch in piece.graph:
+        stream.partial_fit(batch)
+    return stream
 
 
 def merge(states, seed):
@@ -137,7 +153,7 @@ def grow_tree(
     settings : dict
         Arguments of the `StreamSparsifier` but options and seed.
     options : StreamOptions, optional
-    shape : {"balanced", "sequential"}, int or Tree
+    shape : {"guided", "balanced", "sequential"}, int or Tree
     seed : int
     backend : callable
         Who computes it, see `graphsqueak.trees.backends`. Default: this process.
@@ -164,11 +180,12 @@ def grow_tree(
     settings = settings | {"ridge": ridge / len(pieces)}
     run = run_tree(
         tree,
-        partial(leaf, settings=settings, options=options, store=store),
+        partial(leaf, settings=settings, options=options, store=store, leads=bool(tree.guides)),
         merge,
         [Piece(number, graph) for number, graph in enumerate(pieces)],
         seed=seed,
         backend=backend,
+        guide=guide if tree.guides else None,
         progress=progress,
     )
     stream = StreamSparsifier.from_bytes(run.result)
