@@ -72,20 +72,33 @@ class Tree(NamedTuple):
             heights.append(1 + max(heights[node] for node in merged))
         return heights
 
+    def sizes(self):
+        """How many leaves lie below each node.
+
+        >>> sequential(4).sizes()
+        [1, 1, 1, 1, 2, 3, 4]
+        """
+        sizes = [1] * self.n_leaves
+        for merged in self.merges:
+            sizes.append(sum(sizes[node] for node in merged))
+        return sizes
+
     def seeds(self, seed):
         """A seed for every node, by its number."""
         return [child_seed(seed, node) for node in range(self.root + 1)]
 
 
-def as_tree(shape, n_leaves):
-    """The tree of a shape: "guided", "balanced", "sequential", results of a merge, or a Tree.
+def as_tree(shape, n_leaves, *, may_guide=False):
+    """The tree of a shape: "balanced", "sequential", how many results a merge takes, or a Tree.
+
+    Or "guided", where leaves can be (`may_guide`).
 
     >>> as_tree("balanced", 4).merges, as_tree(4, 4).merges
     (((0, 1), (2, 3), (4, 5)), ((0, 1, 2, 3),))
     """
     if isinstance(shape, Tree):
         return shape
-    if shape == "guided":
+    if shape == "guided" and may_guide:
         return guided(n_leaves)
     if shape == "sequential":
         return sequential(n_leaves)
@@ -93,9 +106,9 @@ def as_tree(shape, n_leaves):
         return k_ary(n_leaves, 2)
     if isinstance(shape, str):
         if not shape.isdecimal():
+            known = "'guided', 'balanced'" if may_guide else "'balanced'"
             raise InputError(
-                f"tree={shape!r} is not 'guided', 'balanced', 'sequential' or a number of results "
-                "per merge"
+                f"tree={shape!r} is not {known}, 'sequential' or a number of results per merge"
             )
         shape = int(shape)
     return k_ary(n_leaves, check_count("tree", shape, least=2))
@@ -125,24 +138,28 @@ def guided(n_leaves):
     """Merge waves of 1, 2, 4, ... leaves into what leads; leaf j is guided by about j / 4 before it.
 
     The leaders are leaf 0 and merges of the first 2, 4, 8, ... leaves. A leaf's guide is so old that
-    it is there before the leaf's turn: nobody waits for the merge of the wave before. The results of
-    a large wave are merged in groups first.
+    it is there before the leaf's turn: nobody waits for the merge of the wave before. Half of a
+    large wave is merged into the leader at a time, in groups first, so that little is left to do
+    after the last leaf.
 
     >>> guided(6).merges, guided(6).guides
     (((0, 1), (6, 2, 3), (7, 4, 5)), (-1, -1, -1, 0, 0, 6))
     """
-    merges, leader, leaders = [], 0, {1: 0}
-    size = 1
+    merges, leader, leaders, size = [], 0, {1: 0}, 1
+
+    def merged(nodes):
+        merges.append(tuple(nodes))
+        return n_leaves + len(merges) - 1
+
     while size < n_leaves:
-        wave = list(range(size, min(2 * size, n_leaves)))
-        while len(wave) > _GROUP:
-            groups = [wave[start : start + _GROUP] for start in range(0, len(wave), _GROUP)]
-            wave = []
-            for group in groups:
-                merges += [tuple(group)] if len(group) > 1 else []
-                wave.append(n_leaves + len(merges) - 1 if len(group) > 1 else group[0])
-        merges.append((leader, *wave))
-        leader, size = n_leaves + len(merges) - 1, 2 * size
+        half = max(size // 2, _GROUP)
+        for start in range(size, min(2 * size, n_leaves), half):
+            wave = list(range(start, min(start + half, 2 * size, n_leaves)))
+            while len(wave) > _GROUP:
+                groups = [wave[first : first + _GROUP] for first in range(0, len(wave), _GROUP)]
+                wave = [merged(group) if len(group) > 1 else group[0] for group in groups]
+            leader = merged([leader, *wave])
+        size *= 2
         leaders[size] = leader
     known = [1 << ((leaf - 1) // 2).bit_length() - 1 if leaf > 2 else 0 for leaf in range(n_leaves)]
     return Tree(n_leaves, tuple(merges), tuple(leaders.get(size, -1) for size in known))

@@ -309,7 +309,7 @@ class Engine(StreamEngine):
 
     def make_room(self, n_streams):
         """Before as many streams are merged: where memory is limited, keep to a share of it."""
-        if self.options.memory_limit is not None:
+        if self.options.memory_limit is not None and not self.n_before:
             most = self.most_kept[0] // n_streams
             if self.buffer.size > most:
                 self.shrink(int(most))

@@ -18,7 +18,9 @@ A leaf is written, whole or not at all, by the worker that made it: workers and 
 see the same folder.
 
 For graphs a merge costs no accuracy, only its shrink does [C17, Section 3.3.2]: the shape of the
-tree decides about time and memory, not about quality.
+tree decides about time and memory, not about quality. In a guided tree, the default, a later part
+keeps what one pass would have kept of it (`guides`), not a sparsifier of its own: about a third of
+the edges in all, for 16 parts, and merges that need no solve.
 
 References
 ----------
@@ -37,7 +39,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.reading import FileSource
-from graphsqueak.sources.files.splitting import split
+from graphsqueak.sources.files.splitting import split, unread
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
@@ -105,7 +107,7 @@ def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=
         return found
     how = settings | {"options": options, "random_state": seed}
     try:
-        stream = follow(guide, ridge=settings["ridge"], seed=seed) if guide else None
+        stream = follow(guide, ridge=settings.get("ridge", 0.0), seed=seed) if guide else None
         stream = _read(piece, stream or StreamSparsifier(**how))
     except TooMany:
         stream = _read(piece, StreamSparsifier(**how))
@@ -138,7 +140,7 @@ def grow_tree(
     *,
     settings: dict[str, Any],
     options: StreamOptions | None = None,
-    shape: str | int | Tree = "balanced",
+    shape: str | int | Tree = "guided",
     seed: int,
     backend: Callable = run_here,
     store: "LeafStore | None" = None,
@@ -175,14 +177,14 @@ def grow_tree(
     >>> tree.stream.n_edges_seen_, 3600 <= H.n_edges <= 4000
     (100000, True)
     """
-    tree = as_tree(shape, len(pieces))
+    tree = as_tree(shape, len(pieces), may_guide=True)
     ridge = settings.get("ridge", 0.0)
     settings = settings | {"ridge": ridge / len(pieces)}
     run = run_tree(
         tree,
         partial(leaf, settings=settings, options=options, store=store, leads=bool(tree.guides)),
         merge,
-        [Piece(number, graph) for number, graph in enumerate(pieces)],
+        [Piece(number, unread(graph)) for number, graph in enumerate(pieces)],
         seed=seed,
         backend=backend,
         guide=guide if tree.guides else None,
@@ -212,7 +214,7 @@ def run_parts(graph: GraphLike, plan: Any) -> TreeResult:
     seed = stored_seed(plan.checkpoint) if plan.resume and plan.random_state is None else None
     if seed is None:
         seed = int(np.random.default_rng(plan.random_state).integers(2**63))
-    shape, store, n_resumed = plan.tree or "balanced", None, 0
+    shape, store, n_resumed = plan.shape, None, 0
     if plan.checkpoint is not None:
         wanted = plan.settings() | {"tree": str(shape), "memory_limit": plan.memory_limit}
         store = open_store(plan.checkpoint, pieces, wanted, seed=seed, resume=plan.resume)
