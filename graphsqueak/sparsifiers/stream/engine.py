@@ -122,15 +122,16 @@ class Engine(StreamEngine):
 
     def _absorb_chunk(self, tail, head, weight):
         add_degrees(self.degree, tail, head, weight)
-        pinned = np.zeros(tail.size, dtype=np.bool_)
-        if self.n_joins < self.n_nodes - 1:
+        pinned, n_joins = np.zeros(tail.size, dtype=np.bool_), self.n_joins
+        if n_joins < self.n_nodes - 1:
             pinned = join(self.parent, tail, head)
             self.n_joins += int(np.count_nonzero(pinned))
         new = weight
         if self.filter is not None:
             key = {"seed": self.seed, "first": self.n_seen}
             new = self.filter.sample(tail, head, weight, **key, favored=self.favored)
-            new[pinned] = weight[pinned]
+            if self.n_joins > n_joins:
+                new[pinned] = weight[pinned]
         self._choose_precision(weight)
         copies = np.full(tail.size, self.options.n_copies, copies_kind(self.options.n_copies))
         most, _ = self.most_kept
