@@ -5,10 +5,10 @@ A backend is a function run(tree, leaf, merge, items, seeds, report, guide=None)
     result(node) = leaf(item, seed)                 for a leaf
     result(node) = merge([results], seed)           for a merge
 
-for the node's own item and seed, where a guided leaf is leaf(item, seed, guide=guide(result)) of the
-result that guides it, tells report(node, peak, size) as each is finished (most memory
-its process has held, bytes of its result), and returns the root's result. The functions are pure,
-so that all backends return the same, however often a worker dies.
+for the node's own item and seed, tells report(node, peak, size) as each is finished (most memory
+its process has held, bytes of its result), and returns the root's result. A guided leaf is
+leaf(item, seed, guide=guide(result)) of the result that guides it. The functions are pure, so that
+all backends return the same, however often a worker dies.
 """
 
 from typing import NamedTuple
@@ -29,9 +29,7 @@ class TreeRun(NamedTuple):
     moved_bytes: int
 
 
-def run_tree(
-    tree, leaf, merge, items, *, seed, backend, guide=None, progress=False, unit="parts"
-):
+def run_tree(tree, leaf, merge, items, *, seed, backend, guide=None, progress=False, unit="parts"):
     """Run `tree` on a backend.
 
     Parameters

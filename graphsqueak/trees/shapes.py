@@ -135,11 +135,11 @@ def k_ary(n_leaves, arity):
 
 
 def guided(n_leaves):
-    """Merge waves of 1, 2, 4, ... leaves into what leads; leaf j is guided by about j / 4 before it.
+    """Merge waves of 1, 2, 4, ... leaves into what leads, and guide leaf j by a leader of j / 4.
 
-    The leaders are leaf 0 and merges of the first 2, 4, 8, ... leaves. A leaf's guide is so old that
-    it is there before the leaf's turn: nobody waits for the merge of the wave before. Half of a
-    large wave is merged into the leader at a time, in groups first, so that little is left to do
+    The leaders are leaf 0 and merges of the first 2, 4, 8, ... leaves. A leaf's guide is so old
+    that it is there before the leaf's turn: nobody waits for the merge of the wave before. Half of
+    a large wave is merged into the leader at a time, in groups first, so that little is left to do
     after the last leaf.
 
     >>> guided(6).merges, guided(6).guides

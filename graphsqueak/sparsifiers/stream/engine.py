@@ -109,6 +109,7 @@ class Engine(StreamEngine):
         self.favored.look_up(numbering, n_nodes, wanted)
 
     def grow(self, n_nodes):
+        """Have so many nodes at least."""
         if n_nodes > _MOST_NODES:
             raise InputError(
                 f"{n_nodes:,} nodes are more than a stream can number ({_MOST_NODES:,}); "
@@ -160,6 +161,7 @@ class Engine(StreamEngine):
         return self.options.most_kept(self._budget_now(), self.n_nodes)
 
     def shrink_if_full(self):
+        """Look at the room that is left; who follows a guide is not shrunk, but given up."""
         room, target = self.most_kept
         if self.buffer.size > room:
             if self.n_before:
@@ -299,7 +301,7 @@ class Engine(StreamEngine):
         return merge_engines([self, *others], numbers, seed=seed)
 
     def settle(self):
-        """Filter what is many, add up what is parallel, and forget the filter if no part needs it."""
+        """Filter what is many, add up what is parallel, and forget the filter unless this leads."""
         most = LAST_ROOM * self.budget(self.n_nodes, self.n_before + self.n_seen)
         if self.buffer.size > most and self.can_sweep and not self.n_before and not self.leads:
             self.sweep(most)

@@ -32,7 +32,8 @@ def merge_engines(engines, numbers, *, seed):
 
     Where the first leads, its filter goes on thinning, as it would have in one pass.
     """
-    first, ridge = engines[0], sum(engine.ridge for engine in engines)  # each is exact up to its own
+    first = engines[0]
+    ridge = sum(engine.ridge for engine in engines)  # each is exact up to its own
     both = type(first)(first.budget, first.options, ridge=ridge, seed=seed)
     both.unit = next((engine.unit for engine in engines if engine.n_seen), 1.0)
     both.grow(1 + max(int(number.max(initial=-1)) for number in numbers))

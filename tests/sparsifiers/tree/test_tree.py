@@ -155,9 +155,7 @@ def test_a_guided_tree_holds_late_nodes_together():
     wanted = dict(zip(graph.ids.tolist(), graph.degrees(), strict=True))
     found = np.array([by_id[name] / wanted[name] for name in by_id if wanted[name]])
     assert abs(found.mean() - 1) < 0.02
-    np.testing.assert_array_equal(
-        stream.degrees_, [wanted[name] for name in stream.ids_.tolist()]
-    )
+    np.testing.assert_array_equal(stream.degrees_, [wanted[name] for name in stream.ids_.tolist()])
     assert result.components().max() + 1 == stream.n_components_
 
 
