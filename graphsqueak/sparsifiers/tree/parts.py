@@ -1,12 +1,7 @@
 """The merge tree of a graph: parts of the stream apart, their states merged up to one.
 
-    leaf(part, seed)       the state of a stream that has seen one part
-    merge(states, seed)    the state of a stream that has seen the parts of all
-
-Both are pure functions from bytes (or a part to be read) to bytes, so a tree of them can run
-anywhere, and a task can be repeated: same seed, parts and shape, same bytes. A state is what a
-checkpoint holds, settled: kept edges, exact degrees, union-find and ids, at most 12 bytes per kept
-edge and 20 per node. Ids are matched where states are merged (`graphsqueak.nodes.union`).
+The tasks of the tree (`tasks`) are pure functions, so that it can run anywhere: same seed, parts
+and shape, same bytes.
 
 Finished leaves may be kept in a folder, on disk or at an address, so that a stopped run does not
 repeat them:
@@ -19,7 +14,7 @@ see the same folder.
 
 For graphs a merge costs no accuracy, only its shrink does [C17, Section 3.3.2]: the shape of the
 tree decides about time and memory, not about quality. In a guided tree, the default, a later part
-keeps what one pass would have kept of it (`guides`), not a sparsifier of its own: about a third of
+keeps what one pass would have kept of it, not a sparsifier of its own: about a third of
 the edges in all, for 16 parts, and merges that need no solve.
 
 References
@@ -37,13 +32,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.splitting import split, unread
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.tree.guides import TooMany, follow, guide, lead_others
+from graphsqueak.sparsifiers.tree.tasks import Piece, guide, leaf, merge
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.progress import Progress
 from graphsqueak.system.remote import ADDRESS, files_in, place_in, read_bytes, remove
@@ -52,28 +46,16 @@ from graphsqueak.trees.running import TreeRun, run_here, run_tree
 from graphsqueak.trees.shapes import Tree, as_tree
 
 __all__ = [
-    "DROPPED",
     "GrownTree",
     "LeafStore",
-    "Piece",
     "TreeResult",
     "grow_tree",
-    "leaf",
-    "merge",
     "open_store",
     "run_parts",
     "stored_seed",
 ]
 
 _RUN, _LEAVES = "run.json", "part-*.ckpt"
-DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")  # what readers count
-
-
-class Piece(NamedTuple):
-    """Part `number` of an input: a graph, or a source of its edges."""
-
-    number: int
-    graph: object
 
 
 class GrownTree(NamedTuple):
@@ -81,58 +63,6 @@ class GrownTree(NamedTuple):
 
     stream: StreamSparsifier
     run: TreeRun
-
-
-def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=b""):
-    """The state of one part.
-
-    Parameters
-    ----------
-    piece : Piece
-    seed : int
-    settings, options
-        Arguments of the `StreamSparsifier`.
-    store : LeafStore, optional
-        Where finished leaves are kept, and looked up.
-    leads : bool
-        Whether later parts may be guided by the first.
-    guide : bytes
-        What guides this part (`guides`), if anything does.
-
-    Returns
-    -------
-    bytes
-    """
-    if store is not None and (found := store.get(piece.number)) is not None:
-        return found
-    how = settings | {"options": options, "random_state": seed}
-    try:
-        stream = follow(guide, ridge=settings.get("ridge", 0.0), seed=seed) if guide else None
-        stream = _read(piece, stream or StreamSparsifier(**how))
-    except TooMany:
-        stream = _read(piece, StreamSparsifier(**how))
-    if leads and piece.number == 0:
-        lead_others(stream)
-    is_source = isinstance(piece.graph, EdgeSource)
-    stream.note = {name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED}
-    state = stream.to_bytes()
-    if store is not None:
-        store.put(piece.number, state)
-    return state
-
-
-def _read(piece, stream):
-    for batch in piece.graph:
-        stream.partial_fit(batch)
-    return stream
-
-
-def merge(states, seed):
-    """The state of all parts whose states are given, in their order."""
-    streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
-    merged = streams[0].merge(*streams[1:], random_state=seed)
-    merged.note = {name: sum(stream.note[name] for stream in streams) for name in DROPPED}
-    return merged.to_bytes()
 
 
 def grow_tree(

@@ -19,15 +19,8 @@ from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import stream_bytes
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.run import certify_and_correct
-from graphsqueak.sparsifiers.tree.guides import guide
-from graphsqueak.sparsifiers.tree.parts import (
-    Piece,
-    grow_tree,
-    leaf,
-    merge,
-    open_store,
-    run_parts,
-)
+from graphsqueak.sparsifiers.tree.parts import grow_tree, open_store, run_parts
+from graphsqueak.sparsifiers.tree.tasks import Piece, guide, leaf, merge
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree, random_tree
 from tests import reference
