@@ -141,6 +141,7 @@ def test_a_guided_tree_holds_late_nodes_together():
     graph = EdgeList(tail=graph.tail, head=graph.head, ids=9 * np.arange(302) ** 2)
     how = {"settings": {"n_edges": 2_500}, "options": SHORT, "seed": 5}
     stream = grow_tree(split(graph, 12), shape="guided", **how).stream
+    assert stream.n_kept_ <= 3 * 2_500  # the root is shrunk, though parts that follow are not
     result = stream.sparsifier()
     assert stream.n_edges_seen_ == graph.n_edges
     assert stream.n_components_ == graph.components().max() + 1
