@@ -116,6 +116,19 @@ def test_a_guided_part_keeps_what_one_pass_would_and_stays_unbiased():
     assert abs(np.mean(weight) - second.n_edges) < 6 * sigma
 
 
+def test_later_parts_of_a_guided_tree_keep_less(tmp_path):
+    """Part 15 follows four: 1.5 to 2 budgets times log(1 + 1/4), 500 to 670 of 2,500 edges."""
+    graph = sources.erdos_renyi(300, 40_000, random_state=17).to_edge_list()
+    parts, how = split(graph, 16), {"settings": {"n_edges": 1_500}, "options": SHORT, "seed": 5}
+    store = open_store(tmp_path, parts, {}, seed=5, resume=False)
+    stream = grow_tree(parts, store=store, **how).stream
+    kept = [StreamSparsifier.from_bytes(store.get(number)).n_kept_ for number in range(16)]
+    assert kept[1] > 2_300  # as nobody guides it
+    assert 400 < kept[15] < 800
+    assert stream.n_kept_ <= 3 * 1_500
+    assert reference.epsilon(graph, stream.sparsifier()) < 0.75  # sqrt(2 n / edges) is 0.63
+
+
 def test_a_part_that_its_guide_does_not_know_is_read_without():
     """Edges between other nodes all stay, until they are too many: then the part stands alone."""
     known = sources.erdos_renyi(200, 20_000, random_state=8).to_edge_list()
