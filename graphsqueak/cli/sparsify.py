@@ -95,8 +95,8 @@ def sparsify(
     tree: Annotated[
         str | None,
         typer.Option(
-            help="Read the input in parts and merge them: balanced, sequential, or states per "
-            "merge (default with --workers or --scheduler: balanced)."
+            help="Read the input in parts and merge them: guided, balanced, sequential, or states "
+            "per merge (default with --workers or --scheduler: guided, with --memory balanced)."
         ),
     ] = None,
     parts: Annotated[int | None, typer.Option(min=1, help="About how many parts.")] = None,
@@ -157,6 +157,7 @@ def sparsify(
         raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
     if certify is None and report is not None and source.is_rereadable:
         certify = True
+    run_shape = "guided" if memory_limit is None else "balanced"
     run = RunPlan(
         n_edges=n_edges,
         epsilon=epsilon,
@@ -168,7 +169,7 @@ def sparsify(
         delta=delta,
         workers=workers,
         scheduler=scheduler,
-        tree=tree if tree is not None or not plan else "balanced",
+        tree=tree if tree is not None or not plan else run_shape,
         n_parts=parts,
         memory_limit=None if memory_limit is None else size_in_bytes(memory_limit),
         checkpoint=checkpoint,

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.text_ids import TextIds
 
 __all__ = [
     "NodeMatching",
@@ -23,6 +25,8 @@ __all__ = [
     "ids_between",
     "is_integer",
     "node_finder",
+    "number_ids",
+    "table_of_ids",
 ]
 
 
@@ -59,7 +63,8 @@ class Numbering:
     """One numbering of the nodes of all batches so far.
 
     Batches of one source share one object of ids and are numbered alike: nothing to do. Batches
-    with ids of their own are matched by id. Batches without ids are numbers already.
+    with ids of their own are matched by id, each source's ids once. Batches without ids are numbers
+    already.
 
     Examples
     --------
@@ -72,13 +77,15 @@ class Numbering:
 
     def __init__(self, ids=None):
         self._given = ids  # the ids object of the source, or None
-        self._own = None  # ObjectIds, once batches have ids of their own
+        self._own = None  # a table of ids, once batches have ids of their own
+        self._last = None, np.zeros(0, np.int32)  # ids of the last source, and their numbers
         self._is_fresh = ids is None
 
     @property
     def ids(self):
         """Ids of all nodes so far, or None if they are plain numbers."""
-        return self._given if self._own is None else np.asarray(self._own)
+        own = np.asarray(self._own) if isinstance(self._own, ObjectIds) else self._own
+        return self._given if own is None else own
 
     def apply(self, batch):
         """Tail, head and number of nodes of a batch, in our numbering."""
@@ -91,11 +98,28 @@ class Numbering:
         if self._own is None and self._continues(batch):
             self._given = batch.own_ids
             return batch.tail, batch.head, batch.n_nodes
-        if self._own is None:
-            self._own = ObjectIds()
-            self._own.number(np.asarray(self._given).tolist())
-        node = self._own.number(batch.ids.tolist()).astype(np.int32)
+        node = self._number(batch.own_ids, batch.n_nodes)
         return node[batch.tail], node[batch.head], len(self._own)
+
+    def _number(self, ids, n_nodes):
+        """Numbers of the first nodes of a source; those that it had before are remembered."""
+        last, node = self._last
+        if last is not ids:
+            node = node[:0]
+        if self._own is None:
+            self._own = table_of_ids([self._given, ids])
+            number_ids(self._own, self._given, 0, len(self._given))
+        elif last is not ids and not isinstance(self._own, ObjectIds):
+            known, self._own = self._own, table_of_ids([self._own, ids])
+            if type(known) is type(self._own):
+                self._own = known
+            else:
+                number_ids(self._own, known, 0, len(known))
+        if node.size < n_nodes:
+            more = number_ids(self._own, ids, node.size, n_nodes)
+            node = np.concatenate([node, more.astype(np.int32)])
+        self._last = ids, node
+        return node
 
     def _continues(self, batch):
         """Whether the batch numbers all nodes so far as we do: the same source, read again."""
@@ -156,6 +180,56 @@ class NodeMatching:
         new = self._find(ids_between(batch.own_ids, n_old, batch.n_nodes))
         self._is_identity &= np.array_equal(new, np.arange(n_old, batch.n_nodes))
         self._node = np.concatenate([self._node, new])
+
+
+def table_of_ids(sources: Sequence) -> Any:
+    """An empty table for the ids of all sources: of integers or of text if all are, or of any kind.
+
+    Parameters
+    ----------
+    sources : list of ids
+        Each an array, or a table.
+
+    Examples
+    --------
+    >>> table_of_ids([np.array([7]), np.array(["ann"], dtype=object)])
+    <graphsqueak.nodes.numbering.ObjectIds object at ...>
+    """
+    if all(isinstance(ids, TextIds) for ids in sources):
+        return TextIds()
+    kinds = {_kind(ids) for ids in sources}
+    if kinds in ({np.dtype(np.int64)}, {np.dtype(np.uint64)}):
+        return IntegerIds(kinds.pop())
+    return ObjectIds()
+
+
+def _kind(ids):
+    if isinstance(ids, IntegerIds | np.ndarray):
+        return ids.dtype
+    return np.dtype(object) if isinstance(ids, TextIds | ObjectIds) else np.asarray(ids).dtype
+
+
+def number_ids(table: Any, ids: Any, start: int, stop: int) -> np.ndarray:
+    """The numbers in a table of the ids of nodes start, ..., stop - 1; new ids are added.
+
+    Parameters
+    ----------
+    table : IntegerIds, TextIds or ObjectIds
+        As of `table_of_ids`.
+    ids : array of ids, or a table
+    start, stop : int
+
+    Examples
+    --------
+    >>> number_ids(IntegerIds(np.int64), np.array([7, 3, 7]), 1, 3)
+    array([0, 1])
+    """
+    if isinstance(table, TextIds):
+        text, ends = ids.buffers(stop)
+        first = ends[start - 1] if start else 0
+        return table.number_packed(text[first:], ends[start:] - first)
+    ids = np.array(ids[start:stop])
+    return table.number(ids.tolist() if isinstance(table, ObjectIds) else ids.view(np.int64))
 
 
 def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:

@@ -15,8 +15,7 @@ held, and can collide.
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.numbering import ObjectIds
+from graphsqueak.nodes.numbering import ObjectIds, number_ids, table_of_ids
 from graphsqueak.nodes.text_ids import TextIds
 
 __all__ = ["pack_ids", "unite_ids", "unpack_ids"]
@@ -47,28 +46,12 @@ def unite_ids(streams):
         return None, [np.arange(n_nodes, dtype=np.int32) for _, n_nodes in streams]
     if not all(named):
         raise InputError("streams with ids and streams without cannot be merged")
-    known = _empty_union([ids for ids, n_nodes in streams if n_nodes])
+    known = table_of_ids([ids for ids, n_nodes in streams if n_nodes])
     nodes = [
-        _number(known, ids, n_nodes).astype(np.int32) if n_nodes else np.zeros(0, np.int32)
+        number_ids(known, ids, 0, n_nodes).astype(np.int32) if n_nodes else np.zeros(0, np.int32)
         for ids, n_nodes in streams
     ]
     return (np.asarray(known) if isinstance(known, ObjectIds) else known), nodes
-
-
-def _empty_union(ids_of_streams):
-    if all(isinstance(ids, TextIds) for ids in ids_of_streams):
-        return TextIds()
-    kinds = {np.asarray(ids).dtype for ids in ids_of_streams}
-    if kinds in ({np.dtype(np.int64)}, {np.dtype(np.uint64)}):
-        return IntegerIds(kinds.pop())
-    return ObjectIds()
-
-
-def _number(known, ids, n_nodes):
-    if isinstance(known, TextIds):
-        return known.number_packed(*ids.buffers(n_nodes))
-    ids = np.asarray(ids)[:n_nodes]
-    return known.number(ids.tolist() if isinstance(known, ObjectIds) else ids.view(np.int64))
 
 
 def pack_ids(ids, n_nodes):

@@ -62,6 +62,10 @@ class RunPlan:
                 "window and half_life run in one pass; leave workers, scheduler and tree away, and "
                 "method='subgraph'"
             )
+        if self.tree == "guided" and self.memory_limit is not None:
+            raise InputError(
+                "tree='guided' keeps to no memory limit; give tree='balanced', or no memory_limit"
+            )
         check_real("every", self.every, least=0.0)
         check_real("delta", self.delta, above=0.0, below=1.0)
         if self.n_parts is not None:
@@ -77,6 +81,11 @@ class RunPlan:
     def is_tree(self) -> bool:
         """Whether the input is read in parts that are merged."""
         return self.workers is not None or self.scheduler is not None or self.tree is not None
+
+    @property
+    def shape(self) -> str | int:
+        """The shape of the merge tree; guides ask for more memory than a limit may allow."""
+        return self.tree or ("guided" if self.memory_limit is None else "balanced")
 
     @property
     def is_timed(self) -> bool:

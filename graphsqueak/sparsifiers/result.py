@@ -97,7 +97,7 @@ class RunResult:
         record |= self.dropped
         if self.tree is not None:
             record |= {"parts": self.tree.n_parts, "parts_resumed": self.tree.n_resumed}
-            record |= {"workers": self.plan.workers, "tree": self.plan.tree or "balanced"}
+            record |= {"workers": self.plan.workers, "tree": self.plan.shape}
             record["worker_peak_bytes"] = self.tree.run.worker_peak_bytes
             record["moved_bytes"] = self.tree.run.moved_bytes
         return record | {"seconds": self.seconds, "edges_per_second": self.edges_per_second}

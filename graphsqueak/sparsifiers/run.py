@@ -36,7 +36,8 @@ from graphsqueak.sparsifiers.result import RunResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.window import TimedSparsifier
 from graphsqueak.sparsifiers.subgraph.few_edges import OfFew, sparsifier_of_few
-from graphsqueak.sparsifiers.tree.parts import DROPPED, run_parts
+from graphsqueak.sparsifiers.tree.parts import run_parts
+from graphsqueak.sparsifiers.tree.tasks import DROPPED
 from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists

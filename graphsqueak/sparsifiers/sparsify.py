@@ -89,9 +89,9 @@ def sparsify(
         must lie in files or in memory.
     scheduler : str, optional
         The same on the Dask cluster of a scheduler, by its address.
-    tree : {"balanced", "sequential"} or int, optional
-        Shape of the merge tree, or how many states a merge takes (default: balanced). Without
-        `workers` and `scheduler` the tree is run here.
+    tree : {"guided", "balanced", "sequential"} or int, optional
+        Shape of the merge tree, or how many states a merge takes (default: guided, or balanced with
+        a memory limit). Without `workers` and `scheduler` the tree is run here.
     n_parts : int, optional
         About how many parts the tree has.
     memory_limit : int, optional

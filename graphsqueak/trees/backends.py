@@ -2,9 +2,9 @@
 
 Dask places the tasks, moves the results, starts dead workers again and repeats what they had not
 delivered. Here tasks are only named, ordered and given one thread: a worker has as many tasks at
-a time as it has threads. In a large tree a task is more urgent the earlier it stands in the tree's
-post-order: then the fewest results wait in the workers' memory. In a small one the leaves come
-first, level by level: their results fit, and fewer workers are idle at the end.
+a time as it has threads. In a large tree, and in one with guides, a task is more urgent the earlier
+it stands in the tree's post-order: then the fewest results wait in the workers' memory. In a small
+one the leaves come first, level by level: their results fit, and fewer workers are idle at the end.
 
 Dask is imported when it is asked for; it belongs to the extra `distributed`.
 """
@@ -131,14 +131,28 @@ def make_runner(client):
     """Return the backend that runs trees on the workers of a Dask client."""
     import distributed
 
-    def run(tree, leaf, merge, items, seeds, report):
+    def run(tree, leaf, merge, items, seeds, report, guide=None):
         name, finished = f"graphsqueak-{secrets.token_hex(8)}", queue.SimpleQueue()
+        reported = set()
+
+        def pass_on():
+            """Whether somebody has reported."""
+            try:
+                event = finished.get(timeout=_POLL)
+            except queue.Empty:
+                return False
+            if event is not None:
+                reported.add(event[0])
+                report(*event)
+            return True
+
         client.subscribe_topic(name, lambda event: finished.put(event[1]))
         try:
-            root = _submit(client, name, tree, leaf, merge, items, seeds)
+            root = _submit(client, name, tree, leaf, merge, items, seeds, guide)
+            root.add_done_callback(lambda _: finished.put(None))
             try:
                 while not root.done():
-                    _pass_on(finished, report)
+                    pass_on()
                 result = root.result()
             except distributed.KilledWorker as death:
                 raise InputError(
@@ -147,9 +161,8 @@ def make_runner(client):
                 ) from None
             finally:
                 root.cancel()
-            _pass_on(finished, report)
-            while not finished.empty():
-                _pass_on(finished, report)
+            while len(reported) <= tree.root and pass_on():
+                pass
             return result
         finally:
             client.unsubscribe_topic(name)
@@ -166,15 +179,17 @@ def dask_setup(worker):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _submit(client, name, tree, leaf, merge, items, seeds):
+def _submit(client, name, tree, leaf, merge, items, seeds, guide):
     """The future of the root; the others are let go, so that results vanish once merged."""
-    futures = {}
+    is_large = tree.n_leaves > _FEW_LEAVES or guide is not None
+    futures, guides = {}, {}
     for turn, node in enumerate(tree.post_order()):
-        children = tree.children(node)
+        children, guided_by = tree.children(node), tree.guide(node)
         if children:
             function, inputs, kind = merge, [futures.pop(child) for child in children], "merge"
         else:
             function, inputs, kind = leaf, items[node], "leaf"
+        place = {"priority": -(turn if is_large else node), "pure": False}
         futures[node] = client.submit(
             _run_task,
             function,
@@ -182,27 +197,38 @@ def _submit(client, name, tree, leaf, merge, items, seeds):
             seeds[node],
             name,
             node,
+            None if guide is None or guided_by is None else guides[guided_by],
             key=(f"{name}-{kind}", node),
-            priority=-(node if tree.n_leaves <= _FEW_LEAVES else turn),
-            pure=False,
+            **place,
         )
+        if guide is not None and node in tree.guides:
+            key = (f"{name}-guide", node)
+            guides[node] = client.submit(_run_guide, guide, futures[node], key=key, **place)
     return futures[tree.root]
 
 
-def _pass_on(finished, report):
-    with contextlib.suppress(queue.Empty):
-        report(*finished.get(timeout=_POLL))
-
-
-def _run_task(function, inputs, seed, topic, node):
-    """Run on a worker, on one thread, unless its environment allows numba more."""
+def _run_task(function, inputs, seed, topic, node, guide):
+    """Run on a worker, and report."""
     import distributed
 
+    more = {} if guide is None else {"guide": guide}
+    with _one_thread():
+        result = compute(function, inputs, seed, **more)
+    distributed.get_worker().log_event(topic, (node, peak_rss(), size_of(result)))
+    return result
+
+
+def _run_guide(function, result):
+    with _one_thread():
+        return compute(function, result)
+
+
+@contextlib.contextmanager
+def _one_thread():
+    """Keep a worker to one thread, unless its environment allows numba more."""
     allowed = numba.get_num_threads()
     numba.set_num_threads(min(int(os.environ.get("NUMBA_NUM_THREADS", 1)), allowed))
     try:
-        result = compute(function, inputs, seed)
+        yield
     finally:
         numba.set_num_threads(allowed)
-    distributed.get_worker().log_event(topic, (node, peak_rss(), size_of(result)))
-    return result

@@ -1,13 +1,14 @@
 """Run a merge tree, here or on workers.
 
-A backend is a function run(tree, leaf, merge, items, seeds, report) that computes
+A backend is a function run(tree, leaf, merge, items, seeds, report, guide=None) that computes
 
     result(node) = leaf(item, seed)                 for a leaf
     result(node) = merge([results], seed)           for a merge
 
 for the node's own item and seed, tells report(node, peak, size) as each is finished (most memory
-its process has held, bytes of its result), and returns the root's result. The functions are pure,
-so that all backends return the same, however often a worker dies.
+its process has held, bytes of its result), and returns the root's result. A guided leaf is
+leaf(item, seed, guide=guide(result)) of the result that guides it. The functions are pure, so that
+all backends return the same, however often a worker dies.
 """
 
 from typing import NamedTuple
@@ -28,7 +29,7 @@ class TreeRun(NamedTuple):
     moved_bytes: int
 
 
-def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="parts"):
+def run_tree(tree, leaf, merge, items, *, seed, backend, guide=None, progress=False, unit="parts"):
     """Run `tree` on a backend.
 
     Parameters
@@ -43,6 +44,8 @@ def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="p
         Of the whole; every node gets a child of it.
     backend : callable
         From `open_backend`, or `run_here`.
+    guide : callable, optional
+        guide(result), for a tree with guides.
     progress : bool or callable
         As of `graphsqueak.system.progress`, in leaves.
 
@@ -66,28 +69,33 @@ def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="p
             n_leaves = sum(node < tree.n_leaves for node in done)
             show(n_leaves, len(done) / (tree.root + 1), f"{len(done) - n_leaves} merges")
 
-        result = backend(tree, leaf, merge, items, tree.seeds(seed), report)
+        how = {} if guide is None else {"guide": guide}
+        result = backend(tree, leaf, merge, items, tree.seeds(seed), report, **how)
     moved = sum(size for node, (_, size) in done.items() if node != tree.root)
     return TreeRun(result, max((peak for peak, _ in done.values()), default=0), moved)
 
 
-def run_here(tree, leaf, merge, items, seeds, report):
+def run_here(tree, leaf, merge, items, seeds, report, guide=None):
     """The backend of this process: node by node, holding as few results as the tree allows."""
-    held = {}
+    held, guides = {}, {}
     for node in tree.post_order():
-        children = tree.children(node)
+        children, guided_by = tree.children(node), tree.guide(node)
         if children:
             held[node] = compute(merge, [held.pop(child) for child in children], seeds[node])
-        else:
+        elif guide is None or guided_by is None:
             held[node] = compute(leaf, items[node], seeds[node])
+        else:
+            held[node] = compute(leaf, items[node], seeds[node], guide=guides[guided_by])
+        if guide is not None and node in tree.guides:
+            guides[node] = compute(guide, held[node])
         report(node, peak_rss(), size_of(held[node]))
     return held[tree.root]
 
 
-def compute(function, inputs, seed):
-    """function(inputs, seed) with BLAS on one thread: on more, it may round otherwise."""
+def compute(function, *inputs, **more):
+    """function(*inputs, **more) with BLAS on one thread: on more, it may round otherwise."""
     with threadpool_limits(1, user_api="blas"):
-        return function(inputs, seed)
+        return function(*inputs, **more)
 
 
 def size_of(result):

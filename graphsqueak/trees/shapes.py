@@ -16,11 +16,16 @@ from graphsqueak.errors import InputError
 from graphsqueak.randomness import child_seed
 from graphsqueak.validation import check_count
 
-__all__ = ["Tree", "as_tree", "k_ary", "random_tree", "sequential"]
+__all__ = ["Tree", "as_tree", "guided", "k_ary", "random_tree", "sequential"]
+
+
+_GROUP = 4  # results of one wave that are merged at a time
 
 
 class Tree(NamedTuple):
     """Merge j of `merges`, node n_leaves + j, lists the nodes it merges; the last is the root.
+
+    Leaf j may have a guide, the node `guides[j]` whose result it waits for; -1 stands for none.
 
     >>> Tree(3, ((0, 1), (3, 2))).post_order()
     [0, 1, 3, 2, 4]
@@ -28,6 +33,7 @@ class Tree(NamedTuple):
 
     n_leaves: int
     merges: tuple
+    guides: tuple = ()
 
     @property
     def root(self):
@@ -37,6 +43,11 @@ class Tree(NamedTuple):
     def children(self, node):
         """What `node` merges; nothing for a leaf."""
         return () if node < self.n_leaves else self.merges[node - self.n_leaves]
+
+    def guide(self, node):
+        """The node that guides a leaf, or None."""
+        found = self.guides[node] if node < len(self.guides) else -1
+        return None if found < 0 else found
 
     def post_order(self):
         """All nodes, each after its children and as late as can be.
@@ -61,27 +72,43 @@ class Tree(NamedTuple):
             heights.append(1 + max(heights[node] for node in merged))
         return heights
 
+    def sizes(self):
+        """How many leaves lie below each node.
+
+        >>> sequential(4).sizes()
+        [1, 1, 1, 1, 2, 3, 4]
+        """
+        sizes = [1] * self.n_leaves
+        for merged in self.merges:
+            sizes.append(sum(sizes[node] for node in merged))
+        return sizes
+
     def seeds(self, seed):
         """A seed for every node, by its number."""
         return [child_seed(seed, node) for node in range(self.root + 1)]
 
 
-def as_tree(shape, n_leaves):
+def as_tree(shape, n_leaves, *, may_guide=False):
     """The tree of a shape: "balanced", "sequential", how many results a merge takes, or a Tree.
+
+    Or "guided", where leaves can be (`may_guide`).
 
     >>> as_tree("balanced", 4).merges, as_tree(4, 4).merges
     (((0, 1), (2, 3), (4, 5)), ((0, 1, 2, 3),))
     """
     if isinstance(shape, Tree):
         return shape
+    if shape == "guided" and may_guide:
+        return guided(n_leaves)
     if shape == "sequential":
         return sequential(n_leaves)
     if shape == "balanced":
         return k_ary(n_leaves, 2)
     if isinstance(shape, str):
         if not shape.isdecimal():
+            known = "'guided', 'balanced'" if may_guide else "'balanced'"
             raise InputError(
-                f"tree={shape!r} is not 'balanced', 'sequential' or a number of results per merge"
+                f"tree={shape!r} is not {known}, 'sequential' or a number of results per merge"
             )
         shape = int(shape)
     return k_ary(n_leaves, check_count("tree", shape, least=2))
@@ -105,6 +132,37 @@ def k_ary(n_leaves, arity):
                 level.append(following)
                 following += 1
     return Tree(n_leaves, tuple(merges))
+
+
+def guided(n_leaves):
+    """Merge waves of 1, 2, 4, ... leaves into what leads, and guide leaf j by a leader of j / 4.
+
+    The leaders are leaf 0 and merges of the first 2, 4, 8, ... leaves. A leaf's guide is so old
+    that it is there before the leaf's turn: nobody waits for the merge of the wave before. Half of
+    a large wave is merged into the leader at a time, in groups first, so that little is left to do
+    after the last leaf.
+
+    >>> guided(6).merges, guided(6).guides
+    (((0, 1), (6, 2, 3), (7, 4, 5)), (-1, -1, -1, 0, 0, 6))
+    """
+    merges, leader, leaders, size = [], 0, {1: 0}, 1
+
+    def merged(nodes):
+        merges.append(tuple(nodes))
+        return n_leaves + len(merges) - 1
+
+    while size < n_leaves:
+        half = max(size // 2, _GROUP)
+        for start in range(size, min(2 * size, n_leaves), half):
+            wave = list(range(start, min(start + half, 2 * size, n_leaves)))
+            while len(wave) > _GROUP:
+                groups = [wave[first : first + _GROUP] for first in range(0, len(wave), _GROUP)]
+                wave = [merged(group) if len(group) > 1 else group[0] for group in groups]
+            leader = merged([leader, *wave])
+        size *= 2
+        leaders[size] = leader
+    known = [1 << ((leaf - 1) // 2).bit_length() - 1 if leaf > 2 else 0 for leaf in range(n_leaves)]
+    return Tree(n_leaves, tuple(merges), tuple(leaders.get(size, -1) for size in known))
 
 
 def sequential(n_leaves):

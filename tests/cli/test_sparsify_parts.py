@@ -57,7 +57,7 @@ def test_a_plan_needs_no_output_and_knows_its_input(folder, tmp_path, capsys):
     assert run([*asked, "--parts", "16", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["parts"] == 16
-    assert plan["levels"] == 4
+    assert (plan["tree"], plan["levels"]) == ("guided", 5)
     assert plan["edges"] == pytest.approx(800_000, rel=0.05)
     assert plan["nodes"] == 2_000
     assert plan["seconds"] >= plan["seconds_of_a_leaf"] * 8

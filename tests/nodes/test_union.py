@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from graphsqueak import InputError
+from graphsqueak import InputError, read_edges
 from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.nodes.union import pack_ids, unite_ids, unpack_ids
 
@@ -49,3 +50,25 @@ def test_packed_ids_come_back(ids):
     back = unpack_ids(pack_ids(ids, 2))
     assert (back is None) == (ids is None)
     assert np.asarray(back).tolist() == np.asarray(ids).tolist()
+
+
+@pytest.mark.parametrize("kind", ["integers", "texts", "both"])
+def test_sources_one_after_the_other_are_numbered_as_one(tmp_path, kind):
+    """Three files of overlapping nodes, in batches: every id once, in order of appearance."""
+    rng, lines = np.random.default_rng(61_403), []
+    numbering, found = Numbering(), []
+    for part in range(3):
+        ends = rng.integers(60 * part, 60 * part + 120, size=(300, 2))
+        word = "n{}" if kind == "texts" or (kind == "both" and part == 1) else "{}"
+        own = [[word.format(u), word.format(v)] for u, v in ends if u != v]
+        path = tmp_path / f"{part}.tsv"
+        path.write_text("".join("\t".join(pair) + "\n" for pair in own))
+        lines += own if word == "n{}" else [[int(u), int(v)] for u, v in own]
+        for batch in read_edges(path, batch_size=100):
+            tail, head, n_nodes = numbering.apply(batch)
+            found += zip(tail.tolist(), head.tolist(), strict=True)
+            assert n_nodes == 1 + max(map(max, found))
+    names = np.asarray(numbering.ids).tolist()
+    assert [[names[u], names[v]] for u, v in found] == lines
+    assert names == list(dict.fromkeys(name for pair in lines for name in pair))
+    assert isinstance(numbering.ids, np.ndarray) == (kind == "both")

@@ -46,7 +46,7 @@ def folder(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("shape", ["balanced", 4])
+@pytest.mark.parametrize("shape", ["guided", "balanced", 4])
 def test_a_cluster_gives_the_bytes_of_this_process(cluster, folder, shape):
     pieces = split(read_edges(folder), 8)
     arguments = {"settings": SETTINGS, "seed": 5, "shape": shape}
@@ -69,7 +69,7 @@ def test_pieces_of_one_file_are_read_by_workers(cluster, tmp_path, form):
         np.savetxt(path, ends.T, fmt="%d", delimiter="\t")
     arguments = {"n_edges": 2_000, "n_parts": 6, "random_state": 3}
     there = sparsify(read_edges(path), **arguments, scheduler=cluster.scheduler_address)
-    here = sparsify(read_edges(path), **arguments, tree="balanced")
+    here = sparsify(read_edges(path), **arguments, tree="guided")
     for name in ("tail", "head", "weight", "ids"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
 
@@ -151,7 +151,7 @@ def test_a_scheduler_in_another_process_by_its_address(folder, tmp_path):
         there, here = tmp_path / "there.tsv", tmp_path / "here.tsv"
         same = ["sparsify", str(folder), "--keep", "0.02", "--seed", "4", "--parts", "4", "--quiet"]
         assert run([*same, "--scheduler", address, "-o", str(there)]) == 0
-        assert run([*same, "--tree", "balanced", "-o", str(here)]) == 0
+        assert run([*same, "--tree", "guided", "-o", str(here)]) == 0
         assert there.read_bytes() == here.read_bytes()
     finally:
         for process in processes:
@@ -163,7 +163,7 @@ def test_own_workers_end_with_the_run(folder):
     arguments = {"n_edges": 3_000, "n_parts": 3, "random_state": 8}
     before = set(multiprocessing.active_children())
     there = sparsify(read_edges(folder), **arguments, workers=1)
-    here = sparsify(read_edges(folder), **arguments, tree="balanced")
+    here = sparsify(read_edges(folder), **arguments, tree="guided")
     np.testing.assert_array_equal(there.weight, here.weight)
     assert set(multiprocessing.active_children()) <= before
 

@@ -12,7 +12,8 @@ from graphsqueak.trees.shapes import as_tree, random_tree
 
 def shapes(n_leaves):
     rng = np.random.default_rng(811_203)
-    named = [as_tree(shape, n_leaves) for shape in ("balanced", "sequential", 3, "4")]
+    known = ("balanced", "sequential", 3, "4", "guided")
+    named = [as_tree(shape, n_leaves, may_guide=True) for shape in known]
     return [*named, random_tree(n_leaves, rng=rng)]
 
 
@@ -28,7 +29,7 @@ def test_every_leaf_is_merged_once_and_neighbors_stay_in_order(n_leaves):
             backend=run_here,
         ).result
         assert sorted(merged) == list(range(n_leaves))
-        if place < 4:
+        if place < 5:
             assert merged == list(range(n_leaves))
 
 
@@ -43,6 +44,21 @@ def test_a_post_order_holds_one_result_per_level():
     assert most == 1 + max(tree.heights())
 
 
+@pytest.mark.parametrize("n_leaves", [1, 5, 16, 17, 100])
+def test_guides_have_seen_a_quarter_and_are_there_in_time(n_leaves):
+    tree = as_tree("guided", n_leaves, may_guide=True)
+    turn, sizes = {node: turn for turn, node in enumerate(tree.post_order())}, tree.sizes()
+    for leaf in range(n_leaves):
+        guide = tree.guide(leaf)
+        assert (guide is None) == (leaf < 3)
+        if guide is not None:
+            assert turn[guide] < turn[leaf]
+            assert leaf / 4 <= sizes[guide] < leaf / 2
+    if n_leaves == 100:  # no merge takes many results, and few are on the way to the root
+        assert max(map(len, tree.merges)) <= 5
+        assert max(tree.heights()) < 16
+
+
 def test_every_place_has_a_seed_of_its_own():
     seeds = as_tree("balanced", 1000).seeds(7)
     assert len(set(seeds)) == 1999
@@ -55,3 +71,8 @@ def test_every_place_has_a_seed_of_its_own():
 def test_what_is_no_shape_is_refused(shape, said):
     with pytest.raises(InputError, match=said):
         as_tree(shape, 4)
+
+
+def test_only_who_can_guide_may_ask_for_it():
+    with pytest.raises(InputError, match="tree='guided' is not 'balanced', 'sequential' or"):
+        as_tree("guided", 4)

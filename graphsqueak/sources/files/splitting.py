@@ -19,7 +19,7 @@ from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.reading import FileSource, detect_format
 from graphsqueak.sources.files.text import doubtful_count_error, first_look
 
-__all__ = ["split"]
+__all__ = ["split", "unread"]
 
 _N_PARTS = 16  # pieces of a middling input
 _LEAST, _MOST = 1 << 23, 1 << 28  # bytes of a piece, unless n_parts says otherwise
@@ -87,6 +87,20 @@ def split(
         FileSource(group, source.options, batch_size=source.batch_size, settled=settled)
         for group in groups
     ]
+
+
+def unread(piece: EdgeList | EdgeSource) -> EdgeList | EdgeSource:
+    """A piece to be sent to others, without what a pass over it has found here.
+
+    Parameters
+    ----------
+    piece : EdgeList or EdgeSource
+        Those that do not come from `split` stay as they are.
+    """
+    if type(piece) is not FileSource or not piece.is_rereadable:
+        return piece
+    how = {"batch_size": piece.batch_size, "settled": piece.settle()}
+    return FileSource(piece.parts, piece.options, **how)
 
 
 def _count(n_bytes):

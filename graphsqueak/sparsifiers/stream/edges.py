@@ -33,6 +33,7 @@ _STEPS = 10  # elementary steps per edge
 _MANY = 2**18  # edges from which on the whole room is reserved
 _FEW = 2**18  # edges, of all calls so far, that numpy has sorted before a kernel is compiled
 _BLOCK = 2**20  # edges that get new weights at a time
+_TOGETHER = 1024  # edges that are chosen before any is copied
 _LARGEST_SINGLE = 2.0**80  # weight, in units, that single precision is taken to hold
 LARGEST_INDEX = np.iinfo(np.int32).max  # indices beyond take 64 bits
 
@@ -220,14 +221,21 @@ def _sample_pairs(tail, head, keys):
 
 @compiled
 def _append(edges, columns, size):
-    """Every edge is written, and the next one takes the place of what has weight zero."""
-    for e in range(edges.tail.size):
-        columns.tail[size] = edges.tail[e]
-        columns.head[size] = edges.head[e]
-        columns.weight[size] = edges.weight[e]
-        columns.copies[size] = edges.copies[e]
-        columns.pinned[size] = edges.pinned[e]
-        size += edges.weight[e] > 0
+    """Copy what has weight: its indices first, block by block, without branches."""
+    chosen = np.empty(_TOGETHER, np.int64)
+    for start in range(0, edges.tail.size, _TOGETHER):
+        n_chosen = 0
+        for e in range(start, min(start + _TOGETHER, edges.tail.size)):
+            chosen[n_chosen] = e
+            n_chosen += edges.weight[e] > 0
+        for i in range(n_chosen):
+            e = chosen[i]
+            columns.tail[size + i] = edges.tail[e]
+            columns.head[size + i] = edges.head[e]
+            columns.weight[size + i] = edges.weight[e]
+            columns.copies[size + i] = edges.copies[e]
+            columns.pinned[size + i] = edges.pinned[e]
+        size += n_chosen
     return size
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, join, labels, roots
+from graphsqueak.graph.forest import add_degrees, join, labels
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.solvers.matrix import power_of_two
@@ -39,6 +39,7 @@ from graphsqueak.sparsifiers.stream.edges import (
 )
 from graphsqueak.sparsifiers.stream.in_place import coalesce_in_place, stricter_filter
 from graphsqueak.sparsifiers.stream.last_shrink import LAST_ROOM, last_shrink
+from graphsqueak.sparsifiers.stream.merging import TooMany, merge_engines
 from graphsqueak.sparsifiers.stream.probes import WeakCuts
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
 from graphsqueak.sparsifiers.stream.thinning import thin_edges
@@ -70,6 +71,9 @@ class Engine(StreamEngine):
         self.n_by_degrees = 0  # edges seen when the filter was made, if it is one by degrees
         self.unit = 1.0
         self.favored = Favored()
+        self.base = np.zeros(0)  # degrees, and ...
+        self.n_before = 0  # ... number of the edges that a guide has seen (see `merging`)
+        self.leads = 0  # 1 where others follow
 
     @property
     def n_nodes(self):
@@ -84,9 +88,9 @@ class Engine(StreamEngine):
 
         Weights are held in units of a power of two near the first one, which is exact.
         """
-        self._grow(n_nodes)
+        self.grow(n_nodes)
         self.predicted = None
-        if self.n_seen == 0 and tail.size:
+        if self.n_before + self.n_seen == 0 and tail.size:
             self.unit = power_of_two(weight[0])
         if tail.size:
             check_span(min(self.unit, weight.min()), max(self.unit, weight.max()))
@@ -99,12 +103,13 @@ class Engine(StreamEngine):
             self.n_seen += stop - start
             start = stop
             if self.n_seen % chunk == 0:
-                self._shrink_if_full()
+                self.shrink_if_full()
 
     def favor(self, numbering, n_nodes, wanted):
         self.favored.look_up(numbering, n_nodes, wanted)
 
-    def _grow(self, n_nodes):
+    def grow(self, n_nodes):
+        """Have so many nodes at least."""
         if n_nodes > _MOST_NODES:
             raise InputError(
                 f"{n_nodes:,} nodes are more than a stream can number ({_MOST_NODES:,}); "
@@ -118,18 +123,19 @@ class Engine(StreamEngine):
 
     def _absorb_chunk(self, tail, head, weight):
         add_degrees(self.degree, tail, head, weight)
-        pinned = np.zeros(tail.size, dtype=np.bool_)
-        if self.n_joins < self.n_nodes - 1:
+        pinned, n_joins = np.zeros(tail.size, dtype=np.bool_), self.n_joins
+        if n_joins < self.n_nodes - 1:
             pinned = join(self.parent, tail, head)
             self.n_joins += int(np.count_nonzero(pinned))
         new = weight
         if self.filter is not None:
             key = {"seed": self.seed, "first": self.n_seen}
             new = self.filter.sample(tail, head, weight, **key, favored=self.favored)
-            new[pinned] = weight[pinned]
+            if self.n_joins > n_joins:
+                new[pinned] = weight[pinned]
         self._choose_precision(weight)
         copies = np.full(tail.size, self.options.n_copies, copies_kind(self.options.n_copies))
-        most, _ = self.options.most_kept(self._budget_now(), self.n_nodes)
+        most, _ = self.most_kept
         edges = KeptEdges(tail, head, new, copies, pinned & self.options.pin_forest)
         self.buffer.append(edges, room=int(min(most, _MOST_NODES)) + self.options.chunk)
 
@@ -147,11 +153,19 @@ class Engine(StreamEngine):
     def _budget_now(self):
         """Edges that the budget allows while the stream goes on."""
         least = self.options.least_share
-        return self.budget.during(self.n_nodes, self.n_seen, least=least)
+        return self.budget.during(self.n_nodes, self.n_before + self.n_seen, least=least)
 
-    def _shrink_if_full(self):
-        room, target = self.options.most_kept(self._budget_now(), self.n_nodes)
+    @property
+    def most_kept(self):
+        """Edges beyond which to shrink now, and how many to leave."""
+        return self.options.most_kept(self._budget_now(), self.n_nodes)
+
+    def shrink_if_full(self):
+        """Look at the room that is left; who follows a guide is not shrunk, but given up."""
+        room, target = self.most_kept
         if self.buffer.size > room:
+            if self.n_before:
+                raise TooMany
             if self.can_sweep:
                 self.sweep(target + (room - target) / 3)
             if self.buffer.size > (room + target) / 2:
@@ -165,7 +179,7 @@ class Engine(StreamEngine):
 
     def _refresh_filter(self):
         """Bring the filter up to the present degrees, and to a budget that has grown with them."""
-        self.filter = self.filter.refresh(self._grounded_degree)
+        self.filter = self.filter.refresh(self.grounded_degree)
         growth = self._budget_now() / self.n_nodes / self.per_node
         if self.budget.keep is not None and growth > 1:
             self.filter = self.filter._replace(scale=self.filter.scale * growth)
@@ -247,7 +261,7 @@ class Engine(StreamEngine):
 
     def score_by_degrees(self, edges, number):
         """Resistances without a solve, by the filter if it is still right; None if not enough."""
-        degree = self._grounded_degree
+        degree = self.grounded_degree
         if self.n_by_degrees and self.filter is not None:
             resistance = degrees.degree_resistances(self.filter.points, degree, *edges[:3])
             if degrees.leverages_fit(resistance, edges.weight, self.n_nodes):
@@ -263,65 +277,43 @@ class Engine(StreamEngine):
         if unsuited or self.n_nodes < self.options.many_nodes:
             return None
         seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
-        columns = (*edges[:3], edges.pinned, self._grounded_degree)
+        columns = (*edges[:3], edges.pinned, self.grounded_degree)
         how = {"is_averaged": self._budget_now() >= _FEW * self.n_nodes, "ridge": ridge}
         sketch = degrees.degree_sketch(*columns, seed=seed, **how)
         release_memory()
         return sketch
 
     @property
-    def _grounded_degree(self):
-        return self.degree + self.ridge / self.unit if self.ridge else self.degree
+    def grounded_degree(self):
+        """Degrees, with those of the guide and of the ground."""
+        degree = self.degree + self.ridge / self.unit if self.ridge else self.degree
+        if self.base.size:
+            degree = degree + np.pad(self.base, (0, self.n_nodes - self.base.size))
+        return degree
 
     def final_edges(self, budget, *, use_up=False):
         """The sparsifier of all edges so far, of at most `budget` edges."""
         return last_shrink(self, budget, use_up=use_up)
 
     def merge(self, others, numbers, *, seed):
-        """An engine that has seen all streams; `numbers` are the others' nodes in our numbering.
-
-        Edges are put side by side and shrunk at most once, however many streams there are. An edge
-        that one stream's forest needs and the joint one does not is thinned as any other from now
-        on.
-        """
-        engines, numbers = (self, *others), (np.arange(self.n_nodes, dtype=np.int32), *numbers)
-        ridge = sum(engine.ridge for engine in engines)  # each is exact up to its own
-        both = Engine(self.budget, self.options, ridge=ridge, seed=seed)
-        both.unit = next((engine.unit for engine in engines if engine.n_seen), 1.0)
-        both._grow(1 + max(int(number.max(initial=-1)) for number in numbers))
-        both.favored.share = self.favored.share
-        parts = []
-        for engine, number in zip(engines, numbers, strict=True):
-            ratio, edges = engine.unit / both.unit, engine.buffer.edges()
-            both.degree[number] += engine.degree * ratio
-            both.favored.mask[number] |= engine.favored.mask
-            joins = join(both.parent, number, number[labels(engine.parent)])
-            both.n_joins += int(np.count_nonzero(joins))
-            ends = number[edges.tail], number[edges.head]
-            parts.append(KeptEdges(*ends, edges.weight * ratio, *edges[3:]))
-            both.n_seen += engine.n_seen
-            both.n_shrinks += engine.n_shrinks
-            both.cut_error = max(both.cut_error, engine.cut_error)
-        edges = KeptEdges(*map(np.concatenate, zip(*parts, strict=True)))
-        forest = np.flatnonzero(edges.pinned)
-        edges.pinned[forest] = join(roots(both.n_nodes), edges.tail[forest], edges.head[forest])
-        both.buffer = KeptBuffer(edges)
-        both._shrink_if_full()
-        return both
+        """An engine that has seen all streams; `numbers` are the others' nodes in our numbering."""
+        numbers = [np.arange(self.n_nodes, dtype=np.int32), *numbers]
+        return merge_engines([self, *others], numbers, seed=seed)
 
     def settle(self):
-        """Filter what is many, add up what is parallel, and forget the filter: a merge has none."""
-        budget = self.budget(self.n_nodes, self.n_seen)
-        if self.buffer.size > LAST_ROOM * budget and self.can_sweep:
-            self.sweep(LAST_ROOM * budget)
+        """Filter what is many, add up what is parallel, and forget the filter unless this leads."""
+        most = LAST_ROOM * self.budget(self.n_nodes, self.n_before + self.n_seen)
+        if self.buffer.size > most and self.can_sweep and not self.n_before and not self.leads:
+            self.sweep(most)
         if self.n_nodes:
             self._coalesce_buffer()
-        self.filter = None
+        if not self.leads:
+            self.filter, self.base = None, self.base[:0]
 
     def make_room(self, n_streams):
         """Before as many streams are merged: where memory is limited, keep to a share of it."""
-        if self.options.memory_limit is not None:
-            most = self.options.most_kept(self._budget_now(), self.n_nodes)[0] // n_streams
+        if self.options.memory_limit is not None and not self.n_before:
+            most = self.most_kept[0] // n_streams
             if self.buffer.size > most:
                 self.shrink(int(most))
 
@@ -329,10 +321,12 @@ class Engine(StreamEngine):
         arrays = self.buffer.edges()._asdict() | {"degree": self.degree, "parent": self.parent}
         if self.favored.mask.any():
             arrays |= {"favored": self.favored.mask, "boost": np.array(self.favored.boost)}
+        if self.base.size:
+            arrays |= {"base": self.base}
         if self.filter is not None:
             arrays |= {f"filter_{name}": part for name, part in self.filter.to_arrays().items()}
         numbers = ("n_joins", "n_seen", "n_shrinks", "n_by_degrees", "cut_error", "per_node")
-        numbers += ("seed", "unit")
+        numbers += ("seed", "unit", "n_before", "leads")
         return arrays, {name: getattr(self, name) for name in numbers}
 
     def restore(self, state):
@@ -343,6 +337,7 @@ class Engine(StreamEngine):
         self.degree, self.parent = arrays["degree"], arrays["parent"]
         self.favored.mask = arrays.get("favored", np.zeros(self.n_nodes, np.bool_))
         self.favored.boost = float(arrays.get("boost", 1.0))
+        self.base = arrays.get("base", np.zeros(0))
         self.__dict__.update(numbers)
         if "filter_scale" in arrays:
             parts = {name: arrays[f"filter_{name}"] for name in ArrivalFilter._fields}

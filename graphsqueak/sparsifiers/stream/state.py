@@ -5,6 +5,7 @@ A checkpoint is an Arrow stream (`graphsqueak.system.packing`) whose metadata ho
 
     tail, head, weight, copies, pinned      the kept edges
     degree, parent                          per node: exact degree, union-find
+    base                                    per node: degree in what a guide has seen, if any
     probe_table                             weights of random cuts
     favored, boost                          favored nodes and the boost of their edges, if any
     filter_*                                the arrival filter of the last shrink, if there is one
@@ -28,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sparsifiers.budget import StreamOptions
@@ -78,6 +80,7 @@ _RULES = {
     "pinned": _Rule("b", ("edges",)),
     "degree": _Rule("f", ("nodes",), 0.0),
     "parent": _Rule("i", ("nodes",), 0, "nodes"),
+    "base": _Rule("f", (None,), 0.0),
     "probe_table": _Rule("f", (256,)),
     "favored": _Rule("b", ("nodes",)),
     "boost": _Rule("f", (), 1.0),
@@ -215,7 +218,7 @@ def restore_ring(record, arrays, name, make):
 
 def _since(wanted):
     """Numbers that older checkpoints do not have, where they are wanted."""
-    new = {"cut_error": 0.0, "n_by_degrees": 0}
+    new = {"cut_error": 0.0, "n_by_degrees": 0, "n_before": 0, "leads": 0}
     return {name: value for name, value in new.items() if name in wanted}
 
 
@@ -249,6 +252,8 @@ def check_state(arrays, numbers, *, wanted):
             _check_array(name, array, _RULES[name], sizes)
         elif name not in _IDS:
             raise InputError(f"the array {name} belongs to no stream")
+    if "base" in arrays and arrays["base"].size > sizes["nodes"]:
+        raise InputError("the array base has a wrong length")
     if "filter_reach" in arrays:
         if sizes["known"] > sizes["nodes"]:
             raise InputError("the filter knows nodes that are not there")
@@ -288,7 +293,9 @@ def _check_ids(arrays, n_nodes):
         ids = arrays["ids"]
         if ids.shape != (n_nodes,) or ids.dtype not in (np.int64, np.uint64):
             raise InputError(f"the array ids is {ids.dtype} of shape {ids.shape}")
-        if np.unique(ids).size < n_nodes:
+        distinct = IntegerIds(ids.dtype)
+        distinct.number(ids.view(np.int64))
+        if len(distinct) < n_nodes:
             raise InputError("two nodes have the same id")
     if ("ids_end" in arrays) != ("ids_text" in arrays):
         raise InputError("half of the ids is missing")

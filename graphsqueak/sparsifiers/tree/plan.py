@@ -74,8 +74,8 @@ def estimate_cost(
     graph : files that `read_edges` opened, or a graph in memory
     settings : dict
         Arguments of the `StreamSparsifier`: n_edges, epsilon or keep, method, ridge.
-    tree : {"balanced", "sequential"} or int, optional
-        Shape of the tree, or how many states a merge takes. Default: balanced.
+    tree : {"guided", "balanced", "sequential"} or int, optional
+        Shape of the tree, or how many states a merge takes. Default: guided.
     n_parts : int, optional
         About how many parts.
     workers : int, optional
@@ -124,7 +124,7 @@ def estimate_cost(
         budget(n_nodes, n_edges),
         len(pieces),
         rates,
-        tree=tree or "balanced",
+        tree=tree or "guided",
         workers=workers or 1,
         memory_limit=memory_limit,
     )
@@ -147,23 +147,29 @@ def cost_of_tree(
     >>> plan.levels, plan.moved_bytes // 10**9
     (6, 24)
     """
-    shape = as_tree(tree, n_parts)
+    shape = as_tree(tree, n_parts, may_guide=True)
     heights = shape.heights()
-    most, _ = StreamOptions(memory_limit=memory_limit).most_kept(n_kept, n_nodes)
-    leaf_edges = n_edges / n_parts
-    holds = [leaf_edges if leaf_edges <= most else most / 2] * n_parts
-    seconds = [leaf_edges / rates.edges_per_second] * n_parts
+    most, target = StreamOptions(memory_limit=memory_limit).most_kept(n_kept, n_nodes)
+    leaf_edges, sizes = n_edges / n_parts, shape.sizes()
+    holds = [leaf_edges if leaf_edges <= most else most / 2] * (shape.root + 1)
+    seconds = [leaf_edges / rates.edges_per_second] * (shape.root + 1)
     path, moved, most_merged = list(seconds), 0.0, 0.0
-    for merged in shape.merges:
+    for node in shape.post_order():
+        merged, guide = shape.children(node), shape.guide(node)
+        if guide is not None:  # it keeps target / (edges so far) of every edge
+            holds[node] = min(holds[node], target * math.log1p(1 / sizes[guide]))
+            path[node] += path[guide]
+        if not merged:
+            continue
         fits = most if memory_limit is None else most / len(merged)
-        taken = sum(min(holds[node], fits) for node in merged)
-        moved += sum(state_bytes(n_nodes, holds[node]) for node in merged)
+        taken = sum(min(holds[child], fits) for child in merged)
+        moved += sum(state_bytes(n_nodes, holds[child]) for child in merged)
         most_merged = max(most_merged, taken)
         thinned = taken if taken > most else sum(holds[n] for n in merged if holds[n] > fits)
         work = _WITHOUT_SHRINK * taken + (1 - _WITHOUT_SHRINK) * thinned
-        seconds.append(work / rates.merged_per_second)
-        path.append(seconds[-1] + max(path[node] for node in merged))
-        holds.append(taken if taken <= most else most / 2)
+        seconds[node] = work / rates.merged_per_second
+        path[node] = seconds[node] + max(path[child] for child in merged)
+        holds[node] = taken if taken <= most else most / 2
     held = max(min(leaf_edges, most), most_merged)
     return CostEstimate(
         parts=n_parts,

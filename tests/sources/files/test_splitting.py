@@ -1,6 +1,7 @@
 """Pieces of an input: each edge once, in order, whatever the format and the cuts."""
 
 import gzip
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graphsqueak import EdgeList, InputError, read_edges, sources, write_edges
-from graphsqueak.sources.files.splitting import split
+from graphsqueak.sources.files.splitting import split, unread
 
 
 def edges_of(source):
@@ -128,3 +129,15 @@ def test_only_what_can_be_read_again_is_cut():
     with pytest.raises(InputError, match="only files and graphs in memory"):
         split(sources.complete(5), 2)
     assert len(split(EdgeList(tail=[0], head=[1]))) == 1
+
+
+def test_a_piece_that_was_read_is_sent_without_what_was_found(tmp_path):
+    """Ids and samples of edges would go to every worker with it."""
+    path = tmp_path / "edges.tsv"
+    path.write_text("".join(f"{u * 1_000}\t{(u + 1) * 1_000}\n" for u in range(20_000)))
+    piece = split(read_edges(path), 2)[0]
+    before = len(pickle.dumps(piece))
+    n_edges = piece.to_edge_list().n_edges
+    assert len(pickle.dumps(piece)) > 10 * before
+    assert len(pickle.dumps(unread(piece))) < 2 * before
+    assert unread(piece).to_edge_list().n_edges == n_edges

@@ -19,14 +19,8 @@ from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import stream_bytes
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.run import certify_and_correct
-from graphsqueak.sparsifiers.tree.parts import (
-    Piece,
-    grow_tree,
-    leaf,
-    merge,
-    open_store,
-    run_parts,
-)
+from graphsqueak.sparsifiers.tree.parts import grow_tree, open_store, run_parts
+from graphsqueak.sparsifiers.tree.tasks import Piece, guide, leaf, merge
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree, random_tree
 from tests import reference
@@ -43,7 +37,7 @@ def test_the_shape_does_not_matter():
     graph = sources.block_model(500, 60_000, random_state=60_493).to_edge_list()
     parts, settings = split(graph, N_PARTS), {"n_edges": 3_000}
     shapes = {name: as_tree(name, N_PARTS) for name in ("balanced", "sequential", 4)}
-    errors = {name: [] for name in (*shapes, "random", "one pass")}
+    errors = {name: [] for name in (*shapes, "random", "guided", "one pass")}
     kept = []
     for run in range(N_SEEDS):
         seed = 15_485_863 * run + 11
@@ -58,6 +52,8 @@ def test_the_shape_does_not_matter():
         for name, tree in (shapes | {"random": random_tree(N_PARTS, rng=rng)}).items():
             root = run_tree(tree, _as_it_is, merge, states, seed=seed, backend=run_here).result
             streams[name] = StreamSparsifier.from_bytes(root)
+        how = {"settings": settings, "options": SHORT, "seed": seed}
+        streams["guided"] = grow_tree(parts, **how, shape="guided").stream
         for name, stream in streams.items():
             result = stream.sparsifier()
             kept.append(result.n_edges)
@@ -98,6 +94,76 @@ def test_nodes_are_matched_by_id_and_numbered_as_in_one_pass(tmp_path, kind):
     assert tree.stream.note["n_self_loops"] == source.n_self_loops > 0
     np.testing.assert_allclose(result.laplacian().toarray(), whole.laplacian().toarray())
     assert tree.stream.n_components_ == whole.components().max() + 1
+
+
+def test_a_guided_part_keeps_what_one_pass_would_and_stays_unbiased():
+    """Guided by a part of 20,000 edges, one as large keeps target * log(2) of them, unguided all.
+
+    Over 40 seeds; sum of the weights, in expectation the number of edges, within six sigma.
+    """
+    first, second = split(sources.erdos_renyi(300, 40_000, random_state=17).to_edge_list(), 2)
+    how, kept, weight = {"settings": {"n_edges": 3_000}, "options": SHORT}, [], []
+    for seed in range(40):
+        lead = leaf(Piece(0, first), 100 + seed, leads=True, **how)
+        own = leaf(Piece(1, second), 1_000 + seed, guide=guide(lead), **how)
+        stream = StreamSparsifier.from_bytes(own)
+        edges = stream._engine.buffer.edges()
+        np.testing.assert_array_equal(stream.degrees_, second.degrees())
+        kept.append(edges.tail.size)
+        weight.append(edges.weight.sum())
+    assert abs(np.mean(kept) / (1.5 * 3_000 * np.log(2)) - 1) < 0.15
+    sigma = np.std(weight) / np.sqrt(40)
+    assert abs(np.mean(weight) - second.n_edges) < 6 * sigma
+
+
+def test_later_parts_of_a_guided_tree_keep_less(tmp_path):
+    """Part 15 follows four: 1.5 to 2 budgets times log(1 + 1/4), 500 to 670 of 2,500 edges."""
+    graph = sources.erdos_renyi(300, 40_000, random_state=17).to_edge_list()
+    parts, how = split(graph, 16), {"settings": {"n_edges": 1_500}, "options": SHORT, "seed": 5}
+    store = open_store(tmp_path, parts, {}, seed=5, resume=False)
+    stream = grow_tree(parts, store=store, **how).stream
+    kept = [StreamSparsifier.from_bytes(store.get(number)).n_kept_ for number in range(16)]
+    assert kept[1] > 2_300  # as nobody guides it
+    assert 400 < kept[15] < 800
+    assert stream.n_kept_ <= 3 * 1_500
+    assert reference.epsilon(graph, stream.sparsifier()) < 0.75  # sqrt(2 n / edges) is 0.63
+
+
+def test_a_part_that_its_guide_does_not_know_is_read_without():
+    """Edges between other nodes all stay, until they are too many: then the part stands alone."""
+    known = sources.erdos_renyi(200, 20_000, random_state=8).to_edge_list()
+    ids = np.arange(1_000, 1_200)
+    known = EdgeList(tail=known.tail, head=known.head, ids=ids)
+    other = EdgeList(tail=known.tail, head=known.head, ids=ids + 500)
+    how = {"settings": {"n_edges": 1_000}, "options": SHORT}
+    told = guide(leaf(Piece(0, known), 3, leads=True, **how))
+    assert told
+    assert leaf(Piece(1, other), 4, guide=told, **how) == leaf(Piece(1, other), 4, **how)
+    assert leaf(Piece(1, known), 4, guide=told, **how) != leaf(Piece(1, known), 4, **how)
+    assert guide(leaf(Piece(0, known), 3, settings={"n_edges": 50_000}, leads=True)) == b""
+
+
+def test_a_guided_tree_holds_late_nodes_together():
+    """Half of the nodes come in the second half of the stream, hung on by one edge each way."""
+    rng = np.random.default_rng(40_961)
+    ends = rng.integers(150, size=(2, 40_000))
+    ends[:, 20_000:] += 150
+    ends[:, 19_999], ends[:, -1] = (3, 299), (7, 300)
+    keep = ends[0] != ends[1]
+    graph = EdgeList(tail=ends[0, keep], head=ends[1, keep], n_nodes=302)
+    graph = EdgeList(tail=graph.tail, head=graph.head, ids=9 * np.arange(302) ** 2)
+    how = {"settings": {"n_edges": 2_500}, "options": SHORT, "seed": 5}
+    stream = grow_tree(split(graph, 12), shape="guided", **how).stream
+    assert stream.n_kept_ <= 3 * 2_500  # the root is shrunk, though parts that follow are not
+    result = stream.sparsifier()
+    assert stream.n_edges_seen_ == graph.n_edges
+    assert stream.n_components_ == graph.components().max() + 1
+    by_id = dict(zip(result.ids.tolist(), result.degrees(), strict=True))
+    wanted = dict(zip(graph.ids.tolist(), graph.degrees(), strict=True))
+    found = np.array([by_id[name] / wanted[name] for name in by_id if wanted[name]])
+    assert abs(found.mean() - 1) < 0.02
+    np.testing.assert_array_equal(stream.degrees_, [wanted[name] for name in stream.ids_.tolist()])
+    assert result.components().max() + 1 == stream.n_components_
 
 
 def test_a_ridge_is_shared_among_the_leaves():

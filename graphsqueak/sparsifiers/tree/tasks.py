@@ -1,0 +1,110 @@
+"""The tasks of a merge tree of a graph.
+
+    leaf(part, seed)       the state of a stream that has seen one part
+    merge(states, seed)    the state of a stream that has seen the parts of all
+    guide(state)           what later parts need to know of those that were merged before them
+
+They are pure functions from bytes (or a part to be read) to bytes, and can be repeated. A state is
+what a checkpoint holds, settled: kept edges, exact degrees, union-find and ids, at most 12 bytes
+per kept edge and 20 per node. Ids are matched where states are merged (`graphsqueak.nodes.union`).
+
+A guide is the state of a stream without edges: ids, degrees, union-find and the arrival filter of
+the stream that leads, which has seen all parts from the first on. A part that follows it keeps
+about what one pass would have kept of it (`graphsqueak.sparsifiers.stream.merging`).
+"""
+
+from typing import NamedTuple
+
+from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sparsifiers.stream.merging import TooMany, lead, make_guide
+from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+
+__all__ = ["DROPPED", "Piece", "guide", "leaf", "merge"]
+
+DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")  # what readers count
+
+
+class Piece(NamedTuple):
+    """Part `number` of an input: a graph, or a source of its edges."""
+
+    number: int
+    graph: object
+
+
+def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=b""):
+    """The state of one part.
+
+    Parameters
+    ----------
+    piece : Piece
+    seed : int
+    settings, options
+        Arguments of the `StreamSparsifier`.
+    store : LeafStore, optional
+        Where finished leaves are kept, and looked up.
+    leads : bool
+        Whether later parts may be guided by the first.
+    guide : bytes
+        What guides this part, if anything does.
+
+    Returns
+    -------
+    bytes
+    """
+    if store is not None and (found := store.get(piece.number)) is not None:
+        return found
+    how = settings | {"options": options, "random_state": seed}
+    try:
+        stream = _follow(guide, ridge=settings.get("ridge", 0.0), seed=seed) if guide else None
+        stream = _read(piece, stream or StreamSparsifier(**how))
+    except TooMany:
+        stream = _read(piece, StreamSparsifier(**how))
+    if leads and piece.number == 0 and stream.method == "fast":
+        lead(stream._engine)
+    is_source = isinstance(piece.graph, EdgeSource)
+    stream.note = {name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED}
+    state = stream.to_bytes()
+    if store is not None:
+        store.put(piece.number, state)
+    return state
+
+
+def merge(states, seed):
+    """The state of all parts whose states are given, in their order."""
+    streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
+    merged = streams[0].merge(*streams[1:], random_state=seed)
+    merged.note = {name: sum(stream.note[name] for stream in streams) for name in DROPPED}
+    return merged.to_bytes()
+
+
+def guide(state):
+    """The guide that a leading state gives; empty if it has dropped no edges yet.
+
+    Parameters
+    ----------
+    state : bytes
+
+    Returns
+    -------
+    bytes
+    """
+    stream = StreamSparsifier.from_bytes(state)
+    engine = make_guide(stream._engine) if stream.method == "fast" else None
+    if engine is None:
+        return b""
+    stream._engine, stream._probes = engine, type(stream._probes)()
+    return stream.to_bytes()
+
+
+def _read(piece, stream):
+    for batch in piece.graph:
+        stream.partial_fit(batch)
+    return stream
+
+
+def _follow(state, *, ridge, seed):
+    """A stream for a part that follows a guide; `ridge` is that of the part alone."""
+    stream = StreamSparsifier.from_bytes(state)
+    stream._engine.seed, stream._engine.leads = seed, 0
+    stream.set_ridge(ridge)
+    return stream
