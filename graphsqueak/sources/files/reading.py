@@ -204,11 +204,13 @@ class FileSource(EdgeSource):
             return
         repeats = RepeatSample() if self._repeats is None else None
 
-        def look_at(batch):
-            return batch if repeats is None else repeats.add(batch.tail, batch.head) or batch
+        def look_at(read):
+            return read if repeats is None else repeats.add(read[0].tail, read[0].head) or read
 
         listed = self._listed() if self._same is None else self._same.check(self._listed())
-        yield from map_ahead(look_at, listed, n_workers=1)  # while the last one is used
+        read = ((batch, self._fraction) for batch in listed)
+        for batch, self.fraction_read in map_ahead(look_at, read, n_workers=1):
+            yield batch  # while it is used, the next one is read
         self._repeats = repeats or self._repeats
 
     def _distinct(self):
@@ -233,7 +235,7 @@ class FileSource(EdgeSource):
             raise InputError(f"{part.name} {part.spent} to read it more than once")
         self._is_spent = not self.is_rereadable
         self._check_unchanged()
-        settled, batcher = self._settled, None
+        settled, batcher, self._fraction = self._settled, None, 0.0
         order = None if self.options.time is None else TimeOrder(self.options.slack)
         for n_done, part in enumerate(self.parts):
             with part.open() as stream:
@@ -254,7 +256,7 @@ class FileSource(EdgeSource):
                 for chunk in opened.chunks:
                     if order is not None:
                         order.check(chunk.time, chunk.where)
-                    self.fraction_read = (n_done + chunk.fraction_read) / len(self.parts)
+                    self._fraction = (n_done + chunk.fraction_read) / len(self.parts)
                     yield from self._number(chunk, numbering, batcher)
         if self._settled is not None and batcher is None:
             batcher = Batcher(0, None)
@@ -282,7 +284,7 @@ class FileSource(EdgeSource):
         nodes = numbering.number(*texts, chunk.ends)
         self.n_bad_lines += chunk.n_bad_lines
         for batch in batcher.add(nodes, chunk.weight, chunk.time):
-            self._count(batcher)
+            self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
             yield batch
 
     def _prefixed(self, chunk):
@@ -290,15 +292,12 @@ class FileSource(EdgeSource):
         text, ends = prefix_ids(chunk.ends, chunk.text, names, kind=self._found.kind)
         return chunk._replace(ends=ends, text=text, nodes=None)
 
-    def _count(self, batcher):
-        self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
-
     def _end(self, batcher):
         if batcher is None or (batcher.n_nodes == 0 and self._settled is None):
             name = self.parts[0].name if len(self.parts) == 1 else f"{len(self.parts)} files"
             skipped = f" ({self.n_bad_lines} bad lines skipped)" if self.n_bad_lines else ""
             raise InputError(f"no edges in {name}{skipped}; check that this is the right file")
-        self._count(batcher)
+        self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
 
 
 def open_part(stream, part, options, *, settled=None):

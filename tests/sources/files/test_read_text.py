@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources import read_edges
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sources import read_edges, write_edges
 
 COMPRESS = {
     "plain": bytes,
@@ -205,6 +207,18 @@ def test_progress_reaches_one(tmp_path):
     assert fractions == sorted(fractions)
     assert source.fraction_read == 1.0
     assert 0 < fractions[0] < 0.5
+
+
+def test_progress_is_that_of_the_batch_at_hand_while_the_next_is_read(tmp_path):
+    path = tmp_path / "edges.parquet"
+    write_edges(EdgeList(tail=np.zeros(4000, int), head=np.ones(4000, int), n_nodes=2), path)
+    source = read_edges(path, batch_size=800)
+    source.options = replace(source.options, block_rows=1000)
+    fractions = []
+    for _ in source:
+        time.sleep(0.05)
+        fractions.append(source.fraction_read)
+    assert fractions == [0.25, 0.5, 0.75, 1.0, 1.0]
 
 
 def test_progress_of_a_pipe_is_unknown():
