@@ -19,13 +19,13 @@ nodes together (root mean square). That is an estimate, tried on many graphs, an
 *A coarse H*, with fewer than a dozen edges per node, needs many steps along M^-1 r alone. Then
 D^-1 r are directions, too, twice as many in a pass, and all of them are kept, since those of two
 kinds have to be made conjugate to all before. The first pass also takes along the smoothest
-functions of H, about: two steps of subspace iteration, (M^-1 D)^2 of noise. What is wrong in them
-is wrong in every column, and three passes are too few to find them one by one. The step without a pass is that of both kinds,
-D^-1 r + S (M^-1 r - D^-1 r), where S relaxes on H: what is left of the second is smooth. (Where H
-is a tree, nearly, and x'Ax / x'Mx large for some x, the first alone.)
+functions of H, about: two steps of subspace iteration, (M^-1 D)^2 of noise. What H has wrong of
+them is wrong in every column, and a few passes do not find all of it. The step without a pass is
+that of both kinds, D^-1 r + S (M^-1 r - D^-1 r), where S relaxes on H: what is left of the second
+is smooth. (Where H is a tree, nearly, and x'Ax / x'Mx large for some x, the first alone.)
 
 *Many nodes.* Of a graph of 2^17 nodes or more eta is chosen on H, and only its columns are brought
-closer: a third of what the three etas of a smaller graph hold.
+closer: a third of what the three etas of a smaller graph hold. Smooth functions are left out.
 """
 
 import numpy as np

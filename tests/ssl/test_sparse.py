@@ -125,7 +125,7 @@ def test_sums_lose_nothing_while_there_is_room():
 
 
 def test_labels_to_choose_by_take_what_the_others_do_not_need():
-    """Ten of sixteen labels at 200 others each are left alone; two groups of the rest are enough."""
+    """Ten of sixteen labels at 200 others each are left alone; of the rest two groups do."""
     tail, head = np.repeat(np.arange(16), 200), np.tile(np.arange(16, 216), 16)
     graph, code = EdgeList(tail=tail, head=head), np.arange(16) % 2
     tally = tallied(graph, np.arange(16), code, 2_500, np.arange(10))
