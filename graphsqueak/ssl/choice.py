@@ -9,8 +9,9 @@ labels a class are too few to test by.
 
 Decisions are made on centered scores, f + t (m - 1/C) with m the class means and t the threshold.
 t = 0 is best unless the classes are uneven and overlap, where part of the prior has to come back;
-t = 1 is the uncentered f + ybar. t is tested with eta. It stays 0 unless something else makes fewer
-mistakes, and is the mean of all that make as few: the middle of the gap between the classes.
+t = 1 is the uncentered f + ybar. t is tested with eta. Of two classes it is a mean of all that are
+tried, by the mistakes that each makes (`thresholds`). Of more, it stays 0 unless something else
+makes clearly fewer, and is the mean of all that make as few.
 
 *Leave-one-out* needs no other fit. Seen from the labeled nodes S, Stable-HFS is a linear smoother:
 f_S = M y~, where M b are the values on S of the minimizer for labels b. Without label i it is

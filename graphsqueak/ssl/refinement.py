@@ -18,18 +18,20 @@ nodes together (root mean square). That is an estimate, tried on many graphs, an
 
 *A coarse H*, with fewer than a dozen edges per node, needs many steps along M^-1 r alone. Then
 D^-1 r are directions, too, twice as many in a pass, and all of them are kept, since those of two
-kinds have to be made conjugate to all before. The step without a pass is that of both kinds,
-D^-1 r + S (M^-1 r - D^-1 r), where S relaxes on H: what is left of the second is smooth. (Where H
-is a tree, nearly, and x'Ax / x'Mx large for some x, the first alone.)
+kinds have to be made conjugate to all before. The first pass also takes along the smoothest
+functions of H, about: two steps of subspace iteration, (M^-1 D)^2 of noise. What H has wrong of
+them is wrong in every column, and a few passes do not find all of it. The step without a pass is
+that of both kinds, D^-1 r + S (M^-1 r - D^-1 r), where S relaxes on H: what is left of the second
+is smooth. (Where H is a tree, nearly, and x'Ax / x'Mx large for some x, the first alone.)
 
 *Many nodes.* Of a graph of 2^17 nodes or more eta is chosen on H, and only its columns are brought
-closer: a third of what the three etas of a smaller graph hold.
+closer: a third of what the three etas of a smaller graph hold. Smooth functions are left out.
 """
 
 import numpy as np
 import scipy.linalg
 
-from graphsqueak.outofcore.block_cg import BlockCG
+from graphsqueak.outofcore.block_cg import BlockCG, orthonormal
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian, check_same_edges
@@ -44,6 +46,7 @@ _INNER_TOL = 1e-4  # of the solves on H
 _MANY_SOLVES = 10  # a factorization of H pays
 _MANY_NODES = 2**17
 _COARSE = 12.0  # edges of H per node
+_N_SMOOTH, _ITERATIONS = 32, 2  # smooth functions of a coarse H, and steps towards them
 _RELAXATIONS, _DAMPING = 4, 0.6
 _STEEP = 5.0  # x'Ax / x'Mx of which M^-1 r is no step any more
 _ERRORS = 2.0  # within which a margin is not sure
@@ -114,6 +117,7 @@ class Refinement:
         self.is_large = sparsifier.n_nodes >= many_nodes
         self._laplacian = StreamedLaplacian(source, sparsifier)
         self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets, trust)
+        self._n_smooth = 0 if self.is_large else _N_SMOOTH
         is_other = getattr(source, "is_implicit", False)  # the edges it gives out are drawn
         self._n_edges = None if is_other else n_edges
         self._random_state, self._progress = random_state, progress
@@ -162,6 +166,7 @@ class Refinement:
                 *self._about,
                 eta,
                 with_probes=with_probes,
+                n_smooth=self._n_smooth,
                 random_state=self._random_state,
             )
             self._systems[eta] = system
@@ -196,6 +201,7 @@ class _Equations:
         eta,
         *,
         with_probes,
+        n_smooth,
         random_state,
     ):
         rng, n_labels = np.random.default_rng(random_state), labeled.size
@@ -218,8 +224,12 @@ class _Equations:
         self._diagonal = np.where(diagonal > 0, diagonal, 1.0)
         self._is_steep = False
         self._is_coarse = graph.n_edges < _COARSE * np.count_nonzero(degrees)
-        self.cg = BlockCG(np.zeros_like(rhs), rhs, lambda block: self._diagonal * block)
+        self.cg = BlockCG(np.zeros_like(rhs), rhs, self._times_degrees)
         self._z, self._before = self._precondition(), []
+        self._rng, self._n_smooth = rng, n_smooth
+
+    def _times_degrees(self, block):
+        return self._diagonal * block
 
     def _precondition(self):
         return self._solver.solve(self._solver.centered(self.cg.residual))
@@ -230,11 +240,21 @@ class _Equations:
         if self._is_coarse:
             if self.cg.image is not None:
                 self._before.append((self.cg.direction, self.cg.image, self.cg.gram))
-            ahead = np.column_stack([ahead, self.cg.residual / self._diagonal])
+            ahead = np.column_stack([ahead, self.cg.residual / self._diagonal, *self._smoothest()])
             self._make_conjugate(ahead)
             self._before = [] if is_last else self._before
         self._z = None  # until the next solve
         self.cg.turn(ahead, slice(None))
+
+    def _smoothest(self):
+        """In the first pass, a block of functions that are smooth on H, else nothing."""
+        if self._before:
+            return []
+        block = self._rng.normal(size=(self._diagonal.size, self._n_smooth))
+        for _ in range(_ITERATIONS):
+            block = self._solver.solve(self._solver.centered(self._times_degrees(block)))
+            block = orthonormal(block, self._times_degrees)
+        return [block]
 
     def _make_conjugate(self, ahead):
         for direction, image, gram in self._before:

@@ -48,8 +48,9 @@ class StableHFSClassifier(GraphClassifier):
         misclassify clearly fewer labeled nodes had it not known them (leave-one-out).
     threshold : float or "auto"
         How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
-        chosen as eta is, and stays 0 unless other values make fewer mistakes. With two classes
-        the cut between them then moves towards scores that few nodes have.
+        chosen as eta is: of several values the mean by how few mistakes they make, of two classes,
+        whose cut then moves towards scores that few nodes have; of more, 0 unless others make
+        fewer.
     calibrated : bool
         Make `label_distributions_` probabilities: a sigmoid per class, fitted to the scores of
         labeled nodes that did not know their labels; a node then gets its most probable class.

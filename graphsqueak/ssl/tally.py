@@ -29,7 +29,8 @@ class Tally:
         Class of every label, as `meet` numbers them.
     n_classes : int
     alone : array of bool
-        Labels whose nodes are not tied to others, as far as half of the room is enough for them.
+        Labels whose nodes are not tied to others, as far as half of the room is enough for them, or
+        what a sum for each node and class leaves of it.
     room : callable
         room(n_nodes, n_seen) is the number of sums that may be held.
 
@@ -97,12 +98,14 @@ class Tally:
         self._n_new = 0
 
     def _spend_alone(self):
-        """Let every second of those alone be tied, where their sums take half of the room."""
+        """Let every second of those alone be tied, where their sums take too much of the room."""
         tail, head, _ = self._columns
         is_alone = np.append(self.alone, False)[self.index]
         n_sums = np.count_nonzero(is_alone[tail] | is_alone[head])
         chosen = np.flatnonzero(self.alone)
-        is_many = 2 * n_sums > self._room(self._n_met, self._n_seen) and chosen.size > 1
+        room = self._room(self._n_met, self._n_seen)
+        own = max(room / 2, room - self._n_met * self.n_classes)
+        is_many = n_sums > own and chosen.size > 1
         if is_many:
             self.alone = self.alone.copy()
             self.alone[chosen[::2]] = False

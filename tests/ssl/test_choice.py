@@ -1,5 +1,7 @@
 """The rules behind the defaults: eta, threshold and cut, and leave-one-out, by which they go."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,7 @@ def choose(first, code, *, unit=1.0):
     )
 
 
-def test_the_threshold_is_the_middle_of_those_with_the_fewest_mistakes():
+def test_the_threshold_is_a_mean_by_mistakes():
     """Nine of class 0 below 0.5, three of class 1 above 1.5: t must move the cut in between."""
     first = np.array([-2.0] * 6 + [0.5] * 3 + [1.5] * 3)
     code = np.repeat([0, 1], [9, 3])
@@ -34,9 +36,34 @@ def test_the_threshold_is_the_middle_of_those_with_the_fewest_mistakes():
     cut = choice.threshold * (9 - 3) / 12 / 2  # scores are equal where 2 f = t (m_0 - m_1)
     assert choice.mistakes == 0
     assert 0.5 < cut < 1.5
-    levels = np.array([0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4]) * np.std([-first, first])
-    good = [t for t in levels if 0.5 < t / 4 < 1.5]
-    assert choice.threshold == pytest.approx(np.mean(good))
+    spread, weight = np.std([-first, first]), {}
+    for level in np.array([0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4]) * spread:
+        margins = (2 * first - level / 2) * np.where(code, 1, -1)
+        parts = [math.erfc(x / (0.3 * spread) / math.sqrt(2)) / 2 for x in margins]
+        weight[level] = math.exp(-2 * sum(parts))
+    expected = sum(level * w for level, w in weight.items()) / sum(weight.values())
+    assert choice.threshold == pytest.approx(expected)
+
+
+def test_the_threshold_moves_little_where_a_score_does():
+    """The best value alone would jump by half a spread."""
+    code = np.repeat([0, 1], [28, 12])
+    first = np.random.default_rng(41_078).normal(size=40) + 1.2 * code
+    levels = []
+    for first[-1] in np.linspace(-2, 2, 201):
+        levels.append(choose(first, code).threshold / first.std())
+    assert np.abs(np.diff(levels)).max() < 0.1
+
+
+def test_the_cut_moves_little_where_two_valleys_are_as_deep():
+    """The deeper one alone would make it jump by 1."""
+    held_out, is_second = np.array([-3.0, -2.0, 2.0, 3.0]), np.array([False, False, True, True])
+    crowds, cuts = [np.linspace(start, start + 1.6, 600) for start in (-2.8, -0.8, 1.2)], []
+    for n_left in range(36, 45):
+        valleys = [np.linspace(-1.2, -0.8, n_left), np.linspace(0.8, 1.2, 80 - n_left)]
+        cuts.append(cut_in_valley(np.concatenate([*crowds, *valleys]), held_out, is_second))
+    assert np.abs(np.diff(cuts)).max() < 0.1
+    assert cuts[0] < 0 < cuts[-1]
 
 
 def test_even_classes_and_a_given_eta_need_no_scores():

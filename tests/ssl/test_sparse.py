@@ -124,6 +124,15 @@ def test_sums_lose_nothing_while_there_is_room():
         assert abs(lost).max() < 1e-12
 
 
+def test_labels_to_choose_by_take_what_the_others_do_not_need():
+    """Ten of sixteen labels at 200 others each are left alone; of the rest two groups do."""
+    tail, head = np.repeat(np.arange(16), 200), np.tile(np.arange(16, 216), 16)
+    graph, code = EdgeList(tail=tail, head=head), np.arange(16) % 2
+    tally = tallied(graph, np.arange(16), code, 2_500, np.arange(10))
+    np.testing.assert_array_equal(np.flatnonzero(tally.alone), np.arange(10))
+    assert tally.edges(216).n_edges == 12 * 200
+
+
 def test_labels_are_tied_in_groups_no_larger_than_room_demands():
     """Sixteen labels at 200 others each: 1,700 sums are held by eight groups of two."""
     tail, head = np.repeat(np.arange(16), 200), np.tile(np.arange(16, 216), 16)

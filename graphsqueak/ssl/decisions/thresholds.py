@@ -2,18 +2,26 @@
 
 *The cut* between two classes: a few labels leave a whole interval of cuts that misclassify equally
 few of them, and its middle is as good a guess as any for the labels alone. The nodes without a
-label know more: a cut through a crowd of equal scores divides what belongs together. So the score
-of the interval that the fewest nodes have is looked up (low-density separation [CZ05]), and the cut
-moves half of the way there: the other half is left to the labels, which are few, but not fooled by
-a crowd that is all of one class.
+label know more: a cut through a crowd of equal scores divides what belongs together. So the scores
+of the interval that the fewest nodes have are looked up (low-density separation [CZ05]), and the
+cut moves half of the way to their mean: the other half is left to the labels, which are few, but
+not fooled by a crowd that is all of one class.
+
+*The threshold* between two classes is a mean, too, over all that are tried: each counts the less
+the more mistakes it makes, by a factor of e for every half mistake. A node whose score is near the
+threshold makes part of a mistake (smoothed maximum score [H92]). A choice of the best alone would
+jump where two are equally good, and be another one for scores that hardly differ.
 
 References
 ----------
+[H92]  Horowitz. A smoothed maximum score estimator for the binary response model. Econometrica 60,
+       1992.
 [CZ05] Chapelle, Zien. Semi-supervised classification by low density separation. AISTATS 2005.
 """
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
+from scipy.special import ndtr, softmax
 
 __all__ = ["best_threshold", "cut_in_valley"]
 
@@ -21,6 +29,9 @@ _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of th
 _N_CUTS = 300  # that are tried, over all but the outermost 2 % of the scores on either side
 _OUTERMOST = 0.02
 _BANDWIDTH = 0.15  # of the density, in standard deviations of the scores
+_EMPTINESS, _LEAST_DENSITY = 6.0, 1e-3  # power of the density by which cuts count, and its floor
+_NEAR = 0.3  # to a threshold, the same
+_PART = 0.5  # of a mistake that counts
 _ROUNDING = 1e-9
 _REACH = 4.0  # of the Gaussian, in bandwidths
 
@@ -44,8 +55,8 @@ def cut_in_valley(scores, held_out, is_second, *, trust=None):
     Labels at -2 and 3 allow any cut in between. No node lies from 1 to 2, and 1.5 / 2 is returned:
 
     >>> scores = np.concatenate([np.linspace(-3, 1, 400), np.linspace(2, 4, 200)])
-    >>> round(cut_in_valley(scores, np.array([-2.0, 3.0]), np.array([False, True])), 1)
-    0.8
+    >>> round(cut_in_valley(scores, np.array([-2.0, 3.0]), np.array([False, True])), 2)
+    0.75
     """
     low, high = np.quantile(scores, [_OUTERMOST, 1 - _OUTERMOST])
     bandwidth = _BANDWIDTH * scores.std()
@@ -61,8 +72,10 @@ def cut_in_valley(scores, held_out, is_second, *, trust=None):
     cuts, density = cuts[inside], density[inside]
     is_wrong = (held_out[:, None] > cuts) != is_second[:, None]
     mistakes = (np.ones(held_out.size) if trust is None else trust) @ is_wrong
-    allowed = np.flatnonzero(mistakes <= mistakes.min() + _ROUNDING * held_out.size)
-    return float(cuts[allowed[density[allowed].argmin()]]) / 2
+    allowed = mistakes <= mistakes.min() + _ROUNDING * held_out.size
+    cuts, density = cuts[allowed], density[allowed] / density.mean()
+    emptiness = softmax(-_EMPTINESS * np.log(np.maximum(density, _LEAST_DENSITY)))
+    return float(emptiness @ cuts) / 2
 
 
 def best_threshold(scores, code, prior, threshold, *, trust=None):
@@ -70,15 +83,30 @@ def best_threshold(scores, code, prior, threshold, *, trust=None):
 
     `prior` are the classes' shares of the labels minus 1/C; mistakes count as much as `trust` says.
     """
-    auto = threshold == "auto"
-    levels = np.array(_STRENGTHS) * scores.std() if auto else np.array([threshold])
     trust = np.ones(code.size) if trust is None else trust
-    mistakes = np.array(
-        [trust @ ((scores + level * prior).argmax(axis=1) != code) for level in levels]
-    )
-    # with several classes one threshold is a cruder correction, and has to make up for it
-    margin = 0.5 * np.sqrt(mistakes[0]) if prior.size > 2 else 0.0
+    if threshold != "auto":
+        return float(threshold), _count_mistakes(scores + threshold * prior, code, trust)
+    levels = np.array(_STRENGTHS) * scores.std()
+    if prior.size == 2:
+        level = _mean_level(scores, code, prior, levels, trust)
+        return level, _count_mistakes(scores + level * prior, code, trust)
+    mistakes = np.array([_count_mistakes(scores + level * prior, code, trust) for level in levels])
+    # one threshold of several classes is a crude correction, and has to make up for it
     least = mistakes.min()
-    if least >= mistakes[0] - margin:
+    if least >= mistakes[0] - 0.5 * np.sqrt(mistakes[0]):
         return float(levels[0]), float(mistakes[0])
     return float(levels[mistakes <= least + _ROUNDING * code.size].mean()), float(least)
+
+
+def _mean_level(scores, code, prior, levels, trust):
+    """Of two classes: the mean of all levels, by the parts of mistakes that they make."""
+    if not prior.any() or not levels.any():
+        return 0.0
+    own = (2 * code - 1) * (scores[:, 1] - scores[:, 0])
+    shift = (2 * code - 1) * (prior[1] - prior[0])
+    parts = ndtr(-(own[:, None] + shift[:, None] * levels) / (_NEAR * scores.std()))
+    return float(softmax(-(trust @ parts) / _PART) @ levels)
+
+
+def _count_mistakes(scores, code, trust):
+    return float(trust @ (scores.argmax(axis=1) != code))
