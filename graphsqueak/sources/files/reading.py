@@ -284,7 +284,7 @@ class FileSource(EdgeSource):
         nodes = numbering.number(*texts, chunk.ends)
         self.n_bad_lines += chunk.n_bad_lines
         for batch in batcher.add(nodes, chunk.weight, chunk.time):
-            self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
+            self._count(batcher)
             yield batch
 
     def _prefixed(self, chunk):
@@ -292,12 +292,15 @@ class FileSource(EdgeSource):
         text, ends = prefix_ids(chunk.ends, chunk.text, names, kind=self._found.kind)
         return chunk._replace(ends=ends, text=text, nodes=None)
 
+    def _count(self, batcher):
+        self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
+
     def _end(self, batcher):
         if batcher is None or (batcher.n_nodes == 0 and self._settled is None):
             name = self.parts[0].name if len(self.parts) == 1 else f"{len(self.parts)} files"
             skipped = f" ({self.n_bad_lines} bad lines skipped)" if self.n_bad_lines else ""
             raise InputError(f"no edges in {name}{skipped}; check that this is the right file")
-        self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
+        self._count(batcher)
 
 
 def open_part(stream, part, options, *, settled=None):
@@ -328,9 +331,7 @@ def open_part(stream, part, options, *, settled=None):
             f"{part.name} numbers its nodes 1, ..., n: it cannot be read with text ids; "
             "read it by itself, with ids='integer'"
         )
-    if form == "mtx":
-        return read_matrix_market(stream, options)
-    return read_metis(stream)
+    return read_matrix_market(stream, options) if form == "mtx" else read_metis(stream)
 
 
 def detect_format(stream, part, options):
