@@ -41,6 +41,7 @@ __all__ = ["LaplacianSolver"]
 
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 FLOAT32_TOL = 1e-5  # below this, float32 right-hand sides are solved in float64
+DIGITS_LEFT = 1e-4  # up to here a correction is solved in float32, and checked in float64
 MAX_ITER = 20_000
 MANY_COLUMNS = 4  # from here on a trial with one column costs little
 SAFETY = 0.95  # the recursion's residual aims this much below tol
@@ -260,7 +261,7 @@ class LaplacianSolver(Shown):
     def _refine(self, name, block, *, start=None, watch=None, iterate=conjugate_gradient):
         """Run `iterate`, and again from the true residual, until that is below tol."""
         rows, order, precondition = self.backend(name)
-        rows, true_rows = rows.astype(block.dtype), self._rows.astype(block.dtype)
+        true_rows = self._rows.astype(block.dtype)
         size = norms_of(block)
         size[size == 0] = 1.0
         x, r = np.zeros_like(block), block
@@ -269,11 +270,12 @@ class LaplacianSolver(Shown):
             x = self._components.centered(start)
             r = self._residual(true_rows, block, x, size)
         while self._may_go_on() and self.residual_ < before / 2:
-            before = self.residual_
-            r = r.copy() if order is None else r[order]
-            step = np.zeros_like(x)
+            is_near = start is not None and self.tol >= DIGITS_LEFT * self.residual_
+            before, dtype = self.residual_, np.float32 if is_near else block.dtype
+            r = (r if order is None else r[order]).astype(dtype)
+            step = np.zeros_like(r)
             self.n_iter_ += iterate(
-                rows,
+                rows.astype(dtype),
                 r,
                 step,
                 target=SAFETY * self.tol * size,
@@ -284,6 +286,8 @@ class LaplacianSolver(Shown):
             x[slice(None) if order is None else order] += step
             x = self._components.centered(x)
             r = self._residual(true_rows, block, x, size)
+            if is_near:  # float64 does what is left, if anything
+                before, start = np.inf, None
         return x
 
     def _residual(self, rows, block, x, size):
