@@ -25,6 +25,14 @@ _1, _2, _3, _4 = (np.uint64(number) for number in (1, 2, 3, 4))  # columns, unsi
 class ApproximateCholesky:
     """Approximate factor of `rows`, as a preconditioner.
 
+    Parameters
+    ----------
+    rows : Rows
+    seed : int
+        Decides the draws.
+    nearby : ndarray of shape (n,), optional
+        An order of the nodes that keeps neighbors together: elimination is quicker in it.
+
     Attributes
     ----------
     order : ndarray of shape (n,)
@@ -45,23 +53,22 @@ class ApproximateCholesky:
     3.0
     """
 
-    def __init__(self, rows, *, seed, worth_sharing=WORTH_SHARING):
+    def __init__(self, rows, *, seed, nearby=None, worth_sharing=WORTH_SHARING):
         self._worth_sharing = worth_sharing
-        steps = eliminate(rows, seed=seed)
-        position = np.empty_like(steps.order)
-        position[steps.order] = np.arange(steps.order.size, dtype=position.dtype)
-        visit = _depth_first(steps.start, position[steps.target])
-        self.order = steps.order[visit]
-        position[self.order] = np.arange(visit.size, dtype=position.dtype)
+        near_rows = rows if nearby is None else relabel(rows, nearby, _places(nearby))
+        steps = eliminate(near_rows, seed=seed)
+        visit = _depth_first(steps.start, _places(steps.order)[steps.target])
+        order = steps.order[visit]
         start, target, fraction = reorder_rows(
-            steps.start, steps.target, steps.fraction, visit, position
+            steps.start, steps.target, steps.fraction, visit, _places(order)
         )
+        self.order = order if nearby is None else nearby[order]
         self._start, self._target = as_unsigned(start), as_unsigned(target)
         pivot = steps.pivot[visit]
         inverse = np.divide(1.0, pivot, out=np.zeros(pivot.size), where=pivot > 0)
         self._values = {np.dtype(np.float64): (fraction, inverse)}
         self._z = np.empty((0, 0))
-        self.rows = relabel(rows, self.order, as_unsigned(position))
+        self.rows = relabel(rows, self.order, as_unsigned(_places(self.order)))
 
     def __call__(self, r):
         """The approximate solution z; it is overwritten by the next call."""
@@ -75,6 +82,13 @@ class ApproximateCholesky:
         work = 2 * self._target.size * r.shape[1]
         run(_sweep, work, *factor, _groups(r.shape[1]), self._z, worth_sharing=self._worth_sharing)
         return self._z
+
+
+def _places(order):
+    """Where each node is in this order."""
+    places = np.empty_like(order)
+    places[order] = np.arange(order.size, dtype=order.dtype)
+    return places
 
 
 def _groups(n_columns):

@@ -43,6 +43,7 @@ SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 FLOAT32_TOL = 1e-5  # below this, float32 right-hand sides are solved in float64
 DIGITS_LEFT = 1e-4  # up to here a correction is solved in float32, and checked in float64
 MAX_ITER = 20_000
+MOST_NEAR, BLOCK, MOST_FAR = 4096, 16, 0.25  # nodes of a level, columns, share of the neighbors
 MANY_COLUMNS = 4  # from here on a trial with one column costs little
 SAFETY = 0.95  # the recursion's residual aims this much below tol
 
@@ -323,10 +324,17 @@ class LaplacianSolver(Shown):
             return self._rows, None, None
         if name not in self._backends:
             make = {
-                "cholesky": lambda: ApproximateCholesky(self._rows, seed=self._seed),
+                "cholesky": self._cholesky,
                 "amg": lambda: Multigrid(self._rows),
                 "direct": lambda: Direct(self._rows, self._components),
             }[name]
             self._backends[name] = make()
         backend = self._backends[name]
         return backend.rows, backend.order, backend
+
+    def _cholesky(self):
+        """Where breadth-first levels are small, their order brings scattered neighbors together."""
+        is_flat = self._components.separator < MOST_NEAR
+        is_scattered = is_flat and far_share(self._rows, BLOCK) > MOST_FAR
+        nearby = self._components.order if is_scattered else None
+        return ApproximateCholesky(self._rows, seed=self._seed, nearby=nearby)
