@@ -280,3 +280,16 @@ def test_a_start_that_is_near_is_corrected_to_the_tolerance_of_float64():
     assert (np.linalg.norm(b - matrix @ near, axis=0) <= 1e-8 * np.linalg.norm(b, axis=0)).all()
     wrong = rough.solve(b, start=1e4 * x)  # and from far away
     assert (np.linalg.norm(b - matrix @ wrong, axis=0) <= 1e-8 * np.linalg.norm(b, axis=0)).all()
+
+
+def test_what_float32_cannot_correct_is_left_to_float64():
+    """The slowest wave of a path: its potentials, rounded to float32, are off by more than b."""
+    n = 50_000
+    graph = synthetic.path(n).to_edge_list()
+    angle = np.pi / n
+    b = np.cos(angle * (np.arange(n) + 0.5))[:, None]
+    solver = LaplacianSolver(graph, solver="cholesky", tol=2e-4, random_state=RNG_SEED)
+    x = solver.solve(b, start=np.zeros_like(b))
+    assert solver.residual_ <= 2e-4
+    expected = b / (2 - 2 * np.cos(angle))
+    np.testing.assert_allclose(x, expected, atol=1e-3 * np.abs(expected).max())
