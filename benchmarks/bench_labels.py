@@ -14,7 +14,8 @@ are drawn). `fraud`: AUC of a class of a tenth of the nodes, 1 and 5 % labels, S
 tenth of the edges. `homophily`: how often the warning fires. `speed`: processor time of a fit, with
 everything chosen by leave-one-out and with eta given, beside that of scikit-network's
 PageRankClassifier, which takes ten steps a class and works in a process of its own (counted), on
-graphs of --edges edges with 20 and 200 labels a class; the least of three runs.
+graphs of --edges edges with 20 and 200 labels a class; the least of three runs. `parse`: the same
+fit beside one read of the graph from a text file, --parse-edges edges.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import json
 import resource
 import statistics
 import sys
+import tempfile
 import time
 import warnings
 from itertools import product
@@ -52,6 +54,7 @@ def main():
     parser.add_argument("--points", type=int, default=70_000, help="images to take")
     parser.add_argument("--mbo-draws", type=int, help="draws of PoissonMBO (default: all)")
     parser.add_argument("--edges", type=float, nargs="+", default=[1e4, 1e5, 1e6])
+    parser.add_argument("--parse-edges", type=float, default=1e7)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     add_data_option(parser)
     arguments = parser.parse_args()
@@ -247,14 +250,34 @@ def speed_rows(arguments):
         }
         told = {}
         for method, predict in ways.items():
-            spent = []
-            for _ in range(3):
-                began = processor_time()
-                answer = predict()
-                spent.append(processor_time() - began)
-            told[method] = [float((answer == truth)[y == -1].mean()), min(spent)]
+            answer, spent = least_time(predict)
+            told[method] = [float((answer == truth)[y == -1].mean()), spent]
         ratio = told["stable"][1] / told["pagerank"][1]
         yield {"data": name, "edges": n_edges, "labels a class": per_class, "ratio": ratio} | told
+
+
+def parse_rows(arguments):
+    n_edges = int(arguments.parse_edges)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "edges.tsv"
+        graph, truth = even_blocks(n_edges)
+        gs.write_edges(graph, path)
+        del graph
+        graph, parse = least_time(lambda: gs.read_edges(path).to_edge_list())
+    truth = truth[np.asarray(graph.ids, dtype=int)]
+    y = hidden(truth, drawn(truth, 20 * (truth.max() + 1), SEED, balanced=True))
+    _, fit = least_time(lambda: gs.StableHFSClassifier(random_state=SEED).fit(graph, y))
+    yield {"edges": n_edges, "parse": parse, "fit": fit, "ratio": fit / parse}
+
+
+def least_time(call, n_runs=3):
+    """What it returns, and the least processor time of some runs."""
+    spent = []
+    for _ in range(n_runs):
+        began = processor_time()
+        result = call()
+        spent.append(processor_time() - began)
+    return result, min(spent)
 
 
 def processor_time():
@@ -338,6 +361,7 @@ PARTS = {
     "fraud": fraud_rows,
     "homophily": homophily_rows,
     "speed": speed_rows,
+    "parse": parse_rows,
 }
 
 if __name__ == "__main__":

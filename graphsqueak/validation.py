@@ -13,12 +13,14 @@ from graphsqueak.errors import InputError
 
 __all__ = [
     "check_adjacency",
+    "check_block",
     "check_choice",
     "check_comments",
     "check_count",
     "check_delimiter",
     "check_edges",
     "check_real",
+    "check_ridge",
     "check_span",
     "check_weights",
 ]
@@ -203,3 +205,36 @@ def check_comments(comments):
                 f"comments={comments} must be single ASCII characters; {mark!r} is not"
             )
     return comments
+
+
+def check_ridge(ridge, n_nodes):
+    """`ridge` as one finite number per node, none negative; an InputError else."""
+    if np.ndim(ridge) == 0:
+        return np.full(n_nodes, check_real("ridge", ridge, least=0.0, below=np.inf))
+    ridge = np.array(ridge, dtype=np.float64)
+    if ridge.shape != (n_nodes,):
+        raise InputError(f"ridge has shape {ridge.shape}; give a number or {n_nodes} numbers")
+    good = (ridge >= 0) & (ridge < np.inf)
+    if not good.all():
+        node = int(np.argmin(good))
+        raise InputError(f"ridge of node {node} is {ridge[node]}; it must be finite, not negative")
+    return ridge
+
+
+def check_block(B, n_nodes):
+    """`B` as a block of shape (n_nodes, K) in C order, float32 or float64; an InputError else."""
+    array = np.asarray(B)
+    if array.dtype.kind not in "fiub" or array.ndim not in (1, 2) or array.shape[0] != n_nodes:
+        raise InputError(
+            f"the right-hand side is {array.dtype} of shape {array.shape}; give real numbers of "
+            f"shape ({n_nodes},) or ({n_nodes}, K)"
+        )
+    dtype = np.float32 if array.dtype == np.float32 else np.float64
+    block = np.ascontiguousarray(array if array.ndim == 2 else array[:, None], dtype=dtype)
+    if not np.isfinite(block).all():
+        node, column = np.argwhere(~np.isfinite(block))[0]
+        raise InputError(
+            f"the right-hand side is {block[node, column]} at node {node}, column {column}; "
+            "remove infinite and NaN entries"
+        )
+    return block

@@ -119,6 +119,16 @@ def harmonic(graph, labeled, targets):
     return scores
 
 
+def diffused(graph, labeled, targets, start, tau, n_steps):
+    """Columns after steps (D / tau + L + F) u = D / tau u + F y, F = D at labeled nodes."""
+    degrees, held = np.diag(graph.degrees()), np.zeros((graph.n_nodes, graph.n_nodes))
+    held[labeled, labeled] = graph.degrees()[labeled]
+    matrix = degrees / tau + graph.laplacian().toarray() + held
+    for _ in range(n_steps):
+        start = np.linalg.solve(matrix, degrees @ start / tau + held[:, labeled] @ targets)
+    return start
+
+
 def kernel_leverage(K, ridge):
     """tau_i = [K (K + ridge I)^-1]_ii by a dense inverse."""
     return np.diag(K @ np.linalg.inv(K + ridge * np.eye(len(K))))

@@ -30,14 +30,14 @@ from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.shown import Shown
 from graphsqueak.solvers.conjugate_gradient import norms_of
-from graphsqueak.solvers.matrix import check_block, check_ridge, power_of_two
+from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.atomic import check_writable, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists
 from graphsqueak.trees.backends import open_backend
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import check_block, check_count, check_real, check_ridge
 
 __all__ = ["StreamedSolver"]
 

@@ -14,16 +14,24 @@ import numba
 import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
-from graphsqueak.solvers.matrix import aligned_like, as_unsigned, relabel, reorder_rows
+from graphsqueak.solvers.matrix import FOUR, aligned_like, as_unsigned, relabel, reorder_rows
 from graphsqueak.system.kernels import WORTH_SHARING, compiled, run, shared, subroutine
 
 __all__ = ["ApproximateCholesky"]
 
-FOUR = 4  # columns that are swept together
+_1, _2, _3, _4 = (np.uint64(number) for number in (1, 2, 3, 4))  # columns, unsigned
 
 
 class ApproximateCholesky:
     """Approximate factor of `rows`, as a preconditioner.
+
+    Parameters
+    ----------
+    rows : Rows
+    seed : int
+        Decides the draws.
+    nearby : ndarray of shape (n,), optional
+        An order of the nodes that keeps neighbors together: elimination is quicker in it.
 
     Attributes
     ----------
@@ -45,23 +53,22 @@ class ApproximateCholesky:
     3.0
     """
 
-    def __init__(self, rows, *, seed, worth_sharing=WORTH_SHARING):
+    def __init__(self, rows, *, seed, nearby=None, worth_sharing=WORTH_SHARING):
         self._worth_sharing = worth_sharing
-        steps = eliminate(rows, seed=seed)
-        position = np.empty_like(steps.order)
-        position[steps.order] = np.arange(steps.order.size, dtype=position.dtype)
-        visit = _depth_first(steps.start, position[steps.target])
-        self.order = steps.order[visit]
-        position[self.order] = np.arange(visit.size, dtype=position.dtype)
+        near_rows = rows if nearby is None else relabel(rows, nearby, _places(nearby))
+        steps = eliminate(near_rows, seed=seed)
+        visit = _depth_first(steps.start, _places(steps.order)[steps.target])
+        order = steps.order[visit]
         start, target, fraction = reorder_rows(
-            steps.start, steps.target, steps.fraction, visit, position
+            steps.start, steps.target, steps.fraction, visit, _places(order)
         )
+        self.order = order if nearby is None else nearby[order]
         self._start, self._target = as_unsigned(start), as_unsigned(target)
         pivot = steps.pivot[visit]
         inverse = np.divide(1.0, pivot, out=np.zeros(pivot.size), where=pivot > 0)
         self._values = {np.dtype(np.float64): (fraction, inverse)}
         self._z = np.empty((0, 0))
-        self.rows = relabel(rows, self.order, as_unsigned(position))
+        self.rows = relabel(rows, self.order, as_unsigned(_places(self.order)))
 
     def __call__(self, r):
         """The approximate solution z; it is overwritten by the next call."""
@@ -71,11 +78,28 @@ class ApproximateCholesky:
         if self._z.shape != r.shape or self._z.dtype != r.dtype:
             self._z = aligned_like(r)
         np.copyto(self._z, r)
-        bounds = np.append(np.arange(0, r.shape[1], FOUR), r.shape[1])
         factor = (self._start, self._target, *self._values[r.dtype])
         work = 2 * self._target.size * r.shape[1]
-        run(_sweep, work, *factor, bounds, self._z, worth_sharing=self._worth_sharing)
+        run(_sweep, work, *factor, _groups(r.shape[1]), self._z, worth_sharing=self._worth_sharing)
         return self._z
+
+
+def _places(order):
+    """Where each node is in this order."""
+    places = np.empty_like(order)
+    places[order] = np.arange(order.size, dtype=order.dtype)
+    return places
+
+
+def _groups(n_columns):
+    """Bounds of groups of eight columns, then of four, then of one.
+
+    >>> _groups(21).tolist()
+    [0, 8, 16, 20, 21]
+    """
+    whole = n_columns - n_columns % FOUR
+    bounds = [*range(0, whole, 2 * FOUR), *range(whole, n_columns + 1)]
+    return np.array(bounds, dtype=np.uint64)
 
 
 @compiled
@@ -126,8 +150,12 @@ def _sweep(start, target, fraction, inverse, bounds, z):
     """Both sweeps in place; each group of columns, bounds[g] : bounds[g + 1], is independent."""
     n_nodes = start.size - 1
     for g in numba.prange(bounds.size - 1):
-        low, high = bounds[g], bounds[g + 1]
-        if high - low == 1:
+        low, n_columns = bounds[g], bounds[g + 1] - bounds[g]
+        if n_columns == 2 * FOUR:
+            _sweep_eight(start, target, fraction, inverse, z, low)
+        elif n_columns == FOUR:
+            _sweep_four(start, target, fraction, inverse, z, low)
+        else:
             for i in range(n_nodes):
                 own = z[i, low]
                 for e in range(start[i], start[i + 1]):
@@ -137,21 +165,6 @@ def _sweep(start, target, fraction, inverse, bounds, z):
                 for e in range(start[i], start[i + 1]):
                     own += fraction[e] * z[target[e], low]
                 z[i, low] = own
-        elif high - low == FOUR:
-            _sweep_four(start, target, fraction, inverse, z, low)
-        else:
-            for i in range(n_nodes):
-                for e in range(start[i], start[i + 1]):
-                    share, j = fraction[e], target[e]
-                    for k in range(low, high):
-                        z[j, k] += share * z[i, k]
-            for i in range(n_nodes - 1, -1, -1):
-                for k in range(low, high):
-                    z[i, k] *= inverse[i]
-                for e in range(start[i], start[i + 1]):
-                    share, j = fraction[e], target[e]
-                    for k in range(low, high):
-                        z[i, k] += share * z[j, k]
 
 
 @subroutine
@@ -159,20 +172,55 @@ def _sweep_four(start, target, fraction, inverse, z, k):
     """Both sweeps of columns k, ..., k + 3, spelled out so that each is one vector operation."""
     n_nodes = start.size - 1
     for i in range(n_nodes):
-        a, b, c, d = z[i, k], z[i, k + 1], z[i, k + 2], z[i, k + 3]
-        for e in range(start[i], start[i + 1]):
-            share, j = fraction[e], target[e]
+        a, b, c, d = z[i, k], z[i, k + _1], z[i, k + _2], z[i, k + _3]
+        for edge in range(start[i], start[i + 1]):
+            share, j = fraction[edge], target[edge]
             z[j, k] += share * a
-            z[j, k + 1] += share * b
-            z[j, k + 2] += share * c
-            z[j, k + 3] += share * d
+            z[j, k + _1] += share * b
+            z[j, k + _2] += share * c
+            z[j, k + _3] += share * d
     for i in range(n_nodes - 1, -1, -1):
-        scale = inverse[i]
-        a, b, c, d = scale * z[i, k], scale * z[i, k + 1], scale * z[i, k + 2], scale * z[i, k + 3]
-        for e in range(start[i], start[i + 1]):
-            share, j = fraction[e], target[e]
+        own = inverse[i]
+        a, b, c, d = own * z[i, k], own * z[i, k + _1], own * z[i, k + _2], own * z[i, k + _3]
+        for edge in range(start[i], start[i + 1]):
+            share, j = fraction[edge], target[edge]
             a += share * z[j, k]
-            b += share * z[j, k + 1]
-            c += share * z[j, k + 2]
-            d += share * z[j, k + 3]
-        z[i, k], z[i, k + 1], z[i, k + 2], z[i, k + 3] = a, b, c, d
+            b += share * z[j, k + _1]
+            c += share * z[j, k + _2]
+            d += share * z[j, k + _3]
+        z[i, k], z[i, k + _1], z[i, k + _2], z[i, k + _3] = a, b, c, d
+
+
+@subroutine
+def _sweep_eight(start, target, fraction, inverse, z, k):
+    """Both sweeps of columns k, ..., k + 7, the same way."""
+    n_nodes, m = start.size - 1, k + _4
+    for i in range(n_nodes):
+        a, b, c, d = z[i, k], z[i, k + _1], z[i, k + _2], z[i, k + _3]
+        e, f, g, h = z[i, m], z[i, m + _1], z[i, m + _2], z[i, m + _3]
+        for edge in range(start[i], start[i + 1]):
+            share, j = fraction[edge], target[edge]
+            z[j, k] += share * a
+            z[j, k + _1] += share * b
+            z[j, k + _2] += share * c
+            z[j, k + _3] += share * d
+            z[j, m] += share * e
+            z[j, m + _1] += share * f
+            z[j, m + _2] += share * g
+            z[j, m + _3] += share * h
+    for i in range(n_nodes - 1, -1, -1):
+        own = inverse[i]
+        a, b, c, d = own * z[i, k], own * z[i, k + _1], own * z[i, k + _2], own * z[i, k + _3]
+        e, f, g, h = own * z[i, m], own * z[i, m + _1], own * z[i, m + _2], own * z[i, m + _3]
+        for edge in range(start[i], start[i + 1]):
+            share, j = fraction[edge], target[edge]
+            a += share * z[j, k]
+            b += share * z[j, k + _1]
+            c += share * z[j, k + _2]
+            d += share * z[j, k + _3]
+            e += share * z[j, m]
+            f += share * z[j, m + _1]
+            g += share * z[j, m + _2]
+            h += share * z[j, m + _3]
+        z[i, k], z[i, k + _1], z[i, k + _2], z[i, k + _3] = a, b, c, d
+        z[i, m], z[i, m + _1], z[i, m + _2], z[i, m + _3] = e, f, g, h

@@ -37,6 +37,8 @@ class Components:
         Number of every node's component, numbered by their first nodes.
     size, singular : ndarray of shape (n_components,)
         Number of nodes; whether no node has a ridge.
+    order : ndarray of shape (n_nodes,)
+        The nodes as a breadth-first search finds them.
     separator, depth, cubes : int, int, float
         Of a breadth-first search from every component's first node: smallest level in the middle
         third of a component (the largest such), number of levels (the largest), and sum of all
@@ -60,9 +62,9 @@ class Components:
 
     def __init__(self, rows):
         self.label = np.full(rows.n_nodes, -1, dtype=np.int32)
-        queue = np.empty(rows.n_nodes, dtype=rows.neighbor.dtype)
+        self.order = np.empty(rows.n_nodes, dtype=rows.neighbor.dtype)
         level = np.empty(rows.n_nodes + 1, dtype=np.int64)
-        found = _search(rows.start, rows.neighbor, self.label, queue, level)
+        found = _search(rows.start, rows.neighbor, self.label, self.order, level)
         self.separator, self.depth, self.cubes = found
         self.size = np.bincount(self.label)
         self.singular = np.bincount(self.label, rows.ridge) == 0

@@ -2,7 +2,8 @@
 
 Every column of an n x K block runs its own recursion [S03, Algorithm 9.1], but one pass over
 the matrix serves all of them, and memory traffic is what the iteration costs. Converged columns
-stand still, and leave the block once they are half of it.
+stand still, and leave the block once they are half of it. Columns of zeros make its width a
+multiple of four, for vector operations.
 
 References
 ----------
@@ -12,7 +13,13 @@ References
 import numba
 import numpy as np
 
-from graphsqueak.solvers.matrix import N_PARTS, aligned_like, even_parts, multiply
+from graphsqueak.solvers.matrix import (
+    N_PARTS,
+    aligned_like,
+    even_parts,
+    multiply,
+    quick_width,
+)
 from graphsqueak.system.kernels import WORTH_SHARING, run, shared
 
 __all__ = ["conjugate_gradient", "norms_of"]
@@ -73,14 +80,16 @@ def conjugate_gradient(
     array([ 1.,  0., -1.])
     """
     whole, columns = x, np.arange(x.shape[1])
+    x, r = _widened(x), _widened(r)
+    target = _lengthened(target, np.inf)
     parts = even_parts(rows.n_nodes)
     inverse = _inverse(rows.diagonal(), x.dtype)
     scale = np.ones_like(inverse) if precondition else inverse
     p, q = aligned_like(x), aligned_like(x)
     p.fill(0)
-    still = np.zeros(columns.size, x.dtype)
+    still = np.zeros(x.shape[1], x.dtype)
     norms, rz_next = _advance(parts, x, r, p, p, inverse, still, worth_sharing)
-    rz = np.ones(columns.size)
+    rz = np.ones(x.shape[1])
     alpha = beta = still
     step = best_step = 0
     best = np.inf
@@ -97,14 +106,15 @@ def conjugate_gradient(
             best, best_step = worst, step
         elif precondition and step > best_step + PATIENCE:
             break
-        if 2 * np.count_nonzero(active) <= active.size:
+        n_active = np.count_nonzero(active)
+        if 2 * n_active <= active.size and quick_width(n_active) < active.size:
             if x is not whole:
-                whole[:, columns] = x
-            x, r, p = (np.ascontiguousarray(block[:, active]) for block in (x, r, p))
+                whole[:, columns] = x[:, : columns.size]
+            x, r, p = (_widened(block[:, active]) for block in (x, r, p))
             q = aligned_like(x)
-            columns, target = columns[active], target[active]
-            rz, rz_next = rz[active], rz_next[active]
-            active = np.ones(columns.size, dtype=bool)
+            columns, target = columns[active[: columns.size]], _lengthened(target[active], np.inf)
+            rz, rz_next = _lengthened(rz[active], 1.0), _lengthened(rz_next[active], 0.0)
+            active = np.arange(x.shape[1]) < n_active
         z = r
         if precondition:
             z = precondition(r)
@@ -119,13 +129,29 @@ def conjugate_gradient(
         rz = np.where(rz > 0, rz, 1.0)
         step += 1
     if x is not whole:
-        whole[:, columns] = x
+        whole[:, columns] = x[:, : columns.size]
     return step
 
 
 def norms_of(block):
     """Euclidean norm of every column, summed in an order that does not depend on threads."""
     return np.sqrt(_dots(even_parts(block.shape[0]), block, block))
+
+
+def _widened(block):
+    """The block, with columns of zeros up to a width that is quick to multiply."""
+    n_columns = block.shape[1]
+    if quick_width(n_columns) == n_columns:
+        return np.ascontiguousarray(block)
+    wide = aligned_like(block, quick_width(n_columns))
+    wide[:, :n_columns], wide[:, n_columns:] = block, 0.0
+    return wide
+
+
+def _lengthened(numbers, value):
+    """One number per column of the widened block; those of zeros have this value."""
+    n_more = quick_width(numbers.size) - numbers.size
+    return np.append(numbers, np.full(n_more, value))
 
 
 def _inverse(diagonal, dtype):

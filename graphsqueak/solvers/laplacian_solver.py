@@ -26,22 +26,17 @@ from graphsqueak.solvers.costs import (
     far_share,
     first_choice,
 )
-from graphsqueak.solvers.matrix import (
-    Rows,
-    aligned_like,
-    build_rows,
-    check_block,
-    check_ridge,
-    multiply,
-)
+from graphsqueak.solvers.matrix import Rows, aligned_like, build_rows, multiply
 from graphsqueak.solvers.multigrid import Multigrid
-from graphsqueak.validation import check_choice, check_count, check_real
+from graphsqueak.validation import check_block, check_choice, check_count, check_real, check_ridge
 
 __all__ = ["LaplacianSolver"]
 
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 FLOAT32_TOL = 1e-5  # below this, float32 right-hand sides are solved in float64
+DIGITS_LEFT = 1e-4  # up to here a correction is solved in float32, and checked in float64
 MAX_ITER = 20_000
+MOST_NEAR, BLOCK, MOST_FAR = 4096, 16, 0.25  # nodes of a level, columns, share of the neighbors
 MANY_COLUMNS = 4  # from here on a trial with one column costs little
 SAFETY = 0.95  # the recursion's residual aims this much below tol
 
@@ -260,7 +255,7 @@ class LaplacianSolver(Shown):
     def _refine(self, name, block, *, start=None, watch=None, iterate=conjugate_gradient):
         """Run `iterate`, and again from the true residual, until that is below tol."""
         rows, order, precondition = self.backend(name)
-        rows, true_rows = rows.astype(block.dtype), self._rows.astype(block.dtype)
+        true_rows = self._rows.astype(block.dtype)
         size = norms_of(block)
         size[size == 0] = 1.0
         x, r = np.zeros_like(block), block
@@ -269,11 +264,12 @@ class LaplacianSolver(Shown):
             x = self._components.centered(start)
             r = self._residual(true_rows, block, x, size)
         while self._may_go_on() and self.residual_ < before / 2:
-            before = self.residual_
-            r = r.copy() if order is None else r[order]
-            step = np.zeros_like(x)
+            is_near = start is not None and self.tol >= DIGITS_LEFT * self.residual_
+            before, dtype = self.residual_, np.float32 if is_near else block.dtype
+            r = (r if order is None else r[order]).astype(dtype)
+            step = np.zeros_like(r)
             self.n_iter_ += iterate(
-                rows,
+                rows.astype(dtype),
                 r,
                 step,
                 target=SAFETY * self.tol * size,
@@ -284,6 +280,8 @@ class LaplacianSolver(Shown):
             x[slice(None) if order is None else order] += step
             x = self._components.centered(x)
             r = self._residual(true_rows, block, x, size)
+            if is_near:  # float64 does what is left, if anything
+                before, start = np.inf, None
         return x
 
     def _residual(self, rows, block, x, size):
@@ -319,10 +317,17 @@ class LaplacianSolver(Shown):
             return self._rows, None, None
         if name not in self._backends:
             make = {
-                "cholesky": lambda: ApproximateCholesky(self._rows, seed=self._seed),
+                "cholesky": self._cholesky,
                 "amg": lambda: Multigrid(self._rows),
                 "direct": lambda: Direct(self._rows, self._components),
             }[name]
             self._backends[name] = make()
         backend = self._backends[name]
         return backend.rows, backend.order, backend
+
+    def _cholesky(self):
+        """Where breadth-first levels are small, their order brings scattered neighbors together."""
+        is_flat = self._components.separator < MOST_NEAR
+        is_scattered = is_flat and far_share(self._rows, BLOCK) > MOST_FAR
+        nearby = self._components.order if is_scattered else None
+        return ApproximateCholesky(self._rows, seed=self._seed, nearby=nearby)

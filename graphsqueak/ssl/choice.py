@@ -290,7 +290,7 @@ class HeldFits:
         alpha, n_labels = len(signs) * eta / (_ALPHAS[0] * self._unit), len(signs)
         share = 0.1 if n_labels <= _FEW else min(max(alpha, 0.1), 1.0)
         tol = max(self._solver.tol, share * _LEFT_OUT_TOL)
-        return self._at(eta).smooth(signs, tol=tol)[self._about[0]]
+        return self._at(eta).smooth(signs, tol=tol, at=self._about[0])
 
     def fit(self, eta):
         """`stable_scores` with this eta."""

@@ -287,7 +287,7 @@ class _Equations:
             change = self.cg.residual / self._diagonal
             if self._is_coarse and not self._is_steep:
                 change += self._smooth(self._z - change)
-        return self._system.constrained(self.cg.x + change)
+        return self._system.constrained(self.cg.x + change)[0]
 
     def _smooth(self, block):
         """A few steps of relaxation on H."""

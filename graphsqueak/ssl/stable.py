@@ -192,7 +192,7 @@ def _solve_constrained(graph, labeled, rhs, alpha, *, copies=None, trust=None, t
     """A^-1 b - (1' A^-1 b / 1' v) v for every column b, which is zero where no label reaches."""
     system = StableSystem(graph.components(), labeled, alpha, copies=copies, trust=trust)
     solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=random_state)
-    return system.constrained(solver.solve(system.right_side(rhs)))
+    return system.constrained(solver.solve(system.right_side(rhs)))[0]
 
 
 class StableSolver:
@@ -220,43 +220,44 @@ class StableSolver:
     def fit(self):
         """`Fit` to the solver's tolerance."""
         values = self._values(self._centered[:, :0], self.solver, np.float64)
-        component, mean = self._system.component, self._mean
+        component = self._system.component
         reached = labeled_components(component, self._labeled)[component]
-        return Fit(values[:, : self._targets.shape[1]], mean[component], reached)
+        return Fit(values[:, :-1], self._mean[component], reached)
 
-    def smooth(self, signs, *, tol=None):
-        """M b for the columns b of the targets, of ones and of `signs`, to a tolerance if given."""
+    def smooth(self, signs, *, tol=None, at=slice(None)):
+        """M b at some nodes, for the columns b of the targets, of ones and of `signs`.
+
+        To a tolerance, if given.
+        """
         solver, dtype = self.solver, np.float64
         if tol is not None:
             solver, dtype = solver.with_tol(tol), np.float32
-        values = self._values(signs, solver, dtype)
+        values = self._values(signs, solver, dtype, at)
         self.solver = solver.with_tol(self.solver.tol)
         n_columns = self._targets.shape[1]
         constant = values[:, n_columns : n_columns + 1]
-        values[:, :n_columns] += self._mean[self._system.component] * constant
+        values[:, :n_columns] += self._mean[self._system.component[at]] * constant
         return values
 
-    def _values(self, others, solver, dtype):
-        """M b for the columns b of centered targets, of ones and of `others`."""
-        n_columns = self._targets.shape[1]
-        n_solved = n_columns - self._is_shared
+    def _values(self, others, solver, dtype, at=slice(None)):
+        """M b at some nodes, for the columns b of centered targets, of ones and of `others`."""
+        n_solved = self._targets.shape[1] - self._is_shared
         columns = np.column_stack([self._centered[:, :n_solved], others])
         solution, level = self._solution(columns, solver, dtype, start=self._known)
         if self._known is None:
             self._known = solution[:, [*range(n_solved), -1]]
-        solution = solution + level
-        values = self._system.constrained(solution)
+        values, constant = self._system.constrained(solution, level, at)
         left = [-values[:, :n_solved].sum(axis=1)] if self._is_shared else []
-        constant = self._system.constant(solution[:, -1:])
         return np.column_stack([values[:, :n_solved], *left, constant, values[:, n_solved:]])
 
     def _solution(self, columns, solver, dtype, *, start=None):
-        """The solution for labels `columns`, and for v, minus a level that is returned, too."""
-        rhs = np.zeros((self._system.component.size, columns.shape[1]))
-        rhs[self._labeled] = self._times * columns
-        rhs = self._system.right_side(rhs)
-        level = self._system.constants(rhs)
-        rhs -= self._system.ridge[:, None] * level
+        """The solution for labels `columns`, and for v, minus a level of each component; and it."""
+        system, labeled = self._system, self._labeled
+        rhs = np.zeros((system.component.size, columns.shape[1]))
+        rhs[labeled] = self._times * columns
+        rhs = system.right_side(rhs)
+        level = system.constants(rhs)
+        rhs[labeled] -= system.ridge[labeled, None] * level[system.component[labeled]]
         return solver.solve(rhs.astype(dtype, copy=False), start=start), level
 
 
@@ -282,7 +283,8 @@ class StableSystem:
     def __init__(self, component, labeled, alpha, *, copies=None, trust=None):
         self.component, self._alpha = component, alpha
         self._has_label = labeled_components(component, labeled)
-        self._weight = np.ones(component.size) if copies is None else copies
+        self._is_plain = copies is None
+        self._weight = np.ones(component.size) if self._is_plain else copies
         self.ridge = np.zeros(component.size)
         self.ridge[labeled] = _times(labeled, copies, trust)[:, 0] / alpha
 
@@ -291,16 +293,25 @@ class StableSystem:
         own = self._has_label[self.component] * self._weight
         return np.column_stack([rhs, own]) / self._alpha
 
-    def constrained(self, solution):
-        """The solution's columns but the last, v, each with so much of v that it sums to zero."""
-        component, has_label, weight = self.component, self._has_label, self._weight
-        if has_label.size == 1:
-            total = (weight @ solution)[None, :]
-        else:
-            total = component_sums(component, has_label.size, weight[:, None] * solution)
-        shift = np.zeros_like(total[:, :-1])
-        np.divide(total[:, :-1], total[:, -1:], out=shift, where=has_label[:, None])
-        return solution[:, :-1] - shift[component] * solution[:, -1:]
+    def constrained(self, solution, level=0.0, at=slice(None)):
+        """The solution's columns but the last, v, each with so much of v that it sums to zero.
+
+        At some nodes, and M 1 there, a column. `level`, a row for every component, is what the
+        solution lacks.
+        """
+        has_label, size = self._has_label, self._totals(np.ones((self.component.size, 1)))
+        level = np.broadcast_to(level, (has_label.size, solution.shape[1]))
+        total, none = self._totals(solution) + size * level, np.zeros(level.shape)
+        shift = np.divide(total, total[:, -1:], out=none, where=has_label[:, None])
+        own = self.component[at]
+        values = solution[at] + level[own]
+        values, v = values[:, :-1] - shift[own, :-1] * values[:, -1:], values[:, -1:]
+        ratio = np.divide(size, total[:, -1:], out=np.zeros(size.shape), where=has_label[:, None])
+        return values, has_label[own, None] - ratio[own] * v
+
+    def _totals(self, block):
+        block = block if self._is_plain else self._weight[:, None] * block
+        return component_sums(self.component, self._has_label.size, block)
 
     def constants(self, rhs):
         """For every column the constant over each component that is nearest to its solution.
@@ -310,13 +321,7 @@ class StableSystem:
         n_components = self._has_label.size
         total = component_sums(self.component, n_components, rhs)
         weight = np.bincount(self.component, self.ridge, n_components)[:, None]
-        level = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-        return level[self.component]
-
-    def constant(self, v):
-        """M 1, a column, from v."""
-        reached = self._has_label[self.component][:, None].astype(np.float64)
-        return self.constrained(np.column_stack([reached, v]))
+        return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
 
 
 def _times(labeled, copies, trust):

@@ -96,14 +96,14 @@ def subroutine(function):
 
 if getattr(numba.config, "DISABLE_JIT", 0):
 
-    def prefetch(array, row):
+    def prefetch(array, row, column):
         """Nothing, where nothing is compiled."""
 
 else:
 
     @intrinsic
-    def prefetch(typing_context, array, row):
-        """Fetch the beginning of a row of a matrix into the caches, before it is needed.
+    def prefetch(typing_context, array, row, column):
+        """Fetch a row of a matrix, from a column on, into the caches before it is needed.
 
         Rows that are gathered here and there arrive three times as fast.
         """
@@ -111,16 +111,19 @@ else:
         def generate(context, builder, signature, arguments):
             kind = signature.args[0]
             matrix = context.make_array(kind)(context, builder, arguments[0])
-            index = context.cast(builder, arguments[1], signature.args[1], numba.types.intp)
-            zero, word, byte = index.type(0), ir.IntType(32), ir.IntType(8).as_pointer()
-            place = cgutils.get_item_pointer(context, builder, kind, matrix, [index, zero])
+            place = [
+                context.cast(builder, argument, given, numba.types.intp)
+                for argument, given in zip(arguments[1:], signature.args[1:], strict=True)
+            ]
+            word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+            place = cgutils.get_item_pointer(context, builder, kind, matrix, place)
             shape = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
             fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], shape)
             is_write, nearness, is_data = word(0), word(3), word(1)
             builder.call(fetch, [builder.bitcast(place, byte), is_write, nearness, is_data])
             return context.get_dummy_value()
 
-        return numba.types.void(array, row), generate
+        return numba.types.void(array, row, column), generate
 
 
 class shared:  # noqa: N801 - a decorator

@@ -5,6 +5,7 @@ import pytest
 
 from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.elimination import eliminate
 from graphsqueak.solvers.matrix import build_rows
 from graphsqueak.sources.synthetic import closed_forms as synthetic
@@ -66,3 +67,23 @@ def test_one_step_solves_a_weighted_tree(n_columns):
     solver = LaplacianSolver(graph, solver="cholesky", ridge=ridge)
     solver.solve(b)
     assert solver.n_iter_ == 1
+
+
+@pytest.mark.parametrize("n_columns", [1, 3, 4, 7, 8, 13, 21])
+def test_columns_are_swept_alike_alone_and_beside_others(n_columns):
+    rng = np.random.default_rng(662_607_015)
+    graph, ridge = weighted(synthetic.grid(9, 8), ridge_every=10)
+    factor = ApproximateCholesky(build_rows(graph, ridge), seed=7)
+    r = rng.standard_normal((72, n_columns))
+    alone = np.column_stack([factor(r[:, [k]]).copy() for k in range(n_columns)])
+    np.testing.assert_allclose(factor(r), alone, rtol=1e-12, atol=1e-12)
+
+
+def test_a_tree_is_eliminated_exactly_in_an_order_of_its_own():
+    graph, ridge = weighted(synthetic.path(60), ridge_every=7)
+    rows, nearby = build_rows(graph, ridge), np.random.default_rng(5).permutation(60)
+    factor = ApproximateCholesky(rows, seed=7, nearby=nearby.astype(rows.neighbor.dtype))
+    b, z = np.eye(60), np.empty((60, 60))
+    z[factor.order] = factor(b[factor.order])
+    matrix = graph.laplacian().toarray() + np.diag(ridge)
+    np.testing.assert_allclose(matrix @ z, b, atol=1e-10)

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.solvers.matrix import build_rows, multiply
 from graphsqueak.sources.synthetic import closed_forms as synthetic
 from graphsqueak.sources.synthetic import random_graphs
 from tests import reference
@@ -246,3 +248,48 @@ def test_a_first_guess_another_ridge_and_another_tolerance_share_one_graph():
     assert solver.n_iter_ == 0
     assert first.tol == 1e-3
     assert not first.rows.ridge.any()
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 4, 6, 8, 11, 21])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_every_width_are_those_of_the_matrix(n_columns, dtype):
+    rng = np.random.default_rng(602_214_076)
+    ends = rng.integers(50, size=(2, 300))
+    tail, head = ends[:, ends[0] != ends[1]]
+    graph = EdgeList(tail=tail, head=head, weight=rng.uniform(0.5, 2.0, tail.size), n_nodes=50)
+    rows = build_rows(graph, rng.uniform(size=50)).astype(dtype)
+    x = rng.standard_normal((50, n_columns)).astype(dtype)
+    out = np.full_like(x, np.nan)
+    dots = multiply(rows, x, out)
+    right = rows.to_scipy() @ x
+    rounding = 50 * np.finfo(dtype).eps * abs(rows.to_scipy()) @ abs(x)
+    assert (np.abs(out - right) <= rounding).all()
+    rounding = (np.abs(x) * rounding).sum(axis=0)
+    assert (np.abs(dots - (x * right).sum(axis=0)) <= rounding).all()
+
+
+def test_a_start_that_is_near_is_corrected_to_the_tolerance_of_float64():
+    graph = synthetic.grid(30, 30).to_edge_list()
+    rng = np.random.default_rng(380_649)
+    b, ridge = rng.standard_normal((900, 5)), np.full(900, 1e-3)
+    rough = LaplacianSolver(graph, ridge=ridge, tol=1e-8, random_state=7)
+    x = rough.with_tol(1e-5).solve(b)
+    near = rough.solve(b, start=x)
+    matrix = graph.laplacian() + scipy.sparse.diags_array(ridge)
+    assert near.dtype == np.float64
+    assert (np.linalg.norm(b - matrix @ near, axis=0) <= 1e-8 * np.linalg.norm(b, axis=0)).all()
+    wrong = rough.solve(b, start=1e4 * x)  # and from far away
+    assert (np.linalg.norm(b - matrix @ wrong, axis=0) <= 1e-8 * np.linalg.norm(b, axis=0)).all()
+
+
+def test_what_float32_cannot_correct_is_left_to_float64():
+    """The slowest wave of a path: its potentials, rounded to float32, are off by more than b."""
+    n = 50_000
+    graph = synthetic.path(n).to_edge_list()
+    angle = np.pi / n
+    b = np.cos(angle * (np.arange(n) + 0.5))[:, None]
+    solver = LaplacianSolver(graph, solver="cholesky", tol=2e-4, random_state=RNG_SEED)
+    x = solver.solve(b, start=np.zeros_like(b))
+    assert solver.residual_ <= 2e-4
+    expected = b / (2 - 2 * np.cos(angle))
+    np.testing.assert_allclose(x, expected, atol=1e-3 * np.abs(expected).max())

@@ -299,7 +299,7 @@ def _alternate(partner, seed, first, end, way, legs, n_steps, turn):
                 turn[edge] = way[walk]
                 n_steps[walk, legs[walk]] += 1
                 end[walk] = near ^ np.uint64(1)
-                prefetch(partner, end[walk])
+                prefetch(partner, end[walk], 0)
                 continue
             legs[walk] -= 1
             end[walk] = 2 * first[walk] + 1

@@ -6,12 +6,18 @@ its spread, and offsets o_c are found for which the largest score + o_c meets th
 problem, max over o of s o - mean over x of max_c (score_xc + o_c), by a few dozen steps.
 
 *The cut* of few edges between classes of these sizes is sought from there by MBO steps [MKB13]: the
-classes diffuse for a time tau, implicitly,
+classes diffuse, in K = 6 implicit steps of a time tau = 2,
 
-    (D / tau + L + F) u = D / tau * classes + F y,       F = D at labeled nodes,
+    (D / tau + L + F) u_k = D / tau * u_{k-1} + F y,     u_0 = classes,     F = D at labeled nodes,
 
-(one solve, the same matrix every time), and every node takes its largest u + o, sizes met again,
-until few nodes change.
+(a solve each, the same matrix every time, begun at u_{k-1}), and every node takes its largest
+u_K + o, sizes met again, until few nodes change. K steps damp a mode of eigenvalue t of D^-1 L by
+(1 + tau t)^-K, as the heat kernel does by exp(-K tau t). A single step of the same time leaves
+1 / (1 + K tau t) of it: where neighbors often disagree, noise, whose modes are many, then outweighs
+the classes. A convex relaxation in place of the first cut (CutSSL [HCWCM24] without its concave
+term: rows in the simplex, sizes as constraints, ADMM) is no other way: its first rounds are such a
+diffusion, which the maximum principle keeps in the simplex, and its optimum is a start hardly
+better than the scores.
 
 *Sizes that are not known* ("auto") are what the scores alone decide, shrunk towards equal ones by a
 share C / (l + C). (The shares of l labels are the noisier estimate: with 20 labels a class, a class
@@ -21,6 +27,8 @@ References
 ----------
 [MKB13] Merkurjev, Kostic, Bertozzi. An MBO scheme on graphs for classification and image
         processing. SIAM Journal on Imaging Sciences 6(4), 2013.
+[HCWCM24] Holtz, Chen, Wan, Cheng, Mishne. Continuous partitioning for graph-based semi-supervised
+        learning. NeurIPS 2024.
 """
 
 from collections.abc import Mapping
@@ -35,9 +43,10 @@ __all__ = ["class_shares", "cut_scores", "meet_sizes"]
 
 _MOST_STEPS = 300  # of offsets
 _CLOSE = 1e-3  # of a share
-_TAU = 16.0
+_TAU = 2.0
+_N_STEPS = 6  # of diffusion, from one cut to the next
 _MOST_CUTS = 12
-_SETTLED = 1e-3  # share of the nodes that still change
+_SETTLED = 0.01  # share of the nodes that still change: flatter borders are no better ones
 _TOL = 1e-3  # of the solves of diffusion
 
 
@@ -108,18 +117,20 @@ def cut_scores(graph, labels, scores, reached, shares, *, random_state=None):
     """
     degrees, one_hot, labeled = graph.degrees(), np.eye(shares.size), labels.nodes
     hold = np.where(degrees > 0, degrees, 1.0) / _TAU
-    ridge = hold.copy()
+    ridge, given = hold.copy(), np.zeros(scores.shape)
     ridge[labeled] += _TAU * hold[labeled]
+    given[labeled] = _TAU * hold[labeled, None] * (labels.one_hot() - 1 / shares.size)
     solver = LaplacianSolver(
-        graph, ridge=ridge, tol=_TOL, n_solves=_MOST_CUTS, random_state=random_state
+        graph, ridge=ridge, tol=_TOL, n_solves=_N_STEPS * _MOST_CUTS, random_state=random_state
     )
     scores, known = scores.copy(), np.flatnonzero(reached)
     code = scores.argmax(axis=1)
     for _ in range(_MOST_CUTS):
         code[labeled] = labels.code
-        rhs = hold[:, None] * one_hot[code]
-        rhs[labeled] += _TAU * hold[labeled, None] * labels.one_hot()
-        scores[known] = meet_sizes(solver.solve(rhs)[known], shares)
+        spread = one_hot[code] - 1 / shares.size
+        for _ in range(_N_STEPS):
+            spread = solver.solve(hold[:, None] * spread + given, start=spread)
+        scores[known] = meet_sizes(spread[known], shares)
         before, code = code, scores.argmax(axis=1)
         if np.count_nonzero(code != before) <= _SETTLED * code.size:
             break
