@@ -95,8 +95,8 @@ def sparsify(
     tree: Annotated[
         str | None,
         typer.Option(
-            help="Read the input in parts and merge them: guided, balanced, sequential, or states "
-            "per merge (default with --workers or --scheduler: guided, with --memory balanced)."
+            help="Read the input in parts and merge them: guided, balanced, sequential, states per "
+            "merge, or auto (default with --workers, --scheduler): guided, with --memory balanced."
         ),
     ] = None,
     parts: Annotated[int | None, typer.Option(min=1, help="About how many parts.")] = None,
@@ -157,7 +157,6 @@ def sparsify(
         raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
     if certify is None and report is not None and source.is_rereadable:
         certify = True
-    run_shape = "guided" if memory_limit is None else "balanced"
     run = RunPlan(
         n_edges=n_edges,
         epsilon=epsilon,
@@ -169,7 +168,7 @@ def sparsify(
         delta=delta,
         workers=workers,
         scheduler=scheduler,
-        tree=tree if tree is not None or not plan else run_shape,
+        tree=tree or ("auto" if plan else None),
         n_parts=parts,
         memory_limit=None if memory_limit is None else size_in_bytes(memory_limit),
         checkpoint=checkpoint,
@@ -324,7 +323,7 @@ def _print_plan(source, plan, *, as_json):
     cost = estimate_cost(
         source,
         plan.settings(),
-        tree=plan.tree,
+        tree=plan.shape,
         n_parts=plan.n_parts,
         workers=plan.workers,
         memory_limit=plan.memory_limit,

@@ -85,7 +85,9 @@ class RunPlan:
     @property
     def shape(self) -> str | int:
         """The shape of the merge tree; guides ask for more memory than a limit may allow."""
-        return self.tree or ("guided" if self.memory_limit is None else "balanced")
+        if self.tree not in (None, "auto"):
+            return self.tree
+        return "guided" if self.memory_limit is None else "balanced"
 
     @property
     def is_timed(self) -> bool:

@@ -89,9 +89,10 @@ def sparsify(
         must lie in files or in memory.
     scheduler : str, optional
         The same on the Dask cluster of a scheduler, by its address.
-    tree : {"guided", "balanced", "sequential"} or int, optional
-        Shape of the merge tree, or how many states a merge takes (default: guided, or balanced with
-        a memory limit). Without `workers` and `scheduler` the tree is run here.
+    tree : {"auto", "guided", "balanced", "sequential"} or int, optional
+        Shape of the merge tree, or how many states a merge takes. "auto", the default with workers,
+        is guided, or balanced with a memory limit. Without `workers` and `scheduler` the tree is
+        run here.
     n_parts : int, optional
         About how many parts the tree has.
     memory_limit : int, optional

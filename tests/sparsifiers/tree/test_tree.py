@@ -242,3 +242,10 @@ def test_an_accuracy_that_was_missed_is_met_by_another_tree():
     np.testing.assert_array_equal(again.weight, made.sparsifier.weight)
     how["random_state"] = np.random.default_rng(4)
     assert sparsify(graph, epsilon=0.5, **how).certificate.meets(0.5)
+
+
+@pytest.mark.parametrize("tree", [None, "auto"])
+def test_a_tree_is_guided_unless_memory_is_limited(tree):
+    how = {"n_edges": 600, "workers": 2, "tree": tree}
+    assert RunPlan(**how).shape == "guided"
+    assert RunPlan(**how, memory_limit=1 << 30).shape == "balanced"
