@@ -53,9 +53,9 @@ class IntegerIds:
         return self._number(np.ascontiguousarray(ids).reshape(-1)).reshape(ids.shape)
 
     def _number_pairs(self, ids):
-        """The ends of edges, of which columns or rows are contiguous, while there is a table."""
+        """The ends of edges, columns or rows contiguous; columns of the numbers are."""
         small = self.n_nodes + ids.size <= np.iinfo(np.int32).max
-        nodes = np.empty(ids.shape, dtype=np.int32 if small else np.int64)
+        nodes = np.empty((2, len(ids)), dtype=np.int32 if small else np.int64).T
         cursor = 0
         while self._slots is None:
             own = (self._table, self._ids, self.n_nodes)

@@ -220,6 +220,9 @@ class Batcher:
             self._weight = np.empty(self._size)
         if time is not None and self._time is None:
             self._time = np.empty(self._size)
+        cursor = self._copy_clean(nodes, weight, time, cursor)
+        if cursor == len(nodes):
+            return cursor
         cursor, self._n_filled, n_loops, n_zeros, self.n_nodes = _fill(
             nodes,
             _NOTHING if weight is None else weight,
@@ -235,6 +238,23 @@ class Batcher:
         self.n_self_loops += n_loops
         self.n_zero_weights += n_zeros
         return cursor
+
+    def _copy_clean(self, nodes, weight, time, cursor):
+        """Copy as many edges as fit, if none of them is to be dropped; returns where they end."""
+        new = slice(cursor, min(cursor + self._size - self._n_filled, len(nodes)))
+        n_new = new.stop - cursor
+        tail, head = nodes[new].T
+        if n_new <= 0 or (tail == head).any() or (weight is not None and not weight[new].all()):
+            return cursor
+        own = slice(self._n_filled, self._n_filled + n_new)
+        self._tail[own], self._head[own] = tail, head
+        if weight is not None:
+            self._weight[own] = weight[new]
+        if time is not None:
+            self._time[own] = time[new]
+        self.n_nodes = max(self.n_nodes, int(tail.max()) + 1, int(head.max()) + 1)
+        self._n_filled += n_new
+        return new.stop
 
     def rest(self):
         """The last, smaller batch; it may be empty."""
