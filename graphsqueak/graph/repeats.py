@@ -90,7 +90,7 @@ def hash_pair(u, v):
 def _remember(tail, head, cursor, slots, n_held, room, level, keys):
     """Take edges from `cursor` on until there is no room for a new pair; returns its index.
 
-    The hashes of a group come first, in a loop without branches.
+    The hashes of a group come first, in a loop without branches; most groups hold none to remember.
     """
     mask = np.uint64(slots.size - 1)
     shift = np.uint64(64 - level)
@@ -98,6 +98,12 @@ def _remember(tail, head, cursor, slots, n_held, room, level, keys):
         n_keys = min(keys.size, tail.size - cursor)
         for k in range(n_keys):
             keys[k] = hash_pair(tail[cursor + k], head[cursor + k])
+        least = keys[0]
+        for k in range(n_keys):
+            least = min(least, keys[k])
+        if level > 0 and least >> shift != 0:
+            cursor += n_keys
+            continue
         for k in range(n_keys):
             key = keys[k]
             if level == 0 or key >> shift == 0:
