@@ -27,6 +27,7 @@ from graphsqueak.system.kernels import compiled, frozen, subroutine
 
 __all__ = [
     "add_degrees",
+    "extended",
     "find_bridges",
     "join",
     "labels",
@@ -41,6 +42,30 @@ _N_CUTS = 8
 def roots(n_nodes):
     """Every node alone, the root of itself."""
     return np.arange(n_nodes, dtype=np.int32 if n_nodes < 2**31 else np.int64)
+
+
+def extended(values, more):
+    """Values of nodes with those of more nodes behind them.
+
+    There is room for half as many again, which the next calls take: nodes that come a few at a time
+    are not copied each time. What was handed in stays as it is.
+
+    >>> extended(extended(np.array([3, 4]), np.array([5])), np.array([6])).tolist()
+    [3, 4, 5, 6]
+    """
+    n_nodes, room = values.size + more.size, values.base
+    if not isinstance(room, _Room) or room.n_used != values.size or room.size < n_nodes:
+        room = _Room(n_nodes + n_nodes // 2, values.dtype)
+        room[: values.size] = values
+    room[values.size : n_nodes] = more
+    room.n_used = n_nodes
+    return np.ndarray(n_nodes, values.dtype, buffer=room)
+
+
+class _Room(np.ndarray):
+    """Memory of which the first `n_used` values are in use."""
+
+    n_used = 0
 
 
 def join(parent, tail, head):

@@ -28,7 +28,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, join, labels
+from graphsqueak.graph.forest import add_degrees, extended, join, labels
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, shrink, weights
 from graphsqueak.sampling import merge as merge_samples
@@ -101,8 +101,8 @@ class ThesisEngine(StreamEngine):
         """Expand by a block of edges; resparsify when the kept ones have doubled."""
         more = max(n_nodes - self.n_nodes, 0)
         nodes = np.arange(self.n_nodes, self.n_nodes + more, dtype=np.int32)
-        self.parent = np.concatenate([self.parent, nodes])
-        self.degree = np.concatenate([self.degree, np.zeros(more)])
+        self.parent = extended(self.parent, nodes)
+        self.degree = extended(self.degree, np.zeros(more))
         add_degrees(self.degree, tail, head, weight)
         self.n_joins += int(np.count_nonzero(join(self.parent, tail, head)))
         block = self.block or self.n_nodes * self.n_copies
