@@ -57,12 +57,11 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
         sketch = embed(simple, n_probes=_KORS_PROBES, seed=child_seed(seed, number) >> 1)
         arrivals = ArrivalFilter.from_sketch(sketch, simple.components(), scale)
         ends = (batch.tail, batch.head)
-        weight = arrivals.sample(*ends, batch.weight, seed=seed, first=start)
-        alive = weight > 0
+        alive, weight = arrivals.sample(*ends, batch.weight, seed=seed, first=start)
         kept = EdgeList.from_clean(
             np.concatenate([kept.tail, batch.tail[alive]]),
             np.concatenate([kept.head, batch.head[alive]]),
-            np.concatenate([kept.weight, weight[alive]]),
+            np.concatenate([kept.weight, weight]),
             graph.n_nodes,
             graph.own_ids,
         )

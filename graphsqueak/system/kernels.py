@@ -10,14 +10,16 @@ parallel form takes two to four times as long to compile as the serial one: it i
 process has done a tenth of a second of such work, and is there from the start in later ones. Both
 forms give the same bits: how a loop is cut into parts never depends on the threads.
 
-Items of a stream, such as the blocks of a file, are computed ahead in threads (`map_ahead`). Both
-ways keep to one thread where numba is allowed no more.
+Items of a stream, such as the blocks of a file, are computed ahead in threads (`map_ahead`), and of
+two things that cannot be shared one is done in a thread while the other goes on (`alongside`). All
+keep to one thread where numba is allowed no more.
 """
 
 import functools
 import os
 import threading
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -27,6 +29,7 @@ from numba.extending import intrinsic, register_jitable
 
 __all__ = [
     "WORTH_SHARING",
+    "alongside",
     "compiled",
     "frozen",
     "map_ahead",
@@ -179,6 +182,22 @@ def run(kernel, work, *arguments, worth_sharing=WORTH_SHARING):
     may_share = work >= worth_sharing and numba.get_num_threads() > 1
     form = kernel.parallel if may_share and kernel.is_ready(work, enough) else kernel.serial
     form(*arguments)
+
+
+def alongside(function, *arguments, **named):
+    """Call a function in a thread, which has one core, and go on; returns how to ask for its value.
+
+    >>> value = alongside(sum, [20, 22])
+    >>> value()
+    42
+    """
+    if numba.get_num_threads() == 1:
+        value = function(*arguments, **named)
+        return lambda: value
+    pool = ThreadPoolExecutor(1, initializer=numba.set_num_threads, initargs=(1,))
+    future = pool.submit(function, *arguments, **named)
+    pool.shutdown(wait=False)
+    return future.result
 
 
 def map_ahead(function, items, *, n_workers=None):

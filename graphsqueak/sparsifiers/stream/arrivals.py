@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from graphsqueak.graph.forest import extended
 from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.sampling import scale_for
 from graphsqueak.system.kernels import compiled, run, shared, subroutine
@@ -45,6 +46,7 @@ _WORK = 20  # elementary steps per edge
 _PART = 2**14  # edges that a thread takes at a time
 _BLOCK = 256  # edges that go through the filter together
 _CERTAIN = 1e30  # a boost that makes every p = 1
+_NOTHING = np.zeros(0, np.bool_)
 
 
 class ArrivalFilter(NamedTuple):
@@ -103,21 +105,30 @@ class ArrivalFilter(NamedTuple):
             known &= self.component[u] == self.component[v]
         return np.where(known, weight * resistance.astype(np.float64), _CERTAIN)
 
-    def sample(self, tail, head, weight, *, seed, first, favored=None):
-        """New weights of edges first, first + 1, ... of the stream; zero for what is dropped."""
+    def sample(self, tail, head, weight, pinned=_NOTHING, *, seed, first, favored=None):
+        """Indices of the edges that stay, and their new weights; pinned ones stay as they are.
+
+        The edges are numbers first, first + 1, ... of the stream.
+        """
         favors = (favored or Favored()).mask_and_boost
         own = (self.points, self.near, self.component, self.scale, *favors)
-        key, out = (np.uint64(seed), np.uint64(first)), np.empty(tail.size)
-        run(_sample_all, _WORK * tail.size, *own, tail, head, weight, *key, out)
-        return out
+        key, size = (np.uint64(seed), np.uint64(first)), np.zeros(-(-tail.size // _PART), np.int64)
+        chosen, new = np.empty(tail.size, np.int32), np.empty(tail.size)
+        edges = (tail, head, weight, pinned)
+        run(_sample_all, _WORK * tail.size, *own, *edges, *key, chosen, new, size)
+        parts = [slice(p * _PART, p * _PART + n_kept) for p, n_kept in enumerate(size)]
+        return tuple(
+            np.concatenate([column[part] for part in parts] or [column[:0]])
+            for column in (chosen, new)
+        )
 
     def sweeper(self, favored, seed):
-        """A function from blocks of kept edges, and where they begin, to their new weights."""
+        """A function from kept edges, of which the first has a number, to those that stay."""
 
-        def sweep(edges, start):
-            weight = self.sample(*edges[:3], seed=seed, first=start, favored=favored)
-            np.copyto(weight, edges.weight, where=edges.pinned)
-            return weight
+        def sweep(edges, first):
+            key = {"seed": seed, "first": first}
+            index, weight = self.sample(*edges[:3], edges.pinned, **key, favored=favored)
+            return edges.select(index)._replace(weight=weight)
 
         return sweep
 
@@ -152,7 +163,7 @@ class Favored:
             self._append(np.fromiter(found, np.bool_, n_nodes - start))
 
     def _append(self, more):
-        self.mask = np.concatenate([self.mask, more])
+        self.mask = extended(self.mask, more)
 
     def edges(self, tail, head):
         """Which edges touch a favored node."""
@@ -202,38 +213,56 @@ def _refresh(degree, reach, component, main, near):
 
 @shared
 def _sample_all(points, near, component, scale, favored, *rest):
-    """New weights of edges: w if one is kept for sure, w / p or zero else.
+    """Choose edges of every part; new weights are w if one is kept for sure, w / p else.
 
     Blocks of edges go step by step, so that loads that wait for memory do not wait for coins, too.
     """
-    boost, tail, head, weight, seed, first, out = rest
-    for part in numba.prange((tail.size + _PART - 1) // _PART):
-        end = min((part + 1) * _PART, tail.size)
+    boost, tail, head, weight, pinned, seed, first, chosen, new, size = rest
+    for part in numba.prange(size.size):
         known = (points, near, component, scale, favored, boost)
-        singles = (np.empty(_BLOCK, np.float32), np.empty(_BLOCK, np.float32))
-        doubles = (np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK))
-        desk = (np.empty(_BLOCK, np.int32), *singles, *doubles)  # arrays of a block's edges
-        for start in range(part * _PART, end, _BLOCK):
-            stop = min(start + _BLOCK, end)
-            edges = (tail[start:stop], head[start:stop], weight[start:stop])
-            number = first + np.uint64(start)
-            _sample_block(known, edges, seed, number, desk, out[start:stop])
+        edges, out = (tail, head, weight, pinned), (chosen, new, size)
+        _sample_part(known, edges, part, seed, first, out)
 
 
 @subroutine
-def _sample_block(known, edges, seed, first, desk, out):
-    """Loops without branches: edges that may stay, then those that do, are written to `chosen`."""
+def _sample_part(known, edges, part, seed, first, out):
+    """Write what stays of one part to where the part begins, and how many that are."""
+    tail, head, weight, pinned = edges
+    chosen, new, size = out
+    at, end = part * _PART, min((part + 1) * _PART, tail.size)
+    singles = (np.empty(_BLOCK, np.float32), np.empty(_BLOCK, np.float32))
+    doubles = (np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK))
+    desk = (np.empty(_BLOCK, np.int32), *singles, *doubles)  # arrays of a block's edges
+    for start in range(part * _PART, end, _BLOCK):
+        stop = min(start + _BLOCK, end)
+        block = (tail[start:stop], head[start:stop], weight[start:stop], pinned[start:stop])
+        number = first + np.uint64(start)
+        n_kept = _sample_block(known, block, seed, number, desk, new[at:])
+        for i in range(n_kept):
+            chosen[at + i] = start + desk[0][i]
+        at += n_kept
+    size[part] = at - part * _PART
+
+
+@subroutine
+def _sample_block(known, edges, seed, first, desk, new):
+    """Loops without branches: edges that may stay, then those that do, are written to `chosen`.
+
+    A pinned edge has a coin below all probabilities. Returns how many stay.
+    """
     points, near, component, scale, favored, boost = known
-    tail, head, weight = edges
+    tail, head, weight, pinned = edges
     chosen, bound, r, coin, times, prob = desk
     for e in range(tail.size):
         coin[e] = uniform(seed, first + np.uint64(e), ITEM_WORD)
     for e in range(tail.size):
-        times[e], out[e] = scale * weight[e], 0.0
+        times[e] = scale * weight[e]
     _bound_sums(near[1], tail, head, bound)
     if favored.size > 0:
         for e in range(tail.size):
             times[e] *= boost if favored[tail[e]] or favored[head[e]] else 1.0
+    for e in range(pinned.size):
+        coin[e] = -1.0 if pinned[e] else coin[e]
     n_open = n_kept = 0
     for e in range(tail.size):
         chosen[n_open] = e
@@ -260,7 +289,8 @@ def _sample_block(known, edges, seed, first, desk, out):
         n_kept += coin[e] < prob[n_kept]
     for i in range(n_kept):
         e = np.uint64(chosen[i])
-        out[e] = weight[e] / min(prob[i], 1.0)
+        new[i] = weight[e] / min(prob[i], 1.0) if coin[e] > 0.0 else weight[e]
+    return n_kept
 
 
 @subroutine

@@ -32,8 +32,8 @@ _RANGE_BITS = 8
 _STEPS = 10  # elementary steps per edge
 _MANY = 2**18  # edges from which on the whole room is reserved
 _FEW = 2**18  # edges, of all calls so far, that numpy has sorted before a kernel is compiled
-_BLOCK = 2**20  # edges that get new weights at a time
-_TOGETHER = 1024  # edges that are chosen before any is copied
+_BLOCK = 2**20  # edges that are replaced at a time
+_ENOUGH = 2**15  # pairs that tell a share of repeats
 _LARGEST_SINGLE = 2.0**80  # weight, in units, that single precision is taken to hold
 LARGEST_INDEX = np.iinfo(np.int32).max  # indices beyond take 64 bits
 
@@ -79,10 +79,10 @@ class KeptBuffer:
     """`KeptEdges` with room at the end, so that appending is cheap.
 
     >>> buffer = KeptBuffer()
-    >>> two = (np.array([0, 1]), np.array([1, 2]), np.array([2.0, 0.0]), np.ones(2, np.int32))
+    >>> two = (np.array([0, 1]), np.array([1, 2]), np.array([2.0, 3.0]), np.ones(2, np.int32))
     >>> buffer.append(KeptEdges(*two, np.zeros(2, bool)))
     >>> buffer.edges().weight
-    array([2.])
+    array([2., 3.])
     """
 
     def __init__(self, edges=None, *, n_copies=1):
@@ -93,20 +93,22 @@ class KeptBuffer:
         self.size = self._columns.tail.size
 
     def append(self, edges, *, room=0):
-        """Add those of positive weight; `room` is how many there may be in the end."""
-        self._reserve(self.size + edges.tail.size, room)
-        self.size = _append(edges, self._columns, self.size)
+        """Add edges; `room` is how many there may be in the end."""
+        size = self.size + edges.tail.size
+        self._reserve(size, room)
+        for own, new in zip(self._columns, edges, strict=True):
+            own[self.size : size] = new
+        self.size = size
 
-    def reweight(self, new_weights, source=None):
-        """Give edges new weights, those of blocks of them, and drop what has weight zero.
+    def replace(self, choose, source=None):
+        """Put what `choose` makes of blocks of edges, fewer each time, in the place of all edges.
 
-        They are our own edges, or those of `source`, which take their place.
+        They are our own edges, or those of `source`; `choose` is told where a block begins.
         """
         edges = self.edges() if source is None else source
         self.size = 0
         for start in range(0, edges.tail.size, _BLOCK):
-            block = edges.select(slice(start, start + _BLOCK))
-            self.append(block._replace(weight=new_weights(block, start)))
+            self.append(choose(edges.select(slice(start, start + _BLOCK)), start))
 
     def edges(self):
         """What is there, as views."""
@@ -195,48 +197,30 @@ def _coalesce_few(edges, n_nodes, n_copies):
 
 
 def repeated_share(tail, head):
-    """Share of the edges that are parallel to an earlier one, from one pair in sixty-four.
+    """Share of the edges that are parallel to an earlier one, told by some of the pairs.
 
     >>> tail, head = np.zeros(1000, np.int32), np.repeat(np.arange(1, 501, dtype=np.int32), 2)
     >>> repeated_share(tail, head)
     0.5
     """
-    keys = np.empty(tail.size // 16 + 64, dtype=np.uint64)
-    n_keys = _sample_pairs(tail, head, keys)
+    mask = np.uint64(max((tail.size // _ENOUGH).bit_length() - 1, 0))
+    mask = (np.uint64(1) << mask) - np.uint64(1)
+    keys = np.empty(4 * tail.size // (int(mask) + 1) + 64, dtype=np.uint64)
+    n_keys = _sample_pairs(tail, head, mask, keys)
     return 1 - np.unique(keys[:n_keys]).size / n_keys if n_keys else 0.0
 
 
 @compiled
-def _sample_pairs(tail, head, keys):
-    """Keys of the pairs whose hash has six zeros, as many as there is room for."""
+def _sample_pairs(tail, head, mask, keys):
+    """Keys of the pairs whose hash is zero where the mask is not, while there is room."""
     n_keys = 0
     for e in range(tail.size):
         low, high = np.uint64(min(tail[e], head[e])), np.uint64(max(tail[e], head[e]))
         key = mix64((low << np.uint64(32)) | high)
-        if key & np.uint64(63) == 0 and n_keys < keys.size:
+        if key & mask == 0 and n_keys < keys.size:
             keys[n_keys] = key
             n_keys += 1
     return n_keys
-
-
-@compiled
-def _append(edges, columns, size):
-    """Copy what has weight: its indices first, block by block, without branches."""
-    chosen = np.empty(_TOGETHER, np.int64)
-    for start in range(0, edges.tail.size, _TOGETHER):
-        n_chosen = 0
-        for e in range(start, min(start + _TOGETHER, edges.tail.size)):
-            chosen[n_chosen] = e
-            n_chosen += edges.weight[e] > 0
-        for i in range(n_chosen):
-            e = chosen[i]
-            columns.tail[size + i] = edges.tail[e]
-            columns.head[size + i] = edges.head[e]
-            columns.weight[size + i] = edges.weight[e]
-            columns.copies[size + i] = edges.copies[e]
-            columns.pinned[size + i] = edges.pinned[e]
-        size += n_chosen
-    return size
 
 
 @shared

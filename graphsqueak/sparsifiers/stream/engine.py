@@ -22,7 +22,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, join, labels
+from graphsqueak.graph.forest import add_degrees, extended, join, labels
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.solvers.matrix import power_of_two
@@ -117,8 +117,8 @@ class Engine(StreamEngine):
             )
         if n_nodes > self.n_nodes:
             new = np.arange(self.n_nodes, n_nodes, dtype=np.int32)
-            self.parent = np.concatenate([self.parent, new])
-            self.degree = np.concatenate([self.degree, np.zeros(new.size)])
+            self.parent = extended(self.parent, new)
+            self.degree = extended(self.degree, np.zeros(new.size))
             self.favored.grow_to(n_nodes)
 
     def _absorb_chunk(self, tail, head, weight):
@@ -127,16 +127,16 @@ class Engine(StreamEngine):
         if n_joins < self.n_nodes - 1:
             pinned = join(self.parent, tail, head)
             self.n_joins += int(np.count_nonzero(pinned))
-        new = weight
+        index, new = slice(None), weight
         if self.filter is not None:
-            key = {"seed": self.seed, "first": self.n_seen}
-            new = self.filter.sample(tail, head, weight, **key, favored=self.favored)
-            if self.n_joins > n_joins:
-                new[pinned] = weight[pinned]
+            certain = pinned if self.n_joins > n_joins else pinned[:0]
+            key = {"seed": self.seed, "first": self.n_seen, "favored": self.favored}
+            index, new = self.filter.sample(tail, head, weight, certain, **key)
         self._choose_precision(weight)
-        copies = np.full(tail.size, self.options.n_copies, copies_kind(self.options.n_copies))
+        copies = np.full(new.size, self.options.n_copies, copies_kind(self.options.n_copies))
         most, _ = self.most_kept
-        edges = KeptEdges(tail, head, new, copies, pinned & self.options.pin_forest)
+        forest = pinned[index] & self.options.pin_forest
+        edges = KeptEdges(tail[index], head[index], new, copies, forest)
         self.buffer.append(edges, room=int(min(most, _MOST_NODES)) + self.options.chunk)
 
     @property
@@ -200,7 +200,7 @@ class Engine(StreamEngine):
         self.filter = stricter_filter(self.filter, *columns, is_new=is_new)
         self.per_node = self._budget_now() / self.n_nodes
         seed = child_seed(self.seed, self.n_shrinks)
-        self.buffer.reweight(self.filter.sweeper(self.favored, seed))
+        self.buffer.replace(self.filter.sweeper(self.favored, seed))
         self.n_shrinks += 1
 
     def shrink(self, target):

@@ -28,7 +28,7 @@ from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges
 from graphsqueak.sparsifiers.stream.in_place import share_passing
 from graphsqueak.sparsifiers.stream.probes import WeakCuts
 from graphsqueak.sparsifiers.stream.thinning import thin_to_budget
-from graphsqueak.system.kernels import run, shared
+from graphsqueak.system.kernels import alongside, run, shared
 from graphsqueak.system.memory import release_memory
 
 __all__ = ["LAST_ROOM", "calibrate", "last_shrink"]
@@ -44,7 +44,6 @@ _N_PARTS = 4  # of the edges, summed apart: no result depends on the number of t
 _FEW_PARTS = 2  # where a table of all nodes takes much memory
 _MANY_NODES = 2**20
 _LARGEST_FACTOR = 2.0  # by which a node is scaled
-_BLOCK = 2**20  # edges that are scaled at a time
 _SETTLED = 3e-3  # share of all degrees that may be amiss at the end
 
 
@@ -53,9 +52,12 @@ def last_shrink(engine, budget, *, use_up):
     options, is_large = engine.options, engine.is_large
     buffer = _edges_for_last_shrink(engine, budget, use_up)
     edges = buffer.edges()
-    is_whole, bridge = engine.n_shrinks == 0, _bridges(engine, edges)
-    engine.result_error = engine.cut_error
-    if edges.tail.size > budget:
+    is_whole, is_thinned = engine.n_shrinks == 0, edges.tail.size > budget
+    bridge = alongside(_bridges, engine, edges)
+    looks = is_thinned and options.pin_forest
+    weak_cuts = WeakCuts.of(edges, engine.n_nodes) if looks else None
+    bridge, engine.result_error = bridge(), engine.cut_error
+    if is_thinned:
         n_pinned = np.count_nonzero(edges.pinned)
         if n_pinned > budget:
             raise InputError(
@@ -64,7 +66,7 @@ def last_shrink(engine, budget, *, use_up):
             )
         if options.calibrate and not is_whole:
             edges = calibrate(edges, engine.degree, bridge, in_place=is_large)
-        weak_cuts = WeakCuts.of(edges, engine.n_nodes) if options.pin_forest else None
+        weak_cuts = weak_cuts.weighed(edges) if looks else None
         resistance = engine.score_by_degrees(edges, Step.LAST)
         in_order = is_large and options.keep_degrees and resistance is not None
         if resistance is None:
@@ -93,7 +95,7 @@ def last_shrink(engine, budget, *, use_up):
             in_order=in_order,
         )
         is_whole, resistance = False, None
-        if weak_cuts is not None:
+        if looks:
             engine.result_error = max(engine.cut_error, weak_cuts.odd_change(edges, 3))
         if in_order:  # what is left stands at the beginning of its memory
             buffer.cut(edges.tail.size)
@@ -125,27 +127,18 @@ def calibrate(edges, degree, fixed=None, *, in_place=False):
         add_degrees(degree, edges.tail[fixed], edges.head[fixed], -edges.weight[fixed])
     n_parts = _N_PARTS if degree.size < _MANY_NODES else _FEW_PARTS
     part = np.linspace(0, edges.tail.size, n_parts + 1).astype(np.int64)
-    sums, columns = np.empty((n_parts, degree.size)), (edges.tail, edges.head, edges.weight)
-    work, scale = _WORK * edges.tail.size, np.ones(degree.size)
+    ends = (edges.head, edges.tail) if in_place else (edges.tail, edges.head)  # mostly in order
+    sums, work, scale = np.empty((n_parts, degree.size)), _WORK * part[-1], np.ones(degree.size)
+    share, amiss = np.linspace(0, degree.size, _N_PARTS + 1).astype(np.int64), np.empty(_N_PARTS)
     for step in range(_N_STEPS):
-        run(_degrees, work, part, *columns, fixed, scale, sums)
-        own = sums[0]
-        for more in sums[1:]:
-            own += more
-        if np.abs(scale * own - degree).sum() <= _SETTLED * degree.sum():
+        run(_degrees, work, part, *ends, edges.weight, fixed, scale, sums)
+        damping = _DAMPING[step % len(_DAMPING)]
+        run(_next_scale, _WORK * degree.size, share, degree, scale, damping, sums, amiss)
+        if amiss.sum() <= _SETTLED * degree.sum():
             break
-        part_of = _DAMPING[step % len(_DAMPING)]
-        ratio = np.divide(degree, own, out=np.ones_like(own), where=own > 0)
-        np.power(np.maximum(ratio, 0.0, out=ratio), part_of, out=ratio)
-        ratio *= scale ** (1 - part_of)
-        scale = np.clip(ratio, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR, out=ratio)
+        np.copyto(scale, sums[0])
     scaled = edges.weight if in_place else edges.weight.copy()
-    for start in range(0, scaled.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        factor = scale[edges.tail[block]] * scale[edges.head[block]]
-        if fixed.size:
-            factor[fixed[block]] = 1.0
-        scaled[block] *= factor
+    run(_apply_scale, work, part, *ends, fixed, scale, scaled)
     return edges._replace(weight=scaled)
 
 
@@ -165,7 +158,7 @@ def _edges_for_last_shrink(engine, budget, use_up):
         if not use_up:
             last.hold_weights_as(buffer.precision)
         seed = child_seed(engine.seed, Step.LAST_SWEEP)
-        last.reweight(engine.filter.sweeper(engine.favored, seed), buffer.edges())
+        last.replace(engine.filter.sweeper(engine.favored, seed), buffer.edges())
         buffer = last
     elif is_large and not use_up:
         buffer = KeptBuffer(KeptEdges(*(column.copy() for column in buffer.edges())))
@@ -180,13 +173,45 @@ def _edges_for_last_shrink(engine, budget, use_up):
 
 
 @shared
-def _degrees(part, tail, head, weight, fixed, scale, sums):
-    """Sums of w_uv s_v at u and of w_uv s_u at v, for each part of the edges."""
+def _degrees(part, node, other, weight, fixed, scale, sums):
+    """Sums of w_uv s_v at u and of w_uv s_u at v, for each part of the edges.
+
+    Edges of one node follow each other mostly; its sum is at hand until the next node comes.
+    """
     for p in numba.prange(part.size - 1):
         own = sums[p]
         own[:] = 0.0
+        u, total = node[part[p]] if part[p] < part[p + 1] else 0, 0.0
+        for e in range(part[p], part[p + 1]):
+            if node[e] != u:
+                own[u] = total
+                u = node[e]
+                total = own[u]
+            if fixed.size == 0 or not fixed[e]:
+                v, w = other[e], weight[e]
+                total += w * scale[v]
+                own[v] += w * scale[u]
+        own[u] = total
+
+
+@shared
+def _next_scale(share, degree, scale, damping, sums, amiss):
+    """Write the scales to follow into the first sums; how far degrees are amiss by now."""
+    for p in numba.prange(share.size - 1):
+        amiss[p] = 0.0
+        for u in range(share[p], share[p + 1]):
+            own = sums[0, u]
+            for k in range(1, sums.shape[0]):
+                own += sums[k, u]
+            amiss[p] += abs(scale[u] * own - degree[u])
+            goal = max(degree[u], 0.0) / own if own > 0.0 else scale[u]
+            goal = scale[u] * (goal / scale[u]) ** damping
+            sums[0, u] = min(max(goal, 1 / _LARGEST_FACTOR), _LARGEST_FACTOR)
+
+
+@shared
+def _apply_scale(part, node, other, fixed, scale, weight):
+    for p in numba.prange(part.size - 1):
         for e in range(part[p], part[p + 1]):
             if fixed.size == 0 or not fixed[e]:
-                u, v, w = tail[e], head[e], weight[e]
-                own[u] += w * scale[v]
-                own[v] += w * scale[u]
+                weight[e] *= scale[node[e]] * scale[other[e]]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import AccuracyWarning
-from graphsqueak.graph.forest import join, roots, weak_cuts
+from graphsqueak.graph.forest import extended, join, roots, weak_cuts
 from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.system.kernels import compiled, frozen
 
@@ -70,7 +70,7 @@ class Probes:
         if n_nodes > known:
             more = np.empty(n_nodes - known, dtype=np.uint8)
             _draw_signs(PROBE_SEED, known, more)
-            self._signs = np.concatenate([self._signs, more])
+            self._signs = extended(self._signs, more)
 
 
 class WeakCuts(NamedTuple):
@@ -82,8 +82,11 @@ class WeakCuts(NamedTuple):
     @classmethod
     def of(cls, edges, n_nodes):
         """Those of `edges`, which need not be kept."""
-        sides = weak_cuts(*edges[:3], n_nodes)
-        return cls(sides, _cut_weights(sides, *edges[:3]))
+        return cls(weak_cuts(*edges[:3], n_nodes), np.zeros(_N_PROBES)).weighed(edges)
+
+    def weighed(self, edges):
+        """The same cuts of edges with other weights."""
+        return self._replace(weights=_cut_weights(self.sides, *edges[:3]))
 
     def odd_change(self, after, sigmas):
         """Largest relative change of the cuts by a shrink; 0 if it may be chance.

@@ -112,7 +112,7 @@ def test_the_thesis_method_favors_nobody():
 
 
 def test_the_filter_keeps_every_edge_with_its_probability():
-    """Over 1,000 seeds, shares and mean weights within six sigmas; favored, new, and apart."""
+    """Over 1,000 seeds, shares and mean weights within six sigmas; favored, new, apart, pinned."""
     rng = np.random.default_rng(12)
     degree = np.append(0.0, rng.uniform(20, 200, size=39))  # node 0 has no edges
     sketch = Embedding(rng.normal(scale=0.2, size=(40, 4)).astype(np.float32), degree, 1.0)
@@ -129,10 +129,15 @@ def test_the_filter_keeps_every_edge_with_its_probability():
     prob[favored.edges(tail, head)] *= 7.0
     prob[(head >= 40) | (component[tail] != component[far])] = 1.0
     prob = np.minimum(prob, 1.0)
-    new = [
-        arrivals.sample(tail, head, weight, seed=s, first=9, favored=favored) for s in range(1000)
-    ]
-    share, mean = (np.array(new) > 0).mean(axis=0), np.mean(new, axis=0)
+    pinned = np.arange(600) % 50 == 7
+    prob[pinned] = 1.0
+    new = np.zeros((1000, 600))
+    for seed, own in enumerate(new):
+        key = {"seed": seed, "first": 9, "favored": favored}
+        index, own_weight = arrivals.sample(tail, head, weight, pinned, **key)
+        own[index] = own_weight
+    assert (new[:, pinned] == weight[pinned]).all()
+    share, mean = (new > 0).mean(axis=0), new.mean(axis=0)
     sigma = np.sqrt(prob * (1 - prob) / len(new))
     assert (np.abs(share - prob) <= 6 * sigma + 1e-12).all()
     assert (np.abs(mean - weight) <= 6 * weight / prob * sigma + 1e-5).all()
