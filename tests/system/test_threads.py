@@ -3,9 +3,10 @@
 import threading
 import time
 
+import numba
 import pytest
 
-from graphsqueak.system.kernels import map_ahead
+from graphsqueak.system.kernels import alongside, map_ahead
 
 
 def test_order_is_kept_when_later_items_finish_first():
@@ -77,3 +78,19 @@ def test_items_are_closed_when_the_consumer_stops():
     next(ahead)
     ahead.close()
     assert closed == [True]
+
+
+def test_what_is_done_alongside_has_one_core_and_hands_on_its_failure():
+    assert alongside(numba.get_num_threads)() == 1
+    failing = alongside(int, "seven")
+    with pytest.raises(ValueError, match="seven"):
+        failing()
+
+
+def test_nothing_is_done_alongside_where_one_thread_is_allowed():
+    allowed = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        assert alongside(threading.get_ident)() == threading.get_ident()
+    finally:
+        numba.set_num_threads(allowed)

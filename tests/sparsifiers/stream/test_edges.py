@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from graphsqueak import sources
-from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce
+from graphsqueak.graph.forest import extended
+from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce, repeated_share
 from graphsqueak.sparsifiers.stream.last_shrink import calibrate
 
 
@@ -75,3 +76,25 @@ def test_calibration_finds_the_weights_around_a_bridge_that_stays():
     found = calibrate(edges, degree, bridge).weight
     assert found[bridge] == 7.0
     np.testing.assert_allclose(np.log(found[~bridge]), 0.0, atol=20 * 0.003)
+
+
+def test_a_sample_of_pairs_tells_the_share_of_repeats():
+    """Of 600,000 edges, either way round, one in eight repeats another; 37,500 are looked at."""
+    rng = np.random.default_rng(196_418)
+    pair = rng.choice(4000 * 4000, size=525_000, replace=False)
+    pair = rng.permutation(np.concatenate([pair, pair[:75_000]]))
+    tail, head = (pair // 4000).astype(np.int32), (pair % 4000 + 4000).astype(np.int32)
+    turned = rng.random(pair.size) < 0.5
+    share = repeated_share(np.where(turned, head, tail), np.where(turned, tail, head))
+    assert abs(share - 0.125) <= 6 * np.sqrt(0.125 * 0.875 / 30_000)
+
+
+def test_values_that_were_extended_stay_as_they_are():
+    first = extended(np.zeros(0), np.ones(10))
+    longer, other = extended(first, np.full(2, 2.0)), extended(first, np.full(3, 3.0))
+    assert np.shares_memory(first, longer)
+    assert not np.shares_memory(longer, other)
+    assert longer.tolist() == [1.0] * 10 + [2.0] * 2
+    assert other.tolist() == [1.0] * 10 + [3.0] * 3
+    assert extended(other[:4], np.zeros(1)).tolist() == [1.0] * 4 + [0.0]
+    assert other.tolist() == [1.0] * 10 + [3.0] * 3
