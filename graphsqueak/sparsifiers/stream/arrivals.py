@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels' edges
-_WORK = 20  # elementary steps per edge
+_WORK = 5  # elementary steps per edge: chunks of a stream are not worth sharing, sweeps are
 _PART = 2**14  # edges that a thread takes at a time
 _BLOCK = 256  # edges that go through the filter together
 _CERTAIN = 1e30  # a boost that makes every p = 1
