@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _N_CUTS = 8
+_CLASS_BITS = 6  # of classes by weight
 
 
 def roots(n_nodes):
@@ -154,19 +155,23 @@ def path_resistances(tail, head, weight, in_forest, n_nodes):
 def weak_cuts(tail, head, weight, n_nodes):
     """One byte per node: its sides of eight cuts, those of the lightest edges of a heavy forest.
 
-    The forest is of nearly maximal weight: edges are taken by the binary exponents of their
-    weights, heavy ones first. So two parts that only light edges join are joined by one of them.
+    The forest is of nearly maximal weight: edges are taken by the binary exponents of their weights
+    (by pairs of these, or more, where there are more than 64), heavy ones first. So two parts that
+    only light edges join are joined by one of them.
 
     >>> weak_cuts(np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]), 3)
     array([0, 2, 3], dtype=uint8)
     """
     if tail.size == 0:
         return np.zeros(n_nodes, dtype=np.uint8)
-    span = np.frexp(np.array([weight.min(), weight.max()], dtype=np.float64))[1]
-    order = np.empty(tail.size, _kind_for(tail.size))
-    first = np.zeros(span[1] - span[0] + 2, order.dtype)
-    n_joins = _heavy_forest(tail, head, weight, span[1], roots(n_nodes), first, order)
-    forest = order[:n_joins].copy()
+    lowest, highest = np.frexp(np.array([weight.min(), weight.max()], dtype=np.float64))[1]
+    shift = max(int(highest - lowest).bit_length() - _CLASS_BITS, 0)
+    weight_class = np.empty(tail.size, np.uint8)
+    _tell_classes(weight, highest, shift, weight_class)
+    forest = np.empty(n_nodes, _kind_for(tail.size))
+    n_classes = (highest - lowest >> shift) + 1
+    n_joins = _heavy_forest(tail, head, weight_class, n_classes, roots(n_nodes), forest)
+    forest = forest[:n_joins]
     bit = np.zeros(forest.size, dtype=np.uint8)
     bit[-_N_CUTS:] = (1 << np.arange(_N_CUTS, dtype=np.uint8))[: bit.size][::-1]
     order, parent, above = _rooted(tail[forest], head[forest], n_nodes)
@@ -226,23 +231,25 @@ def _labels(parent, out):
 
 
 @compiled
-def _heavy_forest(tail, head, weight, highest, parent, first, order):
-    """Edges that join components, taken by binary exponents, heavy ones first; how many."""
-    for e in range(tail.size):
-        first[highest - math.frexp(weight[e])[1] + 1] += 1
-    for b in range(first.size - 1):
-        first[b + 1] += first[b]
-    for e in range(tail.size):
-        b = highest - math.frexp(weight[e])[1]
-        order[first[b]] = e
-        first[b] += 1
+def _tell_classes(weight, highest, shift, weight_class):
+    """Classes by binary exponents, 0 for the heaviest."""
+    for e in range(weight.size):
+        weight_class[e] = (highest - math.frexp(weight[e])[1]) >> shift
+
+
+@compiled
+def _heavy_forest(tail, head, weight_class, n_classes, parent, forest):
+    """Edges that join components, taken class by class; how many."""
     n_joins = 0
-    for e in order:
-        u, v = _root(parent, tail[e]), _root(parent, head[e])
-        if u != v:
-            parent[max(u, v)] = min(u, v)
-            order[n_joins] = e  # behind us
-            n_joins += 1
+    for own in range(n_classes):
+        for e in range(tail.size):
+            if weight_class[e] != own or parent[tail[e]] == parent[head[e]]:
+                continue
+            u, v = _root(parent, tail[e]), _root(parent, head[e])
+            if u != v:
+                parent[max(u, v)] = min(u, v)
+                forest[n_joins] = e
+                n_joins += 1
     return n_joins
 
 
