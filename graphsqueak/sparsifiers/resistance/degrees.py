@@ -181,9 +181,16 @@ def _backbone(tail, head, weight, in_forest, near, *, ridge, seed):
 
 def _star_backbone(tail, head, weight, in_forest, degree, star, n_stars, *, ridge, seed):
     """A solver of the stars, with a forest and a sample of the other edges between them."""
+    backbone = _edges_of_stars(tail, head, weight, in_forest, degree, star, n_stars, seed=seed)
+    grounded = ridge * np.bincount(star, minlength=n_stars) if ridge > 0 else 0.0
+    return LaplacianSolver(backbone, ridge=grounded, random_state=seed)
+
+
+def _edges_of_stars(tail, head, weight, in_forest, degree, star, n_stars, *, seed):
     near = _inverse(np.bincount(star, degree, n_stars))[star]
     chosen = _chosen(tail, head, weight, near, _PER_STAR, seed)
-    forest = np.flatnonzero(in_forest & ~chosen)
+    forest = np.flatnonzero(in_forest)
+    forest = forest[~chosen[forest]]
     forest = forest[join(roots(n_stars), star[tail[forest]], star[head[forest]])]
     chosen = np.flatnonzero(chosen)
     ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
@@ -191,9 +198,7 @@ def _star_backbone(tail, head, weight, in_forest, degree, star, n_stars, *, ridg
     both = np.concatenate([chosen, forest])
     ends, sampled = (star[tail[both]], star[head[both]]), np.concatenate([sampled, weight[forest]])
     between = ends[0] != ends[1]
-    backbone = EdgeList.from_clean(*(column[between] for column in (*ends, sampled)), n_stars)
-    grounded = ridge * np.bincount(star, minlength=n_stars) if ridge > 0 else 0.0
-    return LaplacianSolver(backbone, ridge=grounded, random_state=seed)
+    return EdgeList.from_clean(*(column[between] for column in (*ends, sampled)), n_stars)
 
 
 def _chosen(tail, head, weight, near, scale, seed):

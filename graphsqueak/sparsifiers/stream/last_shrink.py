@@ -67,6 +67,7 @@ def last_shrink(engine, budget, *, use_up):
         if options.calibrate and not is_whole:
             edges = calibrate(edges, engine.degree, bridge, in_place=is_large)
         weak_cuts = weak_cuts.weighed(edges) if looks else None
+        release_memory()
         resistance = engine.score_by_degrees(edges, Step.LAST)
         in_order = is_large and options.keep_degrees and resistance is not None
         if resistance is None:
