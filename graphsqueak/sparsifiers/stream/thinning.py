@@ -217,18 +217,19 @@ def round_keeping_degrees(
     >>> (np.bincount(tail[kept], minlength=6) + np.bincount(head[kept], minlength=6)).tolist()
     [1, 1, 1, 1, 1, 1]
     """
-    top = 2**n_bits
+    top, level = 2**n_bits, uniforms(seed, 0, prob.size)
     # prob to a multiple of 2^-b, up or down at random: unbiased, and too fine to disturb degrees
-    level = np.floor(prob * top + uniforms(seed, 0, prob.size)).astype(np.int32)
-    order = shuffled(np.flatnonzero((level & (top - 1)).astype(np.bool_)), seed)
+    level += prob * top
+    level = level.astype(np.int8 if top < 128 else np.int32)
+    order = shuffled(np.flatnonzero(level & (top - 1) != 0), seed)
     tail, head, open_level = tail[order], head[order], level[order]
     for bit in range(n_bits):
-        odd = np.flatnonzero((open_level & (1 << bit)).astype(np.bool_))
+        odd = np.flatnonzero(open_level & (1 << bit) != 0)
         if odd.size:
             key = np.uint64(child_seed(seed, bit))
             kind = np.int32 if 2 * odd.size <= largest_index else np.int64
             way = _alternating(tail[odd], head[odd], n_nodes, key, kind)
-            open_level[odd] += np.where(way > 0, 1 << bit, -(1 << bit)).astype(np.int32)
+            open_level[odd] += way * level.dtype.type(1 << bit)
     level[order] = open_level
     return level == top
 
