@@ -35,7 +35,7 @@ TRIAL_STEPS = 10  # of Jacobi, before its further steps are forecast
 STALLED = 4.0  # times the bound by Ritz values that a residual without progress may forecast
 OPTIMISM = 0.8  # share of the forecast that is needed: conjugate gradients grow faster
 NEAR, CACHE = 2**20, 10_000_000  # bytes of a block that stay at hand, and that are soon found
-N_ROWS = 4096  # that are looked at
+N_NEIGHBORS = 8192  # that are looked at
 FAR_BELOW, MOST_FAR_BELOW = 30.0, 3  # the next Ritz value by one that is found by itself
 ALONE = 1.75  # cost of a step that threads do not share, beside one that they do
 ALONE_BESIDE_MANY = 1.2  # the same, beside a block of columns that only two cores share evenly
@@ -156,7 +156,7 @@ class JacobiTrial:
 
 
 def far_share(rows, n_columns):
-    """Share of the neighbors whose values lie a megabyte or more away, of a few thousand nodes.
+    """Share of the neighbors whose values lie a megabyte or more away, of a few thousand.
 
     >>> from graphsqueak.graph import EdgeList
     >>> from graphsqueak.solvers.matrix import build_rows
@@ -164,12 +164,12 @@ def far_share(rows, n_columns):
     >>> far_share(rows, 1), far_share(rows, 16)
     (0.0, 0.5)
     """
-    node = np.arange(rows.n_nodes)[:: max(1, rows.n_nodes // N_ROWS)]
-    first, last = (rows.start[i].astype(np.int64) for i in (node, node + 1))
-    size = last - first
-    shift = np.repeat(first - np.cumsum(size) + size, size)
-    gap = rows.neighbor[shift + np.arange(shift.size)].astype(np.int64) - np.repeat(node, size)
-    return float((np.abs(gap) * 8 * n_columns > NEAR).mean()) if gap.size else 0.0
+    if 8 * n_columns * rows.n_nodes <= NEAR or not rows.neighbor.size:
+        return 0.0
+    entry = np.arange(rows.neighbor.size)[:: max(1, rows.neighbor.size // N_NEIGHBORS)]
+    node = np.searchsorted(rows.start.view(np.int64), entry, side="right") - 1
+    gap = rows.neighbor[entry].astype(np.int64) - node
+    return float((np.abs(gap) * 8 * n_columns > NEAR).mean())
 
 
 def _jacobi_step_cost(shape):

@@ -294,6 +294,7 @@ class LaplacianSolver(Shown):
     def shape(self, n_columns: int, *, digits: float) -> Shape:
         """What the cost of solving so many columns to so many digits depends on."""
         degree = np.diff(self._rows.start.view(np.int64)).astype(np.float64)
+        mean_square = np.square(degree).sum() / max(degree.size, 1)
         return Shape(
             n_nodes=self._rows.n_nodes,
             n_edges=self._rows.weight.size // 2,
@@ -305,7 +306,7 @@ class LaplacianSolver(Shown):
             digits=digits,
             n_solves=self._n_solves,
             far=far_share(self._rows, n_columns),
-            skew=float((degree**2).mean() / max(degree.mean(), 1e-9) ** 2) if degree.any() else 1.0,
+            skew=float(mean_square / degree.mean() ** 2) if self._rows.weight.size else 1.0,
         )
 
     def _may_go_on(self):
