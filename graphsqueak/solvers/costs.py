@@ -16,10 +16,11 @@ References
 [S03] Saad. Iterative methods for sparse linear systems. SIAM, 2nd edition, 2003.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigvalsh_tridiagonal
+from scipy.linalg.lapack import dsterf
 
 from graphsqueak.system.kernels import WORTH_SHARING
 
@@ -117,13 +118,13 @@ class JacobiTrial:
 
     def __call__(self, step, norms, target, alpha, beta):
         """Take note of one step, told as `conjugate_gradient` tells it."""
-        distance = np.log(max((norms / target).max(), 1.0))
+        distance = math.log(max(float((norms / target).max()), 1.0))
         self._best.append(min([distance, *self._best[-1:]]))
-        moving = np.flatnonzero(alpha > 0)  # not those of zeros
-        if len(self._diagonal) == step - 1 and moving.size:
-            kept = float(beta[moving[0]]) / self._length if step > 1 else 0.0
-            self._beside.append(np.sqrt(kept / self._length))
-            self._length = float(alpha[moving[0]])
+        moving = int((alpha > 0).argmax())  # a column that is not of zeros
+        if len(self._diagonal) == step - 1 and alpha[moving] > 0:
+            kept = float(beta[moving]) / self._length if step > 1 else 0.0
+            self._beside.append(math.sqrt(kept / self._length))
+            self._length = float(alpha[moving])
             self._diagonal.append(1 / self._length + kept)
         if step == self._next:
             self._next += max(TRIAL_STEPS // 2, step // 4)
@@ -158,7 +159,7 @@ class JacobiTrial:
 
     def ritz(self):
         """The eigenvalues of D^-1 A that the steps have found, ascending."""
-        return eigvalsh_tridiagonal(self._diagonal, self._beside[1:])
+        return dsterf(self._diagonal, self._beside[1:])[0]
 
 
 def far_share(rows):
@@ -180,7 +181,7 @@ def _jacobi_step_cost(shape):
     columns, n_numbers = shape.n_columns, 2 * shape.n_edges + shape.n_nodes
     cost = 2 * shape.n_edges * (0.7 + 0.25 * columns + shape.far * _waiting(shape))
     cost += shape.n_nodes * (2.5 + 5 * columns)
-    return 15_000 + cost / _n_sharing(n_numbers * columns)
+    return 25_000 + cost / _n_sharing(n_numbers * columns)
 
 
 def _waiting(shape):
@@ -199,7 +200,7 @@ def _n_sharing(work):
 
 
 def _cholesky_cost(shape):
-    """Steps for 8 digits: 13 where dense, 37 on flat meshes, one on forests and cycles.
+    """Steps for 8 digits: 13 where dense, 37 on large flat meshes, one on forests.
 
     In many dimensions steps are fewer, but the factor has no order that keeps neighbors at hand,
     unless the numbers of the nodes do. Hubs, which are eliminated last, make both better. Nodes of
@@ -213,7 +214,7 @@ def _cholesky_cost(shape):
     wild = core * even * shape.far * min(max(shape.dimension - 2, 0.0) / 3, 1.0)
     factor = 100 + 170 * shape.far * min(1.0, size)
     factor += core * (80 + 170 * min(2.0, size)) + 980 * wild * min(1.0, size)
-    flat = min(1.0, 2 / max(shape.dimension, 1.0))
+    flat = min(1.0, 2 / max(shape.dimension, 1.0)) * min(1.0, np.log10(max(n_nodes, 1)) / 5)
     steps = shape.digits * (1.6 + 3.0 * sparse * even * flat * core**0.5)
     steps = min(steps, max(n_cycles, 1))
     outside = _share_outside(shape)
@@ -232,9 +233,9 @@ def _direct_cost(shape):
     """
     n_nodes, n_edges = shape.n_nodes, shape.n_edges
     area = 1 + n_edges / (1.5 * max(n_nodes, 1))
-    by_dimension = area**0.5 * n_nodes ** (1 - 1 / max(shape.dimension + 0.2, 1.0))
+    by_dimension = area**0.35 * n_nodes ** (1 - 1 / max(shape.dimension + 0.2, 1.0))
     separator = min(shape.separator, by_dimension)
     flops = min(shape.cubes, 10.0 * separator**3 + n_edges**1.5)
     fill = 0.4 * area**0.6 * n_nodes * np.log2(separator + 1) * (1 + min(0.5, n_nodes / 4e5))
     set_up = 500_000 + 300 * n_nodes + 300 * fill + 0.3 * flops
-    return set_up + shape.n_columns * (30 * n_nodes + 20 * fill)
+    return set_up + 10 * shape.n_columns * (n_nodes + fill)
