@@ -202,16 +202,17 @@ def _n_sharing(work):
 def _cholesky_cost(shape):
     """Steps for 8 digits: 13 where dense, 37 on large flat meshes, one on forests.
 
-    In many dimensions steps are fewer, but the factor has no order that keeps neighbors at hand,
-    unless the numbers of the nodes do. Hubs, which are eliminated last, make both better. Nodes of
-    one or two neighbors are soon eliminated: at most three edges stay for each that closes a cycle.
+    In many dimensions steps are fewer, but the factor has no order that keeps neighbors at hand;
+    numbers of the nodes that do so make up for half of that. Hubs, which are eliminated last, make
+    both better. Nodes of one or two neighbors are soon eliminated: at most three edges stay for
+    each that closes a cycle.
     """
     n_nodes, n_edges, columns = shape.n_nodes, shape.n_edges, shape.n_columns
     size, even = n_nodes / 1e5, shape.skew**-0.5
     sparse = min(1.0, 3 * n_nodes / max(n_edges, 1))
     n_cycles = max(n_edges - n_nodes + shape.n_components, 0)
     core = min(1.0, 3 * n_cycles / max(n_edges, 1))
-    wild = core * even * shape.far * min(max(shape.dimension - 2, 0.0) / 3, 1.0)
+    wild = core * even * max(shape.far, 0.5) * min(max(shape.dimension - 2, 0.0) / 3, 1.0)
     factor = 100 + 170 * shape.far * min(1.0, size)
     factor += core * (80 + 170 * min(2.0, size)) + 980 * wild * min(1.0, size)
     flat = min(1.0, 2 / max(shape.dimension, 1.0)) * min(1.0, np.log10(max(n_nodes, 1)) / 5)
