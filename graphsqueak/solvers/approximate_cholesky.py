@@ -79,8 +79,10 @@ class ApproximateCholesky:
             self._z = aligned_like(r)
         np.copyto(self._z, r)
         factor = (self._start, self._target, *self._values[r.dtype])
-        work = 2 * self._target.size * r.shape[1]
-        run(_sweep, work, *factor, _groups(r.shape[1]), self._z, worth_sharing=self._worth_sharing)
+        groups = _groups(r.shape[1])
+        is_divisible = groups.size > 2  # one group keeps one thread busy, sooner in the serial form
+        work = 2 * self._target.size * r.shape[1] if is_divisible else 0
+        run(_sweep, work, *factor, groups, self._z, worth_sharing=self._worth_sharing)
         return self._z
 
 

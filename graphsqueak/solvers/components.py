@@ -243,10 +243,12 @@ def _mean_growth(start, neighbor, seeds, owner, queue):
             if small_size > 0 and radius == 2 * small_radius:
                 break
             high = reached
-            while low < high and scanned < MOST_EDGES:
+            while low < high:
                 node = queue[low]
                 low += 1
                 scanned += start[node + 1] - start[node]
+                if scanned >= MOST_EDGES:  # a hub is not searched to know that it is one
+                    break
                 for e in range(start[node], start[node + 1]):
                     if owner[neighbor[e]] != ball:
                         owner[neighbor[e]] = ball

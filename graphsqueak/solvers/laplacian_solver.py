@@ -36,7 +36,7 @@ SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 FLOAT32_TOL = 1e-5  # below this, float32 right-hand sides are solved in float64
 DIGITS_LEFT = 1e-4  # up to here a correction is solved in float32, and checked in float64
 MAX_ITER = 20_000
-MOST_NEAR, BLOCK, MOST_FAR = 4096, 16, 0.25  # nodes of a level, columns, share of the neighbors
+MOST_NEAR, MOST_FAR = 4096, 0.25  # nodes of a level, share of the neighbors
 MANY_COLUMNS = 4  # from here on a trial with one column costs little
 SAFETY = 0.95  # the recursion's residual aims this much below tol
 
@@ -294,6 +294,7 @@ class LaplacianSolver(Shown):
     def shape(self, n_columns: int, *, digits: float) -> Shape:
         """What the cost of solving so many columns to so many digits depends on."""
         degree = np.diff(self._rows.start.view(np.int64)).astype(np.float64)
+        mean_square = np.square(degree).sum() / max(degree.size, 1)
         return Shape(
             n_nodes=self._rows.n_nodes,
             n_edges=self._rows.weight.size // 2,
@@ -304,8 +305,9 @@ class LaplacianSolver(Shown):
             n_columns=n_columns,
             digits=digits,
             n_solves=self._n_solves,
-            far=far_share(self._rows, n_columns),
-            skew=float((degree**2).mean() / max(degree.mean(), 1e-9) ** 2) if degree.any() else 1.0,
+            far=far_share(self._rows),
+            skew=float(mean_square / degree.mean() ** 2) if self._rows.weight.size else 1.0,
+            n_components=self._components.size.size,
         )
 
     def _may_go_on(self):
@@ -328,6 +330,6 @@ class LaplacianSolver(Shown):
     def _cholesky(self):
         """Where breadth-first levels are small, their order brings scattered neighbors together."""
         is_flat = self._components.separator < MOST_NEAR
-        is_scattered = is_flat and far_share(self._rows, BLOCK) > MOST_FAR
+        is_scattered = is_flat and far_share(self._rows) > MOST_FAR
         nearby = self._components.order if is_scattered else None
         return ApproximateCholesky(self._rows, seed=self._seed, nearby=nearby)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.solvers import LaplacianSolver, approximate_cholesky
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.elimination import eliminate
 from graphsqueak.solvers.matrix import build_rows
@@ -87,3 +87,17 @@ def test_a_tree_is_eliminated_exactly_in_an_order_of_its_own():
     z[factor.order] = factor(b[factor.order])
     matrix = graph.laplacian().toarray() + np.diag(ridge)
     np.testing.assert_allclose(matrix @ z, b, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "is_shared"), [(1, False), (8, False), (9, True), (16, True)]
+)
+def test_a_single_group_of_columns_is_swept_by_one_thread(monkeypatch, n_columns, is_shared):
+    graph, ridge = weighted(synthetic.path(60), ridge_every=7)
+    factor = ApproximateCholesky(build_rows(graph, ridge), seed=7)
+    works = []
+    monkeypatch.setattr(
+        approximate_cholesky, "run", lambda _, work, *rest, **how: works.append(work)
+    )
+    factor(np.ones((60, n_columns)))
+    assert [work > 0 for work in works] == [is_shared]

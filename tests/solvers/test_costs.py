@@ -6,7 +6,7 @@ import pytest
 from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
-from graphsqueak.solvers.costs import JacobiTrial, jacobi_limit
+from graphsqueak.solvers.costs import TRIAL_STEPS, JacobiTrial, cheapest, first_choice, jacobi_limit
 from graphsqueak.sources.synthetic import random_graphs
 
 
@@ -36,11 +36,23 @@ def test_the_ritz_values_of_a_trial_become_eigenvalues(n_columns):
     np.testing.assert_allclose(trial.ritz()[[0, -1]], values[[1, -1]], rtol=1e-3)
 
 
-def test_solid_grids_of_one_column_stay_with_jacobi():
-    graph = solid_grid(32)
+def test_small_solid_grids_of_one_column_stay_with_jacobi():
+    graph = solid_grid(10)
     solver = LaplacianSolver(graph)
     solver.solve(right_hand_sides(graph, 1))
     assert solver.solver_ == "jacobi"
+
+
+def test_large_solid_grids_of_one_column_are_factored_at_once():
+    """They are so deep that Jacobi needs more steps than a factorization costs."""
+    assert first_choice(LaplacianSolver(solid_grid(64)).shape(1, digits=8.0)) == "cholesky"
+
+
+def test_isolated_nodes_make_no_graph_a_forest():
+    graph = random_graphs.erdos_renyi(2_000, 4_000, random_state=9_414).to_edge_list()
+    beside = EdgeList(tail=graph.tail, head=graph.head, n_nodes=6_000)
+    alone, together = (LaplacianSolver(g).shape(1, digits=8.0) for g in (graph, beside))
+    assert cheapest(together)[1] > cheapest(alone)[1]
 
 
 @pytest.mark.parametrize("n_columns", [1, 16])
@@ -68,3 +80,14 @@ def test_a_factorization_is_dearer_where_threads_do_not_share_it_and_cheaper_wit
     assert jacobi_limit(shape._replace(skew=20.0)) < jacobi_limit(shape)
     assert jacobi_limit(shape._replace(n_columns=1)) > jacobi_limit(shape)
     assert jacobi_limit(shape._replace(n_solves=50)) < jacobi_limit(shape)
+
+
+def test_a_trial_of_one_column_ends_early_where_jacobi_is_far_ahead():
+    graph = random_graphs.erdos_renyi(20_000, 200_000, random_state=9_413).to_edge_list()
+    solver = LaplacianSolver(graph)
+    trial = JacobiTrial(solver.shape(16, digits=8.0), from_scratch=True)
+    r = right_hand_sides(graph, 1)
+    target = 1e-8 * np.linalg.norm(r, axis=0)
+    how = {"target": target, "max_iter": 40, "watch": trial}
+    assert conjugate_gradient(solver.rows, r, np.zeros_like(r), **how) < TRIAL_STEPS
+    assert not trial.lost
