@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import distributed
@@ -166,6 +168,28 @@ def test_own_workers_end_with_the_run(folder):
     here = sparsify(read_edges(folder), **arguments, tree="guided")
     np.testing.assert_array_equal(there.weight, here.weight)
     assert set(multiprocessing.active_children()) <= before
+
+
+def _write_and_wait(folder, item, seed):
+    """When each was begun; the first leaf waits for the last."""
+    began = time.time()
+    (folder / str(item)).touch()
+    while item == 0 and not (folder / "7").exists() and time.time() < began + 20:
+        time.sleep(0.01)
+    return [(began, item)]
+
+
+def _join(results, seed):
+    return sum(results, [])
+
+
+def test_no_leaf_waits_behind_another_one(tmp_path):
+    """While one worker is busy with the first, the other one does the rest, in order."""
+    leaf = partial(_write_and_wait, tmp_path)
+    with open_backend(workers=2) as backend:
+        tree = as_tree("balanced", 8)
+        begun = run_tree(tree, leaf, _join, range(8), seed=1, backend=backend).result
+    assert [item for _, item in sorted(begun) if item] == list(range(1, 8))
 
 
 def _die(item, seed):
