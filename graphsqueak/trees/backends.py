@@ -34,6 +34,7 @@ __all__ = ["connect", "dask_setup", "make_runner", "open_backend"]
 
 _FEW_LEAVES = 64  # of a tree that is run level by level
 _POLL = 0.2  # seconds between two looks at what workers have reported
+_NO_LIMIT = {"distributed.admin.large-graph-warning-threshold": 2**60}  # parts may be in memory
 _LOCAL = {
     # One thread each, and memory handed back as the C library sees fit: Dask's default hands back
     # every array at once, and its pages have to be fetched anew.
@@ -43,7 +44,7 @@ _LOCAL = {
     # No leaf waits at a worker that is busy, not even one of those that depend on guides.
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.scheduler.rootish-taskgroup-dependencies": 1_000,
-    # Dask's looks at its own health took a tenth of a core.
+    # Dask's looks at its own health took a twentieth of a core, which workers need.
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
@@ -213,8 +214,9 @@ def _submit(client, name, tree, leaf, merge, items, seeds):
             tasks[node] = _task(partial(work, **own), inputs, (f"{name}-{kind}", node))
             if node in tree.guides:
                 guides[node] = _task(itemgetter(1), [tasks[node]], (f"{name}-guide", node))
-    wanted = [*range(tree.n_leaves), tree.root]
-    return client.compute([tasks[node] for node in wanted], optimize_graph=False)[-1]
+    wanted = [tasks[node] for node in (*range(tree.n_leaves), tree.root)]
+    with dask.config.set(_NO_LIMIT):
+        return client.compute(wanted, optimize_graph=False)[-1]
 
 
 def _task(work, inputs, key):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import distributed
@@ -15,7 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphsqueak import InputError, StreamedSolver, read_edges, sources, sparsify, write_edges
+from graphsqueak import (
+    EdgeList,
+    InputError,
+    StreamedSolver,
+    read_edges,
+    sources,
+    sparsify,
+    write_edges,
+)
 from graphsqueak.cli import run
 from graphsqueak.kernel import SQUEAK
 from graphsqueak.sources.files.splitting import split
@@ -74,6 +83,15 @@ def test_pieces_of_one_file_are_read_by_workers(cluster, tmp_path, form):
     here = sparsify(read_edges(path), **arguments, tree="guided")
     for name in ("tail", "head", "weight", "ids"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+
+
+def test_a_graph_in_memory_is_sent_without_a_word(cluster):
+    """Four parts of 4 MB; Dask would warn of tasks that take 10 MB, and warnings are errors."""
+    ends = np.random.default_rng(12).integers(300, size=(2, 700_000))
+    graph = EdgeList(tail=ends[0], head=(ends[0] + 1 + ends[1] % 299) % 300, n_nodes=300)
+    arguments = {"n_edges": 2_000, "n_parts": 4, "random_state": 3}
+    there = sparsify(graph, **arguments, scheduler=cluster.scheduler_address)
+    np.testing.assert_array_equal(there.weight, sparsify(graph, **arguments, tree="auto").weight)
 
 
 def test_a_solve_whose_products_workers_add_up(cluster, folder):
@@ -180,7 +198,7 @@ def _write_and_wait(folder, item, seed):
 
 
 def _join(results, seed):
-    return sum(results, [])
+    return list(chain(*results))
 
 
 def test_no_leaf_waits_behind_another_one(tmp_path):

@@ -6,7 +6,7 @@
 and, where they are asked for it, the guide: what later parts need to know of those before them.
 
 They are pure functions from bytes (or a part to be read) to bytes, and can be repeated. A state is
-what a checkpoint holds, settled: kept edges, exact degrees, union-find and ids, at most 12 bytes
+what a checkpoint holds, settled: kept edges, exact degrees, union-find and ids, at most 14 bytes
 per kept edge and 20 per node. Ids are matched where states are merged (`graphsqueak.nodes.union`).
 
 A guide is the state of a stream without edges: ids, degrees, union-find and the arrival filter of
@@ -32,9 +32,7 @@ class Piece(NamedTuple):
     graph: object
 
 
-def leaf(
-    piece, seed, *, settings, options=None, store=None, leads=False, guide=b"", guides=False
-):
+def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=b"", guides=False):
     """The state of one part.
 
     Parameters
