@@ -6,6 +6,10 @@ a time as it has threads. In a large tree, and in one with guides, a task is mor
 it stands in the tree's post-order: then the fewest results wait in the workers' memory. In a small
 one the leaves come first, level by level: their results fit, and fewer workers are idle at the end.
 
+The scheduler gets the tree whole, so that it knows of all leaves when it places the first. On this
+machine it hands a leaf out when a worker is free and not before: a leaf that waits behind a merge,
+while the other worker goes on with less urgent ones, holds up the next merge.
+
 Dask is imported when it is asked for; it belongs to the extra `distributed`.
 """
 
@@ -15,6 +19,8 @@ import os
 import queue
 import secrets
 import signal
+from functools import partial
+from operator import itemgetter
 
 import numba
 
@@ -28,12 +34,19 @@ __all__ = ["connect", "dask_setup", "make_runner", "open_backend"]
 
 _FEW_LEAVES = 64  # of a tree that is run level by level
 _POLL = 0.2  # seconds between two looks at what workers have reported
+_NO_LIMIT = {"distributed.admin.large-graph-warning-threshold": 2**60}  # parts may be in memory
 _LOCAL = {
     # One thread each, and memory handed back as the C library sees fit: Dask's default hands back
     # every array at once, and its pages have to be fetched anew.
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
     "distributed.worker.preload": [__name__],  # for `dask_setup`
+    # No leaf waits at a worker that is busy, not even one of those that depend on guides.
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.scheduler.rootish-taskgroup-dependencies": 1_000,
+    # Dask's looks at its own health took a twentieth of a core, which workers need.
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
 }
 
 
@@ -97,7 +110,7 @@ def connect(workers, scheduler, *, patience="20s", version=__version__):
                 silence_logs=logging.CRITICAL,
                 env={"NUMBA_NUM_THREADS": "1"},
             )
-        with cluster, distributed.Client(cluster) as client:
+        with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
             yield client
         return
     try:
@@ -131,7 +144,7 @@ def make_runner(client):
     """Return the backend that runs trees on the workers of a Dask client."""
     import distributed
 
-    def run(tree, leaf, merge, items, seeds, report, guide=None):
+    def run(tree, leaf, merge, items, seeds, report):
         name, finished = f"graphsqueak-{secrets.token_hex(8)}", queue.SimpleQueue()
         reported = set()
 
@@ -148,7 +161,7 @@ def make_runner(client):
 
         client.subscribe_topic(name, lambda event: finished.put(event[1]))
         try:
-            root = _submit(client, name, tree, leaf, merge, items, seeds, guide)
+            root = _submit(client, name, tree, leaf, merge, items, seeds)
             root.add_done_callback(lambda _: finished.put(None))
             try:
                 while not root.done():
@@ -179,48 +192,60 @@ def dask_setup(worker):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _submit(client, name, tree, leaf, merge, items, seeds, guide):
-    """The future of the root; the others are let go, so that results vanish once merged."""
-    is_large = tree.n_leaves > _FEW_LEAVES or guide is not None
-    futures, guides = {}, {}
+def _submit(client, name, tree, leaf, merge, items, seeds):
+    """The future of the root; the others are let go, so that results vanish once merged.
+
+    Leaves are asked for as well, since the scheduler begins with the most urgent of those.
+    """
+    import dask
+
+    is_large = tree.n_leaves > _FEW_LEAVES or bool(tree.guides)
+    tasks, guides = {}, {}
     for turn, node in enumerate(tree.post_order()):
         children, guided_by = tree.children(node), tree.guide(node)
         if children:
-            function, inputs, kind = merge, [futures.pop(child) for child in children], "merge"
+            kind, inputs = "merge", [tasks[child] for child in children]
+            work = partial(_run_merge, merge, [child in tree.guides for child in children])
         else:
-            function, inputs, kind = leaf, items[node], "leaf"
-        place = {"priority": -(turn if is_large else node), "pure": False}
-        futures[node] = client.submit(
-            _run_task,
-            function,
-            inputs,
-            seeds[node],
-            name,
-            node,
-            None if guide is None or guided_by is None else guides[guided_by],
-            key=(f"{name}-{kind}", node),
-            **place,
-        )
-        if guide is not None and node in tree.guides:
-            key = (f"{name}-guide", node)
-            guides[node] = client.submit(_run_guide, guide, futures[node], key=key, **place)
-    return futures[tree.root]
+            kind, inputs = "leaf", [] if guided_by is None else [guides[guided_by]]
+            work = partial(_run_leaf, leaf, items[node])
+        own = {"seed": seeds[node], "topic": name, "node": node, "guides": node in tree.guides}
+        with dask.annotate(priority=-(turn if is_large else node)):
+            tasks[node] = _task(partial(work, **own), inputs, (f"{name}-{kind}", node))
+            if node in tree.guides:
+                guides[node] = _task(itemgetter(1), [tasks[node]], (f"{name}-guide", node))
+    wanted = [tasks[node] for node in (*range(tree.n_leaves), tree.root)]
+    with dask.config.set(_NO_LIMIT):
+        return client.compute(wanted, optimize_graph=False)[-1]
 
 
-def _run_task(function, inputs, seed, topic, node, guide):
+def _task(work, inputs, key):
+    import dask
+
+    return dask.delayed(work, name=key, pure=False, traverse=False)(*inputs, dask_key_name=key)
+
+
+def _run_leaf(leaf, item, *guides, **own):
+    more = {"guide": guides[0]} if guides else {}
+    return _run(leaf, item, **own, **more)
+
+
+def _run_merge(merge, has_guide, *results, **own):
+    """Merge what is left of results without their guides."""
+    results = [found[0] if two else found for found, two in zip(results, has_guide, strict=True)]
+    return _run(merge, results, **own)
+
+
+def _run(function, inputs, *, seed, topic, node, guides, **more):
     """Run on a worker, and report."""
     import distributed
 
-    more = {} if guide is None else {"guide": guide}
+    more |= {"guides": True} if guides else {}
     with _one_thread():
         result = compute(function, inputs, seed, **more)
-    distributed.get_worker().log_event(topic, (node, peak_rss(), size_of(result)))
+    size = size_of(result[0] if guides else result)
+    distributed.get_worker().log_event(topic, (node, peak_rss(), size))
     return result
-
-
-def _run_guide(function, result):
-    with _one_thread():
-        return compute(function, result)
 
 
 @contextlib.contextmanager

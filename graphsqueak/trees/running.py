@@ -1,14 +1,15 @@
 """Run a merge tree, here or on workers.
 
-A backend is a function run(tree, leaf, merge, items, seeds, report, guide=None) that computes
+A backend is a function run(tree, leaf, merge, items, seeds, report) that computes
 
     result(node) = leaf(item, seed)                 for a leaf
     result(node) = merge([results], seed)           for a merge
 
 for the node's own item and seed, tells report(node, peak, size) as each is finished (most memory
-its process has held, bytes of its result), and returns the root's result. A guided leaf is
-leaf(item, seed, guide=guide(result)) of the result that guides it. The functions are pure, so that
-all backends return the same, however often a worker dies.
+its process has held, bytes of its result), and returns the root's result. For a node that guides
+leaves, the function gets guides=True as well and returns two: its result, and the guide that each
+of those leaves gets as guide=. The functions are pure, so that all backends return the same,
+however often a worker dies.
 """
 
 from typing import NamedTuple
@@ -29,7 +30,7 @@ class TreeRun(NamedTuple):
     moved_bytes: int
 
 
-def run_tree(tree, leaf, merge, items, *, seed, backend, guide=None, progress=False, unit="parts"):
+def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="parts"):
     """Run `tree` on a backend.
 
     Parameters
@@ -44,8 +45,6 @@ def run_tree(tree, leaf, merge, items, *, seed, backend, guide=None, progress=Fa
         Of the whole; every node gets a child of it.
     backend : callable
         From `open_backend`, or `run_here`.
-    guide : callable, optional
-        guide(result), for a tree with guides.
     progress : bool or callable
         As of `graphsqueak.system.progress`, in leaves.
 
@@ -69,25 +68,26 @@ def run_tree(tree, leaf, merge, items, *, seed, backend, guide=None, progress=Fa
             n_leaves = sum(node < tree.n_leaves for node in done)
             show(n_leaves, len(done) / (tree.root + 1), f"{len(done) - n_leaves} merges")
 
-        how = {} if guide is None else {"guide": guide}
-        result = backend(tree, leaf, merge, items, tree.seeds(seed), report, **how)
+        result = backend(tree, leaf, merge, items, tree.seeds(seed), report)
     moved = sum(size for node, (_, size) in done.items() if node != tree.root)
     return TreeRun(result, max((peak for peak, _ in done.values()), default=0), moved)
 
 
-def run_here(tree, leaf, merge, items, seeds, report, guide=None):
+def run_here(tree, leaf, merge, items, seeds, report):
     """The backend of this process: node by node, holding as few results as the tree allows."""
     held, guides = {}, {}
     for node in tree.post_order():
         children, guided_by = tree.children(node), tree.guide(node)
+        more = {} if guided_by is None else {"guide": guides[guided_by]}
         if children:
-            held[node] = compute(merge, [held.pop(child) for child in children], seeds[node])
-        elif guide is None or guided_by is None:
-            held[node] = compute(leaf, items[node], seeds[node])
+            function, inputs = merge, [held.pop(child) for child in children]
         else:
-            held[node] = compute(leaf, items[node], seeds[node], guide=guides[guided_by])
-        if guide is not None and node in tree.guides:
-            guides[node] = compute(guide, held[node])
+            function, inputs = leaf, items[node]
+        if node in tree.guides:
+            result = compute(function, inputs, seeds[node], guides=True, **more)
+            held[node], guides[node] = result
+        else:
+            held[node] = compute(function, inputs, seeds[node], **more)
         report(node, peak_rss(), size_of(held[node]))
     return held[tree.root]
 

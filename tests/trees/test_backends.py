@@ -5,6 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import distributed
@@ -13,7 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from graphsqueak import InputError, StreamedSolver, read_edges, sources, sparsify, write_edges
+from graphsqueak import (
+    EdgeList,
+    InputError,
+    StreamedSolver,
+    read_edges,
+    sources,
+    sparsify,
+    write_edges,
+)
 from graphsqueak.cli import run
 from graphsqueak.kernel import SQUEAK
 from graphsqueak.sources.files.splitting import split
@@ -72,6 +83,15 @@ def test_pieces_of_one_file_are_read_by_workers(cluster, tmp_path, form):
     here = sparsify(read_edges(path), **arguments, tree="guided")
     for name in ("tail", "head", "weight", "ids"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+
+
+def test_a_graph_in_memory_is_sent_without_a_word(cluster):
+    """Four parts of 4 MB; Dask would warn of tasks that take 10 MB, and warnings are errors."""
+    ends = np.random.default_rng(12).integers(300, size=(2, 700_000))
+    graph = EdgeList(tail=ends[0], head=(ends[0] + 1 + ends[1] % 299) % 300, n_nodes=300)
+    arguments = {"n_edges": 2_000, "n_parts": 4, "random_state": 3}
+    there = sparsify(graph, **arguments, scheduler=cluster.scheduler_address)
+    np.testing.assert_array_equal(there.weight, sparsify(graph, **arguments, tree="auto").weight)
 
 
 def test_a_solve_whose_products_workers_add_up(cluster, folder):
@@ -166,6 +186,28 @@ def test_own_workers_end_with_the_run(folder):
     here = sparsify(read_edges(folder), **arguments, tree="guided")
     np.testing.assert_array_equal(there.weight, here.weight)
     assert set(multiprocessing.active_children()) <= before
+
+
+def _write_and_wait(folder, item, seed):
+    """When each was begun; the first leaf waits for the last."""
+    began = time.time()
+    (folder / str(item)).touch()
+    while item == 0 and not (folder / "7").exists() and time.time() < began + 20:
+        time.sleep(0.01)
+    return [(began, item)]
+
+
+def _join(results, seed):
+    return list(chain(*results))
+
+
+def test_no_leaf_waits_behind_another_one(tmp_path):
+    """While one worker is busy with the first, the other one does the rest, in order."""
+    leaf = partial(_write_and_wait, tmp_path)
+    with open_backend(workers=2) as backend:
+        tree = as_tree("balanced", 8)
+        begun = run_tree(tree, leaf, _join, range(8), seed=1, backend=backend).result
+    assert [item for _, item in sorted(begun) if item] == list(range(1, 8))
 
 
 def _die(item, seed):

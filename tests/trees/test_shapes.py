@@ -22,8 +22,8 @@ def test_every_leaf_is_merged_once_and_neighbors_stay_in_order(n_leaves):
     for place, tree in enumerate(shapes(n_leaves)):
         merged = run_tree(
             tree,
-            lambda item, seed: [item],
-            lambda parts, seed: list(chain(*parts)),
+            lambda item, seed, *, guide=None, guides=False: _alone_or_twice([item], guides),
+            lambda parts, seed, *, guides=False: _alone_or_twice(list(chain(*parts)), guides),
             range(n_leaves),
             seed=5,
             backend=run_here,
@@ -31,6 +31,26 @@ def test_every_leaf_is_merged_once_and_neighbors_stay_in_order(n_leaves):
         assert sorted(merged) == list(range(n_leaves))
         if place < 5:
             assert merged == list(range(n_leaves))
+
+
+def _alone_or_twice(result, guides):
+    return (result, result) if guides else result
+
+
+def test_a_leaf_gets_the_guide_of_the_node_that_it_follows():
+    tree, told = as_tree("guided", 16, may_guide=True), {}
+
+    def leaf(item, seed, *, guide=None, guides=False):
+        told[item] = guide
+        return ([item], 1) if guides else [item]
+
+    def merge(parts, seed, *, guides=False):
+        merged = list(chain(*parts))
+        return (merged, len(merged)) if guides else merged
+
+    run_tree(tree, leaf, merge, range(16), seed=5, backend=run_here)
+    sizes = tree.sizes()
+    assert told == {j: None if j < 3 else sizes[tree.guides[j]] for j in range(16)}
 
 
 def test_a_post_order_holds_one_result_per_level():

@@ -52,6 +52,7 @@ _MOST_NODES = np.iinfo(np.int32).max  # kept edges number their ends in 32 bits
 _OVER_FOREST = 1.5  # times the forest: a shrink leaves at least as many edges
 _FEW_REPEATS = 0.25  # of the edges: so many may stay parallel until the end
 _MANY_EDGES = 2**20  # for which a look at repeats is worth it
+_SOME = 2**16  # edges of a state for which it is
 _FEW = 5.0  # edges a node that are kept: with fewer, resistances had better be too large
 
 
@@ -301,11 +302,12 @@ class Engine(StreamEngine):
         return merge_engines([self, *others], numbers, seed=seed)
 
     def settle(self):
-        """Filter what is many, add up what is parallel, and forget the filter unless this leads."""
+        """Filter what is many, add up many parallels, and forget the filter unless this leads."""
         most = LAST_ROOM * self.budget(self.n_nodes, self.n_before + self.n_seen)
         if self.buffer.size > most and self.can_sweep and not self.n_before and not self.leads:
             self.sweep(most)
-        if self.n_nodes:
+        ends = self.buffer.edges()[:2]
+        if self.n_nodes and (self.buffer.size < _SOME or repeated_share(*ends) > _FEW_REPEATS):
             self._coalesce_buffer()
         if not self.leads:
             self.filter, self.base = None, self.base[:0]

@@ -274,10 +274,12 @@ def _check_array(name, array, rule, sizes):
         raise InputError(f"the array {name} is {array.dtype} of shape {array.shape}")
     if rule.kind == "b" or array.size == 0:
         return
-    below = sizes.get(rule.below, rule.below)
-    odd = name in _MAY_BE_ODD
-    good = (array >= rule.least) & ((array < below) | odd) | (odd & (array != array))
-    if not good.all():
+    if name in _MAY_BE_ODD:
+        is_good = not (array < rule.least).any()
+    else:  # an extreme is not a number where a value is not
+        below = sizes.get(rule.below, rule.below)
+        is_good = array.min() >= rule.least and array.max() < below
+    if not is_good:
         raise InputError(f"the array {name} holds values out of their range")
 
 

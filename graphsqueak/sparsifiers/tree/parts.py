@@ -37,7 +37,7 @@ from graphsqueak.sources.files.splitting import split, unread
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.tree.tasks import Piece, guide, leaf, merge
+from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.progress import Progress
 from graphsqueak.system.remote import ADDRESS, files_in, place_in, read_bytes, remove
@@ -117,7 +117,6 @@ def grow_tree(
         [Piece(number, unread(graph)) for number, graph in enumerate(pieces)],
         seed=seed,
         backend=backend,
-        guide=guide if tree.guides else None,
         progress=progress,
     )
     stream = StreamSparsifier.from_bytes(run.result)

@@ -2,10 +2,11 @@
 
     leaf(part, seed)       the state of a stream that has seen one part
     merge(states, seed)    the state of a stream that has seen the parts of all
-    guide(state)           what later parts need to know of those that were merged before them
+
+and, where they are asked for it, the guide: what later parts need to know of those before them.
 
 They are pure functions from bytes (or a part to be read) to bytes, and can be repeated. A state is
-what a checkpoint holds, settled: kept edges, exact degrees, union-find and ids, at most 12 bytes
+what a checkpoint holds, settled: kept edges, exact degrees, union-find and ids, at most 14 bytes
 per kept edge and 20 per node. Ids are matched where states are merged (`graphsqueak.nodes.union`).
 
 A guide is the state of a stream without edges: ids, degrees, union-find and the arrival filter of
@@ -19,7 +20,7 @@ from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sparsifiers.stream.merging import TooMany, lead, make_guide
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 
-__all__ = ["DROPPED", "Piece", "guide", "leaf", "merge"]
+__all__ = ["DROPPED", "Piece", "leaf", "merge"]
 
 DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")  # what readers count
 
@@ -31,7 +32,7 @@ class Piece(NamedTuple):
     graph: object
 
 
-def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=b""):
+def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=b"", guides=False):
     """The state of one part.
 
     Parameters
@@ -46,13 +47,15 @@ def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=
         Whether later parts may be guided by the first.
     guide : bytes
         What guides this part, if anything does.
+    guides : bool
+        Whether to return a guide as well.
 
     Returns
     -------
-    bytes
+    bytes, or two of them
     """
     if store is not None and (found := store.get(piece.number)) is not None:
-        return found
+        return (found, _guide(StreamSparsifier.from_bytes(found))) if guides else found
     how = settings | {"options": options, "random_state": seed}
     try:
         stream = _follow(guide, ridge=settings.get("ridge", 0.0), seed=seed) if guide else None
@@ -66,29 +69,20 @@ def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=
     state = stream.to_bytes()
     if store is not None:
         store.put(piece.number, state)
-    return state
+    return (state, _guide(stream)) if guides else state
 
 
-def merge(states, seed):
-    """The state of all parts whose states are given, in their order."""
+def merge(states, seed, *, guides=False):
+    """The state of all parts whose states are given, in their order, and its guide if asked for."""
     streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
     merged = streams[0].merge(*streams[1:], random_state=seed)
     merged.note = {name: sum(stream.note[name] for stream in streams) for name in DROPPED}
-    return merged.to_bytes()
+    state = merged.to_bytes()
+    return (state, _guide(merged)) if guides else state
 
 
-def guide(state):
-    """The guide that a leading state gives; empty if it has dropped no edges yet.
-
-    Parameters
-    ----------
-    state : bytes
-
-    Returns
-    -------
-    bytes
-    """
-    stream = StreamSparsifier.from_bytes(state)
+def _guide(stream):
+    """The guide that a stream gives whose state was taken; empty if it has dropped no edges yet."""
     engine = make_guide(stream._engine) if stream.method == "fast" else None
     if engine is None:
         return b""

@@ -340,3 +340,18 @@ def test_ridges_of_merged_streams_add_up(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["ridge"] == 1.5
     assert run(["merge", *paths, "-o", str(tmp_path / "again.tsv")]) == 0
     assert "up to a ridge of 1.5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_travels_is_added_up_where_many_edges_are_parallel(times):
+    """80,000 edges as they came, since hardly two are parallel; or 160,000 that come in pairs."""
+    ends = np.random.default_rng(21_001).integers(20_000, size=(2, 80_000))
+    ends = np.tile(ends[:, ends[0] != ends[1]], times)
+    stream = StreamSparsifier(n_edges=200_000, random_state=3)
+    stream.partial_fit(EdgeList(tail=ends[0], head=ends[1], n_nodes=20_000))
+    stream = StreamSparsifier.from_bytes(stream.to_bytes())
+    weight, n_pairs = stream._engine.buffer.edges().weight, len(np.unique(np.sort(ends.T), axis=0))
+    assert weight.size == (ends.shape[1] if times == 1 else n_pairs)
+    assert weight.sum() == ends.shape[1]
+    np.testing.assert_array_equal(stream.degrees_, np.bincount(ends.ravel(), minlength=20_000))
+    assert stream.sparsifier().n_edges == n_pairs

@@ -20,7 +20,7 @@ from graphsqueak.sparsifiers.budget import stream_bytes
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.run import certify_and_correct
 from graphsqueak.sparsifiers.tree.parts import grow_tree, open_store, run_parts
-from graphsqueak.sparsifiers.tree.tasks import Piece, guide, leaf, merge
+from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree, random_tree
 from tests import reference
@@ -104,8 +104,8 @@ def test_a_guided_part_keeps_what_one_pass_would_and_stays_unbiased():
     first, second = split(sources.erdos_renyi(300, 40_000, random_state=17).to_edge_list(), 2)
     how, kept, weight = {"settings": {"n_edges": 3_000}, "options": SHORT}, [], []
     for seed in range(40):
-        lead = leaf(Piece(0, first), 100 + seed, leads=True, **how)
-        own = leaf(Piece(1, second), 1_000 + seed, guide=guide(lead), **how)
+        _, told = leaf(Piece(0, first), 100 + seed, leads=True, guides=True, **how)
+        own = leaf(Piece(1, second), 1_000 + seed, guide=told, **how)
         stream = StreamSparsifier.from_bytes(own)
         edges = stream._engine.buffer.edges()
         np.testing.assert_array_equal(stream.degrees_, second.degrees())
@@ -136,11 +136,28 @@ def test_a_part_that_its_guide_does_not_know_is_read_without():
     known = EdgeList(tail=known.tail, head=known.head, ids=ids)
     other = EdgeList(tail=known.tail, head=known.head, ids=ids + 500)
     how = {"settings": {"n_edges": 1_000}, "options": SHORT}
-    told = guide(leaf(Piece(0, known), 3, leads=True, **how))
+    _, told = leaf(Piece(0, known), 3, leads=True, guides=True, **how)
     assert told
     assert leaf(Piece(1, other), 4, guide=told, **how) == leaf(Piece(1, other), 4, **how)
     assert leaf(Piece(1, known), 4, guide=told, **how) != leaf(Piece(1, known), 4, **how)
-    assert guide(leaf(Piece(0, known), 3, settings={"n_edges": 50_000}, leads=True)) == b""
+    all_kept = {"settings": {"n_edges": 50_000}, "leads": True, "guides": True}
+    assert leaf(Piece(0, known), 3, **all_kept)[1] == b""
+
+
+def test_a_guide_comes_with_the_state_that_is_there_without(tmp_path):
+    """And it is the same from a leaf that was stored."""
+    parts = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
+    store = open_store(tmp_path, parts, {}, seed=5, resume=False)
+    how = {"settings": {"n_edges": 1_000}, "options": SHORT, "leads": True}
+    first = leaf(Piece(0, parts[0]), 3, **how)
+    with_guide = leaf(Piece(0, parts[0]), 3, **how, store=store, guides=True)
+    assert with_guide[0] == first
+    assert with_guide == leaf(Piece(0, parts[0]), 3, **how, store=store, guides=True)
+    states = [first, leaf(Piece(1, parts[1]), 4, **how, guide=with_guide[1])]
+    merged, told = merge(states, 5, guides=True)
+    assert merged == merge(states, 5)
+    assert StreamSparsifier.from_bytes(told).n_kept_ == 0
+    assert told != with_guide[1]
 
 
 def test_a_guided_tree_holds_late_nodes_together():
