@@ -55,7 +55,7 @@ class ReadOptions:
     duplicates: str = "sum"
     time: int | str | None = None
     slack: float = 0.0
-    block_bytes: int = 1 << 23
+    block_bytes: int = 1 << 21
     block_rows: int = 1 << 17
 
 
