@@ -9,7 +9,9 @@ and how many bytes that is for a kept edge, beyond 350 MiB and 64 bytes a node.
 polars scanning the same file.
 *dense*: a random graph of 400 edges a node from Parquet, 10 edges a node kept.
 
-Every case runs in a process of its own; graphs are made from fixed seeds.
+Every case runs in a process of its own; graphs are made from fixed seeds. A scan is the best of
+three after a first one, and so are our runs of the graphs that are compared with scans, *ring* and
+*dense*; the first run, which loads compiled code, is told as well. Memory is that of the first run.
 """
 
 import argparse
@@ -72,26 +74,33 @@ def measure(name, size):
         scan = scan_text if name == "ring" else scan_parquet
         scan(path)
         peer = min(timed(scan, path) for _ in range(3))
-        stream = StreamSparsifier(n_edges=budget, random_state=SEED)
-        processor, began = time.process_time(), time.perf_counter()
-        result = run_stream(stream, read_edges(path)).sparsifier(use_up=True)
-        seconds, processor = time.perf_counter() - began, time.process_time() - processor
-    n_edges = stream.n_edges_seen_
-    over = max(peak_rss() - BASE, 0)
+        first, peak = sparsify(path, budget), peak_rss()
+        more = [] if name == "rmat" else [sparsify(path, budget) for _ in range(3)]
+    stream, result, seconds, processor = min(more or [first], key=lambda run: run[2])
+    n_edges, over = stream.n_edges_seen_, max(peak - BASE, 0)
     return {
         "case": f"{name} {size}",
         "nodes": result.n_nodes,
         "edges": n_edges,
         "kept": result.n_edges,
         "shrinks": stream.n_shrinks_,
+        "first run": round(first[2], 2),
         "seconds": round(seconds, 2),
         "processor seconds": round(processor, 2),
         "ns/edge": round(1e9 * seconds / n_edges, 1),
         "scan": round(peer, 2),
         "times the scan": round(seconds / peer, 2),
-        "peak MiB": round(peak_rss() / 2**20),
+        "peak MiB": round(peak / 2**20),
         "bytes a kept edge": round(max(over - 64 * result.n_nodes, 0) / result.n_edges, 1),
     }
+
+
+def sparsify(path, budget):
+    """The stream, its result, and the time and processor time that they took."""
+    stream = StreamSparsifier(n_edges=budget, random_state=SEED)
+    processor, began = time.process_time(), time.perf_counter()
+    result = run_stream(stream, read_edges(path)).sparsifier(use_up=True)
+    return stream, result, time.perf_counter() - began, time.process_time() - processor
 
 
 def warm_up():
