@@ -53,10 +53,9 @@ def last_shrink(engine, budget, *, use_up):
     buffer = _edges_for_last_shrink(engine, budget, use_up)
     edges = buffer.edges()
     is_whole, is_thinned = engine.n_shrinks == 0, edges.tail.size > budget
-    bridge = alongside(_bridges, engine, edges)
-    looks = is_thinned and options.pin_forest
+    bridges, looks = alongside(_bridges, engine, edges), is_thinned and options.pin_forest
     weak_cuts = WeakCuts.of(edges, engine.n_nodes) if looks else None
-    bridge, engine.result_error = bridge(), engine.cut_error
+    bridge, engine.result_error = bridges(), engine.cut_error
     if is_thinned:
         n_pinned = np.count_nonzero(edges.pinned)
         if n_pinned > budget:
@@ -67,7 +66,8 @@ def last_shrink(engine, budget, *, use_up):
         if options.calibrate and not is_whole:
             edges = calibrate(edges, engine.degree, bridge, in_place=is_large)
         weak_cuts = weak_cuts.weighed(edges) if looks else None
-        release_memory()
+        if is_large:
+            release_memory()
         resistance = engine.score_by_degrees(edges, Step.LAST)
         in_order = is_large and options.keep_degrees and resistance is not None
         if resistance is None:
