@@ -203,10 +203,9 @@ def repeated_share(tail, head):
     >>> repeated_share(tail, head)
     0.5
     """
-    mask = np.uint64(max((tail.size // _ENOUGH).bit_length() - 1, 0))
-    mask = (np.uint64(1) << mask) - np.uint64(1)
-    keys = np.empty(4 * tail.size // (int(mask) + 1) + 64, dtype=np.uint64)
-    n_keys = _sample_pairs(tail, head, mask, keys)
+    one_in = 1 << max((tail.size // _ENOUGH).bit_length() - 1, 0)
+    keys = np.empty(4 * tail.size // one_in + 64, dtype=np.uint64)
+    n_keys = _sample_pairs(tail, head, np.uint64(one_in - 1), keys)
     return 1 - np.unique(keys[:n_keys]).size / n_keys if n_keys else 0.0
 
 
