@@ -180,7 +180,7 @@ def far_share(rows):
 def _jacobi_step_cost(shape):
     columns, n_numbers = shape.n_columns, 2 * shape.n_edges + shape.n_nodes
     cost = 2 * shape.n_edges * (0.7 + 0.25 * columns + shape.far * _waiting(shape))
-    cost += shape.n_nodes * (2.5 + 5 * columns)
+    cost += shape.n_nodes * (1.5 + 4.4 * columns)
     return 25_000 + cost / _n_sharing(n_numbers * columns)
 
 

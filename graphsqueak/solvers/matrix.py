@@ -47,7 +47,7 @@ __all__ = [
 N_PARTS = 64
 AHEAD = 32  # neighbors, in the fetching of rows
 MANY_EDGES = 2**21  # from here on shorter weights are worth kernels of their own
-FOUR = 4  # columns that are worked on together, or twice as many
+FOUR, _EIGHT = 4, 8  # columns that are worked on together
 # unsigned: a column that may be negative counts from the end, which no vector operation can do
 _0, _1, _2, _3, _4, _8 = (np.uint64(number) for number in (0, 1, 2, 3, 4, 8))
 
@@ -179,9 +179,13 @@ def even_parts(n_nodes):
 
 def multiply(rows, x, out, *, worth_sharing=WORTH_SHARING):
     """Write A x into `out` and return the dot products x_k . (A x)_k of the columns."""
-    partial = np.empty((N_PARTS, x.shape[1]))
-    work = (rows.weight.size + rows.n_nodes) * x.shape[1]
-    run(_multiply, work, *rows, x, out, partial, worth_sharing=worth_sharing)
+    n_columns = x.shape[1]
+    kernel = _multiply_few if n_columns < _EIGHT else _multiply_eights
+    if n_columns > _EIGHT and x.itemsize == 4:  # there sums in memory take 2/3 of the time
+        kernel = _multiply_many
+    partial = np.empty((N_PARTS, n_columns))
+    work = (rows.weight.size + rows.n_nodes) * n_columns
+    run(kernel, work, *rows, x, out, partial, worth_sharing=worth_sharing)
     return partial.sum(axis=0)
 
 
@@ -254,97 +258,125 @@ def _add_weights(start, weight, total):
 
 
 @shared
-def _multiply(start, neighbor, weight, ridge, parts, x, out, partial):
+def _multiply_few(start, neighbor, weight, ridge, parts, x, out, partial):
+    """Less than eight columns; kernels are apart because a run needs few, and compiles no more."""
     n_columns = np.uint64(x.shape[1])
-    is_wide = x.itemsize == 4 and n_columns > _8  # there sums in memory take 2/3 of the time
     for part in numba.prange(parts.size - 1):
-        dots = partial[part]
+        rows, dots, k = parts[part : part + 2], partial[part], _0
         dots[:] = 0.0
-        for i in range(parts[part], parts[part + 1]):
-            k = _0
-            if is_wide:
-                _multiply_all(start, neighbor, weight, ridge, x, out, dots, i)
-                k = n_columns
-            while k + _8 <= n_columns:
-                _multiply_eight(start, neighbor, weight, ridge, x, out, dots, i, k)
-                k += _8
-            while k + _4 <= n_columns:
-                _multiply_four(start, neighbor, weight, ridge, x, out, dots, i, k)
-                k += _4
-            while k < n_columns:
-                own = x[i, k]
-                total = ridge[i] * own
-                for e in range(start[i], start[i + 1]):
-                    total += weight[e] * (own - x[neighbor[e], k])
-                out[i, k] = total
-                dots[k] += own * total
-                k += _1
+        while k + _4 <= n_columns:
+            _multiply_four(start, neighbor, weight, ridge, x, out, dots, rows, k)
+            k += _4
+        while k < n_columns:
+            _multiply_one(start, neighbor, weight, ridge, x, out, dots, rows, k)
+            k += _1
+
+
+@shared
+def _multiply_eights(start, neighbor, weight, ridge, parts, x, out, partial):
+    n_columns = np.uint64(x.shape[1])
+    for part in numba.prange(parts.size - 1):
+        rows, dots, k = parts[part : part + 2], partial[part], _0
+        dots[:] = 0.0
+        while k + _8 <= n_columns:
+            _multiply_eight(start, neighbor, weight, ridge, x, out, dots, rows, k)
+            k += _8
+        while k + _4 <= n_columns:
+            _multiply_four(start, neighbor, weight, ridge, x, out, dots, rows, k)
+            k += _4
+        while k < n_columns:
+            _multiply_one(start, neighbor, weight, ridge, x, out, dots, rows, k)
+            k += _1
+
+
+@shared
+def _multiply_many(start, neighbor, weight, ridge, parts, x, out, partial):
+    for part in numba.prange(parts.size - 1):
+        rows, dots = parts[part : part + 2], partial[part]
+        dots[:] = 0.0
+        _multiply_all(start, neighbor, weight, ridge, x, out, dots, rows)
 
 
 @subroutine
-def _multiply_all(start, neighbor, weight, ridge, x, out, dots, i):
-    """All columns of row i, added up in memory: neighbors are gone through once."""
-    last, n_columns, own, total = neighbor.size - 1, x.shape[1], x[i], out[i]
-    for k in range(n_columns):
-        total[k] = ridge[i] * own[k]
-    for edge in range(start[i], start[i + 1]):
-        prefetch(x, neighbor[min(edge + AHEAD, last)], 0)
-        w, j = weight[edge], neighbor[edge]
+def _multiply_one(start, neighbor, weight, ridge, x, out, dots, rows, k):
+    """Column k of some rows."""
+    for i in range(rows[0], rows[1]):
+        own = x[i, k]
+        total = ridge[i] * own
+        for e in range(start[i], start[i + 1]):
+            total += weight[e] * (own - x[neighbor[e], k])
+        out[i, k] = total
+        dots[k] += own * total
+
+
+@subroutine
+def _multiply_all(start, neighbor, weight, ridge, x, out, dots, rows):
+    """All columns of some rows, added up in memory: neighbors are gone through once."""
+    last, n_columns = neighbor.size - 1, x.shape[1]
+    for i in range(rows[0], rows[1]):
+        own, total = x[i], out[i]
         for k in range(n_columns):
-            total[k] += w * (own[k] - x[j, k])
-    for k in range(n_columns):
-        dots[k] += own[k] * total[k]
+            total[k] = ridge[i] * own[k]
+        for edge in range(start[i], start[i + 1]):
+            prefetch(x, neighbor[min(edge + AHEAD, last)], 0)
+            w, j = weight[edge], neighbor[edge]
+            for k in range(n_columns):
+                total[k] += w * (own[k] - x[j, k])
+        for k in range(n_columns):
+            dots[k] += own[k] * total[k]
 
 
 @subroutine
-def _multiply_four(start, neighbor, weight, ridge, x, out, dots, i, k):
-    """Columns k, ..., k + 3 of row i, held in registers."""
+def _multiply_four(start, neighbor, weight, ridge, x, out, dots, rows, k):
+    """Columns k, ..., k + 3 of some rows, held in registers."""
     last = neighbor.size - 1
-    a, b, c, d = x[i, k], x[i, k + _1], x[i, k + _2], x[i, k + _3]
-    own = ridge[i]
-    sum_a, sum_b, sum_c, sum_d = own * a, own * b, own * c, own * d
-    for edge in range(start[i], start[i + 1]):
-        prefetch(x, neighbor[min(edge + AHEAD, last)], k)
-        w, j = weight[edge], neighbor[edge]
-        sum_a += w * (a - x[j, k])
-        sum_b += w * (b - x[j, k + _1])
-        sum_c += w * (c - x[j, k + _2])
-        sum_d += w * (d - x[j, k + _3])
-    out[i, k], out[i, k + _1], out[i, k + _2], out[i, k + _3] = sum_a, sum_b, sum_c, sum_d
-    dots[k] += a * sum_a
-    dots[k + _1] += b * sum_b
-    dots[k + _2] += c * sum_c
-    dots[k + _3] += d * sum_d
+    for i in range(rows[0], rows[1]):
+        a, b, c, d = x[i, k], x[i, k + _1], x[i, k + _2], x[i, k + _3]
+        own = ridge[i]
+        sum_a, sum_b, sum_c, sum_d = own * a, own * b, own * c, own * d
+        for edge in range(start[i], start[i + 1]):
+            prefetch(x, neighbor[min(edge + AHEAD, last)], k)
+            w, j = weight[edge], neighbor[edge]
+            sum_a += w * (a - x[j, k])
+            sum_b += w * (b - x[j, k + _1])
+            sum_c += w * (c - x[j, k + _2])
+            sum_d += w * (d - x[j, k + _3])
+        out[i, k], out[i, k + _1], out[i, k + _2], out[i, k + _3] = sum_a, sum_b, sum_c, sum_d
+        dots[k] += a * sum_a
+        dots[k + _1] += b * sum_b
+        dots[k + _2] += c * sum_c
+        dots[k + _3] += d * sum_d
 
 
 @subroutine
-def _multiply_eight(start, neighbor, weight, ridge, x, out, dots, i, k):
-    """Columns k, ..., k + 7 of row i, the same way."""
+def _multiply_eight(start, neighbor, weight, ridge, x, out, dots, rows, k):
+    """Columns k, ..., k + 7 of some rows, the same way."""
     last, more = neighbor.size - 1, k + _4
-    a, b, c, d = x[i, k], x[i, k + _1], x[i, k + _2], x[i, k + _3]
-    e, f, g, h = x[i, more], x[i, more + _1], x[i, more + _2], x[i, more + _3]
-    own = ridge[i]
-    sum_a, sum_b, sum_c, sum_d = own * a, own * b, own * c, own * d
-    sum_e, sum_f, sum_g, sum_h = own * e, own * f, own * g, own * h
-    for edge in range(start[i], start[i + 1]):
-        prefetch(x, neighbor[min(edge + AHEAD, last)], k)
-        w, j = weight[edge], neighbor[edge]
-        sum_a += w * (a - x[j, k])
-        sum_b += w * (b - x[j, k + _1])
-        sum_c += w * (c - x[j, k + _2])
-        sum_d += w * (d - x[j, k + _3])
-        sum_e += w * (e - x[j, more])
-        sum_f += w * (f - x[j, more + _1])
-        sum_g += w * (g - x[j, more + _2])
-        sum_h += w * (h - x[j, more + _3])
-    out[i, k], out[i, k + _1], out[i, k + _2], out[i, k + _3] = sum_a, sum_b, sum_c, sum_d
-    out[i, more], out[i, more + _1] = sum_e, sum_f
-    out[i, more + _2], out[i, more + _3] = sum_g, sum_h
-    dots[k] += a * sum_a
-    dots[k + _1] += b * sum_b
-    dots[k + _2] += c * sum_c
-    dots[k + _3] += d * sum_d
-    dots[more] += e * sum_e
-    dots[more + _1] += f * sum_f
-    dots[more + _2] += g * sum_g
-    dots[more + _3] += h * sum_h
+    for i in range(rows[0], rows[1]):
+        a, b, c, d = x[i, k], x[i, k + _1], x[i, k + _2], x[i, k + _3]
+        e, f, g, h = x[i, more], x[i, more + _1], x[i, more + _2], x[i, more + _3]
+        own = ridge[i]
+        sum_a, sum_b, sum_c, sum_d = own * a, own * b, own * c, own * d
+        sum_e, sum_f, sum_g, sum_h = own * e, own * f, own * g, own * h
+        for edge in range(start[i], start[i + 1]):
+            prefetch(x, neighbor[min(edge + AHEAD, last)], k)
+            w, j = weight[edge], neighbor[edge]
+            sum_a += w * (a - x[j, k])
+            sum_b += w * (b - x[j, k + _1])
+            sum_c += w * (c - x[j, k + _2])
+            sum_d += w * (d - x[j, k + _3])
+            sum_e += w * (e - x[j, more])
+            sum_f += w * (f - x[j, more + _1])
+            sum_g += w * (g - x[j, more + _2])
+            sum_h += w * (h - x[j, more + _3])
+        out[i, k], out[i, k + _1], out[i, k + _2], out[i, k + _3] = sum_a, sum_b, sum_c, sum_d
+        out[i, more], out[i, more + _1] = sum_e, sum_f
+        out[i, more + _2], out[i, more + _3] = sum_g, sum_h
+        dots[k] += a * sum_a
+        dots[k + _1] += b * sum_b
+        dots[k + _2] += c * sum_c
+        dots[k + _3] += d * sum_d
+        dots[more] += e * sum_e
+        dots[more + _1] += f * sum_f
+        dots[more + _2] += g * sum_g
+        dots[more + _3] += h * sum_h
