@@ -45,6 +45,7 @@ SHARE = 0.5  # of the budget; measured: more starves the rest, less loses labels
 _WORK = 5  # elementary steps per edge: chunks of a stream are not worth sharing, sweeps are
 _PART = 2**14  # edges that a thread takes at a time
 _BLOCK = 256  # edges that go through the filter together
+_MOST_OPEN = 0.75  # of a block: where bounds decide less, those that follow do without
 _CERTAIN = 1e30  # a boost that makes every p = 1
 _NOTHING = np.zeros(0, np.bool_)
 
@@ -233,11 +234,13 @@ def _sample_part(known, edges, part, seed, first, out):
     singles = (np.empty(_BLOCK, np.float32), np.empty(_BLOCK, np.float32))
     doubles = (np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK))
     desk = (np.empty(_BLOCK, np.int32), *singles, *doubles)  # arrays of a block's edges
+    is_bounded = True
     for start in range(part * _PART, end, _BLOCK):
         stop = min(start + _BLOCK, end)
         block = (tail[start:stop], head[start:stop], weight[start:stop], pinned[start:stop])
         number = first + np.uint64(start)
-        n_kept = _sample_block(known, block, seed, number, desk, new[at:])
+        n_open, n_kept = _sample_block(known, block, seed, number, is_bounded, desk, new[at:])
+        is_bounded &= n_open <= _MOST_OPEN * (stop - start)
         for i in range(n_kept):
             chosen[at + i] = start + desk[0][i]
         at += n_kept
@@ -245,10 +248,11 @@ def _sample_part(known, edges, part, seed, first, out):
 
 
 @subroutine
-def _sample_block(known, edges, seed, first, desk, new):
+def _sample_block(known, edges, seed, first, is_bounded, desk, new):
     """Loops without branches: edges that may stay, then those that do, are written to `chosen`.
 
-    A pinned edge has a coin below all probabilities. Returns how many stay.
+    All may if they are not bounded. A pinned edge has a coin below all probabilities. Returns how
+    many may stay, and how many do.
     """
     points, near, component, scale, favored, boost = known
     tail, head, weight, pinned = edges
@@ -257,16 +261,20 @@ def _sample_block(known, edges, seed, first, desk, new):
         coin[e] = uniform(seed, first + np.uint64(e), ITEM_WORD)
     for e in range(tail.size):
         times[e] = scale * weight[e]
-    _bound_sums(near[1], tail, head, bound)
     if favored.size > 0:
         for e in range(tail.size):
             times[e] *= boost if favored[tail[e]] or favored[head[e]] else 1.0
     for e in range(pinned.size):
         coin[e] = -1.0 if pinned[e] else coin[e]
-    n_open = n_kept = 0
+    n_kept, n_open = 0, tail.size
     for e in range(tail.size):
-        chosen[n_open] = e
-        n_open += coin[e] < times[e] * bound[e]
+        chosen[e] = e
+    if is_bounded:
+        n_open = 0
+        _bound_sums(near[1], tail, head, bound)
+        for e in range(tail.size):
+            chosen[n_open] = e
+            n_open += coin[e] < times[e] * bound[e]
     for i in range(n_open):
         e = np.uint64(chosen[i])
         if max(tail[e], head[e]) >= near.shape[1]:
@@ -290,7 +298,7 @@ def _sample_block(known, edges, seed, first, desk, new):
     for i in range(n_kept):
         e = np.uint64(chosen[i])
         new[i] = weight[e] / min(prob[i], 1.0) if coin[e] > 0.0 else weight[e]
-    return n_kept
+    return n_open, n_kept
 
 
 @subroutine

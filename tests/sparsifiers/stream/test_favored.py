@@ -111,12 +111,17 @@ def test_the_thesis_method_favors_nobody():
         gs.StreamSparsifier(method="thesis", epsilon=0.5, favored_nodes=[1])
 
 
-def test_the_filter_keeps_every_edge_with_its_probability():
-    """Over 1,000 seeds, shares and mean weights within six sigmas; favored, new, apart, pinned."""
+@pytest.mark.parametrize("away", [0.0, 3.0])
+def test_the_filter_keeps_every_edge_with_its_probability(away):
+    """Over 1,000 seeds, shares and mean weights within six sigmas; favored, new, apart, pinned.
+
+    Where all points are far from the origin, what their lengths say of distances decides nothing.
+    """
     rng = np.random.default_rng(12)
     degree = np.append(0.0, rng.uniform(20, 200, size=39))  # node 0 has no edges
     sketch = Embedding(rng.normal(scale=0.2, size=(40, 4)).astype(np.float32), degree, 1.0)
     sketch.points[0] = 0.0
+    sketch.points[:] += away
     component = np.repeat([0, 30], [30, 10])
     arrivals = ArrivalFilter.from_sketch(sketch, component, 3.0)
     tail, head = rng.integers(1, 39, size=600), np.append(rng.integers(1, 40, size=590), [45] * 10)
