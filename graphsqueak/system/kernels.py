@@ -200,13 +200,15 @@ def alongside(function, *arguments, **named):
     return future.result
 
 
-def map_ahead(function, items, *, n_workers=None):
+def map_ahead(function, items, *, n_workers=None, n_spare=0):
     """Yield function(item) for each item, in order, computed ahead in threads.
 
     Items are drawn one at a time, in order; the function runs on several at once. At most
     n_workers + 1 results wait, so memory is bounded. An exception, of the items or of the function,
     is raised where its result would have been. When the consumer stops early, so do the threads.
-    Who is allowed one thread (`numba.set_num_threads`), as the tasks of a worker are, gets no more.
+    Who is allowed one thread (`numba.set_num_threads`), as the tasks of a worker are, gets no more;
+    `n_spare` cores are left to the consumer, who else waits for a core in spite of all that waits
+    for him.
 
     >>> list(map_ahead(lambda number: number**2, range(5)))
     [0, 1, 4, 9, 16]
@@ -214,7 +216,7 @@ def map_ahead(function, items, *, n_workers=None):
     if numba.get_num_threads() == 1:
         yield from map(function, items)
         return
-    n_workers = n_workers or min(4, os.cpu_count() or 1)
+    n_workers = n_workers or max(min(4, (os.cpu_count() or 1) - n_spare), 1)
     desk = _Desk(iter(items), function, n_workers + 1)
     for _ in range(n_workers):
         threading.Thread(target=desk.work, daemon=True).start()
