@@ -281,7 +281,8 @@ class Engine(StreamEngine):
         columns = (*edges[:3], edges.pinned, self.grounded_degree)
         how = {"is_averaged": self._budget_now() >= _FEW * self.n_nodes, "ridge": ridge}
         sketch = degrees.degree_sketch(*columns, seed=seed, **how)
-        release_memory()
+        if self.is_large:
+            release_memory()
         return sketch
 
     @property
