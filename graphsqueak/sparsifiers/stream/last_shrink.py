@@ -38,7 +38,6 @@ _WORTH_FILTERING = 0.8  # of what is kept: if more would be left, it is not filt
 _BITS = 4  # binary digits of the last shrink's probabilities: 3 have 1 % more error, 6 no less
 _MANY_EDGES = 2**20  # beyond which one digit less saves more time than it costs error
 _N_STEPS = 10
-_DAMPING = (0.5, 0.9)  # in turn: as near after six steps as halves alone after nine
 _WORK = 10  # elementary steps per edge
 _N_PARTS = 4  # of the edges, summed apart: no result depends on the number of threads
 _FEW_PARTS = 2  # where a table of all nodes takes much memory
@@ -133,8 +132,7 @@ def calibrate(edges, degree, fixed=None, *, in_place=False):
     share, amiss = np.linspace(0, degree.size, _N_PARTS + 1).astype(np.int64), np.empty(_N_PARTS)
     for step in range(_N_STEPS):
         run(_degrees, work, part, *ends, edges.weight, fixed, scale, sums)
-        damping = _DAMPING[step % len(_DAMPING)]
-        run(_next_scale, _WORK * degree.size, share, degree, scale, damping, sums, amiss)
+        run(_next_scale, _WORK * degree.size, share, degree, scale, step % 2 == 0, sums, amiss)
         if amiss.sum() <= _SETTLED * degree.sum():
             break
         np.copyto(scale, sums[0])
@@ -196,8 +194,12 @@ def _degrees(part, node, other, weight, fixed, scale, sums):
 
 
 @shared
-def _next_scale(share, degree, scale, damping, sums, amiss):
-    """Write the scales to follow into the first sums; how far degrees are amiss by now."""
+def _next_scale(share, degree, scale, is_half, sums, amiss):
+    """Write the scales to follow into the first sums; how far degrees are amiss by now.
+
+    Half a step (of logarithms) and a whole one, in turn, are as near after six as halves alone
+    after nine.
+    """
     for p in numba.prange(share.size - 1):
         amiss[p] = 0.0
         for u in range(share[p], share[p + 1]):
@@ -206,7 +208,7 @@ def _next_scale(share, degree, scale, damping, sums, amiss):
                 own += sums[k, u]
             amiss[p] += abs(scale[u] * own - degree[u])
             goal = max(degree[u], 0.0) / own if own > 0.0 else scale[u]
-            goal = scale[u] * (goal / scale[u]) ** damping
+            goal = np.sqrt(scale[u] * goal) if is_half else goal
             sums[0, u] = min(max(goal, 1 / _LARGEST_FACTOR), _LARGEST_FACTOR)
 
 
