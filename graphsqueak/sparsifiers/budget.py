@@ -41,7 +41,9 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.forest import add_degrees
 from graphsqueak.sampling import scale_for
+from graphsqueak.system.kernels import frozen
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
@@ -178,8 +180,9 @@ def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, 
     loss = np.where(is_free, weight * np.maximum(1 / scale - leverage, 0.0), 0.0)
     if step > 1:
         return math.sqrt(2 * float(loss.sum() / weight.sum()))
-    lost = np.bincount(tail, loss, n_nodes) + np.bincount(head, loss, n_nodes)
-    degree = np.bincount(tail, weight, n_nodes) + np.bincount(head, weight, n_nodes)
+    lost, degree = np.zeros((2, n_nodes))
+    add_degrees(lost, *frozen(tail, head, loss))
+    add_degrees(degree, *frozen(tail, head, weight))
     local = lost[degree > 0] / degree[degree > 0]
     return math.sqrt(2 * float(np.quantile(local, _QUANTILE)))
 

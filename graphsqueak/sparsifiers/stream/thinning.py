@@ -59,7 +59,7 @@ __all__ = ["count_spread", "round_keeping_degrees", "thin_edges", "thin_to_budge
 _WORK = 5  # elementary steps per edge
 _WALKS = 32  # at most, at a time
 _BLOCK = 2**20  # edges that are looked at together
-_ENOUGH = 2**20  # edges by which the spread of a count is told
+_ENOUGH = 2**17  # edges by which the spread of a count is told
 _TRIES = 2  # without a pinned forest
 _SAFE_SCALE = 4.0  # c from which the forest need not be pinned in the last shrink
 
