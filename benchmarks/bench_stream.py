@@ -107,9 +107,9 @@ def sparsify_file(path, out):
 
 
 def scan_text(path):
-    names = {"u": pl.Int64, "v": pl.Int64}
-    frame = pl.scan_csv(path, separator="\t", has_header=False, comment_prefix="#", schema=names)
-    frame.select(pl.col("u").sum() + pl.col("v").sum()).collect(engine="streaming")
+    names = {"source": pl.Int64, "target": pl.Int64}
+    frame = pl.scan_csv(path, separator="\t", comment_prefix="#", schema=names)
+    frame.select(pl.col("source").sum() + pl.col("target").sum()).collect(engine="streaming")
 
 
 def scan_parquet(path):
