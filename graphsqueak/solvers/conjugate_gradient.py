@@ -168,7 +168,8 @@ def _dots(parts, left, right, worth_sharing=WORTH_SHARING):
 def _advance(parts, x, r, p, q, scale, alpha, worth_sharing):
     partial = np.zeros((2, N_PARTS, x.shape[1]))
     blocks = (parts, x, r, p, q, scale, alpha, partial)
-    run(_advance_kernel, 2 * x.size, *blocks, worth_sharing=worth_sharing)
+    kernel = {1: _advance_one, FOUR: _advance_four}.get(x.shape[1], _advance_all)
+    run(kernel, 2 * x.size, *blocks, worth_sharing=worth_sharing)
     rr, scaled = partial.sum(axis=1)
     return np.sqrt(rr), scaled
 
@@ -203,37 +204,31 @@ def _turn(parts, p, z, scale, beta):
 
 
 @shared
-def _advance_kernel(parts, x, r, p, q, scale, alpha, partial):
-    """x += alpha * p, r -= alpha * q; partial sums of r . r and r . (scale * r)."""
+def _advance_one(parts, x, r, p, q, scale, alpha, partial):
+    """`_advance_all` of a single column."""
     for part in numba.prange(parts.size - 1):
-        low, high = parts[part], parts[part + 1]
-        if x.shape[1] == 1:
-            square = scaled = 0.0
-            for i in range(low, high):
-                x[i, 0] += alpha[0] * p[i, 0]
-                new = r[i, 0] - alpha[0] * q[i, 0]
-                r[i, 0] = new
-                square += new * new
-                scaled += scale[i] * new * new
-            partial[0, part, 0] = square
-            partial[1, part, 0] = scaled
-        elif x.shape[1] == FOUR:
-            _advance_four(low, high, x, r, p, q, scale, alpha, partial[:, part])
-        else:
-            for i in range(low, high):
-                for k in range(x.shape[1]):
-                    x[i, k] += alpha[k] * p[i, k]
-                    new = r[i, k] - alpha[k] * q[i, k]
-                    r[i, k] = new
-                    partial[0, part, k] += new * new
-                    partial[1, part, k] += scale[i] * new * new
+        square = scaled = 0.0
+        for i in range(parts[part], parts[part + 1]):
+            x[i, 0] += alpha[0] * p[i, 0]
+            new = r[i, 0] - alpha[0] * q[i, 0]
+            r[i, 0] = new
+            square += new * new
+            scaled += scale[i] * new * new
+        partial[0, part, 0] = square
+        partial[1, part, 0] = scaled
+
+
+@shared
+def _advance_four(parts, x, r, p, q, scale, alpha, partial):
+    """`_advance_all` of four columns, with their sums in registers: half of the time."""
+    for part in numba.prange(parts.size - 1):
+        _advance_rows(parts[part : part + 2], x, r, p, q, scale, alpha, partial[:, part])
 
 
 @subroutine
-def _advance_four(low, high, x, r, p, q, scale, alpha, sums):
-    """The same for four columns, with the sums in registers: half of the time."""
+def _advance_rows(rows, x, r, p, q, scale, alpha, sums):
     rr_a = rr_b = rr_c = rr_d = scaled_a = scaled_b = scaled_c = scaled_d = 0.0
-    for i in range(low, high):
+    for i in range(rows[0], rows[1]):
         for k in range(FOUR):
             x[i, k] += alpha[k] * p[i, k]
             r[i, k] -= alpha[k] * q[i, k]
@@ -248,3 +243,16 @@ def _advance_four(low, high, x, r, p, q, scale, alpha, sums):
         scaled_d += scale[i] * d * d
     sums[0, 0], sums[0, 1], sums[0, 2], sums[0, 3] = rr_a, rr_b, rr_c, rr_d
     sums[1, 0], sums[1, 1], sums[1, 2], sums[1, 3] = scaled_a, scaled_b, scaled_c, scaled_d
+
+
+@shared
+def _advance_all(parts, x, r, p, q, scale, alpha, partial):
+    """x += alpha * p, r -= alpha * q; partial sums of r . r and r . (scale * r)."""
+    for part in numba.prange(parts.size - 1):
+        for i in range(parts[part], parts[part + 1]):
+            for k in range(x.shape[1]):
+                x[i, k] += alpha[k] * p[i, k]
+                new = r[i, k] - alpha[k] * q[i, k]
+                r[i, k] = new
+                partial[0, part, k] += new * new
+                partial[1, part, k] += scale[i] * new * new

@@ -179,14 +179,21 @@ def even_parts(n_nodes):
 
 def multiply(rows, x, out, *, worth_sharing=WORTH_SHARING):
     """Write A x into `out` and return the dot products x_k . (A x)_k of the columns."""
-    n_columns = x.shape[1]
-    kernel = _multiply_few if n_columns < _EIGHT else _multiply_eights
-    if n_columns > _EIGHT and x.itemsize == 4:  # there sums in memory take 2/3 of the time
-        kernel = _multiply_many
-    partial = np.empty((N_PARTS, n_columns))
-    work = (rows.weight.size + rows.n_nodes) * n_columns
+    kernel, partial = _kernel_for(x.shape[1], x.itemsize), np.empty((N_PARTS, x.shape[1]))
+    work = (rows.weight.size + rows.n_nodes) * x.shape[1]
     run(kernel, work, *rows, x, out, partial, worth_sharing=worth_sharing)
     return partial.sum(axis=0)
+
+
+def _kernel_for(n_columns, itemsize):
+    """How to multiply so many columns; a run needs one or two of these and compiles no more."""
+    if n_columns < FOUR:
+        return _multiply_ones
+    if n_columns == FOUR:
+        return _multiply_fours
+    if n_columns > _EIGHT and itemsize == 4:  # there sums in memory take 2/3 of the time
+        return _multiply_many
+    return _multiply_eights
 
 
 def as_unsigned(indices):
@@ -258,18 +265,22 @@ def _add_weights(start, weight, total):
 
 
 @shared
-def _multiply_few(start, neighbor, weight, ridge, parts, x, out, partial):
-    """Less than eight columns; kernels are apart because a run needs few, and compiles no more."""
-    n_columns = np.uint64(x.shape[1])
+def _multiply_ones(start, neighbor, weight, ridge, parts, x, out, partial):
+    """Few columns, one by one."""
     for part in numba.prange(parts.size - 1):
-        rows, dots, k = parts[part : part + 2], partial[part], _0
+        rows, dots = parts[part : part + 2], partial[part]
         dots[:] = 0.0
-        while k + _4 <= n_columns:
-            _multiply_four(start, neighbor, weight, ridge, x, out, dots, rows, k)
-            k += _4
-        while k < n_columns:
+        for k in range(np.uint64(x.shape[1])):
             _multiply_one(start, neighbor, weight, ridge, x, out, dots, rows, k)
-            k += _1
+
+
+@shared
+def _multiply_fours(start, neighbor, weight, ridge, parts, x, out, partial):
+    """Just four columns."""
+    for part in numba.prange(parts.size - 1):
+        rows, dots = parts[part : part + 2], partial[part]
+        dots[:] = 0.0
+        _multiply_four(start, neighbor, weight, ridge, x, out, dots, rows, _0)
 
 
 @shared
