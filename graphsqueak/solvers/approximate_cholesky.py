@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
-from graphsqueak.solvers.matrix import FOUR, aligned_like, as_unsigned, relabel, reorder_rows
+from graphsqueak.solvers.matrix import FOUR, Rows, aligned_like, as_unsigned, work_parts
 from graphsqueak.system.kernels import WORTH_SHARING, compiled, run, shared, subroutine
 
 __all__ = ["ApproximateCholesky"]
@@ -55,11 +55,11 @@ class ApproximateCholesky:
 
     def __init__(self, rows, *, seed, nearby=None, worth_sharing=WORTH_SHARING):
         self._worth_sharing = worth_sharing
-        near_rows = rows if nearby is None else relabel(rows, nearby, _places(nearby))
+        near_rows = rows if nearby is None else _relabel(rows, nearby, _places(nearby))
         steps = eliminate(near_rows, seed=seed)
         visit = _depth_first(steps.start, _places(steps.order)[steps.target])
         order = steps.order[visit]
-        start, target, fraction = reorder_rows(
+        start, target, fraction = _reorder_rows(
             steps.start, steps.target, steps.fraction, visit, _places(order)
         )
         self.order = order if nearby is None else nearby[order]
@@ -68,7 +68,7 @@ class ApproximateCholesky:
         inverse = np.divide(1.0, pivot, out=np.zeros(pivot.size), where=pivot > 0)
         self._values = {np.dtype(np.float64): (fraction, inverse)}
         self._z = np.empty((0, 0))
-        self.rows = relabel(rows, self.order, as_unsigned(_places(self.order)))
+        self.rows = _relabel(rows, self.order, as_unsigned(_places(self.order)))
 
     def __call__(self, r):
         """The approximate solution z; it is overwritten by the next call."""
@@ -84,6 +84,12 @@ class ApproximateCholesky:
         work = 2 * self._target.size * r.shape[1] if is_divisible else 0
         run(_sweep, work, *factor, groups, self._z, worth_sharing=self._worth_sharing)
         return self._z
+
+
+def _relabel(rows, order, position):
+    """The rows with node order[p] renamed to p = position[order[p]]."""
+    start, neighbor, weight = _reorder_rows(rows.start, rows.neighbor, rows.weight, order, position)
+    return Rows(start, neighbor, weight, rows.ridge[order], work_parts(start))
 
 
 def _places(order):
@@ -102,6 +108,21 @@ def _groups(n_columns):
     whole = n_columns - n_columns % FOUR
     bounds = [*range(0, whole, 2 * FOUR), *range(whole, n_columns + 1)]
     return np.array(bounds, dtype=np.uint64)
+
+
+@compiled
+def _reorder_rows(start, neighbor, weight, order, position):
+    """Sparse rows in another order, neighbors renamed by `position`."""
+    new_start = np.zeros_like(start)
+    new_neighbor, new_weight = np.empty_like(neighbor), np.empty_like(weight)
+    end = 0
+    for p in range(order.size):
+        for e in range(start[order[p]], start[order[p] + 1]):
+            new_neighbor[end] = position[neighbor[e]]
+            new_weight[end] = weight[e]
+            end += 1
+        new_start[p + 1] = end
+    return new_start, new_neighbor, new_weight
 
 
 @compiled

@@ -38,10 +38,8 @@ __all__ = [
     "multiply",
     "power_of_two",
     "quick_width",
-    "relabel",
-    "reorder_rows",
-    "rows_from_scipy",
     "rows_of_batches",
+    "work_parts",
 ]
 
 N_PARTS = 64
@@ -77,11 +75,9 @@ class Rows(NamedTuple):
 
     def to_scipy(self):
         """A as a CSR matrix, parallel edges summed."""
-        shape = (self.n_nodes, self.n_nodes)
         neighbor = self.neighbor.view(np.int32 if self.neighbor.itemsize == 4 else np.int64)
-        adjacency = scipy.sparse.csr_array(
-            (self.weight, neighbor, self.start.view(np.int64)), shape=shape
-        )
+        entries = (self.weight, neighbor, self.start.view(np.int64))
+        adjacency = scipy.sparse.csr_array(entries, shape=(self.n_nodes, self.n_nodes))
         matrix = (scipy.sparse.diags_array(self.diagonal()) - adjacency).tocsr()
         matrix.sum_duplicates()
         return matrix
@@ -141,26 +137,7 @@ def _sorted_rows(tail, head, weight, ridge):
     neighbor, value = np.empty(2 * tail.size, tail.dtype), np.empty(2 * tail.size, weight.dtype)
     _sort_edges(tail, head, weight, start, neighbor, value)
     start = start[:-1]
-    return Rows(start, neighbor, value, ridge, _work_parts(start))
-
-
-def relabel(rows, order, position):
-    """The rows with node order[p] renamed to p = position[order[p]]."""
-    start, neighbor, weight = reorder_rows(rows.start, rows.neighbor, rows.weight, order, position)
-    return Rows(start, neighbor, weight, rows.ridge[order], _work_parts(start))
-
-
-def rows_from_scipy(matrix):
-    """Rows of any symmetric matrix: weight_ij = -a_ij, and the row sums as ridge."""
-    matrix = matrix.tocoo()
-    off = matrix.row != matrix.col
-    ridge = np.asarray(matrix.sum(axis=1)).ravel()
-    adjacency = scipy.sparse.coo_array(
-        (-matrix.data[off], (matrix.row[off], matrix.col[off])), shape=matrix.shape
-    ).tocsr()
-    start = adjacency.indptr.astype(np.uint64)
-    neighbor = adjacency.indices.astype(np.uint32)
-    return Rows(start, neighbor, adjacency.data, ridge, _work_parts(start))
+    return Rows(start, neighbor, value, ridge, work_parts(start))
 
 
 def power_of_two(weight: float) -> float:
@@ -219,24 +196,10 @@ def quick_width(n_columns):
     return n_columns if n_columns == 1 else n_columns + -n_columns % FOUR
 
 
-def _work_parts(start):
+def work_parts(start):
+    """Bounds of `N_PARTS` ranges of nodes with about as many neighbors each."""
     work = start.view(np.int64) + 4 * np.arange(start.size)
     return np.searchsorted(work, np.linspace(0, work[-1], N_PARTS + 1))
-
-
-@compiled
-def reorder_rows(start, neighbor, weight, order, position):
-    """Sparse rows in another order, neighbors renamed by `position`."""
-    new_start = np.zeros_like(start)
-    new_neighbor, new_weight = np.empty_like(neighbor), np.empty_like(weight)
-    end = 0
-    for p in range(order.size):
-        for e in range(start[order[p]], start[order[p] + 1]):
-            new_neighbor[end] = position[neighbor[e]]
-            new_weight[end] = weight[e]
-            end += 1
-        new_start[p + 1] = end
-    return new_start, new_neighbor, new_weight
 
 
 @compiled
@@ -266,7 +229,6 @@ def _add_weights(start, weight, total):
 
 @shared
 def _multiply_ones(start, neighbor, weight, ridge, parts, x, out, partial):
-    """Few columns, one by one."""
     for part in numba.prange(parts.size - 1):
         rows, dots = parts[part : part + 2], partial[part]
         dots[:] = 0.0
@@ -302,10 +264,22 @@ def _multiply_eights(start, neighbor, weight, ridge, parts, x, out, partial):
 
 @shared
 def _multiply_many(start, neighbor, weight, ridge, parts, x, out, partial):
+    """All columns of a row, added up in memory: neighbors are gone through once."""
+    last, n_columns = neighbor.size - 1, x.shape[1]
     for part in numba.prange(parts.size - 1):
-        rows, dots = parts[part : part + 2], partial[part]
+        dots = partial[part]
         dots[:] = 0.0
-        _multiply_all(start, neighbor, weight, ridge, x, out, dots, rows)
+        for i in range(parts[part], parts[part + 1]):
+            own, total = x[i], out[i]
+            for k in range(n_columns):
+                total[k] = ridge[i] * own[k]
+            for edge in range(start[i], start[i + 1]):
+                prefetch(x, neighbor[min(edge + AHEAD, last)], 0)
+                w, j = weight[edge], neighbor[edge]
+                for k in range(n_columns):
+                    total[k] += w * (own[k] - x[j, k])
+            for k in range(n_columns):
+                dots[k] += own[k] * total[k]
 
 
 @subroutine
@@ -318,23 +292,6 @@ def _multiply_one(start, neighbor, weight, ridge, x, out, dots, rows, k):
             total += weight[e] * (own - x[neighbor[e], k])
         out[i, k] = total
         dots[k] += own * total
-
-
-@subroutine
-def _multiply_all(start, neighbor, weight, ridge, x, out, dots, rows):
-    """All columns of some rows, added up in memory: neighbors are gone through once."""
-    last, n_columns = neighbor.size - 1, x.shape[1]
-    for i in range(rows[0], rows[1]):
-        own, total = x[i], out[i]
-        for k in range(n_columns):
-            total[k] = ridge[i] * own[k]
-        for edge in range(start[i], start[i + 1]):
-            prefetch(x, neighbor[min(edge + AHEAD, last)], 0)
-            w, j = weight[edge], neighbor[edge]
-            for k in range(n_columns):
-                total[k] += w * (own[k] - x[j, k])
-        for k in range(n_columns):
-            dots[k] += own[k] * total[k]
 
 
 @subroutine

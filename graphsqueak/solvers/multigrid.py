@@ -16,7 +16,7 @@ References
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.solvers.matrix import aligned_like, multiply, rows_from_scipy
+from graphsqueak.solvers.matrix import Rows, aligned_like, multiply, work_parts
 
 __all__ = ["Multigrid"]
 
@@ -79,7 +79,7 @@ class Multigrid:
 
 class _Level:
     def __init__(self, matrix, prolong, rows):
-        self.rows = rows_from_scipy(matrix) if rows is None else rows
+        self.rows = _rows_from_scipy(matrix) if rows is None else rows
         self.prolong = prolong.tocsr()
         self.restrict = prolong.T.tocsr()
         size = np.asarray(abs(matrix).sum(axis=1)).ravel()
@@ -99,3 +99,16 @@ def _pseudo_inverse(matrix):
     diagonal = matrix.diagonal()
     inverse = np.divide(1.0, diagonal, out=np.zeros(diagonal.size), where=diagonal > 0)
     return scipy.sparse.diags_array(inverse)
+
+
+def _rows_from_scipy(matrix):
+    """Rows of any symmetric matrix: weight_ij = -a_ij, and the row sums as ridge."""
+    matrix = matrix.tocoo()
+    off = matrix.row != matrix.col
+    ridge = np.asarray(matrix.sum(axis=1)).ravel()
+    adjacency = scipy.sparse.coo_array(
+        (-matrix.data[off], (matrix.row[off], matrix.col[off])), shape=matrix.shape
+    ).tocsr()
+    start = adjacency.indptr.astype(np.uint64)
+    neighbor = adjacency.indices.astype(np.uint32)
+    return Rows(start, neighbor, adjacency.data, ridge, work_parts(start))
