@@ -216,10 +216,8 @@ def solve_flows(
     n_nodes, n_columns = flows.shape
     diagonal = solver.rows.diagonal()
     rng = np.random.default_rng(seed)
-    white = rng.standard_normal((n_nodes, _N_GUARDS))
-    white *= np.sqrt(diagonal)[:, None]
-    guards = solver.centered(white.astype(flows.dtype))
-    del white  # as large as two blocks of single precision
+    white = np.sqrt(diagonal)[:, None] * rng.standard_normal((n_nodes, _N_GUARDS))
+    guards, white = solver.centered(white.astype(flows.dtype)), None
     block = np.concatenate([flows, guards], axis=1)
     target = np.repeat([-1.0, error], [n_columns, _N_GUARDS])
     shape = solver.shape(block.shape[1], digits=np.log10(np.sqrt(max(n_nodes, 1)) / error))
