@@ -75,14 +75,17 @@ def last_shrink(engine, budget, *, use_up):
             engine.filter = None
         resistance, _ = engine.favored.boost_edges(edges, resistance, budget)
         resistance[bridge] = 1 / edges.weight[bridge]
-        engine.predicted = sampling_error(
+        predicted = alongside(
+            sampling_error,
             *edges[:3],
-            resistance,
+            resistance if in_order else resistance.copy(),
             edges.pinned,
             budget,
             n_nodes=engine.n_nodes,
             n_seen=engine.n_seen if engine.n_shrinks else None,
         )
+        if in_order:  # edges are about to be moved
+            predicted()
         edges, bridge = thin_to_budget(
             edges,
             resistance,
@@ -94,7 +97,7 @@ def last_shrink(engine, budget, *, use_up):
             bridge=bridge,
             in_order=in_order,
         )
-        is_whole, resistance = False, None
+        is_whole, resistance, engine.predicted = False, None, predicted()
         if looks:
             engine.result_error = max(engine.cut_error, weak_cuts.odd_change(edges, 3))
         if in_order:  # what is left stands at the beginning of its memory
