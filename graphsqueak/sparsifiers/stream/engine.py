@@ -235,7 +235,8 @@ class Engine(StreamEngine):
         scale = scale_for((edges.weight * resistance)[free], n_free)
         thinned = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
         if sketch.has_weak_cuts:
-            change = WeakCuts.of(edges, self.n_nodes).odd_change(thinned, 6)
+            weak_cuts = WeakCuts.of(edges, self.n_nodes).weighed(edges)
+            change = weak_cuts.odd_change(thinned, 6)
             self.cut_error = max(self.cut_error, change)
         self.buffer = KeptBuffer(thinned)
         self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent), scale)

@@ -81,8 +81,8 @@ class WeakCuts(NamedTuple):
 
     @classmethod
     def of(cls, edges, n_nodes):
-        """Those of `edges`, which need not be kept."""
-        return cls(weak_cuts(*edges[:3], n_nodes), np.zeros(_N_PROBES)).weighed(edges)
+        """Those of `edges`, which need not be kept; not `weighed` yet."""
+        return cls(weak_cuts(*edges[:3], n_nodes), np.zeros(_N_PROBES))
 
     def weighed(self, edges):
         """The same cuts of edges with other weights."""
