@@ -15,6 +15,7 @@ def test_order_is_kept_when_later_items_finish_first():
         return number
 
     assert list(map_ahead(work, range(30), n_workers=3)) == list(range(30))
+    assert list(map_ahead(work, range(5), n_spare=1_000)) == list(range(5))  # one thread is left
 
 
 @pytest.mark.parametrize("fails_in", ["items", "function"])

@@ -78,6 +78,23 @@ def test_calibration_finds_the_weights_around_a_bridge_that_stays():
     np.testing.assert_allclose(np.log(found[~bridge]), 0.0, atol=20 * 0.003)
 
 
+@pytest.mark.parametrize("n_left", [0, 600])
+def test_calibration_meets_degrees_in_few_steps(n_left):
+    """Of sixteen edges a node, whose weights are noise, all within the steps that are allowed.
+
+    In the second graph all edges join two sides, where errors of opposite signs fade slowest.
+    """
+    rng = np.random.default_rng(76_801)
+    low, high = ((0, n_left), (n_left, 1_200)) if n_left else ((0, 1_200), (0, 1_200))
+    tail, head = (rng.integers(*side, size=9_600).astype(np.int32) for side in (low, high))
+    ends, noise = np.r_[tail, head], rng.lognormal(sigma=0.7, size=tail.size)
+    edges = KeptEdges(tail, head, noise, np.ones(tail.size, np.int32), np.zeros(tail.size, bool))
+    degree = np.bincount(ends, minlength=1_200).astype(float)
+    weight = calibrate(edges, degree).weight
+    found = np.bincount(ends, np.r_[weight, weight], 1_200)
+    assert np.abs(found - degree).sum() <= 0.003 * degree.sum()
+
+
 def test_a_sample_of_pairs_tells_the_share_of_repeats():
     """Of 600,000 edges, either way round, one in eight repeats another; 37,500 are looked at."""
     rng = np.random.default_rng(196_418)
