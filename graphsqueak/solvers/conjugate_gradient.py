@@ -227,6 +227,7 @@ def _advance_four(parts, x, r, p, q, scale, alpha, partial):
 
 @subroutine
 def _advance_rows(rows, x, r, p, q, scale, alpha, sums):
+    """Four columns of some rows; a subroutine, since the sums of a loop over prange are shared."""
     rr_a = rr_b = rr_c = rr_d = scaled_a = scaled_b = scaled_c = scaled_d = 0.0
     for i in range(rows[0], rows[1]):
         for k in range(FOUR):

@@ -206,9 +206,9 @@ def map_ahead(function, items, *, n_workers=None, n_spare=0):
     Items are drawn one at a time, in order; the function runs on several at once. At most
     n_workers + 1 results wait, so memory is bounded. An exception, of the items or of the function,
     is raised where its result would have been. When the consumer stops early, so do the threads.
-    Who is allowed one thread (`numba.set_num_threads`), as the tasks of a worker are, gets no more;
-    `n_spare` cores are left to the consumer, who else waits for a core in spite of all that waits
-    for him.
+    Who is allowed one thread (`numba.set_num_threads`), as the tasks of a worker are, gets no more.
+    There is a thread for every core but `n_spare`, four at most: a consumer that computes all the
+    time is faster with a core of its own.
 
     >>> list(map_ahead(lambda number: number**2, range(5)))
     [0, 1, 4, 9, 16]

@@ -269,7 +269,7 @@ def scan_lines(stream, dialect, options):
     texts = line_blocks(stream, skip=dialect.start, size=options.block_bytes)
     blocks = ((text, stream.fraction_read) for text in texts)
     line_number = dialect.first_line
-    n_spare = 0 if stream.is_compressed else 1  # inflating takes as long as all the rest
+    n_spare = 0 if stream.is_compressed else 1  # inflating takes a thread as well
     for text, scan, fraction, time in map_ahead(work, blocks, n_spare=n_spare):
         if scan.bad_line >= 0 and not skip_bad:
             line = text[scan.bad_start :].tobytes().partition(b"\n")[0].removesuffix(b"\r")

@@ -217,7 +217,7 @@ def solve_flows(
     diagonal = solver.rows.diagonal()
     rng = np.random.default_rng(seed)
     white = np.sqrt(diagonal)[:, None] * rng.standard_normal((n_nodes, _N_GUARDS))
-    guards, white = solver.centered(white.astype(flows.dtype)), None
+    guards, white = solver.centered(white.astype(flows.dtype)), None  # not kept for the solve
     block = np.concatenate([flows, guards], axis=1)
     target = np.repeat([-1.0, error], [n_columns, _N_GUARDS])
     shape = solver.shape(block.shape[1], digits=np.log10(np.sqrt(max(n_nodes, 1)) / error))

@@ -85,7 +85,7 @@ class WeakCuts(NamedTuple):
         return cls(weak_cuts(*edges[:3], n_nodes), np.zeros(_N_PROBES))
 
     def weighed(self, edges):
-        """The same cuts of edges with other weights."""
+        """The same cuts with the weights that these edges give them."""
         return self._replace(weights=_cut_weights(self.sides, *edges[:3]))
 
     def odd_change(self, after, sigmas):
