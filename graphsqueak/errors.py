@@ -1,6 +1,12 @@
 """What can go wrong with an input, and what a result may have to confess."""
 
-__all__ = ["AccuracyWarning", "ConvergenceWarning", "InputError", "SavingWarning"]
+__all__ = [
+    "AccuracyWarning",
+    "ConvergenceWarning",
+    "DistanceWeightsWarning",
+    "InputError",
+    "SavingWarning",
+]
 
 
 class InputError(ValueError):
@@ -17,6 +23,10 @@ class ConvergenceWarning(UserWarning):
     def __init__(self, message: str, *, residual: float) -> None:
         super().__init__(message)
         self.residual = residual
+
+
+class DistanceWeightsWarning(UserWarning):
+    """A column of weights is named like distances but read as similarities: large is close."""
 
 
 class SavingWarning(UserWarning):

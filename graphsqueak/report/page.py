@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+from graphsqueak.system.terminal import printable
+
 __all__ = ["html_page", "picture"]
 
 _STYLE = (
@@ -41,10 +43,10 @@ def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
     (True, True, True)
     """
     wrap = {
-        "heading": lambda text: f"<h2>{escape(text)}</h2>",
-        "text": lambda text: "<p>" + _OPTION.sub(r"<code>\g<0></code>", escape(text)) + "</p>",
-        "code": lambda text: f"<pre>{escape(text)}</pre>",
-        "command": lambda text: f"<pre>{escape(_folded(text))}</pre>",
+        "heading": lambda text: f"<h2>{_shown(text)}</h2>",
+        "text": lambda text: "<p>" + _OPTION.sub(r"<code>\g<0></code>", _shown(text)) + "</p>",
+        "code": lambda text: f"<pre>{_shown(text)}</pre>",
+        "command": lambda text: f"<pre>{_shown(_folded(text))}</pre>",
         "html": lambda text: text,
     }
     body = "\n".join(wrap[kind](text) for kind, text in parts)
@@ -52,9 +54,14 @@ def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f'<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><h1>{escape(title)}</h1>\n{body}\n</body></html>\n"
+        f"<title>{_shown(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><h1>{_shown(title)}</h1>\n{body}\n</body></html>\n"
     )
+
+
+def _shown(text):
+    """A text as HTML, control characters escaped: a page is UTF-8, and a name need not be."""
+    return escape(printable(text, keep="\n\t"))
 
 
 def _folded(command):

@@ -62,7 +62,9 @@ class Shown:
     """
 
     def _known(self):
-        listed = _ATTRIBUTES[type(self).__name__]
+        # A subclass shows what its parent shows, unless it is listed itself.
+        names = (kind.__name__ for kind in type(self).__mro__)
+        listed = next((_ATTRIBUTES[name] for name in names if name in _ATTRIBUTES), {})
         found = []
         for name, words in listed.items():
             with suppress(AttributeError):

@@ -5,6 +5,8 @@ from html import escape
 
 import numpy as np
 
+from graphsqueak.system.terminal import printable
+
 __all__ = ["edge_table", "html_table", "sparkline", "text_table"]
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -25,7 +27,7 @@ def html_table(
     """
     parts = ['<table class="words">' if words else "<table>"]
     if caption:
-        parts.append(f"<caption>{escape(caption)}</caption>")
+        parts.append(f"<caption>{escape(printable(caption))}</caption>")
     if header:
         parts.append(_row(header, "th"))
     parts += [_row(row, "td") for row in rows]
@@ -102,5 +104,5 @@ def _line(cells, width):
 
 
 def _row(cells, tag):
-    inner = "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells)
+    inner = "".join(f"<{tag}>{escape(printable(cell))}</{tag}>" for cell in cells)
     return f"<tr>{inner}</tr>"

@@ -1,10 +1,11 @@
 """All or nothing: files that appear whole, and work that Ctrl-C does not cut in the middle.
 
-A file is written beside its path and moved there; it replaces nothing by accident. An output is
-never an input of the same run. A run with a checkpoint notes the digests of what it has written
-(`run.ckpt.sha256`, as sha256sum writes them); resuming it may replace just that.
+A file is written next to its path and renamed at the end. Files of one run are renamed together
+(`written_together`), so that either all of them appear or none does. An output is never an input of
+the same run. A run with a checkpoint notes the digests of its outputs (`run.ckpt.sha256`, which
+`sha256sum --check` reads); a resumed run may replace these outputs and no others.
 
-Ctrl-C and `kill` stop a run between two batches: it saves, cleans up, and leaves with 130 or 143.
+Ctrl-C and `kill` stop a run between two batches: it saves, cleans up, and exits with 130 or 143.
 """
 
 import bz2
@@ -14,21 +15,23 @@ import os
 import secrets
 import signal
 import sys
+import tempfile
 import threading
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.paths import is_remote, is_within, local_path, matches, same_file
 from graphsqueak.system.remote import (
-    ADDRESS,
     check_address,
-    exists,
     files_in,
     is_remote_file,
     open_bytes,
     read_bytes,
-    sent_file,
+    send_file,
 )
+from graphsqueak.system.terminal import is_open_at_start
 
 __all__ = [
     "STANDARD_OUTPUT",
@@ -38,14 +41,18 @@ __all__ = [
     "check_writable",
     "hold_signals",
     "is_file",
+    "is_note",
     "is_replaceable",
+    "note_of",
     "note_written",
     "resumable_from",
-    "same_file",
     "stoppable",
+    "written_paths",
+    "written_together",
 ]
 
 STANDARD_OUTPUT = "-"
+_NOTE = b"# outputs of a graphsqueak run, noted for --resume\n"  # a comment to sha256sum
 
 
 @contextmanager
@@ -70,38 +77,126 @@ def atomic_file(path, compression=None):
     >>> there, path.read_bytes()
     (False, b'42')
     """
+    if not is_remote(path):
+        check_writable(path)
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.flush()
         with _compressed(sys.stdout.buffer, compression) as outer:
             yield outer
         sys.stdout.buffer.flush()
+        _written.append("standard output")
         return
-    if ADDRESS.match(str(path)):
-        with sent_file(path) as file, _compressed(file, compression) as outer:
-            yield outer
-        return
-    target = Path(path).expanduser().resolve()
-    check_writable(path)
-    if target.exists() and not target.is_file():
+    target = None if is_remote(path) else local_path(path).resolve()
+    if target is not None and target.exists() and not target.is_file():
         with _opened(target, "wb") as file, _compressed(file, compression) as outer:
             yield outer
+        _written.append(str(path))
         return
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    if target is None:
+        handle, name = tempfile.mkstemp()
+        os.close(handle)
+        beside = Path(name)
+    else:
+        beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with _opened(beside, "xb") as file:
+        with _opened(beside, "xb" if target is not None else "wb") as file:
             with _compressed(file, compression) as outer:
                 yield outer
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, target)
     except BaseException as error:
         beside.unlink(missing_ok=True)
         if isinstance(error, OSError):  # a full disk, most of all
-            raise InputError(
-                f"{path} could not be written: {error.strerror or error}; nothing was left "
-                "behind: make room, or choose another path"
-            ) from None
+            raise _unfinished(path, error) from None
         raise
+    finished = _Finished(path, beside, target)
+    together = _finished_together.get()
+    if together is None:
+        _publish([finished])
+    else:
+        together.append(finished)
+
+
+@contextmanager
+def written_together():
+    """Within it, files of `atomic_file` wait for each other: they appear at its end, or none does.
+
+    An inner block does not wait for an outer one. Standard output, devices and pipes cannot wait.
+
+    Examples
+    --------
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with written_together():
+    ...     for name in ("edges", "report"):
+    ...         with atomic_file(folder / name) as file:
+    ...             written = file.write(b"42")
+    ...     there = (folder / "edges").exists()
+    >>> there, (folder / "edges").exists(), (folder / "report").exists()
+    (False, True, True)
+    """
+    finished: list[_Finished] = []
+    token = _finished_together.set(finished)
+    try:
+        yield
+        with hold_signals():
+            _publish(finished)
+            finished.clear()
+    finally:
+        _finished_together.reset(token)
+        for file in finished:
+            file.discard()
+
+
+def written_paths():
+    """Paths that have been written since the last `stoppable` began, checkpoints included."""
+    return list(dict.fromkeys(_written))
+
+
+class _Finished:
+    """A file that is complete, next to its place (`target`) on disk or on its way to an address."""
+
+    def __init__(self, path, beside, target):
+        self.path, self.beside, self.target = path, beside, target
+
+    def publish(self):
+        if self.target is not None:
+            os.replace(self.beside, self.target)
+        else:
+            send_file(self.beside, str(self.path))
+            self.discard()
+        _written.append(str(self.path))
+
+    def discard(self):
+        self.beside.unlink(missing_ok=True)
+
+
+_finished_together: ContextVar[list[_Finished] | None] = ContextVar("finished", default=None)
+_written: list[str] = []
+
+
+def _publish(finished):
+    """Move files to their places: those at addresses first, since these are likelier to fail."""
+    published: list[str] = []
+    for file in sorted(finished, key=lambda file: file.target is not None):
+        try:
+            file.publish()
+        except (OSError, InputError) as error:
+            for other in finished:
+                other.discard()
+            raise _unfinished(file.path, error, published) from None
+        published.append(str(file.path))
+
+
+def _unfinished(path, error, published=()):
+    """The error that a file could not be written; `published` were, before it."""
+    if isinstance(error, InputError):
+        said = str(error)
+    else:
+        said = (
+            f"{path} could not be written: {error.strerror or error}; no part of it was left "
+            "behind: free disk space, or choose another path"
+        )
+    return InputError(f"{said}. {', '.join(published)} had been written" if published else said)
 
 
 def check_writable(path, *, name=None):
@@ -114,11 +209,14 @@ def check_writable(path, *, name=None):
     graphsqueak.errors.InputError: missing/answer: there is no folder missing; make it first
     """
     if str(path) == STANDARD_OUTPUT:
+        if not is_open_at_start(1):
+            raise InputError("standard output is closed; write to a file, or do not close it")
         return
-    if ADDRESS.match(str(path)):
-        check_address(str(path), name=name or path)
+    name = name or path
+    if is_remote(path):
+        check_address(str(path), name=name)
         return
-    target, name = Path(path).expanduser(), name or path
+    target = local_path(path)
     folder = target.parent
     if target.is_dir():
         raise InputError(f"{name} is a folder; give the name of a file in it")
@@ -130,21 +228,6 @@ def check_writable(path, *, name=None):
         raise InputError(f"{name}: {folder} is a file, not a folder; check the path")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"{name}: the folder {folder} cannot be written to; try another")
-
-
-def same_file(one, other):
-    """Whether two paths lead to one file, through links or by another spelling.
-
-    >>> same_file("sparse.tsv", "./sparse.tsv"), same_file("sparse.tsv", "edges.tsv")
-    (True, False)
-    """
-    if ADDRESS.match(str(one)) or ADDRESS.match(str(other)):
-        return str(one) == str(other)
-    one, other = Path(one).expanduser(), Path(other).expanduser()
-    try:
-        return os.path.samefile(one, other)
-    except OSError:  # one of them is not there yet
-        return one.resolve() == other.resolve()
 
 
 def check_outputs(outputs, inputs):
@@ -166,7 +249,8 @@ def check_outputs(outputs, inputs):
     earlier: dict = {}
     for what, path in outputs.items():
         name = f"{what} {path}"
-        if not ("checkpoint" in what and Path(path).expanduser().is_dir()):
+        is_folder = not is_remote(path) and local_path(path).is_dir()
+        if not ("checkpoint" in what and is_folder):
             check_writable(path, name=name)
         _refuse_inputs(path, name, inputs)
         for other, taken in earlier.items():
@@ -181,7 +265,7 @@ def is_file(path):
     >>> is_file("missing/answer"), is_file(os.devnull)
     (False, False)
     """
-    return is_remote_file(path) if ADDRESS.match(str(path)) else Path(path).expanduser().is_file()
+    return is_remote_file(path) if is_remote(path) else local_path(path).is_file()
 
 
 def is_replaceable(path, resumes=None):
@@ -191,17 +275,38 @@ def is_replaceable(path, resumes=None):
     """
     if not is_file(path):
         return True  # nothing is there, or a device
-    note = _note(resumes) if resumes else None
-    if note is None or not exists(note):
+    note = note_of(resumes) if resumes else None
+    if note is None or not is_note(note):
         return False
-    return f"{_digest(path)}  {path}\n" in read_bytes(note).decode()
+    return _noted(path, _digest(path)) in read_bytes(note)
+
+
+def note_of(checkpoint):
+    """The path of the note on the outputs of a run, next to its checkpoint."""
+    return f"{str(checkpoint).rstrip('/')}.sha256"
+
+
+def is_note(path):
+    """Whether a file is a note that `note_written` has written.
+
+    >>> is_note("missing.ckpt.sha256")
+    False
+    """
+    if not is_file(path):
+        return False
+    with open_bytes(path) as file:
+        return file.read(len(_NOTE)) == _NOTE
 
 
 def note_written(checkpoint, paths):
-    """Note beside a checkpoint what its run has written."""
-    paths = [path for path in paths if path is not None and is_file(path)]
-    with atomic_file(_note(checkpoint)) as file:
-        file.write("".join(f"{_digest(path)}  {path}\n" for path in paths).encode())
+    """Note next to a checkpoint what its run has written, or is about to (`written_together`)."""
+    lines = [_NOTE]
+    waiting = {str(file.path): file.beside for file in _finished_together.get() or ()}
+    for path in paths:
+        if path is not None and (str(path) in waiting or is_file(path)):
+            lines.append(_noted(path, _digest(waiting.get(str(path), path))))
+    with atomic_file(note_of(checkpoint)) as file:
+        file.write(b"".join(lines))
 
 
 class Stopped(BaseException):
@@ -228,6 +333,7 @@ def stoppable():
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     _waiting.clear()
+    _written.clear()
     for number in before:
         signal.signal(number, _stop)
     try:
@@ -251,7 +357,7 @@ def hold_signals():
 
 @contextmanager
 def resumable_from(checkpoint):
-    """Tell who is stopped within it where to go on from: a file, or a folder of finished parts."""
+    """Let a stop within it name the checkpoint: a file, or a folder of finished parts."""
     try:
         yield
     except Stopped as stop:
@@ -260,8 +366,12 @@ def resumable_from(checkpoint):
         raise
 
 
-def _note(checkpoint):
-    return f"{str(checkpoint).rstrip('/')}.sha256"
+def _noted(path, digest):
+    """A line of a note, as sha256sum writes it: of odd names, a backslash and escapes."""
+    name = str(path)
+    escaped = name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    mark = "" if escaped == name else "\\"
+    return os.fsencode(f"{mark}{digest}  {escaped}\n")
 
 
 def _digest(path):
@@ -270,30 +380,24 @@ def _digest(path):
 
 
 def _refuse_inputs(path, name, inputs):
-    if ADDRESS.match(str(path)):
-        for given in inputs:
-            if f"{path}/".startswith(f"{str(given).rstrip('/')}/"):
-                raise InputError(
-                    f"{name} is, or lies in, an input of this run ({given}); write it elsewhere"
-                )
-        return
-    target = Path(path).expanduser()
-    if target.exists() and not target.is_file() and not target.is_dir():
-        return  # a device or a named pipe
+    """Refuse an output that is an input, lies in an input folder, or matches an input glob."""
+    is_on_disk = not is_remote(path)
+    if is_on_disk:
+        target = local_path(path)
+        if target.exists() and not target.is_file() and not target.is_dir():
+            return  # a device or a named pipe
     for given in inputs:
-        if ADDRESS.match(str(given)):
-            continue
-        found = Path(given).expanduser()
-        if same_file(target, found):
+        if same_file(path, given):
             raise InputError(f"{name} is an input of this run ({given}); give it another name")
-        if not found.is_dir():
-            continue
-        if target.resolve().is_relative_to(found.resolve()):
+        is_folder = is_remote(given) or local_path(given).is_dir()
+        if (is_folder and is_within(path, given)) or matches(path, given):
             raise InputError(
-                f"{name} lies in the folder {given} that is read, so that the next run would read "
-                "it, too; write it elsewhere"
+                f"{name} lies in {given}, an input of this run: the next run would read it too; "
+                "write it elsewhere"
             )
-        if target.exists() and any(same_file(target, file) for file in found.rglob("*")):
+        if not is_on_disk or is_remote(given) or not is_folder or not target.exists():
+            continue
+        if any(same_file(target, file) for file in local_path(given).rglob("*")):
             raise InputError(f"{name} is an input of this run, in {given}; give it another name")
 
 
@@ -321,7 +425,8 @@ def _compressed(file, compression):
     else:
         import zstandard
 
-        with zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as outer:
+        compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+        with compressor.stream_writer(file, closefd=False) as outer:
             yield outer
 
 

@@ -20,6 +20,7 @@ import zlib
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.expansion import check_arrow_sizes
 
 __all__ = ["pack", "pack_bytes", "pack_state", "unpack", "unpack_state"]
 
@@ -83,6 +84,7 @@ def unpack(data, name):
         raise InputError(f"{name} does not end as it should: truncated, or another kind of file")
     if _TRAILER.unpack(data[-_TRAILER.size :]) != (_MARK, len(body), zlib.crc32(body)):
         raise InputError(f"{name} is damaged: its checksum is wrong")
+    check_arrow_sizes(io.BytesIO(data), name, len(body))
     try:
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
             batch = reader.read_next_batch()

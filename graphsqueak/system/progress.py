@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
+from graphsqueak.system.terminal import printable
+
 __all__ = ["Progress", "reporter"]
 
 Progress: TypeAlias = bool | Callable[[int, float, str], None]
@@ -52,12 +54,12 @@ class _Phase:
     """What is being done, and how far it is."""
 
     def __init__(self, what, unit):
-        self.what, self._unit = what, unit
+        self.what, self._unit = printable(what), unit
         self._began = time.monotonic()
         self._done, self._fraction, self._note = 0, math.nan, ""
 
     def __call__(self, done, fraction, note=""):
-        self._done, self._fraction, self._note = done, fraction, note
+        self._done, self._fraction, self._note = done, fraction, printable(note)
 
     @property
     def fraction(self):
@@ -127,7 +129,8 @@ class _Screen:
 
         if self._closed.wait(self._patience):
             return
-        name, words = TextColumn("{task.description}"), TextColumn("{task.fields[words]}")
+        name = TextColumn("{task.description}", markup=False)  # a file may be called [red].tsv
+        words = TextColumn("{task.fields[words]}", markup=False)
         columns = (name, BarColumn(bar_width=24), TimeRemainingColumn(), words)
         with Progress(*columns, console=self._console, transient=True) as bar:
             phase, task = None, None

@@ -7,31 +7,29 @@ beside it (s3fs, gcsfs, adlfs, aiohttp) come with the extra `remote`.
 
 import glob
 import os
-import re
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
-from typing import IO, Any, NamedTuple
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.paths import is_remote, local_path
+from graphsqueak.system.time_limits import TimedFileSystem, call_within, timeout_seconds
 
 __all__ = [
-    "ADDRESS",
     "RemoteFile",
     "check_address",
     "exists",
     "files_in",
     "find_remote",
     "is_remote_file",
+    "matching_files",
     "open_bytes",
     "place_in",
     "read_bytes",
     "remove",
-    "sent_file",
+    "send_file",
 ]
-
-ADDRESS = re.compile(r"[a-zA-Z0-9]+://")  # matches what is an address, not a name on disk
 
 
 class RemoteFile(NamedTuple):
@@ -71,7 +69,7 @@ def find_remote(address: str, is_data: Callable) -> list[tuple[str, RemoteFile]]
         Whether a file of a folder or glob, a PurePosixPath below it, is wanted.
     """
     system, key = _file_system(address)
-    scheme = address.partition("://")[0]
+    scheme = address.partition("://")[0].lower()
     with _told(address):
         if glob.has_magic(key):
             found = [name for name in sorted(system.glob(key)) if system.isfile(name)]
@@ -90,31 +88,39 @@ def find_remote(address: str, is_data: Callable) -> list[tuple[str, RemoteFile]]
     ]
     if not kept:
         raise InputError(f"there is nothing to read at {address}; check the address")
-    names = [name if "://" in name else f"{scheme}://{name.lstrip('/')}" for name in kept]
+    names = [_address_of(scheme, name) for name in kept]
     return [(name, RemoteFile(name, system, key)) for name, key in zip(names, kept, strict=True)]
 
 
 def _file_system(address: str) -> tuple[Any, str]:
     """The fsspec file system of an address, and the name of the file there."""
+    scheme, _, rest = address.partition("://")
+    address = f"{scheme.lower()}://{rest}"
     copying = {"s3": f"aws s3 cp {address} -", "gs": f"gcloud storage cat {address}"}
-    line = copying.get(address.partition("://")[0], f"curl -L {address}")
+    line = copying.get(scheme.lower(), f"curl -L {address}")
     try:
         import fsspec
 
-        return fsspec.core.url_to_fs(address, use_listings_cache=False)  # others write there, too
+        # Without a cache of listings, files that others write are seen.
+        system, key = call_within(
+            timeout_seconds(), fsspec.core.url_to_fs, address, use_listings_cache=False
+        )
+        return TimedFileSystem(system), key
     except ImportError as error:
         raise InputError(
             f"{address} needs a package ({error}): pip install 'graphsqueak[remote]', or pipe it "
             f"in: {line} | graphsqueak info -"
         ) from None
+    except TimeoutError as error:
+        raise InputError(f"{address} cannot be reached: {error.strerror}") from None
     except ValueError as error:
         raise InputError(f"{address}: {error}; save it first, and give the file") from None
 
 
 def exists(path: str | os.PathLike) -> bool:
     """Whether there is a file, on disk or at an address."""
-    if not ADDRESS.match(str(path)):
-        return Path(path).expanduser().exists()
+    if not is_remote(path):
+        return local_path(path).exists()
     system, key = _file_system(str(path))
     with _told(path):
         return bool(system.exists(key))
@@ -129,8 +135,8 @@ def is_remote_file(address: str | os.PathLike) -> bool:
 
 def open_bytes(path: str | os.PathLike) -> Any:
     """A file, on disk or at an address, opened to be read; an OSError if it is not there."""
-    if not ADDRESS.match(str(path)):
-        return open(Path(path).expanduser(), "rb")
+    if not is_remote(path):
+        return open(local_path(path), "rb")
     system, key = _file_system(str(path))
     with _told(path, but=OSError):
         return system.open(key, "rb")
@@ -157,17 +163,45 @@ def files_in(folder: str | os.PathLike, pattern: str) -> list[str]:
     >>> files_in("no such folder", "*.ckpt")
     []
     """
-    if not ADDRESS.match(str(folder)):
-        return sorted(path.name for path in Path(folder).expanduser().glob(pattern))
+    if not is_remote(folder):
+        return sorted(path.name for path in local_path(folder).glob(pattern))
     system, key = _file_system(place_in(folder, pattern))
     with _told(folder):
         return sorted(PurePosixPath(found).name for found in system.glob(key))
 
 
+def matching_files(address: str) -> list[str]:
+    """Return the addresses of the files that match a glob at an address.
+
+    The result is empty if the service refuses to list files: permission to read a file does not
+    include permission to list folders.
+
+    Parameters
+    ----------
+    address : str
+        A pattern such as s3://bucket/run/*.ckpt; `**` is any number of folders.
+    """
+    system, key = _file_system(address)
+    scheme = address.partition("://")[0]
+    with _told(address):
+        try:
+            found = system.glob(key)
+        except TimeoutError:
+            raise
+        except Exception:  # every service has its own
+            return []
+        return sorted(_address_of(scheme, name) for name in found)
+
+
+def _address_of(scheme, key):
+    """A name in a file system of fsspec as an address."""
+    return key if "://" in key else f"{scheme}://{key.lstrip('/')}"
+
+
 def remove(path: str | os.PathLike) -> None:
     """Remove a file, on disk or at an address."""
-    if not ADDRESS.match(str(path)):
-        Path(path).expanduser().unlink()
+    if not is_remote(path):
+        local_path(path).unlink()
         return
     system, key = _file_system(str(path))
     with _told(path):
@@ -176,11 +210,12 @@ def remove(path: str | os.PathLike) -> None:
 
 def check_address(address: str, *, name: str) -> None:
     """Refuse an address where nothing can be written, before work begins that would be lost."""
-    if address.partition("://")[0] in ("http", "https"):
+    scheme = address.partition("://")[0].lower()
+    if scheme in ("http", "https"):
         raise InputError(f"{name}: nothing can be written at an address of the web; give another")
     system, key = _file_system(address)
     bucket = key.strip("/").partition("/")[0]
-    if address.startswith(("s3://", "gs://", "az://", "abfs://")):
+    if scheme in ("s3", "s3a", "gs", "gcs", "az", "abfs"):
         with _told(address):
             try:
                 is_there = system.exists(bucket)
@@ -190,15 +225,11 @@ def check_address(address: str, *, name: str) -> None:
             raise InputError(f"{name}: there is no bucket {bucket}; make it first")
 
 
-@contextmanager
-def sent_file(address: str) -> Iterator[IO[bytes]]:
-    """A file on disk that is sent to an address at the end; on failure nothing is."""
+def send_file(path: str | os.PathLike, address: str) -> None:
+    """Copy a file on disk to an address."""
     system, key = _file_system(address)
-    with tempfile.NamedTemporaryFile() as file:
-        yield file
-        file.flush()
-        with _told(address):
-            system.put_file(file.name, key)
+    with _told(address):
+        system.put_file(os.fspath(path), key)
 
 
 @contextmanager
@@ -209,7 +240,8 @@ def _told(address, but=InputError):
     except (InputError, but):
         raise
     except Exception as error:  # every service has its own
-        reason = (str(error) or type(error).__name__).splitlines()[0]
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = reason.splitlines()[0]
         raise InputError(
             f"{address} cannot be reached: {reason}; check the address and your access to it"
         ) from None

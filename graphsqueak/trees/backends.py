@@ -27,6 +27,7 @@ import numba
 from graphsqueak import __version__
 from graphsqueak.errors import InputError
 from graphsqueak.system.memory import peak_rss
+from graphsqueak.system.time_limits import call_within, timeout_seconds
 from graphsqueak.trees.running import compute, run_here, size_of
 from graphsqueak.validation import check_count
 
@@ -83,15 +84,15 @@ def open_backend(*, workers=None, scheduler=None):
 
 
 @contextlib.contextmanager
-def connect(workers, scheduler, *, patience="20s", version=__version__):
+def connect(workers, scheduler, *, timeout=None, version=__version__):
     """Yield a client of `workers` new processes, or of the scheduler at an address.
 
     Parameters
     ----------
     workers : int or None
     scheduler : str or None
-    patience : str
-        How long a scheduler may take to answer.
+    timeout : float, optional
+        Seconds that a scheduler may take to answer; default: 60, or GRAPHSQUEAK_TIMEOUT.
     version : str
         Of graphsqueak, which the cluster must have as well.
     """
@@ -113,10 +114,13 @@ def connect(workers, scheduler, *, patience="20s", version=__version__):
         with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
             yield client
         return
+    timeout = timeout_seconds() if timeout is None else timeout
     try:
-        client = distributed.Client(scheduler, timeout=patience)
+        # The client of Dask waits without end for a scheduler that accepts and does not answer.
+        call_within(timeout, _shake_hands, scheduler, timeout)
+        client = distributed.Client(scheduler, timeout=timeout)
     except (OSError, ValueError, TimeoutError, CommClosedError) as error:
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise InputError(
             f"no Dask scheduler answers at {scheduler} ({reason}); check the address, "
             "tcp://host:port, and that `dask scheduler` runs there"
@@ -126,13 +130,31 @@ def connect(workers, scheduler, *, patience="20s", version=__version__):
             raise InputError(
                 f"the scheduler at {scheduler} has no workers; start some: dask worker {scheduler}"
             )
-        _check_versions(client, version)
+        try:
+            found = call_within(timeout, client.get_versions, packages=["graphsqueak"])
+        except TimeoutError as error:
+            raise InputError(f"the scheduler at {scheduler} gives {error.strerror}") from None
+        _check_versions(found, version)
         yield client
 
 
-def _check_versions(client, version):
+def _shake_hands(scheduler, timeout):
+    """Connect to a scheduler and disconnect; raises as `distributed.Client` does."""
+    import asyncio
+
+    import distributed
+    from distributed.comm import connect as open_comm
+
+    async def connect_once():
+        options = distributed.Security().get_connection_args("client")
+        comm = await open_comm(scheduler, timeout=timeout, **options)
+        comm.abort()
+
+    asyncio.run(connect_once())
+
+
+def _check_versions(found, version):
     """Refuse a cluster that does not have this package: its tasks would never be finished."""
-    found = client.get_versions(packages=["graphsqueak"])
     for name, about in {"the scheduler": found["scheduler"], **found["workers"]}.items():
         there = about["packages"].get("graphsqueak")
         if there != version:

@@ -239,7 +239,7 @@ def test_what_cannot_work_is_said_at_once():
         pass
     with (
         pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9 \("),
-        connect(None, "tcp://127.0.0.1:9", patience="1s"),
+        connect(None, "tcp://127.0.0.1:9", timeout=1.0),
     ):
         pass
 

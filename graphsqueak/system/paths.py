@@ -1,0 +1,189 @@
+"""Paths and addresses in one form, and which of them name the same file.
+
+A path on disk may be written in many ways: `edges.tsv`, `./edges.tsv`, `~/edges.tsv`, a symbolic or
+hard link, `file:///data/edges.tsv`, `file:/data/edges.tsv`, `file://localhost/data/edges.tsv`,
+`local://edges.tsv`, with `%20` for a blank in these addresses. `local_path` gives the path of all
+of them, so that no other module has to parse addresses.
+
+Addresses of other file systems (`s3://`, `gs://`, `memory://`) are left to fsspec. Two of them are
+compared by file system and key: `s3://` and `s3a://` are one file system, and `bucket//key` is
+taken for `bucket/key`. A member of an archive (`zip://a.tsv::file:///data/parts.zip`) is taken for
+the archive.
+"""
+
+import glob
+import os
+import posixpath
+import re
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from graphsqueak.errors import InputError
+
+__all__ = ["ADDRESS", "is_remote", "is_utf8", "is_within", "local_path", "matches", "same_file"]
+
+ADDRESS = re.compile(r"(?!(?i:file|local)://)[a-zA-Z0-9]+://")  # of another file system
+_ADDRESS_ON_DISK = re.compile(r"(?:file:(?://(?:localhost(?=/))?)?|local://)", re.IGNORECASE)
+_SAME_FILE_SYSTEM = {
+    "s3a": "s3",
+    "s3n": "s3",
+    "gcs": "gs",
+    "abfs": "az",
+    "abfss": "az",
+    "ssh": "sftp",
+    "arrow_hdfs": "hdfs",
+    "ocilake": "oci",
+}
+
+
+def is_remote(path: str | os.PathLike) -> bool:
+    """Whether a path is an address of a file system other than the local disk.
+
+    >>> [is_remote(path) for path in ("s3://bucket/key", "FILE:///tmp/key", "key")]
+    [True, False, False]
+    """
+    return ADDRESS.match(os.fspath(path)) is not None
+
+
+def is_utf8(path: str | os.PathLike) -> bool:
+    """Whether a name is UTF-8, as libraries that are not written in Python require.
+
+    >>> is_utf8("café.tsv"), is_utf8(os.fsdecode(b"caf\\xe9.tsv"))
+    (True, False)
+    """
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def local_path(path: str | os.PathLike) -> Path:
+    """Return the path on disk that a path or an address of the local disk names.
+
+    Examples
+    --------
+    >>> local_path("file:///data/my%20edges.tsv"), local_path("local://edges.tsv")
+    (PosixPath('/data/my edges.tsv'), PosixPath('edges.tsv'))
+    >>> local_path("s3://bucket/edges.tsv")
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: s3://bucket/edges.tsv is not on disk; copy it to a file first
+    """
+    if is_remote(path):
+        raise InputError(f"{path} is not on disk; copy it to a file first")
+    text = os.fspath(path)
+    if prefix := _ADDRESS_ON_DISK.match(text):
+        text = unquote(text[prefix.end() :], errors="surrogateescape")
+    if "\0" in text:
+        raise InputError(f"{path} holds a NUL character, which no file name can; check the path")
+    text = re.sub(r"\A//+", "/", text)
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        user = text.partition("/")[0]
+        raise InputError(
+            f"{path}: there is no home folder for {user}; check the name, or write ./{text} for a "
+            "file of this name"
+        ) from None
+
+
+def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
+    """Whether two paths or addresses name one file, through links or by another spelling.
+
+    >>> same_file("sparse.tsv", "file:./sparse.tsv"), same_file("sparse.tsv", "edges.tsv")
+    (True, False)
+    >>> same_file("s3://bucket/part//a.tsv", "s3a://bucket/part/a.tsv")
+    True
+    """
+    one, other = _archive_of(one), _archive_of(other)
+    if is_remote(one) != is_remote(other):
+        return False
+    if is_remote(one):
+        one_key, other_key = _key_of(one), _key_of(other)
+        return _same_store(one_key, other_key) and one_key.key == other_key.key
+    one, other = local_path(one), local_path(other)
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them does not exist yet
+        return one.resolve() == other.resolve()
+
+
+def is_within(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
+    """Whether a path is a folder, or below it, by name alone.
+
+    >>> is_within("gs://bucket/parts/a.tsv", "gcs://bucket/parts/"), is_within("parts2", "parts")
+    (True, False)
+    """
+    path, folder = _archive_of(path), _archive_of(folder)
+    if is_remote(path) != is_remote(folder):
+        return False
+    if not is_remote(path):
+        return local_path(path).resolve().is_relative_to(local_path(folder).resolve())
+    inner, outer = _key_of(path), _key_of(folder)
+    return _same_store(inner, outer) and f"{inner.key}/".startswith(f"{outer.key.rstrip('/')}/")
+
+
+def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
+    """Whether a glob matches a path, or a folder above it.
+
+    A pattern that names an existing file is not a glob.
+
+    >>> matches("parts/a.tsv", "file:parts/*.tsv"), matches("parts/a.tsv", "parts/*.csv")
+    (True, False)
+    >>> matches("s3a://bucket/day/1/a.tsv", "s3://bucket/**/a.*")
+    True
+    """
+    if is_remote(path) != is_remote(pattern) or not glob.has_magic(os.fspath(pattern)):
+        return False
+    if is_remote(path):
+        found, wanted = _key_of(path), _key_of(pattern)
+        return _same_store(found, wanted) and _fits(found.key.split("/"), wanted.key.split("/"))
+    expanded = local_path(pattern)
+    if expanded.exists():
+        return False
+    parts = Path(os.path.abspath(expanded)).parts
+    n_plain = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    folder = Path(*parts[:n_plain]).resolve()
+    return _fits(local_path(path).resolve().parts, (*folder.parts, *parts[n_plain:]))
+
+
+class _Key(NamedTuple):
+    """Where a remote file is: `account` is empty if the address does not name one."""
+
+    file_system: str
+    account: str
+    key: str
+
+
+def _key_of(address):
+    scheme, _, rest = os.fspath(address).partition("://")
+    file_system = _SAME_FILE_SYSTEM.get(scheme.lower(), scheme.lower())
+    account = ""
+    if file_system == "az":  # abfs://container@account.dfs.core.windows.net/key
+        container, slash, key = rest.partition("/")
+        container, _, host = container.partition("@")
+        account = host.partition(".")[0]
+        rest = f"{container}{slash}{key}"
+    return _Key(file_system, account, posixpath.normpath(f"/{rest.lstrip('/')}"))
+
+
+def _same_store(one, other):
+    """Whether two keys can be of one store; an account that is not named may be any."""
+    accounts = {one.account, other.account} - {""}
+    return one.file_system == other.file_system and len(accounts) < 2
+
+
+def _archive_of(path):
+    """The file itself, or the archive of which it is a member."""
+    return os.fspath(path).rpartition("::")[2] if is_remote(path) else path
+
+
+def _fits(parts, pattern):
+    """Whether the parts of a path, or the first of them, match those of a glob."""
+    if not pattern:
+        return True
+    if pattern[0] == "**":
+        return any(_fits(parts[start:], pattern[1:]) for start in range(len(parts) + 1))
+    return len(parts) > 0 and fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])

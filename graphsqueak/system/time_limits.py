@@ -1,0 +1,145 @@
+"""Time limits for services that accept a connection and then stop answering.
+
+File systems of fsspec and Dask have time limits for some of their steps, and wait without end in
+others. So each call to one of them runs in a thread of its own, and the caller waits for it no
+longer than the limit: 60 seconds, or GRAPHSQUEAK_TIMEOUT. While it waits, signals are handled.
+"""
+
+import errno
+import io
+import math
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from graphsqueak.errors import InputError
+
+__all__ = ["TIMEOUT_VARIABLE", "TimedFile", "TimedFileSystem", "call_within", "timeout_seconds"]
+
+TIMEOUT_VARIABLE = "GRAPHSQUEAK_TIMEOUT"
+# fsspec fetches some megabytes per call: this allows connections of 100 kB/s.
+_DEFAULT_SECONDS = 60.0
+
+
+def timeout_seconds() -> float:
+    """Seconds to wait for an answer: 60, or the environment variable GRAPHSQUEAK_TIMEOUT."""
+    text = os.environ.get(TIMEOUT_VARIABLE, "")
+    if not text:
+        return _DEFAULT_SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds > 0:
+        raise InputError(f"{TIMEOUT_VARIABLE}={text!r} is not a positive number of seconds")
+    return seconds
+
+
+def call_within(seconds: float, function: Callable, *arguments: Any, **options: Any) -> Any:
+    """Call a function and return its result; raise a TimeoutError if it takes too long.
+
+    The call itself cannot be stopped. It goes on in a thread that ends with the process.
+
+    Examples
+    --------
+    >>> call_within(60, pow, 2, 10)
+    1024
+    >>> call_within(0.01, threading.Event().wait)
+    Traceback (most recent call last):
+    TimeoutError: [Errno 110] no answer within 0.01 s (GRAPHSQUEAK_TIMEOUT sets another limit)
+    """
+    is_done = threading.Event()
+    outcome: list[Any] = [None, None]
+
+    def work():
+        try:
+            outcome[0] = function(*arguments, **options)
+        except BaseException as error:  # raised again by the caller
+            outcome[1] = error
+        is_done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    if not is_done.wait(None if math.isinf(seconds) else seconds):
+        reason = f"no answer within {seconds:g} s ({TIMEOUT_VARIABLE} sets another limit)"
+        raise TimeoutError(errno.ETIMEDOUT, reason)
+    result, error = outcome
+    if error is not None:
+        raise error
+    return result
+
+
+class TimedFileSystem:
+    """The methods of an fsspec file system that are used here, each with the time limit.
+
+    Uploads have none, since a large file may take long; services end those that stall.
+    """
+
+    def __init__(self, system: Any) -> None:
+        self._system = system
+
+    def exists(self, key: str) -> bool:
+        return bool(self._call(self._system.exists, key))
+
+    def isfile(self, key: str) -> bool:
+        return bool(self._call(self._system.isfile, key))
+
+    def isdir(self, key: str) -> bool:
+        return bool(self._call(self._system.isdir, key))
+
+    def info(self, key: str) -> dict:
+        return self._call(self._system.info, key)
+
+    def find(self, key: str) -> list[str]:
+        return self._call(self._system.find, key)
+
+    def glob(self, pattern: str) -> list[str]:
+        return self._call(self._system.glob, pattern)
+
+    def open(self, key: str, mode: str) -> "TimedFile":
+        return TimedFile(self._call(self._system.open, key, mode))
+
+    def rm_file(self, key: str) -> None:
+        self._call(self._system.rm_file, key)
+
+    def put_file(self, path: str, key: str) -> None:
+        self._system.put_file(path, key)
+
+    def _call(self, method, *arguments):
+        return call_within(timeout_seconds(), method, *arguments)
+
+
+class TimedFile(io.RawIOBase):
+    """A binary file, open for reading, whose reads have the time limit."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__()
+        self._file = file
+
+    def read(self, size: int | None = -1) -> bytes:
+        return call_within(timeout_seconds(), self._file.read, -1 if size is None else size)
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def readall(self) -> bytes:
+        return self.read()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(self._file.seekable())
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
