@@ -64,10 +64,17 @@ class Points:
 def load_karate() -> EdgeList:
     """Load Zachary's karate club: 34 members, 78 ties, weighted by how often two members met.
 
+    Members are called 1, ..., 34, in this order.
+
     >>> load_karate()
     EdgeList(n_nodes=34, n_edges=78, total_weight=231)
     """
-    return read_edges(shipped_file("karate.tsv")).to_edge_list()
+    edges = read_edges(shipped_file("karate.tsv")).to_edge_list()
+    members = np.sort(edges.ids)
+    number = np.argsort(np.argsort(edges.ids))
+    return EdgeList(
+        tail=number[edges.tail], head=number[edges.head], weight=edges.weight, ids=members
+    )
 
 
 def load_spam() -> Points:

@@ -27,6 +27,7 @@ from graphsqueak.sources.neighbors.views import SECOND_SHARE, SecondView, is_nea
 from graphsqueak.ssl import StableHFSClassifier, UnreachedWarning
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack_state, unpack_state
+from graphsqueak.system.remote import read_bytes
 from graphsqueak.validation import check_count
 
 __all__ = ["ScoredMails", "SpamFilter"]
@@ -152,7 +153,7 @@ class SpamFilter:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """The filter of a file that `save` wrote."""
-        record, found = unpack_state(Path(path).expanduser().read_bytes(), path)
+        record, found = unpack_state(read_bytes(path), path)
         if record != _RECORD or not isinstance(found, cls):
             raise InputError(
                 f"{path} holds no spam filter, or one of another version; remove it to learn anew"

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.node_ids import first_ids
 from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.system.kernels import compiled
@@ -103,6 +104,9 @@ class EdgeSource:
         """
         raise NotImplementedError
 
+    def expect_seconds(self) -> None:
+        """Refuse times that are not in seconds, as spans such as 7d are; for sources of files."""
+
     @property
     def ids(self) -> np.ndarray:
         """The user's own name of each node seen so far, shape (n_nodes,)."""
@@ -123,8 +127,8 @@ class EdgeSource:
         tail = np.concatenate([batch.tail for batch in parts])
         head = np.concatenate([batch.head for batch in parts])
         weight = np.concatenate([batch.weight for batch in parts])
-        ids = None if self._ids is None else self.ids
-        return EdgeList.from_clean(
+        ids = first_ids(self._ids, self.n_nodes)
+        edges = EdgeList.from_clean(
             tail,
             head,
             weight,
@@ -133,6 +137,7 @@ class EdgeSource:
             n_self_loops=self.n_self_loops,
             n_zero_weights=self.n_zero_weights,
         )
+        return edges.in_id_order()
 
 
 class Chunk(NamedTuple):
@@ -150,21 +155,20 @@ class Chunk(NamedTuple):
     fraction_read: float = 0.0
     time: np.ndarray | None = None
     where: Callable[[int], str] | None = None  # in what line or row an edge is, where it has a time
+    has_dates: bool = False  # whether the times were written as dates
 
 
 class Opened(NamedTuple):
     """A file at its beginning: how it is understood, and the chunks to come.
 
     `columns` are the names, or numbers, of source, target and weight; `kind` is None for a file
-    without data. `decimal` is an id such as 1.0, where all are written so. Without its chunks, it
-    is what the first file, by `name`, settles for all.
+    without data. Without its chunks, it is what the first file, by `name`, settles for all.
     """
 
     kind: str | None
     is_weighted: bool
     chunks: Iterator[Chunk] | None
     columns: tuple = ()
-    decimal: str | None = None
     remarks: tuple = ()
     name: str = ""
     time: str | int | None = None  # the column of times

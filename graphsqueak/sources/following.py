@@ -113,7 +113,8 @@ class _FollowedFile(FileSource):
             self._dialect = dialect = first_look(stream, self.options)
         self._line += lines.count(b"\n")
         opened = read_text(stream, self.options, dialect=dialect)
-        self._found = self._found or opened._replace(chunks=None, name=stream.name)
+        if self._found is None:
+            self._note_found(opened, stream.name)
         return opened
 
     def _whole_lines(self):

@@ -13,6 +13,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.times import Duration, as_time_span
 from graphsqueak.validation import check_real
 
 __all__ = ["RecentEdges", "latest_time", "recent_edges"]
@@ -23,8 +24,8 @@ _HALF_LIVES = 32  # after which an edge is forgotten: it has lost all but 2^-32 
 def recent_edges(
     source: EdgeSource | EdgeList,
     *,
-    window: float | None = None,
-    half_life: float | None = None,
+    window: float | str | None = None,
+    half_life: float | str | None = None,
     since: float | None = None,
     at: float | None = None,
 ) -> "RecentEdges":
@@ -34,9 +35,10 @@ def recent_edges(
     ----------
     source : EdgeSource or TimedEdges
         Whose edges have times (`read_edges(..., time=...)`), and which can be read again.
-    window : float, optional
-        Edges later than `at` - window.
-    half_life : float, optional
+    window : float or str, optional
+        Edges later than `at` - window, in the unit of the times. A text such as "7d", "12h", "30m"
+        or "45s" is in seconds and needs times that are dates or Unix seconds.
+    half_life : float or str, optional
         Time in which the weight of an edge falls to a half; after 32 of them it is forgotten.
     since : float, optional
         Edges from then on, instead of a window.
@@ -58,15 +60,19 @@ def recent_edges(
     """
     if not getattr(source, "is_rereadable", True):
         raise InputError("a pipe can be read once, and its last time is known at its end only")
-    for name, value in (("window", window), ("half_life", half_life)):
+    span = as_time_span("window", window)
+    fading = as_time_span("half_life", half_life)
+    for name, value in (("window", span), ("half_life", fading)):
+        if isinstance(value, Duration) and isinstance(source, EdgeSource):
+            source.expect_seconds()
         if value is not None:
             check_real(name, value, above=0.0, below=math.inf)
     now = latest_time(source) if at is None else at
     first = -math.inf if since is None else since
-    after = -math.inf if window is None else now - window
-    if half_life is not None and since is None:
-        first = now - _HALF_LIVES * half_life
-    return RecentEdges(source, now=now, first=first, after=after, half_life=half_life)
+    after = -math.inf if span is None else now - span
+    if fading is not None and since is None:
+        first = now - _HALF_LIVES * fading
+    return RecentEdges(source, now=now, first=first, after=after, half_life=fading)
 
 
 def latest_time(source: EdgeSource | EdgeList) -> float:

@@ -245,8 +245,11 @@ def _open_dataset(dataset, name):
     # a scan runs ahead of its reader by some batches, so these are small, and not by whole files
     options = {"batch_readahead": 2, "fragment_readahead": 1}
     is_parquet = isinstance(getattr(dataset, "format", None), datasets.ParquetFileFormat)
-    if is_parquet and isinstance(dataset.filesystem, LocalFileSystem):
-        options["fragment_scan_options"] = datasets.ParquetFragmentScanOptions(pre_buffer=False)
+    if is_parquet:
+        is_local = isinstance(dataset.filesystem, LocalFileSystem)
+        options["fragment_scan_options"] = datasets.ParquetFragmentScanOptions(
+            pre_buffer=not is_local, page_checksum_verification=True
+        )
 
     def batches(columns, n_rows):
         return dataset.scanner(

@@ -3,6 +3,8 @@
     parse_times     a column of text: numbers as they are, ISO dates and date-times in seconds
                     (UTC, unless they name another zone)
     arrow_times     the same of a column of a Parquet or Arrow file, with timestamps and dates
+    as_time_span    a span of time: a number in any unit, or a text such as 7d, which is in seconds
+    unit_of_times   the unit of plain numbers that can only be Unix times
     TimeOrder       whether times come in order, up to a slack
 
 Times are held in double precision: seconds to a fraction of a microsecond, Unix nanoseconds to
@@ -10,15 +12,92 @@ about 200 of them.
 """
 
 import math
+import re
 from datetime import UTC, datetime
 
 import numpy as np
 
 from graphsqueak.errors import InputError
 
-__all__ = ["TimeOrder", "arrow_times", "parse_time", "parse_times"]
+__all__ = [
+    "UNIX_TIMES",
+    "Duration",
+    "TimeOrder",
+    "are_dates",
+    "arrow_times",
+    "as_time_span",
+    "parse_time",
+    "parse_times",
+    "refuse_other_units",
+    "unit_of_times",
+]
 
 _MICRO = 1e6
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+_DURATION = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+) *([smhdw])")
+
+# Lowest and highest Unix time from 1973 to 2103 in each unit.
+UNIX_TIMES = {
+    "seconds": (1e8, 4.2e9),
+    "milliseconds": (1e11, 4.2e12),
+    "microseconds": (1e14, 4.2e15),
+    "nanoseconds": (1e17, 4.2e18),
+}
+_PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
+
+
+class Duration(float):
+    """A span of time in seconds, written with a unit; the times it is used with are in seconds."""
+
+
+def as_time_span(name, value):
+    """Return a span of time as a float; a text with a unit as a `Duration`, in seconds.
+
+    >>> as_time_span("window", 12.5), as_time_span("window", "7d"), as_time_span("window", "30m")
+    (12.5, 604800.0, 1800.0)
+    >>> as_time_span("window", "12"), as_time_span("window", None)
+    (12.0, None)
+    """
+    if not isinstance(value, str):
+        return value
+    found = _DURATION.fullmatch(value.strip())
+    if found is not None:
+        return Duration(float(found[1]) * _SECONDS[found[2]])
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(
+            f"{name}={value!r} is not a span of time; give a number in the unit of the times, or "
+            "one with a unit: 45s, 30m, 12h, 7d, 2w"
+        ) from None
+
+
+def unit_of_times(times):
+    """The unit of Unix times, all from 1973 to 2103; None if they can be something else.
+
+    >>> unit_of_times(np.array([1.6e9, 1.7e9])), unit_of_times(np.array([17.0, 18.0]))
+    ('seconds', None)
+    """
+    for unit, (low, high) in UNIX_TIMES.items():
+        if times.size and low <= times.min() and times.max() < high:
+            return unit
+    return None
+
+
+def refuse_other_units(times, name):
+    """Refuse numbers that are not Unix seconds, where a span of time was given with a unit."""
+    unit = unit_of_times(times)
+    if unit == "seconds" or times.size == 0:
+        return
+    what = "of an unknown unit"
+    example = "a plain number in their unit"
+    if unit is not None:
+        what = f"in {unit}"
+        example = f"a plain number in their unit, in which an hour is {3600 * _PER_SECOND[unit]:,}"
+    raise InputError(
+        f"{name}: times such as {times[0]:.15g} are numbers {what}, and a span such as 7d needs "
+        f"dates or Unix seconds; give {example}"
+    )
 
 
 def parse_time(text):
@@ -61,6 +140,24 @@ def parse_times(tokens):
         return arrow_times(column)
     times = [None if text is None else parse_time(text) for text in tokens.to_pylist()]
     return np.array([np.nan if time is None else time for time in times])
+
+
+def are_dates(column):
+    """Whether an Arrow array holds dates or timestamps, also as text, and no plain numbers."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        return True
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return False
+    first = next((text for text in column[:1].to_pylist() if text is not None), "")
+    try:
+        float(first)
+    except ValueError:
+        return True
+    return False
 
 
 def arrow_times(column):

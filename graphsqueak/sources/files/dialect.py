@@ -7,17 +7,20 @@ separator
     of fields, two at least, none of them empty.
 header
     The first line is a header if it names a source and a target column (`source,target`,
-    `src,dst`, `from,to`, `u,v`, ...), or two columns by words that are known (`user,item`), or if
-    it is the only one whose ids are no numbers, or hold no digit, or the only one whose third
-    column is no number. A comment such as `# FromNodeId ToNodeId` names the columns too. A first
-    line of two integers is an edge, unless it fits as a count of the nodes and lines that follow:
-    then header=True, which skips it, or header=False must be given.
+    `src,dst`, `from_stop,to_stop`, ...), or two columns by words that are known (`user,item`), or
+    if it is the only one whose ids are no numbers, or hold no digit, or if it holds no number and
+    one of three or more columns holds nothing else below.
+    A comment such as `# FromNodeId ToNodeId` names the columns too. A first line of two integers is
+    an edge, unless it fits as a count of the nodes and lines that follow: then header=True, which
+    skips it, or header=False must be given. A line with one name fewer than columns is a header of
+    R, whose first column has no name.
 columns
     By name if the header names them, else the first two and, as weight, the third. Four or more
     columns without names, or a third one whose name does not speak of weights, must be chosen. A
     first column without a name under a header is an index and skipped.
 ids
-    Integers if the sampled ones all are, canonically written and within 64 bits; else text.
+    Integers if the sampled ones all are, canonically written and within 64 bits; else text. 7.0 is
+    the integer 7.
 
 What can be taken in two ways is asked about (`doubts.py`).
 """
@@ -29,12 +32,14 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.files.doubts import (
+    contents_of,
     known_names,
+    refuse_bipartite_comment,
     refuse_doubtful_columns,
     refuse_strange_header,
     refuse_times,
     refuse_two_kinds,
-    whole_decimal,
+    refuse_two_spellings,
 )
 from graphsqueak.sources.files.fields import (
     choose_columns,
@@ -42,9 +47,11 @@ from graphsqueak.sources.files.fields import (
     find_separator,
     is_number,
     names_columns,
+    refuse_unknown_separator,
     split_fields,
 )
 from graphsqueak.sources.files.scan import gather_tokens, scan_bytes
+from graphsqueak.sources.files.suggestions import Content
 
 __all__ = ["Dialect", "Scan", "detect_dialect", "scan_block", "tokens_at"]
 
@@ -52,6 +59,7 @@ _N_LINES = 200  # lines looked at one by one
 _ROLES = {"skip": 0, "source": 1, "target": 2, "weight": 3, "time": 4}
 _FEW_LINES = 3  # from which a habit of the ids can be told
 _SHORTEST_LINE = 4  # bytes: "1 2\n"
+_MISSING = (b"", b"na", b"n/a", b"nan", b"null", b"none", b"-", b"?")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -76,8 +84,8 @@ class Dialect:
     is_named : bool
         Whether a header or a comment names the columns.
     names : tuple of those names, or None
-    decimal : str or None
-        An id such as 1.0, where all are written so.
+    are_distances : bool
+        Whether weights are distances, none of which may be zero.
     """
 
     separator: str
@@ -89,7 +97,7 @@ class Dialect:
     first_line: int
     is_named: bool = True
     names: tuple | None = None
-    decimal: str | None = None
+    are_distances: bool = False
 
     @property
     def columns(self):
@@ -132,19 +140,23 @@ def detect_dialect(sample, options, *, name, kind=None, names_before=()):
         None if the sample holds no line of data.
     """
     offset = len(_BOM) if sample.startswith(_BOM) else 0
-    rows, remark = _first_rows(sample, offset, options.comments)
+    rows, comments = _first_rows(sample, offset, options.comments)
     if not rows:
         return None
     lines = [line for _, _, line in rows]
     separator = find_separator(lines) if options.delimiter == "auto" else options.delimiter
     fields = [split_fields(line, separator) or [] for line in lines]
     commented = [
-        field.decode("utf-8", "replace") for field in split_fields(remark, separator) or []
+        field.decode("utf-8", "replace") for field in split_fields(comments[-1], separator) or []
     ]
     named_above = len(commented) == len(fields[0]) and names_columns(commented)
     is_header = options.header
     names = None
     try:
+        if options.delimiter == "auto" and len(fields[0]) == 1:
+            refuse_unknown_separator(lines)
+        if options.header is not False and _lacks_name_of_row_names(fields):
+            fields[0] = [b"", *fields[0]]
         if is_header == "auto":
             given = (*(options.columns or names_before), options.time)
             is_header = not named_above and _has_header(fields, given)
@@ -152,11 +164,24 @@ def detect_dialect(sample, options, *, name, kind=None, names_before=()):
             names = [field.decode("utf-8", "replace") for field in fields[0]]
         elif named_above:
             names = commented
-        chosen = {"columns": options.columns, "weighted": options.weighted, "time": options.time}
-        roles = choose_columns(len(fields[0]), names, **chosen)
+        n_columns = len(fields[0])
+        contents = contents_of(fields[is_header:], n_columns)
+        if kind is not None:
+            # What the columns are was settled by the first file; this one may be a few lines.
+            contents = [c if c is Content.NOTHING else Content.TEXTS for c in contents]
+        roles = choose_columns(
+            n_columns,
+            names,
+            columns=options.columns,
+            weighted=options.weighted,
+            time=options.time,
+            weights_are=options.weights_are,
+            contents=contents,
+        )
         is_guess = options.columns is None and options.time is None
         if kind is None and names is None and len(roles) == 3 and is_guess:
-            refuse_doubtful_columns(fields, roles, weighted=options.weighted)
+            weighted = options.weighted if options.weights_are is None else True
+            refuse_doubtful_columns(fields, roles, weighted=weighted)
     except InputError as error:
         raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
     start, first_line, _ = rows[0]
@@ -172,15 +197,14 @@ def detect_dialect(sample, options, *, name, kind=None, names_before=()):
         first_line,
         is_named=is_header or named_above,
         names=names and tuple(names),
+        are_distances=options.weights_are == "distance",
     )
     dialect = replace(dialect, kind=kind or _id_kind(sample[start:], dialect, options.ids))
     if kind is None:
         try:
-            _refuse_doubts(sample[start:], lines[0], dialect, options)
+            _refuse_doubts(sample[start:], lines[0], comments[0], dialect, options)
         except InputError as error:
             raise InputError(f"{name}: {error}") from None
-    if dialect.kind == "text":
-        dialect = replace(dialect, decimal=whole_decimal(fields[is_header:], roles))
     return dialect
 
 
@@ -244,9 +268,11 @@ def tokens_at(block, start, stop):
 
 
 def _first_rows(sample, offset, comments):
-    """Up to _N_LINES lines of data as (start, line number, bytes), and the comment before them."""
+    """Up to _N_LINES lines of data as (start, line number, bytes), and the comments before them."""
     marks = tuple(mark.encode() for mark in comments)
-    rows, remark, number = [], b"", 0
+    rows = []
+    remarks = []
+    number = 0
     while offset < len(sample) and len(rows) < _N_LINES:
         stop = sample.find(b"\n", offset)
         stop = len(sample) if stop < 0 else stop
@@ -254,11 +280,12 @@ def _first_rows(sample, offset, comments):
         number += 1
         text = line.lstrip(b" \t")
         if text.startswith(marks):
-            remark = remark if rows else text[1:].strip()
+            if not rows:
+                remarks.append(text[1:].strip())
         elif text:
             rows.append((offset, number, line))
         offset = stop + 1
-    return rows, remark
+    return rows, remarks or [b""]
 
 
 def _has_header(fields, columns):
@@ -291,11 +318,19 @@ def _has_header(fields, columns):
             return True
     elif len(rest) >= _FEW_LINES and first == [b"%d" % k for k in range(len(first))]:
         return _all_ends(rest, lambda field: not is_number(field))
-    return (
-        len(first) == 3
-        and not is_number(first[2])
-        and all(len(row) == 3 and is_number(row[2]) for row in rest)
-    )
+    if len(first) < 3 or any(len(row) != len(first) for row in rest):
+        return False
+    # A line with a number, or without a value, is an edge whose weight is missing.
+    if any(is_number(field) or field.lower() in _MISSING for field in first):
+        return False
+    return any(all(is_number(row[column]) for row in rest) for column in range(len(first)))
+
+
+def _lacks_name_of_row_names(fields):
+    """Whether the first line has a name for all columns but the first, as R writes a data frame."""
+    first, rest = fields[0], fields[1:]
+    is_shorter = bool(rest) and all(len(row) == len(first) + 1 for row in rest)
+    return is_shorter and len(first) > 1 and not any(map(is_number, first))
 
 
 def _all_ends(rows, test):
@@ -306,16 +341,22 @@ def _has_digit(field):
     return any(48 <= byte < 58 for byte in field)
 
 
-def _refuse_doubts(data, line, dialect, options):
+def _refuse_doubts(data, line, first_comment, dialect, options):
     """Ask about what the sample leaves open."""
     text = np.frombuffer(bytearray(data + b"\n"), dtype=np.uint8)
     guesses_weight = options.weighted == "auto" and options.columns is None
+    guesses_weight &= options.weights_are is None
     if guesses_weight and not dialect.is_named and "weight" in dialect.roles:
         refuse_times(scan_block(text, dialect, skip_bad=True).weight)
     if dialect.kind == "text" and options.header == "auto" and not dialect.is_named:
         refuse_strange_header(line, text, scan_block(text, dialect, skip_bad=True).ends)
-    if dialect.kind != "text" and options.bipartite == "auto" and dialect.names:
-        refuse_two_kinds(dialect.columns[:2])
+    if dialect.kind == "text" and options.ids == "auto":
+        spans = scan_block(text, dialect, skip_bad=True).ends.reshape(-1, 2)
+        refuse_two_spellings(tokens_at(text, *spans.T))
+    if dialect.kind != "text" and options.bipartite == "auto":
+        refuse_bipartite_comment(first_comment)
+        if dialect.names:
+            refuse_two_kinds(dialect.columns[:2])
 
 
 def _id_kind(data, dialect, ids):

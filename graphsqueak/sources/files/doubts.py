@@ -7,7 +7,9 @@ times       a third column without a name that holds times, not weights: Unix se
             micro- or nanoseconds, days such as 20040417, ISO dates
 an index    a first column without a name that counts the lines
 a header    a first line of names that occur nowhere else, or that occur again as nodes
-two kinds   columns called user and item, numbered alike, so that user 51 and item 51 become one
+spellings   ids 1 and 1.0 in a column that holds other texts, too
+two kinds   columns called user and item, or a comment `% bip` as KONECT writes it, with nodes
+            numbered alike, so that user 51 and item 51 become one
 
 Weights are not asked about: numbers that span more than a factor of four and are not sorted, and
 equal ones, are no times.
@@ -19,27 +21,35 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.nodes.text_ids import TextIds
-from graphsqueak.sources.files.fields import fits_integer, is_number
+from graphsqueak.sources.files.fields import (
+    is_number,
+    may_be_rounded,
+    rounded_id_fault,
+)
+from graphsqueak.sources.files.suggestions import Content, columns_option, time_option
+from graphsqueak.sources.times import UNIX_TIMES, parse_time
 
 __all__ = [
+    "contents_of",
     "known_names",
+    "refuse_bipartite_comment",
     "refuse_doubtful_columns",
     "refuse_strange_header",
     "refuse_times",
     "refuse_two_kinds",
-    "whole_decimal",
+    "refuse_two_spellings",
 ]
 
-_UNITS = {
-    "seconds": (1e8, 4.2e9),
-    "milliseconds": (1e11, 4.2e12),
-    "microseconds": (1e14, 4.2e15),
-    "nanoseconds": (1e17, 4.2e18),
-}
 _WIDEST = 4.0  # largest over smallest of what is not sorted and yet taken for times
 _MOSTLY = 0.95  # share of the values that must agree
 _SORTED = 0.9  # share of the steps in one direction
-_DATE = re.compile(rb"\d{4}-\d\d?-\d\d?([T ]\d\d?:\d\d.*)?|\d\d?[./]\d\d?[./]\d{4}")
+_DATE = re.compile(
+    rb"(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([T ]\d\d?:\d\d.*)?|\d{8}T\d{4}.*"
+)
+_INTEGER = re.compile(rb"[+-]?\d+(\.0*)?")
+_DECIMAL_COMMA = re.compile(rb"[+-]?\d+,\d+")
+_CLOCK = re.compile(rb"\d\d?:\d\d(:\d\d([.,]\d+)?)?")
+_WHOLE_FLOAT = re.compile(rb"(-?[0-9]+)\.0*")
 _FEWEST_LINES = 8  # from which what is odd can be told
 _FEW_LINES = 3  # the same, where it is odder still
 _RARE = 0.01  # share of lines that may be as odd as a header would be
@@ -76,6 +86,49 @@ def known_names(names):
     return len(words) >= 2 and len(set(words)) > 1 and all(word in _KNOWN for word in words)
 
 
+def contents_of(rows, n_columns):
+    """What each column of some rows of text holds: a list of Content.
+
+    >>> rows = [[b"2024-01-01", b"ann", b"0.5"], [b"2024-01-02", b"bob", b"2"]]
+    >>> [content.name for content in contents_of(rows, 3)]
+    ['TIMES', 'TEXTS', 'FRACTIONS']
+    """
+    rows = [row for row in rows if len(row) == n_columns]
+    columns = [[row[column] for row in rows] for column in range(n_columns)]
+    # Ids of ten digits look like Unix times, so the first two columns are not taken for them.
+    return [
+        _content(fields, may_be_unix_times=column >= 2) for column, fields in enumerate(columns)
+    ]
+
+
+def _content(fields, *, may_be_unix_times=False):
+    if not fields:
+        return Content.OTHER
+    if not any(fields):
+        return Content.NOTHING
+    if _are_mostly(fields, _DATE.fullmatch):
+        # Only ISO dates are read as times: 01/02/2024 is a day in January or in February.
+        is_iso = _are_mostly(fields, lambda field: parse_time(field.decode("latin-1")) is not None)
+        return Content.TIMES if is_iso else Content.DATES
+    if _are_mostly(fields, _CLOCK.fullmatch):
+        return Content.DATES
+    if _are_mostly(fields, is_number):
+        numbers = [field for field in fields if is_number(field)]
+        if may_be_unix_times and _unit(np.array(numbers, dtype=float)) is not None:
+            return Content.TIMES
+        are_integers = all(_INTEGER.fullmatch(field) for field in numbers)
+        return Content.INTEGERS if are_integers else Content.FRACTIONS
+    return Content.TEXTS
+
+
+def _are_mostly(fields, test):
+    return np.mean([bool(test(field)) for field in fields]) > _MOSTLY
+
+
+def _count_the_lines(fields):
+    return any(fields == [b"%d" % (i + start) for i in range(len(fields))] for start in (0, 1))
+
+
 def refuse_two_kinds(names):
     """Ask about columns of numbers that are named like two kinds of things."""
     kinds = [_kind(_stem(name)) for name in names]
@@ -84,6 +137,19 @@ def refuse_two_kinds(names):
             f"columns {names[0]} and {names[1]} name two kinds of things by number: is "
             f"{names[0]} 1 another node than {names[1]} 1? give bipartite=True (--bipartite) to "
             "keep them apart, bipartite=False (--one-kind) to join them"
+        )
+
+
+def refuse_bipartite_comment(comment):
+    """Ask about a file of the KONECT collection whose two columns are numbered apart.
+
+    Its first line is, for example, `% bip unweighted`.
+    """
+    if comment.split()[:1] == [b"bip"]:
+        raise InputError(
+            f"the comment {comment.decode('utf-8', 'replace')!r} declares two kinds of nodes, each "
+            "numbered from 1; give bipartite=True (--bipartite) to keep them apart, "
+            "bipartite=False (--one-kind) to join nodes of the same number"
         )
 
 
@@ -97,21 +163,35 @@ def refuse_times(values):
         )
 
 
-def whole_decimal(rows, roles):
-    """An id such as 1.0 if all ids are written so: whole numbers, as pandas writes them."""
-    ends = [column for column, role in enumerate(roles) if role in ("source", "target")]
-    ids = [row[column] for row in rows if len(row) == len(roles) for column in ends]
-    are_whole = (b"." in field and fits_integer(field, "int64", canonical=False) for field in ids)
-    return ids[0].decode() if ids and all(are_whole) else None
+def refuse_two_spellings(tokens):
+    """Ask about text ids, an Arrow array, of which two are one number: 1 and 1.0.
+
+    In a column of integers they are one node. Next to ids such as 1.5 or ann they are texts.
+    """
+    ids = set(tokens.cast("large_binary").unique().to_pylist())
+    for field in sorted(ids):
+        whole = _WHOLE_FLOAT.fullmatch(field)
+        if whole and whole[1] in ids:
+            raise InputError(
+                f"ids {whole[1].decode()} and {field.decode()} may be one node, but other ids are "
+                "not integers; give ids='text' (--ids text) to keep them apart, or write them alike"
+            )
+    if all(map(is_number, ids)):
+        for field in sorted(ids):
+            if may_be_rounded(field):
+                raise InputError(rounded_id_fault(repr(field.decode())))
 
 
 def refuse_doubtful_columns(rows, roles, *, weighted):
     """Ask about three columns without names of which the first or the last is not what it seems."""
     rows = [row for row in rows if len(row) == len(roles)]
+    thirds = [row[2] for row in rows]
+    if weighted == "auto":
+        _refuse_dates(thirds)
     if weighted is not True:
         _refuse_index(rows)
     if weighted == "auto":
-        _refuse_dates([row[2] for row in rows])
+        _refuse_texts(thirds)
 
 
 def refuse_strange_header(line, text, spans):
@@ -133,11 +213,29 @@ def refuse_strange_header(line, text, spans):
 
 def _refuse_dates(fields):
     """Ask about a column that holds dates where weights are expected."""
-    if len(fields) and np.mean([_DATE.fullmatch(field) is not None for field in fields]) > _MOSTLY:
+    content = _content(fields)
+    if len(fields) and not is_number(fields[0]) and content in (Content.TIMES, Content.DATES):
         shown = fields[0].decode("utf-8", "replace")
+        remedy = "weighted=False (--no-weights) to ignore them"
+        if content is Content.TIMES:
+            remedy = f"{time_option(2, None)} to read them, {remedy}"
         raise InputError(
-            f"the third column holds dates, such as {shown}, not weights; give time=2 (--time 2) "
-            "to read them, weighted=False (--no-weights) to ignore them"
+            f"the third column holds dates or times, such as {shown}, not weights; give {remedy}"
+        )
+
+
+def _refuse_texts(fields):
+    """Ask about a third column that holds texts where weights are expected."""
+    texts = [field for field in fields if field and not is_number(field)]
+    # A number with a decimal comma, and nan, are reported as the bad weights that they are.
+    texts = [field for field in texts if not _DECIMAL_COMMA.fullmatch(field)]
+    texts = [field for field in texts if field.lstrip(b"+-").lower() not in (b"nan", b"inf")]
+    if len(texts) > len(fields) / 2:
+        shown = texts[0].decode("utf-8", "replace")
+        raise InputError(
+            f"the third column holds texts such as {shown!r}, not weights; give header=True "
+            "(--header) if the first line names the columns, or choose source and target, "
+            f"{columns_option((0, 1), None)} if they are the first two"
         )
 
 
@@ -145,12 +243,14 @@ def _refuse_index(rows):
     """Ask about a first of three columns that counts the lines."""
     firsts, thirds = [row[0] for row in rows], [row[2] for row in rows]
     fewest = _FEWEST_LINES if any(map(is_number, thirds)) else _FEW_LINES
-    begins = [[b"%d" % (i + start) for i in range(len(rows))] for start in (0, 1)]
     is_id = fewest == _FEW_LINES or all(re.fullmatch(rb"\d+", third) for third in thirds)
-    if len(rows) >= fewest and firsts in begins and is_id and len(set(thirds)) > 1:
+    counts = len(rows) >= fewest and _count_the_lines(firsts)
+    edge = (0, 1, 2) if all(map(is_number, thirds)) else (0, 1)
+    is_id &= _content(thirds) not in (Content.TIMES, Content.DATES)
+    if counts and is_id and len(set(thirds)) > 1:
         raise InputError(
-            "the first column counts the lines; give columns=(1, 2) if it is an index, "
-            "columns=(0, 1, 2) if it is the source of an edge and the third its weight"
+            f"the first column counts the lines; give {columns_option((1, 2), None)} if it is an "
+            f"index, {columns_option(edge, None)} if it is the source of an edge"
         )
 
 
@@ -174,7 +274,7 @@ def _unit(values):
         return None
     if _are_days(values):
         return "days"
-    for unit, (low, high) in _UNITS.items():
+    for unit, (low, high) in UNIX_TIMES.items():
         inside = (values >= low) & (values < high)
         if inside.mean() < _MOSTLY:
             continue

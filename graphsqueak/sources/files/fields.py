@@ -6,7 +6,8 @@ chosen by the user (`choose_columns`). In text, a line is a row:
 - a line is two or more fields; blanks around a field do not count;
 - fields are separated by one byte (tab, comma, ...) or, for separator "", by runs of blanks;
 - a field may stand in double quotes, in which "" is one quote; a quote closes on its own line;
-- an integer id is written canonically (7, not 007 or +7), a text id is not empty;
+- an integer id is written canonically (7, not 007 or +7), or as the float that pandas makes of it
+  (7.0, up to 2^53); a text id is not empty;
 - a weight is a decimal number, not negative, below 1e308; a time is a number or an ISO date.
 
 Here the rules are applied slowly. `scan.py` reads millions of lines a second by the same rules and
@@ -15,11 +16,23 @@ stops at the first line that breaks them; `find_fault` then says what is wrong w
 
 import functools
 import re
+import shlex
+from decimal import Decimal
 
 from graphsqueak.errors import InputError
+from graphsqueak.sources.files.suggestions import (
+    Content,
+    columns_option,
+    find_counterparts,
+    is_distance_name,
+    is_time_name,
+    suggest_columns,
+    suggestion_in_words,
+)
 from graphsqueak.sources.times import parse_time
 
 __all__ = [
+    "SMALLEST_DISTANCE",
     "choose_columns",
     "find_fault",
     "find_separator",
@@ -27,7 +40,10 @@ __all__ = [
     "is_index_name",
     "is_number",
     "is_utf8",
+    "may_be_rounded",
     "names_columns",
+    "refuse_unknown_separator",
+    "rounded_id_fault",
     "split_fields",
 ]
 
@@ -52,10 +68,13 @@ _PAIRS = [
     ("row", "col"),
     ("row", "column"),
 ]
+SMALLEST_DISTANCE = 1e-307  # its inverse is a finite weight
 _WEIGHTS = {"weight", "weights", "w", "value", "similarity", "strength", "affinity", "conductance"}
-_CANONICAL = re.compile(rb"-?[1-9][0-9]*|0")
+_CANONICAL = re.compile(rb"(-?[1-9][0-9]*|0)(\.0*)?")
+_DIGITS = re.compile(rb"[+-]?[0-9]+")
 _LENIENT = re.compile(rb"[+-]?[0-9]+(\.0*)?")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_LARGEST_EXACT_FLOAT = 2**53
 _RANGES = {"int64": (-(2**63), 2**63 - 1), "uint64": (0, 2**64 - 1)}
 
 
@@ -68,7 +87,16 @@ def names_columns(names):
     return _ends(names) is not None
 
 
-def choose_columns(n_columns, names, *, columns=None, weighted="auto", time=None):
+def choose_columns(
+    n_columns,
+    names,
+    *,
+    columns=None,
+    weighted="auto",
+    time=None,
+    weights_are=None,
+    contents=None,
+):
     """Give each column its role.
 
     Parameters
@@ -83,6 +111,10 @@ def choose_columns(n_columns, names, *, columns=None, weighted="auto", time=None
         Whether there must be a weight (True) or it is to be ignored (False).
     time : int or str, optional
         The column of times.
+    weights_are : {"similarity", "distance"}, optional
+        "distance" demands a weight, which may be called distance, cost or the like.
+    contents : list of Content, optional
+        What each column holds, where that is known.
 
     Returns
     -------
@@ -98,6 +130,11 @@ def choose_columns(n_columns, names, *, columns=None, weighted="auto", time=None
     >>> choose_columns(3, ["", "source", "target"])  # as pandas writes a frame with its index
     ('skip', 'source', 'target')
     """
+    if weights_are == "distance":
+        if weighted is False:
+            raise InputError("weights_are='distance' needs weights, which weighted=False ignores")
+        weighted = True
+    contents = contents or [Content.INTEGERS] * n_columns
     clock = [] if time is None else [_index(time, n_columns, names, "time")]
     if columns is not None:
         chosen = _chosen(columns, n_columns, names)
@@ -112,18 +149,23 @@ def choose_columns(n_columns, names, *, columns=None, weighted="auto", time=None
         ends = _ends(names) if names else None
         every = [c for c in range(n_columns) if c not in clock]
         own = [c for c in every if not (names and is_index_name(names[c], c))]
+        own = [c for c in own if contents[c] is not Content.NOTHING]
         own = own if len(own) > 1 else every
-        if ends is None and len(own) > 3:
-            raise InputError(
-                f"{n_columns} columns{_listed(names)}, and no header that says which are source, "
-                "target and weight; choose them, e.g. columns=(0, 1) or columns=(0, 1, 2)"
-            )
+        # Neither an index nor the times that were chosen are suggested for anything else.
+        contents = [contents[c] if c in own else Content.OTHER for c in range(n_columns)]
+        suggestion = suggest_columns(names, contents, ends=ends)
         chosen = ends or own[:2]
+        if ends is None:
+            _refuse_doubtful_ends(chosen, own, names, contents, suggestion)
         if weighted is not False and len(own) > 2:
             others = [column for column in own if column not in chosen]
-            chosen = [*chosen, _weight_column(others, names, weighted)]
+            weight = _weight_column(others, names, weighted, weights_are)
+            if weight is None:
+                raise _ambiguity("none of them is called weight", names, n_columns, suggestion)
+            chosen = [*chosen, weight]
     if weighted is True and len(chosen) < 3:
-        raise InputError("no weight column, but weighted=True asks for one; choose it (columns=)")
+        wanted = "weighted=True" if weights_are is None else f"weights_are={weights_are!r}"
+        raise InputError(f"no weight column, but {wanted} asks for one; choose it (columns=)")
     if weighted is False:
         chosen = chosen[:2]
     roles = ["skip"] * n_columns
@@ -167,6 +209,8 @@ def find_separator(lines):
     best, best_share = "", 0.0
     for separator in ("\t", ";", ",", ""):
         fields = [split_fields(line, separator) or [] for line in lines]
+        if all(len(row) > 2 and not row[-1] for row in fields):
+            fields = [row[:-1] for row in fields]  # every line ends with a separator
         n_columns = max(len(fields[0]), len(fields[-1]))
         alike = sum(len(row) == n_columns and all(row) for row in fields)
         if n_columns >= 2 and alike / len(lines) > best_share:
@@ -174,16 +218,47 @@ def find_separator(lines):
     return best
 
 
+def refuse_unknown_separator(lines):
+    """Refuse lines of one field, with the character that seems to separate them."""
+    if all(b"::" in line for line in lines):
+        raise InputError(
+            "columns are separated by two characters, '::', where one is expected; replace them, "
+            "e.g. with sed 's/::/;/g'"
+        )
+    for mark in "|:/!^~&":
+        n_marks = {line.count(mark.encode()) for line in lines}
+        if len(n_marks) == 1 and n_marks != {0}:
+            raise InputError(
+                "one column where an edge needs two, source and target; if they are separated by "
+                f"{mark!r}, give delimiter={mark!r} (--delimiter {shlex.quote(mark)})"
+            )
+
+
 def fits_integer(field, kind, *, canonical):
     """Whether `field` is an integer that `kind` ("int64" or "uint64") can hold.
 
     >>> [fits_integer(b"007", "int64", canonical=strict) for strict in (True, False)]
     [False, True]
+    >>> fits_integer(b"7.0", "int64", canonical=True)
+    True
     """
-    if not (_CANONICAL if canonical else _LENIENT).fullmatch(field):
+    if len(field) >= 40 or not (_CANONICAL if canonical else _LENIENT).fullmatch(field):
         return False
     low, high = _RANGES[kind]
-    return len(field) < 40 and low <= int(field.partition(b".")[0]) <= high
+    return low <= int(field.partition(b".")[0]) <= high and not may_be_rounded(field)
+
+
+def may_be_rounded(field):
+    """Whether this is an integer written as a float that does not hold all integers of its size.
+
+    >>> may_be_rounded(b"9007199254740993.0"), may_be_rounded(b"9007199254740993")
+    (True, False)
+    >>> may_be_rounded(b"1e+16"), may_be_rounded(b"1e+05"), may_be_rounded(b"1.5")
+    (True, False, False)
+    """
+    if not is_number(field) or _DIGITS.fullmatch(field):
+        return False
+    return abs(Decimal(field.decode())) > _LARGEST_EXACT_FLOAT
 
 
 def is_number(field):
@@ -225,7 +300,7 @@ def find_fault(line, dialect):
             if fault:
                 return "id", fault
         elif role == "weight":
-            fault = _fault_of_weight(field)
+            fault = _fault_of_weight(field, are_distances=dialect.are_distances)
             if fault:
                 return "weight", fault
         elif role == "time" and parse_time(field.decode("utf-8", "replace")) is None:
@@ -238,20 +313,53 @@ def _ends(names):
     for source, target in _PAIRS:
         if plain.count(source) == plain.count(target) == 1:
             return [plain.index(source), plain.index(target)]
-    return None
+    counterparts = find_counterparts(names)
+    return None if counterparts is None else list(counterparts)
 
 
-def _weight_column(others, names, weighted):
+def _weight_column(others, names, weighted, weights_are):
+    """The first column whose name says that it holds weights; None if there is none."""
     if names is None:
         return others[0]
     known = [column for column in others if names[column].strip().lower() in _WEIGHTS]
+    if weights_are == "distance":
+        distances = [column for column in others if is_distance_name(names[column])]
+        known = distances or known
     if known:
         return known[0]
     if weighted is True and len(others) == 1:
         return others[0]
-    raise InputError(
-        f"no column{_listed(names)} is called weight; say weighted=False to ignore the rest, or "
-        "choose source, target and weight (columns=), or what holds times (time=)"
+    return None
+
+
+def _refuse_doubtful_ends(chosen, own, names, contents, suggestion):
+    """Refuse to take the first two columns for source and target if they may be something else."""
+    n_columns = len(contents)
+    if len(own) > 3:
+        problem = "no header says which are source, target and weight"
+        raise _ambiguity(problem, names, n_columns, suggestion)
+    for column in chosen:
+        is_named_as_time = names is not None and is_time_name(names[column])
+        if not is_named_as_time and contents[column] not in (Content.TIMES, Content.DATES):
+            continue
+        shown = names[column] if names else column
+        if len(own) == 2:
+            raise InputError(
+                f"column {shown} of two seems to hold dates or times; give "
+                f"{columns_option(chosen, names)} if they are nodes"
+            )
+        problem = f"column {shown} seems to hold dates or times, not nodes"
+        raise _ambiguity(problem, names, n_columns, suggestion)
+    if len(own) == 3 and suggestion.ends not in (None, tuple(chosen)):
+        problem = "the first two do not seem to be source and target"
+        raise _ambiguity(problem, names, n_columns, suggestion)
+
+
+def _ambiguity(problem, names, n_columns, suggestion):
+    """The error about columns that can be taken in two ways, and what was probably meant."""
+    return InputError(
+        f"{n_columns} columns{_listed(names)}, and {problem}; "
+        + suggestion_in_words(suggestion, names)
     )
 
 
@@ -312,6 +420,8 @@ def _fault_of_id(field, dialect):
         )
     if fits_integer(field, dialect.kind, canonical=dialect.canonical):
         return None
+    if may_be_rounded(field):
+        return rounded_id_fault(_shown(field))
     low, high = _RANGES[dialect.kind]
     if fits_integer(field, "int64", canonical=False) or fits_integer(
         field, "uint64", canonical=False
@@ -328,7 +438,15 @@ def _fault_of_id(field, dialect):
     )
 
 
-def _fault_of_weight(field):
+def rounded_id_fault(shown):
+    """What is wrong with an id that was a float beyond 2^53."""
+    return (
+        f"node id {shown} is a float beyond 2^53, which may have been rounded to the id of another "
+        "node; write ids as integers, or give ids='text' (--ids text) to keep them as they are"
+    )
+
+
+def _fault_of_weight(field, *, are_distances):
     if not field:
         return "the weight is empty; repair the line, or give weighted=False"
     if not is_number(field):
@@ -338,9 +456,14 @@ def _fault_of_weight(field):
         return f"weight {_shown(field)} is not a number; {remedy}, or give weighted=False"
     value = float(field)
     if value < 0:
-        return f"weight {_shown(field)} is negative; weights are similarities, not negative"
+        return f"weight {_shown(field)} is negative; neither similarities nor distances are"
     if value >= 1e308:
         return f"weight {_shown(field)} is too large, 1e308 or more; scale the weights"
+    if are_distances and value < SMALLEST_DISTANCE:
+        return (
+            f"distance {_shown(field)} is zero or below {SMALLEST_DISTANCE:g}, and the weight of "
+            "an edge is 1 / distance; merge the two nodes, or give the distance that is meant"
+        )
     return None
 
 

@@ -1,41 +1,16 @@
-"""Decompress gzip, zstd and bzip2 piece by piece, in bounded memory, and refuse bombs.
+"""Decompress gzip, zstd and bzip2 piece by piece, in bounded memory.
 
-A piece of 8 KiB may hold hundreds of megabytes; it is inflated by steps. Lists of edges shrink five
-to twenty times, repeated ones some hundred times. What grows more than a thousand times, and beyond
-256 MiB, is taken for a bomb; who knows better decompresses it into a pipe.
+A piece of 8 KiB may hold hundreds of megabytes; it is decompressed in steps. How much may come of
+a file is limited in `graphsqueak.system.expansion`.
 """
 
 import bz2
 import zlib
 
-from graphsqueak.errors import InputError
+__all__ = ["Inflater"]
 
-__all__ = ["HARMLESS", "Inflater", "most_inflated", "refuse_bomb"]
-
-HARMLESS = 1 << 28  # bytes that may come of anything
 _STEP = 1 << 22  # bytes given out at a time
 _SLICE = 1 << 13  # compressed bytes given to zstd, which has no other limit
-_LARGEST_RATIO = 1000
-
-
-def most_inflated(n_packed, *, harmless=HARMLESS):
-    """Bytes that so many compressed ones may become."""
-    return max(harmless, _LARGEST_RATIO * n_packed)
-
-
-def refuse_bomb(name, n_packed, n_plain, *, harmless=HARMLESS):
-    """An InputError if so few bytes have become so many.
-
-    >>> refuse_bomb("edges.gz", 10**6, 10**8)
-    >>> refuse_bomb("edges.gz", 10**6, 10**10)
-    Traceback (most recent call last):
-    graphsqueak.errors.InputError: edges.gz grows more than 1000 times ...
-    """
-    if n_plain > most_inflated(n_packed, harmless=harmless):
-        raise InputError(
-            f"{name} grows more than {_LARGEST_RATIO} times when it is decompressed, as made to "
-            "fill memory or disk; if you trust it, decompress it yourself"
-        )
 
 
 class Inflater:

@@ -12,9 +12,8 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.dialect import Dialect
-from graphsqueak.sources.files.fields import find_fault
-from graphsqueak.sources.files.text import scan_lines
-from graphsqueak.system.memory import check_fits
+from graphsqueak.sources.files.text import row_start, scan_lines
+from graphsqueak.system.expansion import check_announced
 
 __all__ = ["MATRIX_MARKET", "read_matrix_market", "write_matrix_market"]
 
@@ -27,8 +26,21 @@ def read_matrix_market(stream, options):
     banner, size, start, first_line = _preamble(stream)
     has_values, is_general = _parse_banner(banner, stream.name)
     n_nodes, n_entries = _parse_size(size, stream.name, first_line - 1)
+    place = f"{stream.name}, line {first_line - 1}: a graph of {n_nodes} nodes"
+    check_announced(place, stream.n_stored, BYTES_PER_NODE * n_nodes)
     roles = ("source", "target", "weight") if has_values else ("source", "target")
-    dialect = Dialect("", roles, "int64", False, ("%",), start, first_line)
+    dialect = Dialect(
+        "",
+        roles,
+        "int64",
+        False,
+        ("%",),
+        start,
+        first_line,
+        are_distances=options.weights_are == "distance",
+    )
+    if options.weights_are == "distance" and not has_values:
+        raise InputError(f"{stream.name} is a pattern without values; leave weights_are= out")
     chunks = _chunks(stream, dialect, options, n_nodes, n_entries, is_general)
     columns = ("row", "column", "value")[: 2 + has_values]
     return Opened("int64", has_values or is_general, chunks, columns)
@@ -68,7 +80,8 @@ def _chunks(stream, dialect, options, n_nodes, n_entries, is_general):
         outside = (ends < 1) | (ends > n_nodes)
         if outside.any():
             row = int(np.argmax(outside.any(axis=1)))
-            line = block.line_number + _find_row(block.text.tobytes(), row, dialect)
+            text = block.text.tobytes()
+            line = block.line_number + text.count(b"\n", 0, row_start(text, row, dialect))
             raise InputError(
                 f"{stream.name}, line {line}: entry ({ends[row, 0]}, {ends[row, 1]}) lies outside "
                 f"the {n_nodes} x {n_nodes} matrix of the size line; correct one of them"
@@ -92,18 +105,6 @@ def _chunks(stream, dialect, options, n_nodes, n_entries, is_general):
             f"{stream.name} is a general matrix and not symmetric; write (A + A.T) / 2, or read "
             "every entry as an edge: format='text', header=True, columns=(0, 1) or (0, 1, 2)"
         )
-
-
-def _find_row(text, row, dialect):
-    """Index of the line of `text` that holds the `row`-th good line of data, both from 0."""
-    marks = tuple(mark.encode() for mark in dialect.comments)
-    for index, line in enumerate(text.split(b"\n")):
-        line = line.strip()
-        if line and not line.startswith(marks) and find_fault(line, dialect) is None:
-            if row == 0:
-                return index
-            row -= 1
-    raise IndexError(row)
 
 
 def _weight(weight, size, is_general):
@@ -157,5 +158,4 @@ def _parse_size(line, name, number):
         raise InputError(
             f"{name} is a {n_rows} x {n_columns} matrix; an adjacency matrix is square"
         )
-    check_fits(BYTES_PER_NODE * n_rows, f"{name}, line {number}: a graph of {n_rows} nodes")
     return n_rows, n_entries

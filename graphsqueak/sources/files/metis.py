@@ -11,6 +11,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
+from graphsqueak.sources.files.fields import SMALLEST_DISTANCE
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
 from graphsqueak.sources.files.text import line_blocks
 from graphsqueak.system.kernels import compiled
@@ -22,7 +23,7 @@ _MOST_CONSTRAINTS = 1000
 _ROWS = 1 << 18  # lines written at a time
 
 
-def read_metis(stream):
+def read_metis(stream, options):
     """Read a METIS stream; see `read_text` for what is returned."""
     sample = stream.peek(1 << 20)
     offset = 0
@@ -38,7 +39,10 @@ def read_metis(stream):
             break
     else:
         raise InputError(f"{stream.name} has no header line 'n m [fmt [ncon]]'; it is empty")
-    chunks = _chunks(stream, header, min(offset, len(sample)), number + 1)
+    are_distances = options.weights_are == "distance"
+    if are_distances and not header[3]:
+        raise InputError(f"{stream.name} has no edge weights; leave weights_are= out")
+    chunks = _chunks(stream, header, min(offset, len(sample)), number + 1, are_distances)
     columns = ("node", "neighbor", "weight")[: 2 + header[3]]
     return Opened("int64", header[3], chunks, columns)
 
@@ -88,7 +92,7 @@ def _parse_header(line, origin):
     return n_nodes, int(fields[1]), n_skipped, form[2] == ord("1")
 
 
-def _chunks(stream, header, start, line_number):
+def _chunks(stream, header, start, line_number, are_distances):
     n_nodes, n_edges, n_skipped, is_weighted = header
     yield Chunk(
         np.zeros((0, 2), np.int64),
@@ -112,6 +116,9 @@ def _chunks(stream, header, start, line_number):
         line_number += n_lines
         n_listed += n
         check.add(ends[:n], weight[:n])
+        if are_distances:
+            _refuse_zero_distance(stream.name, ends[:n], weight[:n])
+            weight[:n] = 1 / weight[:n]
         once = ends[:n, 0] <= ends[:n, 1]
         yield Chunk(
             ends[:n][once],
@@ -132,6 +139,16 @@ def _chunks(stream, header, start, line_number):
         raise InputError(
             f"{stream.name} does not list every edge from both its ends with the same weight; "
             "correct it"
+        )
+
+
+def _refuse_zero_distance(name, ends, distance):
+    is_zero = distance < SMALLEST_DISTANCE
+    if is_zero.any():
+        node, neighbor = ends[int(np.argmax(is_zero))].tolist()
+        raise InputError(
+            f"{name}, the line of node {node}: the distance to {neighbor} is zero, and the weight "
+            "of an edge is 1 / distance; merge the two nodes, or give the distance that is meant"
         )
 
 

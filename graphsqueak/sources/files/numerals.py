@@ -15,6 +15,7 @@ from graphsqueak.system.kernels import subroutine
 
 __all__ = ["at", "read_decimal", "read_integer"]
 
+_LARGEST_EXACT_FLOAT = np.uint64(2**53)
 _POWERS = np.array([10.0**k for k in range(23)])
 
 
@@ -26,7 +27,10 @@ def at(block, i):
 
 @subroutine
 def read_integer(block, i, unsigned, canonical):
-    """(bits of the integer at i, index after it, whether it is one that fits)."""
+    """(bits of the integer at i, index after it, whether it is one that fits).
+
+    1.0 is the integer 1, as pandas writes it in a column with gaps.
+    """
     negative = at(block, i) == 45
     if negative or (at(block, i) == 43 and not canonical):
         i += 1
@@ -42,9 +46,13 @@ def read_integer(block, i, unsigned, canonical):
         i += 1
         digit = np.uint8(at(block, i) - np.uint8(48))
     n_digits = i - start
-    if not canonical and at(block, i) == 46:
-        i = _skip_zeros(block, i)
-    if n_digits == 0 or n_digits > 20:
+    after = i
+    if at(block, i) == 46:
+        after = _skip_zeros(block, i)
+    # Beyond 2^53 a float skips integers, so that 9007199254740992.0 can be the id of another node.
+    may_be_rounded = after > i and (n_digits > 16 or number > _LARGEST_EXACT_FLOAT)
+    i = after
+    if n_digits == 0 or n_digits > 20 or may_be_rounded:
         return np.int64(0), i, False
     if canonical and at(block, first) == 48 and (n_digits > 1 or negative):
         return np.int64(0), i, False

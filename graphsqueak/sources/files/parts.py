@@ -3,6 +3,7 @@
 A path is one file, a folder, a glob, a list or a pipe. A folder or glob is all its files in sorted
 order, folders below included; names that begin with `.` or `_` (`_SUCCESS`) or end in `.crc` are
 not data, and neither are README, LICENSE and files whose ending says so (.md, .html, .png, ...).
+Tables of Delta Lake, Iceberg and Hudi are refused (`lakehouse.py`).
 
 Each file, or piece of one, is a `Part`. Opened, it is a `ByteStream`, decompressed on the way;
 compression is told by the first bytes, not by the name. Files made of several compressed members
@@ -24,9 +25,12 @@ from typing import IO, Any, TypeAlias
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.files.dialect import Dialect
-from graphsqueak.sources.files.inflating import HARMLESS, Inflater, most_inflated, refuse_bomb
+from graphsqueak.sources.files.inflating import Inflater
+from graphsqueak.sources.files.lakehouse import refuse_lakehouse
 from graphsqueak.sources.tables import TablePart, is_table
-from graphsqueak.system.remote import ADDRESS, RemoteFile, find_remote
+from graphsqueak.system.expansion import MIN_LIMIT_BYTES, allowed_bytes, refuse_bomb
+from graphsqueak.system.paths import is_remote, local_path
+from graphsqueak.system.remote import RemoteFile, find_remote
 
 __all__ = ["ByteStream", "Part", "PathsLike", "find_parts"]
 
@@ -75,11 +79,12 @@ def find_parts(path, *, passed_over=None):
             raise InputError("standard input is closed; give a file, or pipe one in")
         stdin = sys.stdin.buffer
         return [Part("standard input", file=getattr(stdin, "raw", stdin))]
+    refuse_lakehouse(path)
     others = [] if passed_over is None else passed_over
-    if ADDRESS.match(str(path)):
+    if is_remote(path):
         found = find_remote(str(path), lambda entry: _is_data(entry, others, is_folder=False))
         return [Part(name, remote=file) for name, file in found]
-    expanded = Path(path).expanduser()
+    expanded = local_path(path)
     if expanded.is_dir():
         return _files_under(expanded, others) or _nothing(
             f"folder {path} holds no files to read" + (f", only {others[0]}" if others else "")
@@ -183,8 +188,8 @@ class ByteStream:
         For messages.
     n_bytes : int, optional
         Size of the file as it lies on disk.
-    harmless : int
-        Bytes that compressed ones may become without being taken for a bomb.
+    min_limit : int
+        Bytes that any compressed file may become; see `graphsqueak.system.expansion`.
 
     Examples
     --------
@@ -194,8 +199,8 @@ class ByteStream:
     (b'1 ', b'1 2 3')
     """
 
-    def __init__(self, file, *, name, n_bytes=None, harmless=HARMLESS):
-        self.name, self._harmless = name, harmless
+    def __init__(self, file, *, name, n_bytes=None, min_limit=MIN_LIMIT_BYTES):
+        self.name, self._min_limit = name, min_limit
         self._file, self._n_bytes, self._n_read = file, n_bytes, 0
         first = self._read(8)
         while 0 < len(first) < 8 and (more := self._read(8 - len(first))):
@@ -211,11 +216,16 @@ class ByteStream:
         self._ahead = b""
 
     @property
+    def n_stored(self):
+        """Size of the file as it is stored; infinite if that is unknown."""
+        return math.inf if self._n_bytes is None else self._n_bytes
+
+    @property
     def most_bytes(self):
         """How many decompressed bytes there can be at most; infinite if that is unknown."""
         if self._n_bytes is None:
             return math.inf
-        return most_inflated(self._n_bytes) if self.is_compressed else self._n_bytes
+        return allowed_bytes(self._n_bytes) if self.is_compressed else self._n_bytes
 
     @property
     def fraction_read(self):
@@ -267,7 +277,7 @@ class ByteStream:
                 for data in inflater.feed(piece):
                     if data:
                         n_plain += len(data)
-                        refuse_bomb(self.name, self._n_read, n_plain, harmless=self._harmless)
+                        refuse_bomb(self.name, self._n_read, n_plain, min_limit=self._min_limit)
                         yield data
             except InputError:
                 raise

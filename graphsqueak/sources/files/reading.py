@@ -10,11 +10,13 @@ zero are dropped and counted.
     open_part         tells the format of a part, and leaves it to the reader of that format
 """
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import DistanceWeightsWarning, InputError
 from graphsqueak.graph.repeats import RepeatSample
 from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.sides import prefix_ids, side_names
@@ -25,9 +27,10 @@ from graphsqueak.sources.files.columnar import read_arrow, read_parquet, read_ta
 from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
 from graphsqueak.sources.files.metis import read_metis
 from graphsqueak.sources.files.parts import PathsLike, find_parts
+from graphsqueak.sources.files.suggestions import is_distance_name
 from graphsqueak.sources.files.text import ReadOptions, read_text
 from graphsqueak.sources.tables import SameEachTime, TablePart
-from graphsqueak.sources.times import TimeOrder
+from graphsqueak.sources.times import Duration, TimeOrder, as_time_span, refuse_other_units
 from graphsqueak.system.kernels import map_ahead
 from graphsqueak.validation import (
     check_choice,
@@ -57,7 +60,8 @@ def read_edges(
     bipartite: bool | str = "auto",
     duplicates: str = "sum",
     time: int | str | None = None,
-    slack: float = 0.0,
+    slack: float | str = 0.0,
+    weights_are: str | None = None,
 ) -> EdgeSource:
     """Read edges from a file, a folder or glob of files, a pipe, or a table, as a stream.
 
@@ -82,7 +86,7 @@ def read_edges(
         Source, target and, if wanted, weight, by position from 0 or by name.
     ids : {"auto", "integer", "text"}
         "auto" reads integers if the first lines hold nothing else, written canonically (7, not
-        007). "integer" reads 007 and 7.0 as 7.
+        007); 7.0 is the integer 7. "integer" also reads 007 as 7.
     comments : sequence of str
         Characters that begin a comment line.
     on_bad_line : {"error", "skip"}
@@ -102,8 +106,14 @@ def read_edges(
     time : int or str, optional
         The column of times, by position from 0 or by name: numbers, or ISO dates, which are read
         as seconds since 1970 (UTC). Batches then are `TimedEdges`.
-    slack : float
-        How much earlier than those before it an edge may be; infinite for any order.
+    slack : float or str
+        How much earlier than those before it an edge may be; infinite for any order. A text such as
+        "30m" is in seconds and needs times that are dates or Unix seconds.
+    weights_are : {"similarity", "distance"}, optional
+        What weights mean. A similarity is large for close nodes and is the weight of the edge. A
+        distance d, a cost or a length, is small for close nodes: the weight of the edge is 1 / d,
+        and d = 0 is an error. Default: similarities, with a `DistanceWeightsWarning` if the column
+        is named distance, dist, cost, length, time, duration or rank.
 
     Returns
     -------
@@ -120,6 +130,7 @@ def read_edges(
     >>> edges.ids.tolist()
     ['ann', 'bob', 'cy']
     """
+    slack = as_time_span("slack", slack)
     options = ReadOptions(
         check_delimiter(delimiter),
         check_choice("header", header, (True, False, "auto")),
@@ -133,6 +144,8 @@ def read_edges(
         check_choice("duplicates", duplicates, ("sum", "once")),
         time,
         slack if slack == float("inf") else check_real("slack", slack, least=0.0),
+        check_choice("weights_are", weights_are, (None, "similarity", "distance")),
+        times_in_seconds=isinstance(slack, Duration),
     )
     if time is not None and (duplicates == "once" or format in ("mtx", "metis")):
         raise InputError("times are read of text, Parquet and Arrow files, all duplicates summed")
@@ -173,8 +186,9 @@ class FileSource(EdgeSource):
             "name": self.parts[0].name + others,
             "columns": list(found.columns[:2]),
             "ids": "text" if is_apart or found.kind == "text" else "integer",
-            "decimal": found.decimal,
             "weights": f"column {weights}" if isinstance(weights, int) else weights,
+            "weights_are": None if weights is None else self.options.weights_are or "similarity",
+            "doubtful_weights": self._has_doubtful_weights(),
             "times": f"column {found.time}" if isinstance(found.time, int) else found.time,
             "sides": list(side_names(found.columns)) if is_apart else None,
             "self_loops": self.n_self_loops,
@@ -192,11 +206,32 @@ class FileSource(EdgeSource):
             with part.open() as stream:
                 opened = open_part(stream, part, self.options)
             if opened.kind is not None:
-                self._found = opened._replace(chunks=None, name=part.name)
+                self._note_found(opened, part.name)
                 break
         if self._found is None:
             raise InputError(f"no edges in {self!r}; check that this is the right file")
         return self._found
+
+    def _note_found(self, opened, name):
+        """Keep what a file says of all, and warn once of weights that seem to be distances."""
+        is_first_time = self._found is None
+        self._found = opened._replace(chunks=None, name=name)
+        is_doubtful = self._has_doubtful_weights()
+        if is_first_time and is_doubtful:
+            warnings.warn(
+                f"{name}: weights of column {opened.columns[2]} are read as similarities: large is "
+                "close; give weights_are='distance' (--weights-are distance) if they are "
+                "distances, weights_are='similarity' (--weights-are similarity) if not",
+                DistanceWeightsWarning,
+                stacklevel=3,
+            )
+        return self._found
+
+    def _has_doubtful_weights(self):
+        """Whether weights are named like distances, and nobody has said what they are."""
+        columns = self._found.columns
+        is_named = len(columns) > 2 and isinstance(columns[2], str)
+        return self.options.weights_are is None and is_named and is_distance_name(columns[2])
 
     def _batches(self):
         if self.options.duplicates == "once":
@@ -242,7 +277,7 @@ class FileSource(EdgeSource):
                 opened = open_part(stream, part, self.options, settled=settled)
                 if opened.kind is None:
                     continue
-                self._found = settled = settled or opened._replace(chunks=None, name=part.name)
+                settled = settled or self._note_found(opened, part.name)
                 if opened.is_weighted != settled.is_weighted:
                     raise InputError(
                         f"{part.name} has {'a' if opened.is_weighted else 'no'} weight column, "
@@ -274,7 +309,13 @@ class FileSource(EdgeSource):
             )
         self._signatures = now
 
+    def expect_seconds(self) -> None:
+        """Refuse times that are plain numbers but not Unix seconds."""
+        self.options = replace(self.options, times_in_seconds=True)
+
     def _number(self, chunk, numbering, batcher):
+        if self.options.times_in_seconds and not chunk.has_dates:
+            refuse_other_units(chunk.time, self._found.name)
         if self.options.bipartite is True:
             chunk = self._prefixed(chunk)
         if chunk.nodes is not None:
@@ -331,7 +372,7 @@ def open_part(stream, part, options, *, settled=None):
             f"{part.name} numbers its nodes 1, ..., n: it cannot be read with text ids; "
             "read it by itself, with ids='integer'"
         )
-    return read_matrix_market(stream, options) if form == "mtx" else read_metis(stream)
+    return read_matrix_market(stream, options) if form == "mtx" else read_metis(stream, options)
 
 
 def detect_format(stream, part, options):

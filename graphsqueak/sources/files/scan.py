@@ -1,7 +1,7 @@
 """Compiled loops that read the lines of an edge file, by the rules of `fields`.
 
 One pass over the bytes of a block: no Python object per line, no copy of the text. Integer ids come
-out as numbers (7.0 too, where 007 may), text ids as (start, stop) within the block.
+out as numbers (7.0 as 7), text ids as (start, stop) within the block.
 """
 
 import numpy as np

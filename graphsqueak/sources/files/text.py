@@ -1,7 +1,9 @@
 """Read a text file of edges, one line each, block by block."""
 
+import re
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +13,13 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.dialect import Scan, detect_dialect, scan_block, tokens_at
-from graphsqueak.sources.files.fields import find_fault, is_index_name, is_utf8
-from graphsqueak.sources.times import parse_times
+from graphsqueak.sources.files.fields import (
+    SMALLEST_DISTANCE,
+    find_fault,
+    is_index_name,
+    is_utf8,
+)
+from graphsqueak.sources.times import are_dates, parse_times
 from graphsqueak.system.kernels import map_ahead
 
 __all__ = [
@@ -22,12 +29,14 @@ __all__ = [
     "first_look",
     "line_blocks",
     "read_text",
+    "row_start",
     "scan_lines",
 ]
 
 _SAMPLE = 1 << 20
 _LONGEST_PREAMBLE = _LONGEST_LINE = 1 << 26
 _NEWLINE = "\n"
+_BOM = b"\xef\xbb\xbf"
 _FOREIGN = {
     ".graphml": ("GraphML", "read_graphml"),
     ".gexf": ("GEXF", "read_gexf"),
@@ -55,6 +64,8 @@ class ReadOptions:
     duplicates: str = "sum"
     time: int | str | None = None
     slack: float = 0.0
+    weights_are: str | None = None
+    times_in_seconds: bool = False
     block_bytes: int = 1 << 21
     block_rows: int = 1 << 17
 
@@ -67,6 +78,7 @@ class ScannedBlock(NamedTuple):
     line_number: int
     fraction_read: float
     time: np.ndarray | None = None
+    has_dates: bool = False
 
 
 def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
@@ -106,7 +118,6 @@ def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
         "weight" in dialect.roles,
         _chunks(stream, dialect, options, doubts),
         dialect.columns,
-        dialect.decimal,
         remarks,
         time=next((name for name, role in _named_roles(dialect) if role == "time"), None),
     )
@@ -179,6 +190,16 @@ def _refuse_foreign(stream):
             f".from_networkx(networkx.Graph(networkx.{reader}({name!r}))), 'edges.tsv')"
         )
     begins = stream.peek(_SAMPLE)[:1000].lstrip().lower()
+    if re.search(rb"^p (edge|col|sp|max|cut) +\d+ +\d+ *\r?$", begins, re.MULTILINE):
+        raise InputError(
+            f"{name} is a DIMACS file, which is not read; pass its edges alone: "
+            f"grep '^[ae] ' {shlex.quote(name)} | cut -d ' ' -f 2- | graphsqueak info -"
+        )
+    if begins.removeprefix(_BOM).startswith(b"sep="):
+        raise InputError(
+            f"{name} begins with a line for Excel, 'sep='; remove it: "
+            f"tail -n +2 {shlex.quote(name)} | graphsqueak info -"
+        )
     if begins.startswith((b"<!doctype html", b"<html")):
         raise InputError(f"{name} is a page of HTML, not a list of edges; download the file itself")
     if begins.startswith(b"<?xml"):
@@ -216,6 +237,7 @@ def _chunks(stream, dialect, options, doubts):
             n_bad_lines=block.scan.n_bad,
             fraction_read=block.fraction_read,
             time=block.time,
+            has_dates=block.has_dates,
             where=partial(_where, stream.name, block),
         )
     if doubt and doubt.is_exact:
@@ -259,23 +281,28 @@ def scan_lines(stream, dialect, options):
         scan = scan_block(text, dialect, skip_bad=skip_bad)
         if dialect.kind == "text" and text.max() >= 128:
             scan = _without_broken_text(text, scan, skip_bad=skip_bad)
+        if dialect.are_distances and scan.weight is not None:
+            scan = _without_zero_distances(text, scan, dialect, skip_bad=skip_bad)
         time = None
+        has_dates = False
         if scan.time is not None:
-            time = parse_times(tokens_at(text, *scan.time.T))
+            tokens = tokens_at(text, *scan.time.T)
+            time = parse_times(tokens)
+            has_dates = are_dates(tokens)
             good = ~np.isnan(time)
             scan, time = _without_bad(text, scan, good, scan.time[:, 0], skip_bad), time[good]
-        return text, scan, fraction, time
+        return text, scan, fraction, time, has_dates
 
     texts = line_blocks(stream, skip=dialect.start, size=options.block_bytes)
     blocks = ((text, stream.fraction_read) for text in texts)
     line_number = dialect.first_line
     n_spare = 0 if stream.is_compressed else 1  # inflating takes a thread as well
-    for text, scan, fraction, time in map_ahead(work, blocks, n_spare=n_spare):
+    for text, scan, fraction, time, has_dates in map_ahead(work, blocks, n_spare=n_spare):
         if scan.bad_line >= 0 and not skip_bad:
             line = text[scan.bad_start :].tobytes().partition(b"\n")[0].removesuffix(b"\r")
             _, fault = find_fault(line, dialect)
             raise InputError(f"{stream.name}, line {line_number + scan.bad_line}: {fault}")
-        yield ScannedBlock(text, scan, line_number, fraction, time)
+        yield ScannedBlock(text, scan, line_number, fraction, time, has_dates)
         line_number += scan.n_lines
 
 
@@ -285,6 +312,43 @@ def _without_broken_text(text, scan, *, skip_bad):
         return scan
     good = np.array([is_utf8(text[a:b]) and is_utf8(text[c:d]) for a, b, c, d in scan.ends])
     return _without_bad(text, scan, good, scan.ends[:, 0], skip_bad)
+
+
+def _without_zero_distances(text, scan, dialect, *, skip_bad):
+    """Treat lines of distance zero as bad, and turn the other distances into weights."""
+    good = scan.weight >= SMALLEST_DISTANCE
+    if not good.all() and not skip_bad:
+        row = int(np.argmin(good))
+        start = (
+            row_start(text.tobytes(), row, dialect)
+            if scan.ends.shape[1] == 2
+            else scan.ends[row, 0]
+        )
+        return _with_bad_line(text, scan, start)
+    scan = _without_bad(text, scan, good, None, skip_bad)
+    return scan._replace(weight=1 / scan.weight)
+
+
+def row_start(text, row, dialect):
+    """The first byte of the line of `text` that holds the `row`-th good line of data, from 0."""
+    marks = tuple(mark.encode() for mark in dialect.comments)
+    any_distance = replace(dialect, are_distances=False)
+    start = 0
+    for line in text.split(b"\n"):
+        stripped = line.strip()
+        is_data = stripped and not stripped.startswith(marks)
+        if is_data and find_fault(line.removesuffix(b"\r"), any_distance) is None:
+            if row == 0:
+                return start
+            row -= 1
+        start += len(line) + 1
+    raise IndexError(row)
+
+
+def _with_bad_line(text, scan, start):
+    """The scan with the line that holds byte `start` as its first bad one."""
+    before = text[:start].tobytes()
+    return scan._replace(bad_line=before.count(b"\n"), bad_start=before.rfind(b"\n") + 1)
 
 
 def _without_bad(text, scan, good, starts, skip_bad):
@@ -299,8 +363,7 @@ def _without_bad(text, scan, good, starts, skip_bad):
         more = {"weight": scan.weight, "time": scan.time}
         kept |= {name: column[good] for name, column in more.items() if column is not None}
         return scan._replace(**kept)
-    before = text[: starts[np.argmin(good)]].tobytes()
-    return scan._replace(bad_line=before.count(b"\n"), bad_start=before.rfind(b"\n") + 1)
+    return _with_bad_line(text, scan, starts[np.argmin(good)])
 
 
 def _where(name, block, row):

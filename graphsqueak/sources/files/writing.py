@@ -24,7 +24,8 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.matrix_market import write_matrix_market
 from graphsqueak.sources.files.metis import write_metis
-from graphsqueak.system.atomic import STANDARD_OUTPUT, atomic_file, same_file
+from graphsqueak.system.atomic import STANDARD_OUTPUT, atomic_file
+from graphsqueak.system.paths import is_remote, local_path, same_file
 from graphsqueak.validation import check_choice
 
 __all__ = ["format_of", "write_columns", "write_edges"]
@@ -151,7 +152,7 @@ def format_of(path):
     """Format and compression that a file name asks for."""
     if str(path) == STANDARD_OUTPUT:
         return "tsv", None
-    name = Path(path)
+    name = Path(path) if is_remote(path) else local_path(path)
     compression = _COMPRESSIONS.get(name.suffix.lower())
     suffix = Path(name.stem).suffix if compression else name.suffix
     form = _FORMATS.get(suffix.lower())
@@ -189,7 +190,7 @@ class _WeightsAfterAll(Exception):  # noqa: N818 - a signal, not an error
 
 
 def _refuse_own_input(edges, path):
-    """A file may not replace what it is made of; devices and pipes cannot be replaced."""
+    """Refuse to replace a file by edges that are read from it; devices cannot be replaced."""
     for part in getattr(edges, "parts", ()):
         if part.signature() is not None and same_file(part.path or part.name, path):
             raise InputError(f"{path} is what the edges are read from; write them elsewhere")
@@ -289,7 +290,7 @@ def _open_arrow(file, form, schema):
     import pyarrow.parquet as pq
 
     if form == "parquet":
-        return pq.ParquetWriter(file, schema, compression="zstd")
+        return pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True)
     return pa.ipc.new_file(file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd"))
 
 

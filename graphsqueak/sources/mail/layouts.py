@@ -10,17 +10,22 @@
 
 Labels are 1 for spam, 0 for ham, -1 where nothing says. Files and folders tell by a name that has
 the word spam, junk or ham in it: easy_ham_2, spam-1, .Junk, my-spam.mbox.
+
+A corpus may come from others. Entries of an index and links are followed only to regular files
+inside the corpus, and at most 8 MiB of a mail are read.
 """
 
 import csv
 import io
+import os
 import re
+import stat
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.mail.text import read_bytes_as_text
+from graphsqueak.sources.mail.text import MAX_RAW_BYTES, read_bytes_as_text
+from graphsqueak.system.paths import local_path
 from graphsqueak.validation import check_choice
 
 __all__ = [
@@ -37,6 +42,7 @@ LAYOUTS = ("trec", "folders", "sms", "mbox", "maildir", "csv")
 _SPAM, _HAM, _UNKNOWN = 1, 0, -1
 _KIND = {"spam": _SPAM, "junk": _SPAM, "ham": _HAM}
 _NO_MAIL = (".json", ".md", ".zip", ".gz", ".bz2", ".tgz")
+_TREC_FOLDERS = ("full", "partial", "delay")  # each holds an index
 _MOST_NAMES_LOOKED_AT = 10_000
 _TEXT_NAMES = ("text", "message", "body", "mail", "email", "content", "sms", "v2")
 _LABEL_NAMES = ("label", "class", "category", "type", "spam", "is_spam", "target", "v1")
@@ -67,9 +73,11 @@ class RawMail(NamedTuple):
 
 def raw_mails(path, layout="auto"):
     """Iterate over the messages of a corpus, in the order of their names or of the file."""
-    path = Path(path).expanduser()
+    path = local_path(path)
     if not path.exists():
         raise InputError(f"{path} does not exist; give the folder or file that holds the mails")
+    if not path.is_dir() and not path.is_file():
+        raise InputError(f"{path} is not a regular file or folder; save the mails to a file first")
     check_choice("layout", layout, ("auto", *LAYOUTS))
     layout = find_layout(path) if layout == "auto" else layout
     return (RawMail(*found) for found in _READERS[layout](path))
@@ -129,18 +137,22 @@ def _folder_messages(path):
     files = [(file, _label_of(path, file)) for file in sorted(_mail_files(path))]
     mails = [(file, label) for file, label in files if label != _UNKNOWN or _is_mail(file)]
     for file, label in mails or files:
-        yield file.relative_to(path).as_posix(), label, _bytes_of(file)
+        name = file.relative_to(path).as_posix()
+        yield name, label, _mail_bytes(file, path, place=str(file))
 
 
 def _trec_messages(path):
     index = path if path.is_file() else _trec_index(path)
     if index is None:
         raise InputError(f"{path} has no full/index; give the folder that trec07p.tgz unpacks to")
+    root = _trec_root(index) if path.is_file() else path
     for number, line in enumerate(index.read_text("utf-8", "replace").splitlines(), start=1):
         fields = line.split()
+        place = f"{index}, line {number}"
         if len(fields) < 2 or fields[0].lower() not in _KIND:
-            raise InputError(f"{index}, line {number}: {line[:60]!r} is not 'spam|ham <file>'")
-        yield fields[1], _KIND[fields[0].lower()], _bytes_of(index.parent / fields[1])
+            raise InputError(f"{place}: {line[:60]!r} is not 'spam|ham <file>'")
+        content = _mail_bytes(index.parent / fields[1], root, place=f"{place}: {fields[1]}")
+        yield fields[1], _KIND[fields[0].lower()], content
 
 
 def _mbox_messages(path):
@@ -149,10 +161,11 @@ def _mbox_messages(path):
     files = sorted(filter(_is_mbox, _mail_files(path))) if path.is_dir() else [path]
     for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        _refuse_outside(file.resolve(), path, place=str(file))
         box = mailbox.mbox(file, create=False)
         try:
             for key in box.iterkeys():
-                yield f"{name}/{key}", label_of_name(name), _attempt(box.get_bytes, key)
+                yield f"{name}/{key}", label_of_name(name), _mbox_mail(box, key)
         finally:
             box.close()
 
@@ -163,7 +176,8 @@ def _maildir_messages(path):
             files = [file for part in ("cur", "new") for file in _mail_files(folder / part)]
             for file in sorted(files):
                 name = file.relative_to(path).as_posix()
-                yield name, _label_of(path, file), _bytes_of(file)
+                content = _mail_bytes(file, path, place=str(file))
+                yield name, _label_of(path, file), content
 
 
 def _sms_messages(path):
@@ -180,6 +194,7 @@ def _sms_messages(path):
 def holds_texts(path):
     """Whether a csv or tsv is a table of texts and not of numbers: by names of columns, and cells.
 
+    >>> from pathlib import Path
     >>> written = Path("texts.csv").write_text("id,text\\na,lunch?\\n")
     >>> more = Path("numbers.csv").write_text("v1,v2\\n0.5,1.5\\n")
     >>> holds_texts(Path("texts.csv")), holds_texts(Path("numbers.csv"))
@@ -238,6 +253,11 @@ def _trec_index(path):
     return next((index for index in paths if index.is_file()), None)
 
 
+def _trec_root(index):
+    """The corpus of an index that is given by itself: full/index names ../data/inmail.1."""
+    return index.parent.parent if index.resolve().parent.name in _TREC_FOLDERS else index.parent
+
+
 def _looks_like_sms(first):
     """Whether the first bytes of a file are labels and texts, a tab between them."""
     lines = [line for line in first.split(b"\n")[:5] if line.strip()]
@@ -253,12 +273,25 @@ def _is_mail(path):
 
 
 def _beginning(path, n_bytes):
-    """The first bytes of a file; none where it cannot be read."""
+    """The first bytes of a regular file; none if it is something else or cannot be read."""
     try:
-        with path.open("rb") as file:
+        with _opened_regular(path) as file:
             return file.read(n_bytes)
     except OSError:
         return b""
+
+
+def _opened_regular(path):
+    """Open a regular file; an OSError for anything else. A named pipe does not block."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _NotRegularError(f"{path} is not a regular file")
+    return open(descriptor, "rb")
+
+
+class _NotRegularError(OSError):
+    """A folder, device or named pipe in the place of a mail."""
 
 
 def _is_maildir(path):
@@ -280,14 +313,33 @@ def _some_files(path):
     return islice(_mail_files(path), _MOST_NAMES_LOOKED_AT)
 
 
-def _bytes_of(file):
-    return _attempt(file.read_bytes)
-
-
-def _attempt(read, *arguments):
-    """What `read` gives, or None where the disk or the file refuses."""
+def _mail_bytes(file, root, *, place):
+    """The first MAX_RAW_BYTES + 1 bytes of a mail; None if its file is missing or locked."""
     try:
-        return read(*arguments)
+        file = file.resolve()
+    except (OSError, RuntimeError):  # a link that leads to itself
+        return None
+    _refuse_outside(file, root, place=place)
+    try:
+        with _opened_regular(file) as opened:
+            return opened.read(MAX_RAW_BYTES + 1)
+    except _NotRegularError:
+        raise InputError(f"{place} is not a regular file; remove it from the corpus") from None
+    except OSError:
+        return None
+
+
+def _refuse_outside(file, root, *, place):
+    root = root.resolve()
+    if not file.is_relative_to(root):
+        raise InputError(
+            f"{place} leads out of the corpus {root}, to {file}; copy the mail into the corpus"
+        )
+
+
+def _mbox_mail(box, key):
+    try:
+        return box.get_file(key).read(MAX_RAW_BYTES + 1)
     except (OSError, ValueError, KeyError):
         return None
 

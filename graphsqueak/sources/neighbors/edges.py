@@ -22,6 +22,8 @@ Lists that are only nearly right (`approximate=True`) are held in memory.
 import tempfile
 import threading
 import weakref
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.node_ids import with_explicit_order
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import Batcher, EdgeSource
 from graphsqueak.sources.neighbors.points import prepare_points
@@ -133,11 +136,11 @@ def neighbor_edges(
     if n_neighbors >= rows.n:
         raise InputError(f"n_neighbors={n_neighbors} must be below the number of points, {rows.n}")
 
-    def find() -> NeighborLists | ApproximateLists:
-        if approximate:
-            return ApproximateLists(rows, n_neighbors, random_state=random_state)
-        return NeighborLists(rows, n_neighbors, scratch=scratch, progress=progress)
-
+    find: Callable[[], NeighborLists | ApproximateLists]
+    if approximate:
+        find = partial(ApproximateLists, rows, n_neighbors, random_state=random_state)
+    else:
+        find = partial(NeighborLists, rows, n_neighbors, scratch=scratch, progress=progress)
     return NeighborSource(
         rows,
         find,
@@ -164,6 +167,10 @@ class NeighborSource(EdgeSource):
             self.id_kind = "text"
         self.points, self._find, self._lists = points, find, None
         self._mutual, self._form, self._sigma = mutual, weight, sigma
+
+    def __getstate__(self):
+        # The lists are in an open file: a copy finds its neighbors again.
+        return self.__dict__ | {"_lists": None}
 
     def _batches(self):
         if self._lists is None:
@@ -304,7 +311,7 @@ def _check_ids(ids, n):
         raise InputError(f"ids of shape {ids.shape} do not name {n} points; give one id a point")
     if np.unique(ids).size < n:
         raise InputError("two points have the same id; give every point its own")
-    return ids
+    return with_explicit_order(ids)
 
 
 @compiled

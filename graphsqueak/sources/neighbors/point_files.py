@@ -7,13 +7,15 @@ ids, if there is one, names the points. Nothing is unpickled.
 """
 
 import zipfile
-from pathlib import Path
 
 import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.files.columnar import parquet_frame
-from graphsqueak.sources.files.inflating import HARMLESS, refuse_bomb
+from graphsqueak.sources.files.lakehouse import refuse_lakehouse
+from graphsqueak.sources.files.plain_text import text_source
+from graphsqueak.system.expansion import check_announced
+from graphsqueak.system.paths import local_path
 
 __all__ = ["POINT_SUFFIXES", "read_points"]
 
@@ -25,11 +27,13 @@ _LABEL_NAMES = ("label", "class", "target", "truth")
 def read_points(path):
     """Read points and their ids; ids are None where the file has none.
 
+    >>> from pathlib import Path
     >>> written = Path("line.csv").write_text("id,x,y,label\\na,0,1,ham\\nb,2,3,spam\\n")
     >>> read_points("line.csv")
     (array([[0., 1.], [2., 3.]]), array(['a', 'b'], dtype=object))
     """
-    path = Path(path).expanduser()
+    refuse_lakehouse(path)
+    path = local_path(path)
     if not path.is_file():
         raise InputError(f"{path} is no file; give points as {', '.join(POINT_SUFFIXES)}")
     suffix = path.suffix.lower()
@@ -40,12 +44,12 @@ def read_points(path):
     return _from_table(path, suffix)
 
 
-def _from_numpy(path, *, harmless=HARMLESS):
+def _from_numpy(path):
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as members:
-                n_plain = sum(member.file_size for member in members.infolist())
-            refuse_bomb(path, path.stat().st_size, n_plain, harmless=harmless)
+                n_announced = sum(member.file_size for member in members.infolist())
+            check_announced(path, path.stat().st_size, n_announced)
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return loaded, None
@@ -54,13 +58,15 @@ def _from_numpy(path, *, harmless=HARMLESS):
             return _matrix_of(loaded, path), ids
     except InputError:
         raise
+    except MemoryError as error:
+        raise InputError(f"{path} announces more than there is memory for: {error}") from None
     except Exception as error:  # of zipfile, zlib, tokenize, struct, scipy: each has its own
         raise _unreadable(path, error) from None
 
 
 def _unreadable(path, error):
     reason = str(error).split("\n")[0]
-    return InputError(f"{path} cannot be read as {path.suffix[1:]}: {reason}")
+    return InputError(f"{path} cannot be read as {path.suffix[1:]}: {reason}; it may be damaged")
 
 
 def _matrix_of(loaded, path):
@@ -113,10 +119,14 @@ def _read_text(path, suffix):
     import polars as pl
 
     separator = "\t" if suffix == ".tsv" else ","
-    with path.open("rb") as file:
-        first = file.readline().decode("utf-8", "replace")
+    source = text_source(path)
+    if isinstance(source, bytes):
+        first = source.partition(b"\n")[0].decode("utf-8", "replace")
+    else:
+        with path.open("rb") as file:
+            first = file.readline().decode("utf-8", "replace")
     headed = not all(_is_number(cell) for cell in first.split(separator))
-    return pl.read_csv(path, separator=separator, has_header=headed, infer_schema_length=None)
+    return pl.read_csv(source, separator=separator, has_header=headed, infer_schema_length=None)
 
 
 def _is_number(cell):

@@ -88,6 +88,7 @@ def _prepare_sparse(points, metric):
     _check_shape(points.shape)
     matrix = scipy.sparse.csr_array(points, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
+    matrix = _without_empty_columns(matrix)
     _check_range(matrix.data, lambda index: np.searchsorted(matrix.indptr, index, "right") - 1)
     lengths = np.diff(matrix.indptr)
     if metric == "cosine":
@@ -108,6 +109,16 @@ def _prepare_sparse(points, metric):
         columns.data,
         norms,
     )
+
+
+def _without_empty_columns(matrix):
+    """The same rows with the columns that hold an entry, in their order: distances do not change.
+
+    Hashed features and files may announce billions of columns; memory then follows the entries.
+    """
+    used, indices = np.unique(matrix.indices, return_inverse=True)
+    shape = (matrix.shape[0], max(used.size, 1))
+    return scipy.sparse.csr_array((matrix.data, indices, matrix.indptr), shape=shape)
 
 
 def _row_squares(matrix):

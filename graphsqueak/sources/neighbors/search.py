@@ -15,6 +15,7 @@ For many dense points, pynndescent finds nearly the nearest neighbors in about n
 of n^2, and misses a few. It is not installed with this package.
 """
 
+import time
 from typing import NamedTuple
 
 import numba
@@ -27,6 +28,8 @@ from graphsqueak.sources.neighbors.weights import LOCAL_RANK
 from graphsqueak.system.kernels import run, shared, subroutine
 
 __all__ = ["Neighbors", "find_neighbors", "nearly_neighbors"]
+
+_SECONDS_PER_CALL = 0.5  # of a kernel: a signal waits for at most twice that
 
 _AT_ONCE = 4  # coordinates of dense points that make an elementary step
 _WORK = 20  # such steps per pair of sparse points
@@ -83,8 +86,22 @@ def find_neighbors(points, start, stop, n_neighbors):
     )
     is_dense = isinstance(points, DensePoints)
     kernel = _search_dense if is_dense else _search_sparse
-    work = n_rows * (points.rows.size // _AT_ONCE if is_dense else _WORK * points.n)
-    run(kernel, work, *points, start, *found)
+    work_per_row = points.rows.size // _AT_ONCE if is_dense else _WORK * points.n
+    # Signals are handled between two calls of the kernel, so no call may take long.
+    fewest_rows = _CHUNK * numba.get_num_threads()
+    n_at_once = fewest_rows
+    first = 0
+    while first < n_rows:
+        last = min(first + n_at_once, n_rows)
+        piece = [array[first:last] for array in found]
+        began = time.perf_counter()
+        run(kernel, (last - first) * work_per_row, *points, start + first, *piece)
+        seconds = time.perf_counter() - began
+        if seconds < _SECONDS_PER_CALL / 2:
+            n_at_once *= 2
+        elif seconds > 2 * _SECONDS_PER_CALL:
+            n_at_once = max(n_at_once // 2, fewest_rows)
+        first = last
     return found
 
 

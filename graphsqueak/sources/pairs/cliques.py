@@ -262,19 +262,27 @@ def _draw(clique, stop, first, last, starts, members, weight, strength, n_cycles
 @shared
 def _add_products(bounds, starts, members, weight, strength, X, partial):
     for part in numba.prange(bounds.size - 1):
-        sums, total = partial[part], np.empty(X.shape[1])
+        sums = partial[part]
+        mean, total = np.empty(X.shape[1]), np.empty(X.shape[1])
         for a in range(bounds[part], min(bounds[part + 1], starts.size - 1)):
             c = strength[a]
             if c == 0:
                 continue
-            total[:] = 0.0
+            mean[:] = 0.0
             s = 0.0
             for k in range(starts[a], starts[a + 1]):
                 w = weight[k] if weight.size else 1.0
                 s += w
                 for j in range(X.shape[1]):
-                    total[j] += w * X[members[k], j]
+                    mean[j] += w * X[members[k], j]
+            # differences to the mean first: a constant that all members share costs no digits
+            mean /= s
+            total[:] = 0.0
+            for k in range(starts[a], starts[a + 1]):
+                w = weight[k] if weight.size else 1.0
+                for j in range(X.shape[1]):
+                    total[j] += w * (X[members[k], j] - mean[j])
             for k in range(starts[a], starts[a + 1]):
                 w = c * (weight[k] if weight.size else 1.0)
                 for j in range(X.shape[1]):
-                    sums[members[k], j] += w * (s * X[members[k], j] - total[j])
+                    sums[members[k], j] += w * (s * (X[members[k], j] - mean[j]) - total[j])

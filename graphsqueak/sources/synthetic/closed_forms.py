@@ -15,6 +15,7 @@ resistance between two nodes (r) and the Laplacian's eigenvalues are
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -46,7 +47,8 @@ class SyntheticSource(EdgeSource):
     n_nodes, n_edges : int
         Numbers of nodes and of edges.
     ends : callable
-        ends(start, stop) gives tail and head of edges start, ..., stop - 1.
+        ends(start, stop) gives tail and head of edges start, ..., stop - 1. A source can be pickled
+        if this can: a function of a module, or a `partial` of one, but not a local function.
     batch_size : int
         Edges per batch; only the last one may be smaller.
 
@@ -105,11 +107,7 @@ def cycle(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
         Edges per batch; only the last one may be smaller.
     """
     check_count("n_nodes", n_nodes, least=3)
-
-    def ends(start, stop):
-        tail = np.arange(start, stop)
-        return tail, (tail + 1) % n_nodes
-
+    ends = partial(_around, n_nodes)
     return SyntheticSource(n_nodes, n_nodes, ends, batch_size=batch_size)
 
 
@@ -123,11 +121,7 @@ def star(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
         Edges per batch; only the last one may be smaller.
     """
     check_count("n_nodes", n_nodes)
-
-    def ends(start, stop):
-        return np.zeros(stop - start, dtype=np.int64), np.arange(start + 1, stop + 1)
-
-    return SyntheticSource(n_nodes, n_nodes - 1, ends, batch_size=batch_size)
+    return SyntheticSource(n_nodes, n_nodes - 1, _from_hub, batch_size=batch_size)
 
 
 def complete(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
@@ -158,11 +152,7 @@ def complete_bipartite(
     """
     check_count("n_left", n_left)
     check_count("n_right", n_right)
-
-    def ends(start, stop):
-        left, right = np.divmod(np.arange(start, stop), n_right)
-        return left, n_left + right
-
+    ends = partial(_across, n_left, n_right)
     return SyntheticSource(n_left + n_right, n_left * n_right, ends, batch_size=batch_size)
 
 
@@ -184,14 +174,7 @@ def grid(n_rows: int, n_columns: int, *, batch_size: int = 1_000_000) -> Synthet
     check_count("n_rows", n_rows)
     check_count("n_columns", n_columns)
     n_across = n_rows * (n_columns - 1)
-
-    def ends(start, stop):
-        edge = np.arange(start, stop)
-        row, column = np.divmod(np.minimum(edge, n_across - 1), max(n_columns - 1, 1))
-        across = edge < n_across
-        tail = np.where(across, row * n_columns + column, edge - n_across)
-        return tail, tail + np.where(across, 1, n_columns)
-
+    ends = partial(_in_grid, n_across, n_columns)
     n_nodes = n_rows * n_columns
     return SyntheticSource(
         n_nodes, n_across + (n_rows - 1) * n_columns, ends, batch_size=batch_size
@@ -220,18 +203,7 @@ def barbell(
     check_count("clique_size", clique_size, least=2)
     check_count("bridge_length", bridge_length)
     clique = clique_size * (clique_size - 1) // 2
-    shift = clique_size + bridge_length - 1  # first node of the second clique
-
-    def ends(start, stop):
-        edge = np.arange(start, stop)
-        second = edge >= clique
-        tail, head = _pairs_of(np.where(second, edge - clique, edge) % max(clique, 1))
-        bridge = edge - 2 * clique
-        on_bridge = bridge >= 0
-        tail = np.where(on_bridge, clique_size - 1 + bridge, tail + shift * second)
-        head = np.where(on_bridge, clique_size + bridge, head + shift * second)
-        return tail, head
-
+    ends = partial(_in_barbell, clique_size, bridge_length)
     return SyntheticSource(
         2 * clique_size + bridge_length - 1, 2 * clique + bridge_length, ends, batch_size=batch_size
     )
@@ -248,19 +220,55 @@ def hypercube(dimension: int, *, batch_size: int = 1_000_000) -> SyntheticSource
     """
     check_count("dimension", dimension, least=0)
     half = 2**dimension // 2
-
-    def ends(start, stop):
-        digit, rest = np.divmod(np.arange(start, stop), half)
-        bit = np.left_shift(1, digit)
-        tail = (rest // bit) * (2 * bit) + rest % bit
-        return tail, tail + bit
-
+    ends = partial(_in_hypercube, half)
     return SyntheticSource(2**dimension, dimension * half, ends, batch_size=batch_size)
 
 
 def _consecutive(start, stop):
     tail = np.arange(start, stop)
     return tail, tail + 1
+
+
+def _around(n_nodes, start, stop):
+    tail = np.arange(start, stop)
+    return tail, (tail + 1) % n_nodes
+
+
+def _from_hub(start, stop):
+    return np.zeros(stop - start, dtype=np.int64), np.arange(start + 1, stop + 1)
+
+
+def _across(n_left, n_right, start, stop):
+    left, right = np.divmod(np.arange(start, stop), n_right)
+    return left, n_left + right
+
+
+def _in_grid(n_across, n_columns, start, stop):
+    edge = np.arange(start, stop)
+    row, column = np.divmod(np.minimum(edge, n_across - 1), max(n_columns - 1, 1))
+    across = edge < n_across
+    tail = np.where(across, row * n_columns + column, edge - n_across)
+    return tail, tail + np.where(across, 1, n_columns)
+
+
+def _in_barbell(clique_size, bridge_length, start, stop):
+    clique = clique_size * (clique_size - 1) // 2
+    shift = clique_size + bridge_length - 1  # first node of the second clique
+    edge = np.arange(start, stop)
+    second = edge >= clique
+    tail, head = _pairs_of(np.where(second, edge - clique, edge) % max(clique, 1))
+    bridge = edge - 2 * clique
+    on_bridge = bridge >= 0
+    tail = np.where(on_bridge, clique_size - 1 + bridge, tail + shift * second)
+    head = np.where(on_bridge, clique_size + bridge, head + shift * second)
+    return tail, head
+
+
+def _in_hypercube(half, start, stop):
+    digit, rest = np.divmod(np.arange(start, stop), half)
+    bit = np.left_shift(1, digit)
+    tail = (rest // bit) * (2 * bit) + rest % bit
+    return tail, tail + bit
 
 
 def _triangular(start, stop):

@@ -6,6 +6,8 @@ same whatever the batch size, and the same each time it is read. The neighbors o
 (`gaussian_neighbors`) are no such draws: the points are held, and their neighbors found anew.
 """
 
+from functools import partial
+
 import numpy as np
 
 from graphsqueak.errors import InputError
@@ -35,11 +37,7 @@ def erdos_renyi(
         Edges per batch; only the last one may be smaller.
     """
     check_count("n_nodes", n_nodes, least=2)
-
-    def draw(rng, size):
-        tail = rng.integers(n_nodes, size=size)
-        return tail, (tail + rng.integers(1, n_nodes, size=size)) % n_nodes
-
+    draw = partial(_draw_pairs, n_nodes)
     return _random_source(n_nodes, n_edges, draw, random_state, batch_size)
 
 
@@ -75,18 +73,7 @@ def block_model(
     check_real("within", within, least=0.0)
     if n_nodes % n_blocks or within > 1:
         raise InputError("n_nodes must be a multiple of n_blocks, and within at most 1")
-    size_of_block = n_nodes // n_blocks
-
-    def draw(rng, size):
-        tail = rng.integers(n_nodes, size=size)
-        block, rank = tail % n_blocks, tail // n_blocks  # rank within the block
-        other_rank = (rank + rng.integers(1, size_of_block, size=size)) % size_of_block
-        other_block = (block + rng.integers(1, n_blocks, size=size)) % n_blocks
-        any_rank = rng.integers(size_of_block, size=size)
-        stays = rng.random(size) < within
-        head = np.where(stays, other_rank * n_blocks + block, any_rank * n_blocks + other_block)
-        return tail, head
-
+    draw = partial(_draw_within_blocks, n_nodes, n_blocks, within)
     return _random_source(n_nodes, n_edges, draw, random_state, batch_size)
 
 
@@ -117,14 +104,7 @@ def chung_lu(
     check_real("exponent", exponent, above=2.0)
     cumulative = np.cumsum(np.arange(1, n_nodes + 1) ** (-1 / (exponent - 1)))
     cumulative /= cumulative[-1]
-
-    def draw(rng, size):
-        tail = np.searchsorted(cumulative, rng.random(size), side="right")
-        head = np.searchsorted(cumulative, rng.random(size), side="right")
-        while (loops := np.flatnonzero(tail == head)).size:
-            head[loops] = np.searchsorted(cumulative, rng.random(loops.size), side="right")
-        return tail, head
-
+    draw = partial(_draw_heavy_tailed, cumulative)
     return _random_source(n_nodes, n_edges, draw, random_state, batch_size)
 
 
@@ -151,13 +131,7 @@ def small_world(
     """
     lattice = grid(n_rows, n_columns)
     far = erdos_renyi(lattice.n_nodes, n_long, random_state=random_state)
-
-    def ends(start, stop):
-        cut = lattice.n_edges
-        near = lattice.ends(min(start, cut), min(stop, cut))
-        long = far.ends(max(start - cut, 0), max(stop - cut, 0))
-        return tuple(map(np.concatenate, zip(near, long, strict=True)))
-
+    ends = partial(_one_after_the_other, lattice, far)
     return SyntheticSource(lattice.n_nodes, lattice.n_edges + n_long, ends, batch_size=batch_size)
 
 
@@ -232,19 +206,53 @@ class _NeighborSource(EdgeSource):
             yield EdgeList.from_clean(tail, head[keep], weight, self.n_nodes)
 
 
+def _draw_pairs(n_nodes, rng, size):
+    tail = rng.integers(n_nodes, size=size)
+    return tail, (tail + rng.integers(1, n_nodes, size=size)) % n_nodes
+
+
+def _draw_within_blocks(n_nodes, n_blocks, within, rng, size):
+    size_of_block = n_nodes // n_blocks
+    tail = rng.integers(n_nodes, size=size)
+    block, rank = tail % n_blocks, tail // n_blocks  # rank within the block
+    other_rank = (rank + rng.integers(1, size_of_block, size=size)) % size_of_block
+    other_block = (block + rng.integers(1, n_blocks, size=size)) % n_blocks
+    any_rank = rng.integers(size_of_block, size=size)
+    stays = rng.random(size) < within
+    head = np.where(stays, other_rank * n_blocks + block, any_rank * n_blocks + other_block)
+    return tail, head
+
+
+def _draw_heavy_tailed(cumulative, rng, size):
+    tail = np.searchsorted(cumulative, rng.random(size), side="right")
+    head = np.searchsorted(cumulative, rng.random(size), side="right")
+    while (loops := np.flatnonzero(tail == head)).size:
+        head[loops] = np.searchsorted(cumulative, rng.random(loops.size), side="right")
+    return tail, head
+
+
+def _one_after_the_other(first, second, start, stop):
+    """Ends of the edges of two sources, those of the first before those of the second."""
+    cut = first.n_edges
+    near = first.ends(min(start, cut), min(stop, cut))
+    far = second.ends(max(start - cut, 0), max(stop - cut, 0))
+    return tuple(map(np.concatenate, zip(near, far, strict=True)))
+
+
 def _random_source(n_nodes, n_edges, draw, random_state, batch_size):
     """Edges in blocks of `_DRAW`, each from a generator keyed by its number."""
     check_count("n_edges", n_edges, least=0)
     root = np.random.SeedSequence(random_state)
-
-    def ends(start, stop):
-        tails, heads = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for block in range(start // _DRAW, -(-stop // _DRAW)):
-            key = np.random.SeedSequence(root.entropy, spawn_key=(block,))
-            tail, head = draw(np.random.default_rng(key), _DRAW)
-            cut = slice(max(start - block * _DRAW, 0), stop - block * _DRAW)
-            tails.append(tail[cut])
-            heads.append(head[cut])
-        return np.concatenate(tails), np.concatenate(heads)
-
+    ends = partial(_draw_blocks, draw, root.entropy)
     return SyntheticSource(n_nodes, n_edges, ends, batch_size=batch_size)
+
+
+def _draw_blocks(draw, entropy, start, stop):
+    tails, heads = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for block in range(start // _DRAW, -(-stop // _DRAW)):
+        key = np.random.SeedSequence(entropy, spawn_key=(block,))
+        tail, head = draw(np.random.default_rng(key), _DRAW)
+        cut = slice(max(start - block * _DRAW, 0), stop - block * _DRAW)
+        tails.append(tail[cut])
+        heads.append(head[cut])
+    return np.concatenate(tails), np.concatenate(heads)

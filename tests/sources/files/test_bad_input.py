@@ -46,7 +46,11 @@ def message_of(tmp_path, content, **options):
         ("1\n2\n", 1, "one column where an edge needs two.*delimiter="),
         ("1 2 3 4\n2 3 4 5\n", 1, "4 columns, and no header.*columns="),
         ("a,b,c,d\n1,2,3,4\n", 1, "4 columns \\(a, b, c, d\\), and no header.*columns="),
-        ("source,target,day\n1,2,3\n", 1, "no column .*day.* is called weight.*weighted=False"),
+        (
+            "source,target,day\n1,2,3\n",
+            1,
+            r"none of them is called weight.*--columns source,target",
+        ),
         (b"ann bob\nzo\xeb bob\n", 2, "is not UTF-8.*iconv"),
         (b"%\xeb\nann bob\n" * 3 + b"\xeb x\n", 7, "is not UTF-8.*iconv"),
     ],

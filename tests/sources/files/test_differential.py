@@ -27,11 +27,17 @@ lists = st.lists(st.tuples(node, node, weight), min_size=1, max_size=25)
 
 
 def graph_of(source):
-    """What matters of a graph: ids in order of appearance, ends, weights, what was dropped."""
+    """What matters of a graph: all ids, the ids of both ends, weights, counts of dropped edges.
+
+    Node numbers do not matter: integer ids 0, ..., n - 1 are their own numbers, texts are numbered
+    as they appear.
+    """
     edges = source.to_edge_list()
     ids = [int(str(name).removeprefix("n")) for name in edges.ids.tolist()]
-    columns = (edges.tail.tolist(), edges.head.tolist(), edges.weight.tolist())
-    return ids, *columns, source.n_self_loops, source.n_zero_weights
+    tail = [ids[node] for node in edges.tail.tolist()]
+    head = [ids[node] for node in edges.head.tolist()]
+    counts = (source.n_self_loops, source.n_zero_weights)
+    return sorted(ids), tail, head, edges.weight.tolist(), *counts
 
 
 def lines(rows, separator="\t", prefix=""):

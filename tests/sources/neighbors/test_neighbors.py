@@ -1,6 +1,8 @@
 """Neighbor graphs against brute force: which pairs, which weights, the same however it is run."""
 
+import signal
 import sys
+import time
 import tracemalloc
 from functools import partial
 
@@ -11,7 +13,10 @@ import scipy.sparse
 
 import graphsqueak as gs
 from graphsqueak import InputError, neighbor_edges
+from graphsqueak.sources.neighbors import search
 from graphsqueak.sources.neighbors.edges import NeighborLists
+from graphsqueak.sources.neighbors.points import prepare_points
+from graphsqueak.sources.neighbors.search import find_neighbors
 
 SEED = 61_409_733
 
@@ -241,3 +246,43 @@ def test_approximate_neighbors_are_mostly_the_nearest():
         found = set(pairs_of(nearly))
         assert len(found) == nearly.n_edges
         assert len(found & set(pairs_of(exact))) > 0.9 * exact.n_edges
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_a_signal_ends_a_long_search(is_sparse):
+    """The whole search takes a minute on one thread, the wait for the signal about a second."""
+    rng = np.random.default_rng(SEED)
+    points = rng.standard_normal((30_000, 256))
+    if is_sparse:
+        points = scipy.sparse.random_array((40_000, 2000), density=0.05, format="csr", rng=rng)
+    list(neighbor_edges(points[:100], 3))  # compiles the kernels
+
+    class RungError(Exception):
+        pass
+
+    def ring(number, frame):
+        raise RungError
+
+    n_threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    before = signal.signal(signal.SIGALRM, ring)
+    source = neighbor_edges(points, 3)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        began = time.perf_counter()
+        with pytest.raises(RungError):
+            next(iter(source))
+        assert time.perf_counter() - began < 15
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        numba.set_num_threads(n_threads)
+
+
+def test_neighbors_do_not_depend_on_how_many_are_found_at_once(monkeypatch):
+    points = prepare_points(np.random.default_rng(SEED).standard_normal((700, 5)), "euclidean")
+    expected = find_neighbors(points, 3, 650, 7)
+    monkeypatch.setattr(search, "_SECONDS_PER_CALL", 0.0)  # the smallest pieces
+    found = find_neighbors(points, 3, 650, 7)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -49,6 +49,18 @@ def test_the_product_is_that_of_the_whole_graph(normalize, weighted):
         np.testing.assert_allclose(found, laplacian, rtol=1e-9, atol=1e-9 * laplacian.max())
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_constant_does_not_change_the_product(weighted):
+    """To rounding of the differences between entities, however large the constant is."""
+    table = random_table(3, weighted=weighted)
+    rng = np.random.default_rng(77_216)
+    x = rng.integers(1024, size=(table[3], 2)) / 1024  # exact after the shift, too
+    cliques = cliques_of(table)
+    expected = cliques.multiply(x)
+    found = cliques.multiply(x + 2.0**36)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("table", range(20))
 def test_the_stream_has_the_graph_as_its_mean(table):

@@ -1,0 +1,113 @@
+"""Tables of Delta Lake, Apache Iceberg and Apache Hudi, which are refused.
+
+Such a table is a folder of Parquet files with a log beside them. The log lists the files of the
+current snapshot. Files of deleted and rewritten rows stay in the folder, so that all Parquet files
+together hold rows that the table no longer has.
+"""
+
+import glob
+import os
+from typing import NamedTuple
+
+from graphsqueak.errors import InputError
+from graphsqueak.system.paths import is_remote, local_path
+from graphsqueak.system.remote import matching_files
+
+__all__ = ["refuse_lakehouse"]
+
+
+class _TableFormat(NamedTuple):
+    """A table format: the folder of its log, what to look for there, and how to export a table."""
+
+    name: str
+    log_folder: str
+    log_files: str
+    export: str
+
+
+_FORMATS = (
+    _TableFormat(
+        name="Delta Lake table",
+        log_folder="_delta_log",
+        log_files="*",
+        export="deltalake.DeltaTable({table!r}).to_pyarrow_table()",
+    ),
+    _TableFormat(
+        name="Apache Iceberg table",
+        log_folder="metadata",
+        log_files="*.metadata.json",
+        export="pyiceberg.table.StaticTable.from_metadata({log!r}).scan().to_arrow()",
+    ),
+    _TableFormat(
+        name="Apache Hudi table",
+        log_folder=".hoodie",
+        log_files="*",
+        export="pyarrow.Table.from_batches("
+        "hudi.HudiTableBuilder.from_base_uri({table!r}).build().read_snapshot())",
+    ),
+)
+
+
+def refuse_lakehouse(path: str | os.PathLike) -> None:
+    """Raise an InputError if a path is, contains or lies in a table of a lakehouse format.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, a folder or a glob, on disk or at an address. It need not exist.
+    """
+    is_address = is_remote(path)
+    if is_address and str(path).lower().startswith(("http://", "https://")):
+        return  # web servers do not list folders
+    for table_format in _FORMATS:
+        find_log = _find_remote_log if is_address else _find_log
+        log = find_log(str(path), table_format)
+        if log is not None:
+            table = log.partition(f"/{table_format.log_folder}")[0]
+            export = table_format.export.format(table=table, log=log)
+            raise InputError(
+                f"{path} belongs to a {table_format.name}, {table}, whose folder also holds files "
+                "of deleted rows; export the current snapshot and pass that instead. In Python, "
+                f"snapshot = {export} can be passed to read_edges, and "
+                "pyarrow.parquet.write_table(snapshot, 'snapshot.parquet') writes a file"
+            )
+
+
+def _find_log(path, table_format):
+    """The log of a table at, below or above a path on disk; None if there is none."""
+    expanded = local_path(path)
+    if expanded.exists():
+        # A link leads to the folder where the file really is.
+        pattern = glob.escape(os.path.realpath(expanded))
+    else:
+        pattern = os.path.abspath(expanded)
+    # A log folder without files is a table all the same.
+    log_files = "" if table_format.log_files == "*" else table_format.log_files
+    for wanted in _places(pattern, f"{table_format.log_folder}/{log_files}"):
+        for found in glob.iglob(wanted, recursive=True):
+            return found.rstrip("/")
+    return None
+
+
+def _find_remote_log(address, table_format):
+    """The same at an address, where folders are parts of names of files."""
+    for wanted in _places(address, f"{table_format.log_folder}/{table_format.log_files}"):
+        found = matching_files(wanted)
+        if found:
+            return found[0]
+    return None
+
+
+def _places(path, log):
+    """Patterns of where a log can be: in the folders above a path, and at or below it.
+
+    >>> _places("/data/edges.parquet", "_delta_log/")
+    ['/data/_delta_log/', '/_delta_log/', '/data/edges.parquet/**/_delta_log/']
+    >>> _places("s3://bucket/a/*.parquet", ".hoodie/*")[:2]
+    ['s3://bucket/a/.hoodie/*', 's3://bucket/.hoodie/*']
+    """
+    scheme, separator, names = path.rpartition("://")
+    folders = names.rstrip("/").split("/")
+    above = ["/".join([*folders[:depth], log]) for depth in range(len(folders) - 1, 0, -1)]
+    own = "/".join([*folders, "**", log])
+    return [scheme + separator + place for place in [*above, own]]
