@@ -83,7 +83,8 @@ class OpenGraph:
         else:
             is_open = n_edges is None and sparsifier is None
             budget = Budget(n_edges, 0.5 if is_open else None, None)
-            self.held = find_sparsifier(source, budget, sparsifier, self.seed(), progress)
+            kept = find_sparsifier(source, budget, sparsifier, self.seed(), progress)
+            self.held = kept.in_id_order()
 
     @property
     def n_nodes(self) -> int:

@@ -20,7 +20,14 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph import forest
-from graphsqueak.graph.exchange import Exchange, as_ids
+from graphsqueak.graph.exchange import Exchange
+from graphsqueak.graph.node_ids import (
+    as_ids,
+    has_explicit_order,
+    integer_numbers,
+    with_attributes,
+    with_explicit_order,
+)
 from graphsqueak.validation import check_adjacency, check_count, check_edges
 
 __all__ = ["EdgeList"]
@@ -41,7 +48,8 @@ class EdgeList(Exchange):
     n_nodes : int, optional
         Default: one more than the largest end. Larger values add isolated nodes.
     ids : array of int or str, shape (n_nodes,), optional
-        The user's own name of each node. Default: 0, ..., n_nodes - 1.
+        The user's own name of each node. Default: 0, ..., n_nodes - 1. The order of the nodes is
+        explicit then: position i of an array of labels is about node ids[i].
 
     Attributes
     ----------
@@ -98,6 +106,7 @@ class EdgeList(Exchange):
             tail, head, weight = tail[keep], head[keep], weight[keep]
         n_loops = int(np.count_nonzero(loops))
         n_zeros = int(np.count_nonzero(zeros & ~loops))
+        ids = None if ids is None else with_explicit_order(ids)
         self._set(tail, head, weight, n_nodes, ids, n_loops, n_zeros)
 
     @classmethod
@@ -154,7 +163,8 @@ class EdgeList(Exchange):
     def from_pairs(cls, pairs: Iterable[tuple]) -> "EdgeList":
         """Build from tuples with any hashable ids.
 
-        Nodes are numbered in order of first appearance.
+        Nodes are numbered in order of first appearance, or by id if the ids are exactly 0, ...,
+        n_nodes - 1.
 
         >>> EdgeList.from_pairs([("ann", "bob"), ("bob", "cy", 2.5)]).ids
         array(['ann', 'bob', 'cy'], dtype=object)
@@ -174,7 +184,14 @@ class EdgeList(Exchange):
             tail.append(number.setdefault(pair[0], len(number)))
             head.append(number.setdefault(pair[1], len(number)))
             weight.append(pair[2] if len(pair) == 3 else 1.0)
-        return cls(tail=tail, head=head, weight=weight, ids=as_ids(list(number)))
+        return cls._by_appearance(tail, head, weight, as_ids(list(number)))
+
+    @classmethod
+    def _by_appearance(cls, tail, head, weight, ids):
+        """Build with checks, from ids in the order in which they appear: not an explicit order."""
+        edges = cls(tail=tail, head=head, weight=weight, n_nodes=len(ids))
+        edges.__dict__["own_ids"] = ids
+        return edges.in_id_order()
 
     @classmethod
     def from_scipy(cls, adjacency: Any, *, ids: Any = None) -> "EdgeList":
@@ -210,6 +227,50 @@ class EdgeList(Exchange):
             return _frozen(np.arange(self.n_nodes), np.int64)
         ids = np.asarray(self.own_ids)[: self.n_nodes]
         return _frozen(ids, ids.dtype)
+
+    @property
+    def has_explicit_order(self) -> bool:
+        """Whether position i of an array can be about node i: by `ids=`, or without ids.
+
+        Nodes of files, tables, networkx and igraph graphs are numbered as they appear instead.
+
+        >>> EdgeList(tail=[0], head=[1], ids=["ann", "bob"]).has_explicit_order
+        True
+        >>> EdgeList.from_pairs([("ann", "bob")]).has_explicit_order
+        False
+        """
+        return has_explicit_order(self.own_ids)
+
+    def in_id_order(self) -> "EdgeList":
+        """The same graph with node i numbered i, if the ids are exactly 0, ..., n_nodes - 1.
+
+        With other ids, the graph itself. Graphs that are converted (from files, tables, networkx,
+        igraph) or returned by `sparsify` are in this order already.
+
+        >>> path = EdgeList(tail=[0, 1], head=[1, 2], ids=[2, 0, 1])
+        >>> path.tail, path.in_id_order().tail
+        (array([0, 1], dtype=int32), array([2, 0], dtype=int32))
+        """
+        numbers = integer_numbers(self.own_ids, self.n_nodes)
+        if numbers is None:
+            return self
+        ids = np.arange(self.n_nodes)
+        is_in_order = np.array_equal(numbers, ids)
+        if is_in_order and self.has_explicit_order:
+            return self
+        numbers = numbers.astype(self.tail.dtype)
+        if self.node_attributes is not None:
+            node_of_id = np.argsort(numbers)
+            ids = with_attributes(ids, [self.node_attributes[node] for node in node_of_id])
+        ids = with_explicit_order(ids)
+        edges = copy.copy(self)
+        edges.__dict__.update(
+            tail=self.tail if is_in_order else _frozen(numbers[self.tail], self.tail.dtype),
+            head=self.head if is_in_order else _frozen(numbers[self.head], self.head.dtype),
+            own_ids=ids,
+        )
+        edges.__dict__.pop("ids", None)  # cached, in the order before
+        return edges
 
     def to_scipy(self) -> scipy.sparse.csr_array:
         """Symmetric adjacency matrix (CSR), parallel edges summed."""
@@ -284,7 +345,7 @@ class EdgeList(Exchange):
 
     def __repr__(self) -> str:
         return (
-            f"EdgeList(n_nodes={self.n_nodes}, n_edges={self.n_edges}, "
+            f"{type(self).__name__}(n_nodes={self.n_nodes}, n_edges={self.n_edges}, "
             f"total_weight={self.weight.sum():.6g})"
         )
 

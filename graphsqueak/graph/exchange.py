@@ -5,19 +5,19 @@ with the names: an EdgeList that comes from networkx or igraph gives it back the
 sparsifier. Of the edges the weight alone is kept, since a sparsifier has edges of its own weight.
 """
 
-from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.node_ids import as_ids, with_attributes
 from graphsqueak.system.frames import ArrowExport
 
 if TYPE_CHECKING:
     import igraph
     import networkx
 
-__all__ = ["Exchange", "as_ids"]
+__all__ = ["Exchange"]
 
 
 class Exchange(ArrowExport):
@@ -27,8 +27,8 @@ class Exchange(ArrowExport):
     n_nodes: int
 
     @classmethod
-    def _of(cls, tail, head, weight, ids):
-        return cls(tail=tail, head=head, weight=weight, ids=ids)
+    def _by_appearance(cls, tail: Any, head: Any, weight: Any, ids: np.ndarray) -> Self:
+        raise NotImplementedError
 
     @classmethod
     def from_networkx(cls, graph: "networkx.Graph", *, weight: str = "weight") -> Self:
@@ -53,8 +53,8 @@ class Exchange(ArrowExport):
             tail.append(number[source])
             head.append(number[target])
             weights.append(value)
-        ids = _named(as_ids(nodes), [known for _, known in graph.nodes(data=True)])
-        return cls._of(tail, head, _numbers(weights, weight), ids)
+        ids = with_attributes(as_ids(nodes), [known for _, known in graph.nodes(data=True)])
+        return cls._by_appearance(tail, head, _numbers(weights, weight), ids)
 
     @classmethod
     def from_igraph(cls, graph: "igraph.Graph", *, weight: str = "weight") -> Self:
@@ -77,8 +77,8 @@ class Exchange(ArrowExport):
             raise InputError("two vertices of the igraph graph have one name; rename one")
         rows = [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
         weights = None if values is None else _numbers(values, weight)
-        ids = _named(as_ids(names), rows)
-        return cls._of(ends[:, 0], ends[:, 1], weights, ids)
+        ids = with_attributes(as_ids(names), rows)
+        return cls._by_appearance(ends[:, 0], ends[:, 1], weights, ids)
 
     @property
     def node_attributes(self) -> list[dict[str, Any]] | None:
@@ -136,34 +136,6 @@ class Exchange(ArrowExport):
             "target": edges.ids[edges.head],
             "weight": edges.weight,
         }
-
-
-def as_ids(names: Sequence[Hashable]) -> np.ndarray:
-    """Int64 where every name is an int, else an array of the objects themselves.
-
-    >>> as_ids([3, (0, 1)])
-    array([3, (0, 1)], dtype=object)
-    """
-    if all(type(name) is int and abs(name) < 2**63 for name in names):
-        return np.array(names, dtype=np.int64)
-    ids = np.empty(len(names), dtype=object)
-    for node, name in enumerate(names):  # at once, tuples would be taken for rows
-        ids[node] = name
-    return ids
-
-
-class _Names(np.ndarray):
-    """Ids with the attributes of their nodes, a dict each; what is cut out of them has none."""
-
-    attributes: list[dict[str, Any]] | None = None
-
-
-def _named(ids, attributes):
-    if not any(attributes):
-        return ids
-    names = ids.view(_Names)
-    names.attributes = [dict(row) for row in attributes]
-    return names
 
 
 def _numbers(weights, name):

@@ -29,9 +29,11 @@ __all__ = [
     "add_degrees",
     "extended",
     "find_bridges",
+    "heavy_forest",
     "join",
     "labels",
     "path_resistances",
+    "rooted",
     "roots",
     "weak_cuts",
 ]
@@ -115,7 +117,7 @@ def find_bridges(tail, head, in_forest, n_nodes, *, seed):
     array([False, False, False,  True])
     """
     forest = np.flatnonzero(in_forest)
-    order, parent, above = _rooted(tail[forest], head[forest], n_nodes)
+    order, parent, above = rooted(tail[forest], head[forest], n_nodes)
     words = np.zeros(n_nodes, dtype=np.uint64)
     _add_words(tail, head, in_forest, np.uint64(seed), words)
     bridge = np.zeros(forest.size, dtype=np.bool_)
@@ -146,42 +148,56 @@ def path_resistances(tail, head, weight, in_forest, n_nodes):
     array([1.  , 0.5 , 0.25, 1.75])
     """
     forest = np.flatnonzero(in_forest)
-    order, parent, above = _rooted(tail[forest], head[forest], n_nodes)
+    order, parent, above = rooted(tail[forest], head[forest], n_nodes)
     out = np.empty(tail.size)
     _path_sums(order, parent, above, 1 / weight[forest], tail, head, out)
     return out
 
 
-def weak_cuts(tail, head, weight, n_nodes):
-    """One byte per node: its sides of eight cuts, those of the lightest edges of a heavy forest.
+def heavy_forest(tail, head, weight, n_nodes):
+    """Edges of a spanning forest of nearly maximal weight, heavy ones first.
 
-    The forest is of nearly maximal weight: edges are taken by the binary exponents of their weights
-    (by pairs of these, or more, where there are more than 64), heavy ones first. So two parts that
-    only light edges join are joined by one of them.
+    Edges are taken by the binary exponents of their weights (by pairs of these, or more, where
+    there are more than 64). So two parts that only light edges join are joined by one of them.
 
-    >>> weak_cuts(np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]), 3)
-    array([0, 2, 3], dtype=uint8)
+    >>> tail, head = np.array([0, 1, 0]), np.array([1, 2, 2])
+    >>> heavy_forest(tail, head, np.array([1.0, 2.0, 4.0]), 3).tolist()
+    [2, 1]
     """
+    forest = np.empty(n_nodes, _kind_for(tail.size))
     if tail.size == 0:
-        return np.zeros(n_nodes, dtype=np.uint8)
+        return forest[:0]
     lowest, highest = np.frexp(np.array([weight.min(), weight.max()], dtype=np.float64))[1]
     shift = max(int(highest - lowest).bit_length() - _CLASS_BITS, 0)
     weight_class = np.empty(tail.size, np.uint8)
     _tell_classes(weight, highest, shift, weight_class)
-    forest = np.empty(n_nodes, _kind_for(tail.size))
     n_classes = (highest - lowest >> shift) + 1
     n_joins = _heavy_forest(tail, head, weight_class, n_classes, roots(n_nodes), forest)
-    forest = forest[:n_joins]
+    return forest[:n_joins]
+
+
+def weak_cuts(tail, head, weight, n_nodes):
+    """One byte per node: its sides of eight cuts, those of the lightest edges of `heavy_forest`.
+
+    >>> weak_cuts(np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]), 3)
+    array([0, 2, 3], dtype=uint8)
+    """
+    forest = heavy_forest(tail, head, weight, n_nodes)
     bit = np.zeros(forest.size, dtype=np.uint8)
     bit[-_N_CUTS:] = (1 << np.arange(_N_CUTS, dtype=np.uint8))[: bit.size][::-1]
-    order, parent, above = _rooted(tail[forest], head[forest], n_nodes)
+    order, parent, above = rooted(tail[forest], head[forest], n_nodes)
     sides = np.zeros(n_nodes, dtype=np.uint8)
     _mark_sides(order, parent, above, bit, sides)
     return sides
 
 
-def _rooted(tail, head, n_nodes):
-    """Nodes of a forest, parents first, their parents, and the edges up to these; -1 for none."""
+def rooted(tail, head, n_nodes):
+    """Nodes of a forest, parents first, their parents, and the edges up to these; -1 for none.
+
+    >>> order, parent, above = rooted(np.array([1, 0]), np.array([2, 2]), 3)
+    >>> order.tolist(), parent.tolist(), above.tolist()
+    ([0, 2, 1], [-1, 2, 0], [-1, 0, 1])
+    """
     kind = _kind_for(n_nodes)
     start, at = np.zeros(n_nodes + 2, kind), np.empty(2 * tail.size, kind)
     order, parent, above = (np.full(n_nodes, -1, kind) for _ in range(3))

@@ -174,6 +174,10 @@ class NodeMatching:
         self._refuse_unknown(batch, np.arange(batch.n_nodes), self._node)
         return self._node[: batch.n_nodes]
 
+    def __getstate__(self):
+        # A local function cannot be pickled: a copy makes its own on first use.
+        return self.__dict__ | {"_find": None}
+
     def _look_up(self, batch, n_old):
         if self._find is None:
             self._find = node_finder(self._graph.own_ids, self._graph.n_nodes)
@@ -325,8 +329,11 @@ def as_objects(values: Sequence) -> np.ndarray:
 
 
 def _find_number(ids, n_nodes):
+    if ids.dtype.kind not in "iu":
+        # A dictionary compares as Python does: 1.0 and numpy integers are found, text is not.
+        number = {node: node for node in range(n_nodes)}
+        return np.array([number.get(name, -1) for name in ids.tolist()], dtype=np.int64)
     found = np.full(ids.size, -1)
-    if ids.dtype.kind in "iu":
-        below = (ids >= 0) & (ids < n_nodes)
-        found[below] = ids[below]
+    below = (ids >= 0) & (ids < n_nodes)
+    found[below] = ids[below]
     return found

@@ -22,10 +22,12 @@ from graphsqueak.nodes.numbering import as_objects, node_finder
 from graphsqueak.report.shown import Learned
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
+from graphsqueak.ssl.alignment import values_of_rows
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
 from graphsqueak.ssl.decisions.homophily import measure_homophily, warn_of_homophily
+from graphsqueak.ssl.decisions.label_weights import node_weights
 from graphsqueak.ssl.labels import class_labels
-from graphsqueak.ssl.selection.graph_nodes import GraphNodes, as_labels, cut_error
+from graphsqueak.ssl.selection.graph_nodes import GraphNodes, cut_error
 from graphsqueak.system.frames import ArrowExport
 from graphsqueak.validation import check_choice, check_count, check_real
 
@@ -68,17 +70,42 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
         """The graph to learn on, as an EdgeList."""
         check_choice("affinity", self.affinity, ("precomputed", "knn"))
         if self.affinity == "precomputed":
-            return as_edge_list(X)
+            return as_edge_list(X).in_id_order()
         return self._read_points(X)
 
-    def _handed_in(self, X, y, nothing):
-        """Graph and labels of what is for some nodes, or of another library; `nothing` is none."""
+    def _graph_of(self, X):
+        """The graph or the points that X stands for."""
         if isinstance(X, GraphNodes):
-            return X.graph, X.spread(y, nothing)
+            return X.graph
         is_matrix = isinstance(X, np.ndarray) or scipy.sparse.issparse(X)
         if is_matrix and self.affinity == "precomputed" and len(set(X.shape)) > 1:
             raise cut_error(X.shape)
-        return X, y if isinstance(y, Mapping | np.ndarray) else as_labels(y)
+        return X
+
+    def _values_for(self, X, given, name="y"):
+        """Values per node of the graph, in a form that `NodeValues` matches to its nodes."""
+        if given is None:
+            return None
+        if isinstance(X, GraphNodes):
+            return X.by_id(given, name)
+        return values_of_rows(given, X) if self.affinity == "knn" else given
+
+    def _remember_nodes(self, graph):
+        self.ids_ = graph.ids
+        self.n_nodes_ = graph.n_nodes
+        # Nodes without edges: what values per node are matched to when the model is scored.
+        self._nodes = EdgeList.from_clean([], [], [], graph.n_nodes, graph.own_ids)
+
+    def _answers_for(self, X, *given):
+        """Predictions to be scored, their nodes, and for each of `given` values to be matched."""
+        if isinstance(X, GraphNodes):
+            values = [None if one is None else X.values(one, name) for name, one in given]
+        elif self.affinity == "knn":
+            values = [values_of_rows(one, X) for _, one in given]
+        else:
+            return self.transduction_, self._nodes, [one for _, one in given]
+        answers = self.predict(X)
+        return answers, EdgeList.from_clean([], [], [], len(answers)), values
 
     def _read_points(self, X):
         check_count("n_neighbors", self.n_neighbors)
@@ -149,16 +176,16 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         ----------
         X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
         y : array of shape (n_nodes,), or mapping from node ids to labels
-            In an array, -1 where there is no label. A Series is an array, unless it is indexed by
-            other than 0, 1, ...; a data frame of two columns, node and label, is a mapping.
+            -1 where there is no label. A pandas Series, or a table with the columns node and
+            label, is a mapping. Arrays go by position if that says which node is meant
+            (`graphsqueak.ssl.alignment`).
 
         Returns
         -------
         self
         """
-        X, y = self._handed_in(X, y, -1)
-        graph = self._read(X)
-        return self._fit_graph(graph, class_labels(y, graph))
+        graph = self._read(self._graph_of(X))
+        return self._fit_graph(graph, class_labels(self._values_for(X, y), graph))
 
     def _fit_graph(self, graph, labels):
         self._graph = graph
@@ -167,8 +194,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
     def _remember(self, graph, labels):
         self.classes_ = labels.classes
-        self.ids_ = graph.ids
-        self.n_nodes_ = graph.n_nodes
+        self._remember_nodes(graph)
         self._seen, self._known, self._held_out = graph, labels, None
         self._prior = int(np.bincount(labels.code, minlength=labels.classes.size).argmax())
 
@@ -311,17 +337,14 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         ----------
         X : points, or None where the model was fitted to a graph
         y : array of shape (n_nodes,), or mapping from node ids to labels
-        sample_weight : array of shape (n_nodes,), optional
+            Matched to nodes as in `fit`, and so is `sample_weight`.
+        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
         """
         self._check_fitted()
-        if self.affinity == "knn" or isinstance(X, GraphNodes):
-            answers = self.predict(X)
-            nodes = EdgeList.from_clean([], [], [], len(answers))
-        else:
-            answers = self.transduction_
-            nodes = EdgeList.from_clean([], [], [], self.n_nodes_, self.ids_)
-        known = class_labels(as_labels(y), nodes)
+        given = ("y", y), ("sample_weight", sample_weight)
+        answers, nodes, (y, weights) = self._answers_for(X, *given)
+        known = class_labels(y, nodes)
         truth = known.classes[known.code]
         right = np.array([a == b for a, b in zip(answers[known.nodes], truth, strict=True)])
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known.nodes]
+        weight = None if weights is None else node_weights(weights, known.nodes, nodes)
         return float(np.average(right, weights=weight))

@@ -255,7 +255,8 @@ def bound_of_fit(
         risk = (np.sqrt(risk) + distance / np.sqrt(n_labels)) ** 2
     bound = measured_bound(risk, n_labels, n_others, eta, low, high, _HALF, delta=delta / n_etas)
     value = float((np.sqrt(bound.value) + distance / np.sqrt(n_others)) ** 2)
-    return Bound(value, _promise(value, delta, _HALF, " for any one class"), value >= 4 * _HALF**2)
+    scores = "f + mean, clipped to [0, 1], for any one class"
+    return Bound(value, _promise(value, delta, _HALF, scores=scores), value >= 4 * _HALF**2)
 
 
 def no_bound(reason):
@@ -312,10 +313,11 @@ def _beta(n_labels, eta, lambda_2, widest, largest):
 def _bound(first, beta, n_labels, n_others, largest, delta):
     value = float(first + beta + _deviation(beta, 2 * largest, n_labels, n_others, delta))
     vacuous = bool(value >= 4 * largest**2)
-    return Bound(value, _promise(value, delta, largest), vacuous)
+    scores = f"scores clipped to [{-largest:g}, {largest:g}]"
+    return Bound(value, _promise(value, delta, largest, scores=scores), vacuous)
 
 
-def _promise(value, delta, largest, of=""):
+def _promise(value, delta, largest, *, scores):
     if value >= 4 * largest**2:
         said = "which says nothing, as no error is larger"
     elif value >= largest**2:
@@ -323,8 +325,8 @@ def _promise(value, delta, largest, of=""):
     else:
         said = "a real promise"
     return (
-        f"with probability {1 - delta:g} over which nodes were labeled, the mean squared error{of} "
-        f"on the other nodes is at most {value:.3g}, {said}"
+        f"with probability {1 - delta:g} over which nodes were labeled, the mean squared error of "
+        f"{scores} on the other nodes is at most {value:.3g}, {said}"
     )
 
 

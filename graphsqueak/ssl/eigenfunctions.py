@@ -108,7 +108,8 @@ class SimpleHFSClassifier(GraphClassifier):
         if self.affinity != "precomputed":
             raise InputError("n_edges, epsilon and keep are for graphs, not for points")
         self._source = rereadable(X)
-        return find_sparsifier(self._source, budget, None, self.random_state, False)
+        kept = find_sparsifier(self._source, budget, None, self.random_state, False)
+        return kept.in_id_order()
 
     def _eigenvectors(self, graph, n_vectors):
         """Of the graph that is held, or of the one that is read: once, then without it."""

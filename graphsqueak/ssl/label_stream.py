@@ -28,6 +28,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.node_ids import first_ids, integer_numbers
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.choice import CHOICE_TOL
@@ -53,14 +54,14 @@ _MOST_ALONE = 128  # labels, and at most a quarter of all, that are never tied t
 class Kept(NamedTuple):
     """What is left of a stream.
 
-    `ids` and `label` have an entry per node of the stream: its id, and the index of its label among
-    those given, or -1. `unit` is `natural_unit` of the stream, `seed` that of all that is drawn.
+    `label` has an entry per node of `plain`: the index of its label among those given, or -1. Nodes
+    are numbered by id if the ids are exactly 0, ..., n - 1 (`alignment`), else as they appear.
+    `unit` is `natural_unit` of the stream, `seed` that of all that is drawn.
     """
 
     plain: EdgeList  # the sparsifier, or all edges
     tally: Tally
     n_seen: int  # edges of the stream
-    ids: np.ndarray
     label: np.ndarray
     unit: float
     seed: int | None
@@ -130,15 +131,20 @@ def read_with_labels(source, labels, budget, *, random_state=None, progress=Fals
             report(n_seen, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
     tally.settle()
     n_nodes = label.size
-    ids = np.arange(n_nodes) if numbering.ids is None else np.asarray(numbering.ids)[:n_nodes]
+    ids = first_ids(numbering.ids, n_nodes)
     if spare is None:
-        plain = stream.sparsifier()
+        plain = stream.sparsifier(n_edges=stream.budget_)
         columns = (plain.tail, plain.head, plain.weight)
     else:
         columns = map(np.concatenate, zip(*spare, strict=True))
     plain = EdgeList.from_clean(*columns, n_nodes, ids)
+    numbers = integer_numbers(ids, n_nodes)
+    if numbers is not None:
+        plain = plain.in_id_order()
+        label = label[np.argsort(numbers)]
+        tally.renumber(numbers)
     unit = unit_of_degrees(stream.degrees_)
-    return Kept(plain, tally, n_seen, ids, label, unit, random_state)
+    return Kept(plain, tally, n_seen, label, unit, random_state)
 
 
 def aware_graph(kept, *, is_damped=False, without=()):
@@ -154,7 +160,7 @@ def aware_graph(kept, *, is_damped=False, without=()):
         weight = _discount(weight, plain.n_nodes, plain.n_edges / max(kept.n_seen, 1))
     sums = tally.edges(plain.n_nodes)
     pairs = ((tail, sums.tail), (head, sums.head), (weight, sums.weight))
-    return EdgeList.from_clean(*map(np.concatenate, pairs), plain.n_nodes, kept.ids)
+    return EdgeList.from_clean(*map(np.concatenate, pairs), plain.n_nodes, plain.own_ids)
 
 
 def small_graphs(kept, labels):

@@ -17,14 +17,16 @@ import copy
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.node_ids import integer_numbers
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
@@ -32,7 +34,7 @@ from graphsqueak.sparsifiers.stream.arrivals import SHARE
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.base import GraphEstimator, LateLabelsWarning
 from graphsqueak.ssl.decisions.label_weights import class_weighted, trusted_labels
-from graphsqueak.ssl.labels import GivenLabels
+from graphsqueak.ssl.labels import given_labels
 from graphsqueak.ssl.refinement import MOST_PASSES, Refinement
 from graphsqueak.ssl.stable import unit_of_degrees
 from graphsqueak.system.progress import reporter
@@ -44,9 +46,9 @@ __all__ = ["OnlineEdges"]
 class OnlineEdges(GraphEstimator):
     """What `SparseHFSClassifier` and `SparseHFSRegressor` share: budget, stream, late labels.
 
-    A subclass says which entries of an array y mean that there is no label (`_is_unlabeled`) and
-    which of them is written there (`_nothing`), how labels are read (`_read_labels`) and what is
-    aimed at (`_targets`), and has `_refine`, which reads on until its answer has settled.
+    A subclass has `_is_unlabeled`, which entries of y mean that there is no label; `_read_labels`;
+    `_targets`, the right-hand side; and `_refine`, which reads the edges until its answer has
+    converged.
     """
 
     def fit(
@@ -60,27 +62,27 @@ class OnlineEdges(GraphEstimator):
         Parameters
         ----------
         X : EdgeSource, EdgeList, table of edges, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), mapping from node ids to labels, or data frame of both
-            In an array, which is in the order of the nodes, -1 marks a node without a class, and
-            NaN one without a value.
+        y : array of shape (n_nodes,), or mapping from node ids to labels
+            -1 marks a node without a class, and NaN one without a value. A pandas Series, or a
+            table with the columns node and label, is a mapping. Arrays go by position if that
+            says which node is meant (`graphsqueak.ssl.alignment`).
         sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
             Trust in each label: how much it weighs beside the others. 0 is no label.
         """
-        self._weighted = sample_weight, X
-        X, y = self._handed_in(X, y, self._nothing)
-        source = self._recent(self._source(X))
+        self._weights = self._values_for(X, sample_weight, "sample_weight")
+        y = self._values_for(X, y)
+        source = self._recent(self._source(self._graph_of(X)))
         self.__dict__.pop("_stream", None)  # of an earlier partial_fit
         self._stale, self._source_read = False, source
         self._most = self._most_passes(source)
         return self._fit_source(source, y)
 
-    _weighted: tuple = (None, None)  # sample_weight, and what was fitted
+    _weights: Any = None  # sample_weight, as it was given
 
     def _weigh(self, y, graph):
         """The labels of the graph, with their weights."""
         labels, of_classes = self._read_labels(y, graph), getattr(self, "class_weight", None)
-        if self._weighted[0] is not None:
-            labels = trusted_labels(labels, *self._weighted, graph)
+        labels = trusted_labels(labels, self._weights, graph)
         return labels if of_classes is None else class_weighted(labels, of_classes)
 
     def _recent(self, source):
@@ -121,11 +123,19 @@ class OnlineEdges(GraphEstimator):
     def _source(self, X):
         """X as a stream of edges."""
         check_choice("affinity", self.affinity, ("precomputed", "knn"))
-        return as_stream(X) if self.affinity == "precomputed" else self._read_points(X)
+        if self.affinity == "knn":
+            return self._read_points(X)
+        source = as_stream(X)
+        return source.in_id_order() if isinstance(source, EdgeList) else source
 
-    def _labels_by_id(self, y, ids):
-        """Labels by id, or by number where the ids come only with the edges."""
-        return GivenLabels(y, self._is_unlabeled).by_id(ids)
+    def _labels_by_id(self, y, edges):
+        """Labels by id; an array that cannot be about the nodes of `edges` is refused."""
+        given = given_labels(y, self._is_unlabeled)
+        if not isinstance(edges, EdgeList):
+            return given.by_id(None)
+        if not given.is_by_id:
+            given.find(edges.own_ids, 0, edges.n_nodes)
+        return given.by_id(edges.own_ids)
 
     def _favoring_stream(self, labels, source=None):
         """A stream that gives `label_share` of its budget to edges at labeled nodes."""
@@ -146,7 +156,7 @@ class OnlineEdges(GraphEstimator):
     def _fit_once(self, source, y):
         """Fit in one pass, on a sparsifier that favors the labeled nodes."""
         stream = self._fill_stream(source, y)
-        graph = stream.sparsifier()
+        graph = stream.sparsifier(n_edges=stream.budget_).in_id_order()
         self._note(graph, stream.n_edges_seen_)
         return self._fit_graph(graph, self._weigh(y, graph))
 
@@ -159,8 +169,13 @@ class OnlineEdges(GraphEstimator):
         plain.label_share = 0.0 if self.label_share == "auto" else self.label_share
         stream = plain._fill_stream(source, y)
         degrees, n_seen = stream.degrees_, stream.n_edges_seen_
-        graph = stream.sparsifier(use_up=not self._forgets)
+        # `epsilon` is a memory budget here: a graph that fits is used as it is.
+        graph = stream.sparsifier(n_edges=stream.budget_, use_up=not self._forgets)
         del stream
+        numbers = integer_numbers(graph.own_ids, graph.n_nodes)
+        if numbers is not None:
+            degrees = degrees[np.argsort(numbers)]
+            graph = graph.in_id_order()
         is_whole = n_seen <= max(self._budget(source)(graph.n_nodes, n_seen), graph.n_edges)
         is_whole &= getattr(source, "is_exact", True)
         self._note(graph, graph.n_edges if is_whole else n_seen)
@@ -187,15 +202,13 @@ class OnlineEdges(GraphEstimator):
 
     def _fill_stream(self, source, y):
         """A stream sparsifier that has read the source."""
-        labels = self._labels_by_id(y, getattr(source, "own_ids", None))
+        given = given_labels(y, self._is_unlabeled)
+        labels = given.by_id(source.own_ids if isinstance(source, EdgeList) else None)
         stream, source = self._favoring_stream(labels, source), self._budget(source).drawn(source)
-        is_by_number = not isinstance(y, Mapping) and not isinstance(source, EdgeList)
         with reporter(self.progress, "labeling") as report:
             for batch in source:
-                if stream.n_nodes_ == 0 and batch.own_ids is not None and is_by_number:
-                    raise InputError(
-                        "the nodes of this source have ids: give y as a mapping from ids to labels"
-                    )
+                if not given.is_by_id:  # refuse an array of labels before all edges are read
+                    given.find(batch.own_ids, stream.n_nodes_, batch.n_nodes)
                 stream.partial_fit(batch)
                 fraction = getattr(source, "fraction_read", 1.0)
                 report(stream.n_edges_seen_, fraction, f"kept {stream.n_kept_:,}")
@@ -215,19 +228,23 @@ class OnlineEdges(GraphEstimator):
         X : EdgeList, EdgeSource or any graph
             The next edges. (Points have no `partial_fit`: new ones change the neighbors of old.)
         y : mapping from node ids to labels, or array, optional
-            All labels known by now. They replace those given before.
+            All labels known by now. They replace those given before. An array is about all nodes
+            of the stream, or of X if X has an explicit order of nodes.
 
         Returns
         -------
         self
         """
+        X = as_stream(X)
+        labels: dict = {}
         if y is not None:
-            y = self._handed_in(None, y, None)[1]
-            self._labels = self._labels_by_id(y, getattr(as_stream(X), "own_ids", None))
+            # An array for edges whose nodes have ids is matched when all nodes are known.
+            labels = self._labels_by_id(y, X)
+            self._labels = labels if getattr(X, "has_explicit_order", False) else y
         if not hasattr(self, "_stream"):
-            self._forgets, self._weighted = self._times(), (None, None)
-            self._labels = self._labels if y is not None else {}
-            self._favored = frozenset(self._labels)
+            self._forgets, self._weights = self._times(), None
+            self._labels = {} if y is None else self._labels
+            self._favored = frozenset(labels)
             self._stream = self._favoring_stream(self._favored)
         self._stream.partial_fit(X)
         self._stale, self._source_read = True, None
@@ -246,9 +263,10 @@ class OnlineEdges(GraphEstimator):
         """
         if not hasattr(self, "_stream"):
             raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
-        y = self._handed_in(None, y, None)[1]
-        self._labels = self._labels_by_id(y, self._stream.ids_)
-        late = set(self._labels) - self._favored
+        seen = EdgeList.from_clean([], [], [], self._stream.n_nodes_, self._stream.ids_)
+        labels = self._labels_by_id(y, seen)
+        self._labels = labels if seen.has_explicit_order else y
+        late = set(labels) - self._favored
         if late and self._stream.n_shrinks_:
             warnings.warn(
                 LateLabelsWarning(
@@ -262,9 +280,9 @@ class OnlineEdges(GraphEstimator):
 
     def _check_fitted(self):
         if getattr(self, "_stale", False):
-            if not self._labels:
+            if len(self._labels) == 0:
                 raise InputError("no labels have been given yet; call relabel(y)")
-            graph = self._stream.sparsifier()
+            graph = self._stream.sparsifier(n_edges=self._stream.budget_).in_id_order()
             self._fit_graph(graph, self._weigh(self._labels, graph))
             self._note(graph, self._stream.n_edges_seen_)
             self._stale = False

@@ -12,7 +12,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
 from graphsqueak.ssl.choice import FEWEST_HELD_OUT, NOT_LEFT_OUT, HeldFits, check_eta
-from graphsqueak.ssl.decisions.label_weights import trusted_labels
+from graphsqueak.ssl.decisions.label_weights import node_weights, trusted_labels
 from graphsqueak.ssl.labels import is_missing, real_labels
 from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
@@ -39,8 +39,10 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         Parameters
         ----------
         X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), mapping from node ids to values, or data frame of both
-            In an array, NaN where there is no value.
+        y : array of shape (n_nodes,), or mapping from node ids to values
+            NaN where there is no value. A pandas Series, or a table with the columns node and
+            label, is a mapping. Arrays go by position if that says which node is meant
+            (`graphsqueak.ssl.alignment`).
         sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
             Trust in each value: how much it weighs beside the others. 0 is no value.
 
@@ -48,9 +50,10 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         -------
         self
         """
-        given, (X, y) = X, self._handed_in(X, y, np.nan)
-        graph = self._read(X)
-        labels = trusted_labels(real_labels(y, graph), sample_weight, given, graph)
+        graph = self._read(self._graph_of(X))
+        labels = real_labels(self._values_for(X, y), graph)
+        weights = self._values_for(X, sample_weight, "sample_weight")
+        labels = trusted_labels(labels, weights, graph)
         return self._fit_graph(graph, labels)
 
     def _columns(self):
@@ -80,25 +83,28 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         return self.predict(links)
 
     def score(
-        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike | None,
+        y: ArrayLike | Mapping,
+        sample_weight: ArrayLike | Mapping | None = None,
     ) -> float:
         """Coefficient of determination over the points, or the nodes, where `y` is not NaN.
 
         Parameters
         ----------
         X : points, or None where the model was fitted to a graph
-        y : array of shape (n_nodes,)
-        sample_weight : array of shape (n_nodes,), optional
+        y : array of shape (n_nodes,), or mapping from node ids to values
+            Matched to nodes as in `fit`, and so is `sample_weight`.
+        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
         """
         self._check_fitted()
         from sklearn.metrics import r2_score
 
-        by_point = self.affinity == "knn" or isinstance(X, GraphNodes)
-        answers = self.predict(X) if by_point else self.transduction_
-        truth = np.ma.masked_invalid(np.ma.asarray(y, dtype=np.float64))
-        known = ~np.ma.getmaskarray(truth)
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return r2_score(truth.data[known], answers[known], sample_weight=weight)
+        given = ("y", y), ("sample_weight", sample_weight)
+        answers, nodes, (y, weights) = self._answers_for(X, *given)
+        known = real_labels(y, nodes)
+        weight = None if weights is None else node_weights(weights, known.nodes, nodes)
+        return r2_score(known.value, answers[known.nodes], sample_weight=weight)
 
 
 class StableHFSRegressor(GraphRegressor):
@@ -169,7 +175,7 @@ class StableHFSRegressor(GraphRegressor):
         return fits.fit(self.eta_)
 
     def _answer(self, graph, labels, fit):
-        self.ids_, self.n_nodes_ = graph.ids, graph.n_nodes
+        self._remember_nodes(graph)
         self.mean_ = float(np.average(labels.value, weights=labels.weight))
         self.reached_ = fit.reached
         self.transduction_ = (fit.centered + fit.offset).ravel()
@@ -267,7 +273,7 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
         self.label_share, self.passes, self.progress = label_share, passes, progress
         self.window, self.half_life = window, half_life
 
-    _is_unlabeled, _nothing = staticmethod(is_missing), np.nan
+    _is_unlabeled = staticmethod(is_missing)
     _read_labels = staticmethod(real_labels)
 
     def _refine(self, refinement, graph, labels, unit):

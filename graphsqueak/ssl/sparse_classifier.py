@@ -176,7 +176,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         self.label_share, self.passes, self.progress = label_share, passes, progress
         self.window, self.half_life = window, half_life
 
-    _is_unlabeled, _nothing = staticmethod(is_unlabeled), -1
+    _is_unlabeled = staticmethod(is_unlabeled)
     _read_labels = staticmethod(class_labels)
 
     @staticmethod
@@ -187,7 +187,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         return self.random_state
 
     def _fit_once(self, source, y):
-        is_weighted = self._weighted[0] is not None or self.class_weight is not None
+        is_weighted = self._weights is not None or self.class_weight is not None
         if self.label_share != "auto" or self._forgets or is_weighted:
             return super()._fit_once(source, y)
         return self._fit_summed(source, encode_classes(y))
@@ -289,7 +289,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             model.calibrated = False
             if some.weight is not None:
                 weights = zip(some.nodes, some.weight.tolist(), strict=True)
-                model._weighted = {names[node]: weight for node, weight in weights}, source
+                model._weights = {names[node]: weight for node, weight in weights}
                 model.class_weight = None
             with warnings.catch_warnings():
                 for said in (UnreachedWarning, HomophilyWarning):

@@ -85,7 +85,8 @@ class StableHFSClassifier(GraphClassifier):
     uncertainty_ : ndarray (n_nodes,)
         Posterior standard deviation of the scores.
     bound_ : Bound
-        What is promised about the squared error, if anything, in numbers and in words.
+        What is promised about the squared error of f + mean, clipped to [0, 1], if anything, in
+        numbers and in words.
     transduction_, label_distributions_, scores_, reached_, classes_, ids_
         As of `HFSClassifier`.
 
@@ -134,12 +135,14 @@ class StableHFSClassifier(GraphClassifier):
         ----------
         X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
         y : array of shape (n_nodes,), or mapping from node ids to labels
+            As of `HFSClassifier.fit`.
         sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
             Trust in each label: how much it weighs beside the others. 0 is no label.
         """
-        given, (X, y) = X, self._handed_in(X, y, -1)
-        graph = self._read(X)
-        labels = trusted_labels(class_labels(y, graph), sample_weight, given, graph)
+        graph = self._read(self._graph_of(X))
+        labels = class_labels(self._values_for(X, y), graph)
+        weights = self._values_for(X, sample_weight, "sample_weight")
+        labels = trusted_labels(labels, weights, graph)
         return self._fit_graph(graph, class_weighted(labels, self.class_weight))
 
     def _scores(self, graph, labels, unit=None):

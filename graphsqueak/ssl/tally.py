@@ -127,6 +127,23 @@ class Tally:
         self.is_tied |= follows.size > 0
         return follows.size > 0
 
+    def renumber(self, numbers):
+        """Give node i the number numbers[i], after `settle`.
+
+        >>> tally = Tally(np.array([0]), 1, np.zeros(1, bool), lambda n_nodes, n_seen: 9)
+        >>> tally.meet(np.array([-1, 0, -1]))  # the node that came second is labeled
+        >>> tally.absorb(np.array([1, 0]), np.array([2, 1]), np.array([1.0, 2.0]))
+        >>> tally.settle()
+        >>> tally.renumber(np.array([2, 0, 1]))
+        >>> tally.index, tally.edges(3).tail, tally.edges(3).head
+        (array([ 0, -1, -1]), array([2, 0], dtype=int32), array([0, 1], dtype=int32))
+        """
+        node_before = np.argsort(numbers)
+        self.index = self.index[node_before]
+        self.leader = numbers[self.leader[node_before]]
+        tail, head, weight = self._columns
+        self._columns = (numbers[tail], numbers[head], weight)
+
     def without(self, numbers):
         """A copy in which nodes with labels of these numbers, none of them tied, have none."""
         if not len(numbers):

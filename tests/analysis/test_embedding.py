@@ -206,3 +206,12 @@ def test_a_common_factor_changes_no_conductance():
     assert found.low == pytest.approx(found.conductance, rel=1e-6)
     assert found.high == pytest.approx(found.conductance, rel=1e-6)
     assert found.low_weight == pytest.approx(found.weight / 2, rel=1e-6)
+
+
+def test_normalized_points_have_the_usual_size_one():
+    """D^-1/2 y sqrt(total degree): their squares, weighed by degrees, have the mean one."""
+    graph = sources.block_model(60, 900, random_state=3).to_edge_list()
+    points = spectral_embedding(graph, 3, random_state=3).points
+    share = graph.degrees() / graph.degrees().sum()
+    np.testing.assert_allclose(share @ points**2, 1.0, rtol=1e-4)
+    np.testing.assert_allclose(share @ points, 0.0, atol=1e-4)

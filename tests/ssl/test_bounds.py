@@ -55,6 +55,67 @@ def test_stability_over_all_sets_and_swaps(seed, eta):
             assert abs(mean - other_mean) <= 2 / 3 + 1e-9
 
 
+def test_stability_has_every_term_of_its_formula():
+    """(b) and (c) by hand: over the swaps above they have slack enough to lose a term."""
+    # (c): R = 2 / (4 * 0.5) = 1, so 2 R (2 M + M sqrt(4 R) / 2) = 18 and 2 M sqrt(R / 4) = 3.
+    assert resistance_stability(4, 0.5, 2.0, 3.0) == pytest.approx(21.0, rel=1e-12)
+    # R = 4: 2 R (2 M + M sqrt(16) / 2) = 32 and 2 M sqrt(4 / 4) = 2.
+    assert resistance_stability(4, 0.5, 8.0, 1.0) == pytest.approx(34.0, rel=1e-12)
+    # (b): kappa = 4, h = 1/5; kappa = 1/4, h = 1.
+    moved = 2 * np.sqrt(2) * 3 / 4
+    assert spectral_stability(4, 0.5, 2.0, 1.0) == pytest.approx((moved + 0.4) / 4, rel=1e-12)
+    assert spectral_stability(4, 0.125, 0.5, 2.0) == pytest.approx(8 * (moved + 2), rel=1e-12)
+    assert spectral_stability(4, 0.5, 0.0, 1.0) == np.inf
+
+
+def test_the_distance_of_a_sparsifier_has_every_factor_of_its_formula():
+    """(d) on both sides of kappa' = 1 and of kappa = 1, and (f)."""
+    assert approximation_error(4, 0.5, 2.0, 0.5, 3.0) == pytest.approx(3 * 2 / 15, rel=1e-12)
+    below = approximation_error(4, 0.5, 1.5, 0.75, 2.0)  # kappa = 3, psi = 3/16
+    assert below == pytest.approx(2 * 0.75 * np.sqrt(3) / 4, rel=1e-12)
+    small = approximation_error(4, 0.5, 0.25, 0.75, 2.0)  # kappa = 1/2, psi = 1/4
+    assert small == pytest.approx(2 * 0.75 / 2, rel=1e-12)
+    distance = distance_to_exact(4.0, 2, 0.5, 0.5, 2.0, 0.25)
+    assert distance.value == pytest.approx(np.sqrt(2 / 0.25 * 4), rel=1e-12)
+    assert distance_to_exact(4.0, 2, 0.5, 0.9, 4.0, 0.25).value == pytest.approx(6.0, rel=1e-12)
+
+
+@pytest.mark.parametrize(("n_labels", "n_others"), [(30, 70), (70, 30)])
+@pytest.mark.parametrize("widest", [0.05, 50.0])
+def test_the_theorem_is_the_sum_that_its_docstring_prints(n_labels, n_others, widest):
+    """R <= (sqrt(risk) + sqrt(E))^2 + beta + (2 beta + 4 M^2 (l + u) / (l u)) sqrt(...)."""
+    risk, eta, lambda_2, epsilon, largest, delta = 0.09, 0.5, 0.8, 0.25, 0.5, 0.1
+
+    def rest(low, high):
+        moved = min(
+            spectral_stability(n_labels, eta, low, largest),
+            resistance_stability(n_labels, eta, high, largest),
+        )
+        beta = 4 * largest * (moved + 2 * largest / n_labels)
+        most = max(n_labels, n_others)
+        pi = n_labels * n_others / (100 - 0.5) * 2 * most / (2 * most - 1)
+        rate = 2 * beta + 4 * largest**2 * 100 / (n_labels * n_others)
+        return beta + rate * np.sqrt(pi * np.log(1 / delta) / 2)
+
+    counts = (n_labels, n_others, eta, lambda_2)
+    measured = measured_bound(risk, *counts, widest, largest, delta=delta)
+    assert measured.value == pytest.approx(risk + rest(lambda_2, widest), rel=1e-12)
+    corrected = corrected_bound(risk, *counts, widest, epsilon, largest, delta=delta)
+    error = approximation_error(n_labels, eta, lambda_2, epsilon, largest)
+    expected = (0.3 + error) ** 2 + rest(0.75 * lambda_2, widest / 0.75)
+    assert corrected.value == pytest.approx(expected, rel=1e-12)
+    printed = printed_bound(risk, *counts, epsilon, largest, delta=delta)
+    kappa = n_labels * eta * lambda_2
+    gap = 0.75 * kappa - 1
+    beta = 1.5 * largest * np.sqrt(n_labels) / gap**2 + 4 * largest / gap
+    most = max(n_labels, n_others)
+    pi = n_labels * n_others / (100 - 0.5) * 2 * most / (2 * most - 1)
+    rate = 2 * beta + (2 * largest) ** 2 * 100 / (n_labels * n_others)
+    expected = risk + beta + rate * np.sqrt(pi * np.log(1 / delta) / 2)
+    expected += (epsilon * kappa * largest / gap**2) ** 2
+    assert printed.value == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize(("seed", "eta"), CASES)
 def test_a_column_of_zeros_and_ones_is_as_stable_as_labels_of_one_half(seed, eta):
     """No swap changes the loss of a node by more than 4 M (s + 2 M / l), M = 1/2."""
@@ -105,6 +166,23 @@ def test_the_bound_of_a_classifier_counts_its_columns_as_plus_and_minus_one_half
     assert not bound.vacuous
     assert "probability 0.95" in bound.promise
     assert "more than the 0.25 of a constant" in bound.promise
+    assert "squared error of f + mean, clipped to [0, 1], for any one class on" in bound.promise
+
+
+def test_the_bound_is_about_clipped_scores():
+    """Scores beyond 0 and 1 have the bound of clipped ones; their own error may be larger."""
+    graph = complete(40).to_edge_list()
+    nodes = np.arange(20)
+    targets = (nodes % 2).astype(float)[:, None]
+    fit = Fit(*reference.stable_hfs(graph, nodes, targets, 20 * 0.01))
+    far = fit._replace(centered=np.where(np.arange(40)[:, None] % 2, 9.0, -9.0))
+    clipped = fit._replace(centered=np.clip(far.centered + fit.offset, 0, 1) - fit.offset)
+    bound = bound_of_fit(graph, nodes, targets, far, 0.01)
+    assert bound == bound_of_fit(graph, nodes, targets, clipped, 0.01)
+    truth = np.arange(40)[20:] % 2
+    assert np.mean(((far.centered + fit.offset)[20:, 0] - truth) ** 2) > bound.value
+    general = measured_bound(0.1, 20, 20, 0.01, 40.0, 0.1, 0.7, delta=0.05)
+    assert "scores clipped to [-0.7, 0.7]" in general.promise
 
 
 def test_no_squared_error_is_above_one_so_a_larger_bound_says_nothing():

@@ -161,10 +161,9 @@ def test_automatic_eta_does_not_depend_on_the_scale_of_the_weights():
 
 def test_regression_recovers_a_smooth_function():
     graph = nx.grid_2d_graph(12, 12)
-    truth = np.array([i + 2.0 * j for i, j in graph.nodes])
-    y = np.full(144, np.nan)
+    truth = {(i, j): i + 2.0 * j for i, j in graph.nodes}
     known = np.random.default_rng(88_301).choice(144, 40, replace=False)
-    y[known] = truth[known]
+    y = {node: truth[node] for node in (divmod(number, 12) for number in known.tolist())}
     model = gs.StableHFSRegressor(random_state=7).fit(graph, y)
     assert model.score(None, truth) > 0.9
 

@@ -142,8 +142,9 @@ def test_a_value_that_is_not_trusted_hardly_counts(model):
         ({"class_weight": {1: 0.0}}, None, "weight of class 1"),
         ({}, np.ones(3), r"shape \(3,\) for 80 nodes; give one weight per node"),
         ({}, -np.ones(80), "labeled node 0 is -1.0; it must be finite"),
+        ({}, np.full(80, np.nan), "labeled node 0 is nan; it must be finite"),
         ({}, np.zeros(80), "trust at least one"),
-        ({}, {99: 1.0}, "names node 99, which is not in the graph"),
+        ({}, {99: 1.0}, "has a weight for node 99, which is not in the graph"),
         ({}, ["much"] * 80, "other things than numbers"),
     ],
 )

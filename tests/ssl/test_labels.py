@@ -8,15 +8,16 @@ import graphsqueak as gs
 from graphsqueak import EdgeList, InputError
 from graphsqueak.ssl import AmbiguousLabelsWarning
 from graphsqueak.ssl.labels import (
-    GivenLabels,
     class_labels,
     encode_classes,
+    given_labels,
     is_unlabeled,
     real_labels,
 )
 from tests.ssl.graphs import hide, two_blocks
 
 NAMED = EdgeList.from_pairs([("7", "ann"), ("ann", "12"), ("12", "bob")])
+LISTED = EdgeList(tail=[0, 1, 2], head=[1, 2, 3], ids=NAMED.ids)  # in an order that we chose
 
 
 def test_numbers_stand_for_their_digits_where_nodes_are_named_by_text():
@@ -46,16 +47,17 @@ def test_ids_above_the_signed_integers():
 
 @pytest.mark.parametrize(("cut", "y"), [(1, ["a", -1, "b", -1]), (3, {"ann": "a", 12: "b"})])
 def test_nodes_may_be_asked_for_in_pieces(cut, y):
-    given = GivenLabels(y, is_unlabeled)
-    pieces = [given.find(NAMED.ids, 0, cut), given.find(NAMED.ids, cut, 4)]
-    whole = given.find(NAMED.ids, 0, 4)
+    given, ids = given_labels(y, is_unlabeled), LISTED.own_ids
+    pieces = [given.find(ids, 0, cut), given.find(ids, cut, 4)]
+    whole = given.find(ids, 0, 4)
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
     np.testing.assert_array_equal(given.values[whole[whole >= 0]], ["a", "b"])
 
 
-def test_an_array_is_by_number_even_where_nodes_have_ids():
-    assert class_labels([-1, 5, -1, 6], NAMED).nodes.tolist() == [1, 3]
-    assert GivenLabels([-1, 5, -1, 6], is_unlabeled).by_id(NAMED.ids) == {"ann": 5, "bob": 6}
+def test_an_array_goes_by_the_order_in_which_the_caller_listed_the_nodes():
+    assert class_labels([-1, 5, -1, 6], LISTED).nodes.tolist() == [1, 3]
+    by_id = given_labels([-1, 5, -1, 6], is_unlabeled).by_id(LISTED.own_ids)
+    assert by_id == {"ann": 5, "bob": 6}
 
 
 def test_classes_of_several_types_are_sorted_as_text():
@@ -87,9 +89,9 @@ def test_a_user_masks_the_labels_to_hide():
 
 @pytest.mark.parametrize("y", [["a", "", "b", ""], {"7": "a", 12: "b", "ann": "", "bob": ""}])
 def test_a_user_leaves_labels_empty_as_in_a_file(y):
-    labels = class_labels(y, NAMED)
+    labels = class_labels(y, LISTED)
     assert (labels.nodes.tolist(), labels.classes.tolist()) == ([0, 2], ["a", "b"])
-    mixed = class_labels([3, "", None, 4], NAMED)
+    mixed = class_labels([3, "", None, 4], LISTED)
     assert mixed.nodes.tolist() == [0, 3]
 
 
@@ -103,7 +105,7 @@ def test_a_user_has_missing_values_of_a_data_frame():
 
         __hash__ = None
 
-    labels = class_labels(np.array([1, NA(), 0, None], dtype=object), NAMED)
+    labels = class_labels(np.array([1, NA(), 0, None], dtype=object), LISTED)
     assert labels.nodes.tolist() == [0, 2]
 
 

@@ -217,7 +217,7 @@ def test_labels_by_id_of_a_file(tmp_path):
         assert np.mean(right) > 0.9
     with pytest.raises(gs.InputError, match="'zoe', which is not in the graph"):
         clf.fit(gs.read_edges(path), {"zoe": 1, "n3": 2})
-    with pytest.raises(gs.InputError, match="mapping from ids"):
+    with pytest.raises(gs.InputError, match="a dict or a pandas Series indexed by node id"):
         clf.fit(gs.read_edges(path), hide(truth, [0, 50]))
 
 

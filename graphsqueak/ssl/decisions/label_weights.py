@@ -5,27 +5,26 @@ label with s_i = 2 is two of them at one node, one with s_i = 0 is none. Labels 
 choose by count as much as they weigh.
 """
 
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.ssl.labels import ClassLabels, GivenLabels, is_missing
-from graphsqueak.ssl.selection.graph_nodes import GraphNodes, as_labels
+from graphsqueak.ssl.alignment import AbsentLabelsWarning, NodeValues
+from graphsqueak.ssl.labels import ClassLabels, is_missing
 from graphsqueak.validation import check_real
 
-__all__ = ["class_weighted", "trusted_labels"]
+__all__ = ["class_weighted", "node_weights", "trusted_labels"]
 
 
-def trusted_labels(labels, given, X, graph):
+def trusted_labels(labels, given, graph):
     """The labels with weights, without those of weight 0 and classes that have no other.
 
     Parameters
     ----------
     labels : ClassLabels or RealLabels
     given : array over the nodes, mapping from ids to weights, or None
-    X : graph or GraphNodes
-        What was fitted: an array goes by its nodes.
     graph : EdgeList
 
     Examples
@@ -34,14 +33,14 @@ def trusted_labels(labels, given, X, graph):
     >>> from graphsqueak.ssl.labels import class_labels
     >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")])
     >>> labels = class_labels({"ann": "ham", "cy": "spam"}, path)
-    >>> trusted_labels(labels, {"cy": 2.0}, path, path).weight
+    >>> trusted_labels(labels, {"cy": 2.0}, path).weight
     array([1., 2.])
-    >>> trusted_labels(labels, {"ann": 0.0}, path, path).classes.tolist()
+    >>> trusted_labels(labels, {"ann": 0.0}, path).classes.tolist()
     ['spam']
     """
     if given is None:
         return labels
-    weight = _weights(given, X, labels.nodes, graph)
+    weight = node_weights(given, labels.nodes, graph)
     kept = weight > 0
     if not isinstance(labels, ClassLabels):
         return type(labels)(labels.nodes[kept], labels.value[kept], weight[kept])
@@ -49,27 +48,23 @@ def trusted_labels(labels, given, X, graph):
     return ClassLabels(labels.nodes[kept], code, labels.classes[seen], weight[kept])
 
 
-def _weights(given, X, nodes, graph):
-    """Those of the labeled nodes; names that are not in the graph must be few, as of labels."""
-    weights, given = np.ones(graph.n_nodes), as_labels(given)
-    if isinstance(given, Mapping):
-        said = GivenLabels(given, is_missing)
-        found = said.find(graph.own_ids, 0, graph.n_nodes)
-        known = np.flatnonzero(found >= 0)
-        if 2 * known.size < len(said.names):
-            lost = np.setdiff1d(np.arange(len(said.names)), found[known])
-            name = said.names[lost].tolist()[0]
-            raise InputError(f"sample_weight names node {name!r}, which is not in the graph")
-        weights[known] = _numbers(said.values)[found[known]]
-    else:
-        values = _numbers(given)
-        rows = X.nodes if isinstance(X, GraphNodes) else np.arange(graph.n_nodes)
-        if values.shape != rows.shape:
-            raise InputError(
-                f"sample_weight has shape {values.shape} for {rows.size} nodes; give one weight "
-                "per node, or a mapping from node ids to weights"
-            )
-        weights[rows] = values
+def node_weights(given, nodes, graph):
+    """Weights of some `nodes` of a graph; 1 for a node that a mapping does not name.
+
+    Up to half of the names may be about nodes that the graph does not have, as for labels.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")])
+    >>> node_weights({"cy": 2.0}, np.array([0, 2]), path)
+    array([1., 2.])
+    """
+    values = NodeValues(given, is_missing, name="sample_weight", kind="weight")
+    found = values.find(graph.own_ids, 0, graph.n_nodes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AbsentLabelsWarning)  # the labels of these nodes warn
+        known, index = values.locate(found)
+    weights = np.full(graph.n_nodes, 1.0 if values.is_by_id else np.nan)
+    weights[known] = _numbers(values.values)[index]
     weights = weights[nodes]
     good = (weights >= 0) & (weights < np.inf)
     if not good.all():

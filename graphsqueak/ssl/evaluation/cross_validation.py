@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.numbering import as_objects, node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
+from graphsqueak.ssl.alignment import NodeValues, split_by_id, with_plain_type
+from graphsqueak.ssl.labels import is_missing
 from graphsqueak.ssl.selection.graph_split import GraphSplit
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
 
@@ -38,14 +39,16 @@ def cross_validate(
     graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
         Whole in every fold.
     y : array of shape (n_nodes,), or mapping from node ids to labels
-        In an array, -1 where there is no label, and NaN where there is no value.
+        -1 where there is no label, and NaN where there is no value. A pandas Series, or a table
+        with the columns node and label, is a mapping. Arrays go by position if that says which
+        node is meant (`graphsqueak.ssl.alignment`).
     estimator : estimator of graphsqueak, optional
         Default: `StableHFSClassifier`.
     scoring : str, callable or several names, optional
         As scikit-learn knows them: "accuracy", "roc_auc", "average_precision", "f1_macro", ...
         Default: accuracy, or the coefficient of determination of a regressor.
-    features : array of shape (n_nodes, n_features), optional
-        For `Smoothed` and `CorrectAndSmooth`.
+    features : array or data frame of shape (n_nodes, n_features), optional
+        For `Smoothed` and `CorrectAndSmooth`, matched to nodes as in `Smoothed.fit`.
     n_splits : int
         Folds of the labels (`GraphSplit`).
     random_state : int, Generator or None
@@ -68,25 +71,29 @@ def cross_validate(
     is_class = is_classifier(getattr(model, "estimator", model))
     scorers = _scorers(scoring, "accuracy" if is_class else "r2")
     source = graph if isinstance(graph, EdgeSource) else as_edge_list(graph)
-    names = as_objects(list(y)) if isinstance(y, Mapping) else None
-    values = np.array(list(y.values())) if isinstance(y, Mapping) else np.asarray(y)
+    names, values = split_by_id(y)
+    values = with_plain_type(np.asarray(values))
     columns: dict[str, list] = {name: [] for name in ("fit_time", *scorers)}
     for train, test in GraphSplit(n_splits, random_state=random_state).split(None, values):
         told: Any = values.copy()
         if names is None:
-            told[test] = _NOTHING[values.dtype.kind]
+            told = told if values.dtype.kind in _NOTHING else told.astype(object)
+            told[test] = _NOTHING[told.dtype.kind]
         else:
-            told = dict(zip(names[train].tolist(), values[train].tolist(), strict=True))
+            told = {names[row]: values[row] for row in train}
         began = time.perf_counter()
         fitted: Any = clone(model)
         fitted.fit(source, told, *([] if features is None else [features]))
         columns["fit_time"].append(time.perf_counter() - began)
-        rows = test
+        rows, truth = test, values[test]
         if names is not None:
-            rows = node_finder(fitted.ids_.astype(object), len(fitted.ids_))(names[test])
+            hidden = NodeValues({names[row]: row for row in test}, is_missing)
+            rows, found = hidden.locate(hidden.find(fitted.ids_, 0, len(fitted.ids_)))
+            truth = values[hidden.values[found]]
+        truth = with_plain_type(truth)
         answers = _Classes(fitted) if is_class else _Values(fitted)
         for name, scorer in scorers.items():
-            columns[name].append(scorer(answers, rows, values[test]))
+            columns[name].append(scorer(answers, rows, truth))
     return {name: np.array(column) for name, column in columns.items()}
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
+from graphsqueak.sources.tables import is_table
+from graphsqueak.ssl.alignment import is_series, split_by_id
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["find_positives", "flag_positives", "judge_positives"]
@@ -36,9 +38,9 @@ def find_positives(
     model : classifier on graphs, fitted
     positive : a class
         By its name, as text.
-    known : ids
+    known : ids, or labels by id (a mapping, a pandas Series or a table)
         Nodes whose labels the model knew: none of them is flagged newly, or judged.
-    truth : mapping from ids to classes, optional
+    truth : mapping from ids to classes, pandas Series or table, optional
     top, threshold, recall : optional
         At most one, as of `flag_positives`. Default: flag whom the model takes for the class.
 
@@ -58,7 +60,7 @@ def find_positives(
     >>> score.tolist(), flagged.tolist(), told["flagged"]
     ([0.0, 0.25, 0.5, 0.75, 1.0], [False, False, False, True, True], 1)
     """
-    names, labeled = list(map(str, model.ids_.tolist())), set(map(str, known))
+    names, labeled = list(map(str, model.ids_.tolist())), set(map(str, _ids_of(known)))
     classes = list(map(str, model.classes_.tolist()))
     if str(positive) not in classes:
         raise InputError(f"{positive} is no class of the labels, which are {', '.join(classes)}")
@@ -68,11 +70,23 @@ def find_positives(
     if (top, threshold, recall) != (None, None, None):
         flagged[rest] = flag_positives(score[rest], top=top, threshold=threshold, recall=recall)
     told: dict[str, Any] = {"positive": str(positive), "flagged": int(flagged[rest].sum())}
-    asked = {str(node): str(value) == str(positive) for node, value in (truth or {}).items()}
+    nodes, values = split_by_id({} if truth is None else truth, "truth")
+    if nodes is None:
+        raise InputError("truth is an array; pass a dict or a pandas Series indexed by node id")
+    pairs = zip(nodes, values.tolist(), strict=True)
+    asked = {str(node): str(value) == str(positive) for node, value in pairs}
     rows = [row for row in np.flatnonzero(rest) if names[row] in asked]
     if rows:
         told |= judge_positives([asked[names[row]] for row in rows], score[rows], flagged[rows])
     return score, flagged, told
+
+
+def _ids_of(known):
+    """The ids of labels by id; other collections are ids themselves."""
+    if isinstance(known, Mapping) or is_series(known) or is_table(known):
+        ids, _ = split_by_id(known, "known")
+        return known if ids is None else ids
+    return known
 
 
 def flag_positives(

@@ -13,10 +13,26 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.node_ids import with_explicit_order
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 
-__all__ = ["Neighborhood"]
+__all__ = ["Neighborhood", "ids_of_rows"]
+
+
+def ids_of_rows(features: Any, ids: ArrayLike | None) -> ArrayLike | None:
+    """The node of each row of features: `ids` if given, else the index of a pandas frame.
+
+    An index 0, 1, 2, ... is that of a frame without one: its rows go by position.
+
+    >>> import pandas as pd
+    >>> ids_of_rows(pd.DataFrame({"age": [31, 25]}, index=["ann", "bob"]), None).tolist()
+    ['ann', 'bob']
+    """
+    if ids is not None or not hasattr(features, "iloc"):
+        return ids
+    index = features.index.to_numpy()
+    return None if np.array_equal(index, np.arange(len(index))) else index
 
 
 class Neighborhood:
@@ -28,8 +44,8 @@ class Neighborhood:
     n_rows : int
         Rows of the table, one for every node.
     ids : array of shape (n_rows,), optional
-        The node of each row. Default: the nodes of the graph in their own order, which a file that
-        names its nodes does not have before it is read.
+        The node of each row. Needed if the nodes have ids, unless these are exactly 0, ...,
+        n_rows - 1, or were listed by the caller (`graphsqueak.ssl.alignment`).
 
     Attributes
     ----------
@@ -46,36 +62,52 @@ class Neighborhood:
     """
 
     def __init__(self, graph: GraphLike, n_rows: int, ids: ArrayLike | None = None) -> None:
-        self.source: Any = as_stream(graph)
-        self.is_held = isinstance(self.source, EdgeList)
+        source = as_stream(graph)
+        self.is_held = isinstance(source, EdgeList)
+        self.source: Any = source.in_id_order() if isinstance(source, EdgeList) else source
         if not getattr(self.source, "is_rereadable", True):
             raise InputError("a pipe can be read once only; write it to a file first")
-        if ids is None:
-            ids = self._own_ids(n_rows)
-        elif len(np.asarray(ids)) != n_rows:
-            raise InputError(f"{len(np.asarray(ids))} ids for {n_rows} rows of features")
-        self.names = EdgeList.from_clean(
-            [], [], [], n_rows, None if ids is None else np.asarray(ids)
-        )
+        self._are_rows_numbers = False  # of nodes of a stream whose ids are integers
+        self.names = EdgeList.from_clean([], [], [], n_rows, self._row_ids(n_rows, ids))
         self._laplacian = StreamedLaplacian(self.source, self.names)
         self._matrix: Any = None
         self._degrees: Any = None
 
-    def _own_ids(self, n_rows):
-        if not self.is_held:
-            first = next(iter(self.source), None)
-            if first is not None and first.own_ids is not None:
+    def _row_ids(self, n_rows, ids):
+        """The node of each row, as `EdgeList.own_ids`."""
+        if ids is not None:
+            ids = with_explicit_order(ids)
+            if len(ids) != n_rows:
+                raise InputError(f"{len(ids)} ids for {n_rows} rows of features")
+            if len(set(ids.tolist())) < n_rows:
+                raise InputError("two rows of features are about one node; give each node one row")
+            return ids
+        if self.is_held:
+            nodes = self.source
+        else:
+            nodes = next(iter(self.source), EdgeList.from_clean([], [], [], 0))
+        if not nodes.has_explicit_order:
+            # The ids of a stream are known when it has been read: `_first_pass` checks them all.
+            some_ids = nodes.ids
+            may_be_numbers = some_ids.dtype.kind in "iu" and bool(
+                ((some_ids >= 0) & (some_ids < n_rows)).all()
+            )
+            if self.is_held or not may_be_numbers:
                 raise InputError(
-                    "the nodes of this source have ids: say which node each row of features is "
-                    "about (ids=...)"
+                    f"the nodes of this graph have ids (such as {some_ids.tolist()[0]!r}): say "
+                    "which node each row of features is about (ids=...), or give a data frame "
+                    "indexed by node id"
                 )
+            self._are_rows_numbers = True
             return None
-        if self.source.n_nodes != n_rows:
+        if self.is_held and nodes.n_nodes != n_rows:
             raise InputError(
-                f"{n_rows} rows of features for {self.source.n_nodes} nodes: give a row for every "
+                f"{n_rows} rows of features for {nodes.n_nodes} nodes: give a row for every "
                 "node, in the order of the graph, or ids=..."
             )
-        return self.source.own_ids
+        if nodes.own_ids is not None and len(nodes.own_ids) != n_rows:
+            raise InputError(f"{n_rows} rows of features for {len(nodes.own_ids)} nodes")
+        return nodes.own_ids
 
     def held(self) -> EdgeList:
         """The graph on the nodes in the order of the rows, where it is in memory."""
@@ -134,6 +166,12 @@ class Neighborhood:
             part = scipy.sparse.csr_array((weight, (tail, head)), shape=(n_rows, n_rows))
             sums += part @ X + part.T @ X
             degrees += np.bincount(tail, weight, n_rows) + np.bincount(head, weight, n_rows)
+        if self._are_rows_numbers and self.source.n_nodes != n_rows:
+            raise InputError(
+                f"{n_rows} rows of features for {self.source.n_nodes} nodes, whose ids are not "
+                f"exactly 0, ..., {n_rows - 1}: say which node each row is about (ids=...; "
+                f"ids=range({n_rows}) if row i is about the node with id i)"
+            )
         self._degrees = degrees
         return sums
 

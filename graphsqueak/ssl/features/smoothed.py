@@ -35,12 +35,13 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.node_ids import integer_numbers
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning, measure_homophily
-from graphsqueak.ssl.features.neighborhood import Neighborhood
+from graphsqueak.ssl.features.neighborhood import Neighborhood, ids_of_rows
 from graphsqueak.ssl.features.targets import ClassTargets, ValueTargets
 from graphsqueak.ssl.labels import class_labels, real_labels
 from graphsqueak.validation import check_count
@@ -123,18 +124,25 @@ class Smoothed(BaseEstimator):
         ----------
         graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
         y : array of shape (n_nodes,), or mapping from node ids to labels or values
-            In an array, in the order of the rows of `features`, -1 marks a node without a class and
-            NaN one without a value.
-        features : array or sparse matrix of shape (n_nodes, n_features)
+            -1 marks a node without a class and NaN one without a value. A pandas Series, or a
+            table with the columns node and label, is a mapping. Arrays go by position if that says
+            which node is meant (`graphsqueak.ssl.alignment`): the order of the rows of `features`,
+            unless the ids are exactly 0, ..., n_nodes - 1.
+        features : array, data frame or sparse matrix of shape (n_nodes, n_features)
             A row for every node.
         ids : array of shape (n_nodes,), optional
-            The node of each row. Default: the order of the graph.
+            The node of each row. Default: the index of a pandas frame, or position, as for y.
 
         Returns
         -------
         self
         """
-        around = Neighborhood(graph, _num_samples(features), ids)
+        n_rows, ids = _num_samples(features), ids_of_rows(features, ids)
+        numbers = None if ids is None else integer_numbers(np.asarray(ids), n_rows)
+        if numbers is not None:
+            features = _safe_indexing(features, np.argsort(numbers))
+            ids = np.arange(numbers.size)
+        around = Neighborhood(graph, n_rows, ids)
         is_class = is_classifier(self.estimator)
         labels = (class_labels if is_class else real_labels)(y, around.names)
         if is_class and not hasattr(self.estimator, "predict_proba"):
@@ -235,7 +243,7 @@ class Smoothed(BaseEstimator):
         self.weights_ = dict(zip(_VIEWS, weights.tolist(), strict=True))
 
     def predict(self) -> np.ndarray:
-        """A class, or a value, for every node, in the order of the rows of features."""
+        """A class, or a value, for every node, in the order of `ids_`."""
         check_is_fitted(self, "transduction_")
         return self.transduction_
 

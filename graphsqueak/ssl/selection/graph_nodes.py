@@ -1,10 +1,6 @@
-"""What users hand in for X and y that is neither a graph nor an array.
+"""Some nodes of a graph that stays whole, for scikit-learn's tools, which pick rows of X."""
 
-GraphNodes   some nodes of a graph that stays whole, for scikit-learn's tools, which pick rows of X
-as_labels    labels in the columns of other libraries
-"""
-
-from collections.abc import Mapping
+import copy
 from typing import Any
 
 import numpy as np
@@ -12,9 +8,9 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
-from graphsqueak.sources.tables import is_table, table_columns
+from graphsqueak.ssl.alignment import ambiguous_order, split_by_id
 
-__all__ = ["GraphNodes", "as_labels", "cut_error"]
+__all__ = ["GraphNodes", "cut_error"]
 
 
 class GraphNodes:
@@ -36,6 +32,10 @@ class GraphNodes:
     ----------
     graph : EdgeList
     nodes : ndarray
+    ids : ndarray
+        Ids of these nodes. A Series `y` that scikit-learn picks rows of has this index:
+        `labels.reindex(nodes.ids)`. An array goes by position, under the rule of
+        `graphsqueak.ssl.alignment`.
     shape : tuple of one int
 
     Examples
@@ -47,65 +47,63 @@ class GraphNodes:
     >>> y[[0, 1, 2, 3, 8, 30, 32, 33]] = 0, 0, 0, 0, 1, 1, 1, 1
     >>> folds = GraphSplit(n_splits=4, random_state=7)
     >>> cross_val_score(HFSClassifier(), GraphNodes(load_karate()), y, cv=folds)
-    array([1. , 1. , 0.5, 1. ])
+    array([1., 1., 1., 1.])
     """
 
     def __init__(self, graph: GraphLike, nodes: Any = None) -> None:
-        self.graph: EdgeList = as_edge_list(graph)
+        self.graph: EdgeList = as_edge_list(graph).in_id_order()
         self.nodes = np.arange(self.graph.n_nodes) if nodes is None else np.asarray(nodes)
         self.shape = self.nodes.shape
+
+    @property
+    def ids(self) -> np.ndarray:
+        """Ids of these nodes."""
+        return self.graph.ids[self.nodes]
 
     def __len__(self) -> int:
         return self.nodes.size
 
     def __getitem__(self, picked: Any) -> "GraphNodes":
         """Those nodes of the same graph."""
-        return GraphNodes(self.graph, np.atleast_1d(self.nodes[picked]))
+        some = copy.copy(self)
+        some.nodes = np.atleast_1d(self.nodes[picked])
+        some.shape = some.nodes.shape
+        return some
 
     def __repr__(self) -> str:
         return f"<{self.nodes.size} nodes of {self.graph!r}>"
 
-    def spread(self, y: Any, nothing: Any) -> np.ndarray:
-        """Labels of these nodes as labels of all; `nothing` is the mark of none."""
-        values = np.ma.asarray(as_labels(y))
-        if values.shape != self.shape:
-            raise InputError(f"y has shape {values.shape} for {self.nodes.size} nodes")
-        if values.dtype.kind in "iuf" and isinstance(nothing, int | float):
-            spread = np.full(self.graph.n_nodes, nothing, np.result_type(values, type(nothing)))
-        else:
-            spread = np.full(self.graph.n_nodes, None, dtype=object)
-        spread[self.nodes] = values.filled(nothing)
-        return spread
+    def values(self, given: Any, name: str = "y") -> np.ndarray:
+        """Values for these nodes, in their order.
 
+        Parameters
+        ----------
+        given : array, or Series or table that lists the ids of these nodes in their order
+        name : str
+            What the user calls them, for messages.
+        """
+        names, values = split_by_id(given, name)
+        if names is None and not self.graph.has_explicit_order:
+            raise ambiguous_order(name, len(values), self.graph.ids[:1].tolist()[0])
+        if len(values) != self.nodes.size:
+            raise InputError(f"{name} has shape ({len(values)},) for {self.nodes.size} nodes")
+        if names is not None and names != self.ids.tolist():
+            raise InputError(
+                f"{name} lists other nodes than X, or in another order, and scikit-learn picks "
+                f"rows of both; pass {name}.reindex(X.ids), with X = GraphNodes(graph)"
+            )
+        return values
 
-def as_labels(y: Any) -> Any:
-    """`y` as an array or a mapping, whatever library it comes from.
+    def by_id(self, given: Any, name: str = "y") -> dict:
+        """Values for these nodes, as a mapping from their ids.
 
-    A frame has the columns node and label, or two others in this order. A Series is an array; one
-    of pandas whose index is not 0, 1, 2, ... goes by its index.
-
-    >>> import polars as pl
-    >>> as_labels(pl.DataFrame({"label": ["spam", None], "node": ["ann", "bob"]}))
-    {'ann': 'spam', 'bob': None}
-    """
-    if y is None or isinstance(y, Mapping | np.ndarray | list | tuple):
-        return y
-    if hasattr(y, "index") and hasattr(y, "iloc") and y.ndim == 1:
-        is_by_id = not np.array_equal(y.index, np.arange(len(y)))
-        return dict(zip(y.index.tolist(), y.tolist(), strict=True)) if is_by_id else y.to_numpy()
-    if not is_table(y) or len(getattr(y, "shape", (0, 0))) == 1:
-        return y
-    columns = table_columns(y)
-    names = [name for name in ("node", "label") if name in columns]
-    if len(names) < 2 and len(columns) != 2:
-        raise InputError(
-            f"y has the columns {', '.join(columns)}; give two, node and label, for example "
-            "y[['node', 'label']]"
-        )
-    node, label = names if len(names) == 2 else columns
-    if len(set(columns[node])) < len(columns[node]):
-        raise InputError(f"y names a node twice in its column {node!r}; keep one label of each")
-    return dict(zip(columns[node], columns[label], strict=True))
+        Parameters
+        ----------
+        given, name
+            As of `values`.
+        """
+        values = np.ma.asarray(self.values(given, name)).tolist()  # None for a masked entry
+        return dict(zip(self.ids.tolist(), values, strict=True))
 
 
 def cut_error(shape: tuple) -> InputError:

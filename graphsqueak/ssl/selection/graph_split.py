@@ -14,7 +14,10 @@ from sklearn.model_selection import BaseCrossValidator
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
+from graphsqueak.sources.graph_like import as_edge_list
+from graphsqueak.ssl.alignment import is_series, split_by_id
 from graphsqueak.ssl.labels import class_labels, is_missing, is_unlabeled
+from graphsqueak.ssl.selection.graph_nodes import GraphNodes
 from graphsqueak.validation import check_count
 
 __all__ = ["GraphSplit"]
@@ -63,10 +66,11 @@ class GraphSplit(BaseCrossValidator):
         Parameters
         ----------
         X : graph, or None
-            Needed where y goes by ids: the EdgeList whose nodes they are.
+            Needed if y is a mapping: the graph whose nodes it labels. Nodes are numbered as
+            `graphsqueak.ssl.alignment` describes.
         y : array of shape (n_nodes,), or mapping from node ids to labels
-            In an array, -1 (or NaN, None, "") where there is no label; where y holds fractions,
-            which are values to regress on, NaN.
+            -1 (or NaN, None, "") where there is no label; if y holds fractions, which are values to
+            regress on, NaN. Without a graph, and with `GraphNodes`, a Series goes by position.
         groups : None
             Not used.
         """
@@ -89,20 +93,23 @@ class GraphSplit(BaseCrossValidator):
             yield nodes[fold != number], nodes[fold == number]
 
 
-def _labeled(y, graph):
+def _labeled(y, X):
     """The labeled nodes, ascending, and their classes as numbers, or their values."""
     if y is None:
         raise InputError("GraphSplit needs y: a label per node, -1 where there is none")
-    if isinstance(y, Mapping):
-        if not hasattr(graph, "own_ids"):
+    names, values = split_by_id(y)
+    picks_rows = X is None or hasattr(X, "shape")  # scikit-learn's tools pick rows of X and of y
+    if names is not None and not (is_series(y) and picks_rows):
+        if X is None:
             raise InputError(
-                "labels by id need the graph: give split(graph, y) the EdgeList, or y as an array"
+                "labels by id need the graph: give split(graph, y) the graph, or y as an array"
             )
+        graph = X.graph if isinstance(X, GraphNodes) else as_edge_list(X).in_id_order()
         labels = class_labels(y, graph)
         return labels.nodes, labels.code
-    values = np.asarray(y)
-    if values.ndim != 1:
-        raise InputError(f"y has shape {values.shape}; give one label per node")
+    if isinstance(X, GraphNodes):
+        values = X.values(y)
+    values = np.asarray(values)
     hidden = is_missing(values)
     is_real = values.dtype.kind == "f" and bool((values[~hidden] % 1 != 0).any())
     nodes = np.flatnonzero(~(hidden if is_real else is_unlabeled(values)))

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 
 import graphsqueak as gs
 from graphsqueak import EdgeList, GraphNodes, GraphSplit, InputError
-from graphsqueak.ssl.selection.graph_nodes import as_labels
+from graphsqueak.ssl.alignment import split_by_id
 from tests.ssl.graphs import hide, random_graph, two_blocks
 
 CLASSIFIERS = [
@@ -213,15 +213,6 @@ def test_labels_come_in_frames_and_series():
         assert np.array_equal(gs.HFSClassifier().fit(graph, form).transduction_, expected)
     assert gs.HFSClassifier().fit(graph, y).score(None, forms[0]) == 1.0
     with pytest.raises(InputError, match="y has the columns a, b, c; give two, node and label"):
-        as_labels(pl.DataFrame({"a": [1], "b": [1], "c": [1]}))
-    with pytest.raises(InputError, match="names a node twice"):
-        as_labels(pl.DataFrame({"node": ["x", "x"], "label": [1, 0]}))
-
-
-def test_a_series_of_pandas_goes_by_its_index_if_it_has_one():
-    pd = pytest.importorskip("pandas")
-    plain = pd.Series([1, -1, 0])
-    assert as_labels(plain).tolist() == [1, -1, 0]
-    assert as_labels(pd.Series([1, 0], index=["ann", "cy"])) == {"ann": 1, "cy": 0}
-    assert as_labels(plain[plain >= 0]) == {0: 1, 2: 0}
-    assert as_labels(pd.DataFrame({"node": ["ann"], "label": ["x"]})) == {"ann": "x"}
+        split_by_id(pl.DataFrame({"a": [1], "b": [1], "c": [1]}))
+    with pytest.raises(InputError, match="y has node 'x' twice in its column 'node'"):
+        split_by_id(pl.DataFrame({"node": ["x", "x"], "label": [1, 0]}))
