@@ -127,15 +127,27 @@ class Direct:
         self.rows = rows
         grounded = np.unique(components.label, return_index=True)[1][components.singular]
         self._kept = np.delete(np.arange(rows.n_nodes), grounded)
-        self._factor = None
-        if self._kept.size:
-            matrix = rows.to_scipy()[self._kept][:, self._kept].tocsc()
-            self._factor = scipy.sparse.linalg.splu(
-                matrix,
-                permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True},
-            )
+        self._factor = self._factorize()
+
+    def _factorize(self):
+        if self._kept.size == 0:
+            return None
+        matrix = self.rows.to_scipy()[self._kept][:, self._kept].tocsc()
+        try:
+            return _factorized(matrix)
+        except RuntimeError:
+            # A pivot that is lighter than the rounding of others was rounded to zero. With every
+            # pivot raised by rounding the factor is still a good preconditioner.
+            rounding = np.finfo(np.float64).eps * self.rows.n_nodes * matrix.diagonal()
+            return _factorized((matrix + scipy.sparse.diags_array(rounding)).tocsc())
+
+    def __getstate__(self):
+        # SuperLU cannot be pickled: a copy factorizes again.
+        return self.__dict__ | {"_factor": None}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._factor = self._factorize()
 
     def __call__(self, r):
         """The solution z, zero at the grounded nodes."""
@@ -143,6 +155,15 @@ class Direct:
         if self._factor is not None:
             z[self._kept] = self._factor.solve(r[self._kept].astype(np.float64, copy=False))
         return z
+
+
+def _factorized(matrix):
+    return scipy.sparse.linalg.splu(
+        matrix,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
 
 
 def dimension(rows):

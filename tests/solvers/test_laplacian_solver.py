@@ -293,3 +293,11 @@ def test_what_float32_cannot_correct_is_left_to_float64():
     assert solver.residual_ <= 2e-4
     expected = b / (2 - 2 * np.cos(angle))
     np.testing.assert_allclose(x, expected, atol=1e-3 * np.abs(expected).max())
+
+
+def test_a_pivot_that_is_rounded_to_zero_does_not_stop_the_direct_solver():
+    """Behind an edge of weight 1e-20 the exact factor has a pivot of 1e-20 = 1 - 1 + 1e-20."""
+    path = EdgeList(tail=[0, 1, 2], head=[1, 2, 3], weight=[1.0, 1e-20, 1.0])
+    x = LaplacianSolver(path, solver="direct").solve(np.array([1.0, -1.0, 2.0, -2.0]))
+    assert x[0] - x[1] == pytest.approx(1.0)
+    assert x[2] - x[3] == pytest.approx(2.0)

@@ -23,6 +23,12 @@ would suffer: how much it may have suffered is counted, and the Ritz values are 
 it. Constants on components, which no norm of M sees, are taken out. A direction not larger than
 rounding, on the scale of T Q_j, ends.
 
+*Errors.* F_j has three parts. Solves leave residuals r, which change the result by sqrt(r' M^+ r).
+After 0, 1, 2, 4, ... steps this is measured by solving for r, and the rest is bounded by a flow
+along a forest, which no light cut escapes (`forest_norm`). Rounding changes vectors and products by
+an amount that the same forest bounds. What orthogonalization takes out is counted. The error of the
+first solve makes the start less isotropic, which counts as well (`start_error`).
+
 References
 ----------
 [SO10] Stathopoulos, Orginos. Computing and deflating eigenvalues while solving multiple right-hand
@@ -39,6 +45,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
+from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 
 __all__ = ["BlockLanczos", "gaussian_start", "n_at_once"]
 
@@ -48,6 +55,7 @@ _SMALL = 2**19  # numbers that may be kept, or worked on, anyway
 _MOST_NUMBERS = 2**25  # of all blocks, while they are kept
 _DOUBT = 1e-5  # of a Ritz value, relative, that the window may have
 _UNIT = 1e-14  # rounding of a product
+_MOST_SOLVE_ERROR = 3e-5  # times 1 / sqrt(dimension); a hundred times that of `_TOL`
 _TOL = 3e-7  # of the solves, times what one column has of a direction, 1 / sqrt(dimension)
 _FINE = 1e-11  # of the solves where that costs nothing
 _EXHAUSTED = 1e-7  # norm, relative to that of T Q_j, below which a direction is rounding
@@ -72,6 +80,8 @@ class BlockLanczos:
         Width of the first block, at most `dimension`.
     tol : float, optional
         Of the solves; without one as small as `error` needs, which is measured then.
+    forest_norm : ForestNorm, optional
+        Of H and the ridge, if there is one already.
     random_state : int, Generator or None
 
     Attributes
@@ -88,6 +98,10 @@ class BlockLanczos:
         A_j and B_j.
     error : float
         The norm of all F_j together.
+    start_error : float
+        How far the space of the first block may be from an isotropic one: the sine of the angle.
+    rounding : float
+        How much rounding may change of a vector or of a product, in the norm of M and relative.
     is_whole : bool
         Whether all blocks together are orthonormal, not just each with the one before it.
     """
@@ -99,25 +113,34 @@ class BlockLanczos:
         ridge: float,
         n_columns: int,
         tol: float | None = None,
+        forest_norm: ForestNorm | None = None,
         random_state: RandomState = None,
     ) -> None:
-        rng = np.random.default_rng(random_state)
+        self._rng = np.random.default_rng(random_state)
         n_components = 0 if ridge > 0 else int(sparsifier.components().max(initial=-1)) + 1
         self.dimension = sparsifier.n_nodes - n_components
-        self._ridge, self._tol = ridge, tol
+        self._sparsifier = sparsifier
+        self._ridge = ridge
+        self._tol = tol
         n_columns = min(n_columns, self.dimension)
-        settings = {"tol": self._tolerance(n_columns), "n_solves": _MANY_SOLVES}
-        self._solver = LaplacianSolver(sparsifier, ridge=ridge, **settings, random_state=rng)
+        self._solver = self._make_solver("auto", self._tolerance(n_columns))
+        self._forest_norm = ForestNorm(sparsifier, ridge) if forest_norm is None else forest_norm
+        self.rounding = self._forest_norm.rounding
         self.diagonal: list[np.ndarray] = []
         self.coupling: list[np.ndarray] = []
-        self._solve_error = self.error = 0.0
-        start = gaussian_start(sparsifier, ridge, n_columns, rng)
-        block, _ = self._solved(start)
-        self.newest, _, _ = self._orthonormal(block)
+        self._solve_error = self._solver.tol
+        self._measured_residual = self._solver.tol
+        self.error = 0.0
+        block, scale = self._solved(gaussian_start(sparsifier, ridge, n_columns, self._rng))
+        self.newest, triangle, _ = self._orthonormal(block)
+        least = np.linalg.norm(triangle, -2) if triangle.size else 1.0
+        self.start_error = (self._solve_error + self.rounding) * max(scale / least, 1.0)
         self._before = self.newest[:, :0]
         self.ritz = np.array([np.inf, 0.0])
         self.n_columns = self.newest.shape[1]
-        self._window = _Window(self._times_sparsifier, self.dimension, self.newest.shape)
+        self._window = _Window(
+            self._times_sparsifier, self.dimension, self.newest.shape, _UNIT + self.rounding
+        )
 
     def step(self, product: np.ndarray) -> None:
         """Take in the product L_G `newest`, solve with L_H, and make the next block."""
@@ -132,12 +155,13 @@ class BlockLanczos:
             block -= self._before @ self.coupling[-1].T
         self.is_whole = self._window.is_whole
         known = [self._window.basis] if self.is_whole else [self.newest, self._before]
-        newest, coupling, rounding = self._orthonormal(block, scale, known)
+        newest, coupling, removed = self._orthonormal(block, scale, known)
         if self._window.is_complete:
             newest, coupling = newest[:, :0], coupling[:0]
         self._before, self.newest = self.newest, newest
         self.coupling.append(coupling)
-        self.error = float(np.hypot(self.error, rounding + 2 * self._solve_error * scale))
+        of_step = removed + (2 * self._solve_error + self.rounding) * scale
+        self.error = float(np.hypot(self.error, of_step))
 
     def settle(self, end: int) -> None:
         """Do not look further for the lowest ratio (0) or for the highest (1)."""
@@ -150,30 +174,73 @@ class BlockLanczos:
     def _solved(self, product):
         """M^+ product, in its place, and the largest M-norm of a column.
 
-        After 1, 2, 4, 8, ... steps the residual is solved for, too: that shows the error.
+        After 0, 1, 2, 4, 8, ... steps, and when a residual is larger than those, the error is
+        measured.
         """
-        n_steps, n_columns = len(self.coupling), product.shape[1]
-        norms, n_once = np.zeros(n_columns), n_at_once(len(product))
-        self._solve_error = max(self._solve_error, self._solver.tol)
+        n_steps = len(self.coupling)
+        n_columns = product.shape[1]
+        norms = np.zeros(n_columns)
+        n_once = n_at_once(len(product))
         for columns in np.array_split(np.arange(n_columns), -(-n_columns // n_once) or 1):
             b = np.ascontiguousarray(product[:, columns])
             x = self._solve(b)
-            sizes = _norms(x, b)
-            if self._tol is None and n_steps & (n_steps - 1) == 0 and sizes.any():
-                b -= self._times_sparsifier(x)
-                b = self._solver.centered(b)
-                more = self._solve(b)
-                x += more
-                errors = _norms(more, b)[sizes > 0] / sizes[sizes > 0]
-                self._solve_error = max(self._solve_error, errors.max())
-            product[:, columns], norms[columns] = x, sizes
+            is_due = n_steps & (n_steps - 1) == 0
+            if self._tol is None and (is_due or self._solver.residual_ > self._measured_residual):
+                x = self._measured(x, b)
+            product[:, columns] = x
+            norms[columns] = _norms(x, b)
         return product, norms.max(initial=0.0)
+
+    def _measured(self, x, b):
+        """A better solution of M x = b; the error of x is counted.
+
+        Solving for the residual shows the error of x; what is left after that has a bound from
+        flows, which needs no solver. A solver whose errors are too large is changed.
+        """
+        self._measured_residual = max(self._measured_residual, self._solver.residual_)
+        x, error = self._corrected(x, b)
+        is_large = error > _MOST_SOLVE_ERROR / np.sqrt(self.dimension)
+        if is_large and self._solver.solver != "cholesky":
+            # built of sums of weights, the approximate factor is as good for light cuts as for
+            # heavy ones; a residual that is small in Euclidean norm then is so on every cut
+            self._solver = self._make_solver("cholesky", self._solver.tol)
+            x = self._solve(b)
+            self._measured_residual = self._solver.residual_
+            x, error = self._corrected(x, b)
+        self._solve_error = max(self._solve_error, error)
+        return x
+
+    def _corrected(self, x, b):
+        """x plus a solution for its residual, and the largest error of a column of x, relative."""
+        correction = self._solve(self._residual(b, x))
+        better = x + correction
+        sizes = _norms(better, b)
+        image = self._times_sparsifier(correction)
+        errors = _norms(correction, image) + self._forest_norm(self._residual(b, better))
+        # where nothing was found, an error that is not zero counts as infinite
+        relative = np.where(errors > 0, np.inf, 0.0)
+        np.divide(errors, sizes, out=relative, where=sizes > 0)
+        largest = float(relative.max(initial=0.0))
+        return better, largest if largest >= 0 else np.inf
+
+    def _residual(self, b, x):
+        return self._solver.centered(b - self._times_sparsifier(x))
 
     def _solve(self, b):
         """M^+ b, as well as rounding lets it: the error is measured, not assumed."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return self._solver.solve(b)
+
+    def _make_solver(self, backend, tol):
+        return LaplacianSolver(
+            self._sparsifier,
+            solver=backend,
+            ridge=self._ridge,
+            tol=tol,
+            n_solves=_MANY_SOLVES,
+            random_state=self._rng,
+        )
 
     def _orthonormal(self, block, scale=0.0, known=()):
         """Q and R with block = Q R apart from what is known, and the norm of what was taken out.
@@ -202,7 +269,8 @@ class BlockLanczos:
             size = np.sqrt(values[kept])
             block = np.ascontiguousarray(block @ (turn[:, kept] / size))
             coupling = (size[:, None] * turn[:, kept].T) @ coupling
-            if least == _HALF and np.abs(overlap).max(initial=0) < _OVERLAP and kept.all():
+            is_orthogonal = np.abs(overlap).max(initial=0) < max(_OVERLAP, self.rounding)
+            if least == _HALF and is_orthogonal and kept.all():
                 break
             least = _HALF
         else:
@@ -225,13 +293,14 @@ class BlockLanczos:
 class _Window:
     """An orthonormal basis, and A projected on it; its outermost Ritz vectors stay."""
 
-    def __init__(self, times_sparsifier, dimension, shape):
+    def __init__(self, times_sparsifier, dimension, shape, rounding):
         n_nodes, n_columns = shape
         n_kept, room = (2, _ROOM) if n_columns <= _FEW else (n_columns, 6 * n_columns)
         whole = min(_SMALL * n_columns**2, _MOST_NUMBERS) // max(n_nodes, 1)
         self._rows = np.empty((min(max(room, whole), dimension), n_nodes))
         self._times_sparsifier, self._dimension = times_sparsifier, dimension
         self._projected = np.zeros((0, 0))
+        self._rounding = rounding  # of a product
         self._before = 0  # vectors one step ago
         self._doubt = np.zeros((0, 0))  # S: y' `_projected` y is off by at most y' S y
         self._kept = [n_kept, n_kept]  # Ritz vectors, of the low end, and of the high
@@ -275,7 +344,7 @@ class _Window:
         self._before = size = len(self._projected)
         rows = self._rows[:size]
         sides, own = rows @ product, block.T @ product
-        unit = _UNIT * np.hypot(np.linalg.norm(sides), np.linalg.norm(own))
+        unit = self._rounding * np.hypot(np.linalg.norm(sides), np.linalg.norm(own))
         doubt = self._doubt + unit * np.eye(size)
         most = _DOUBT * ritz[0 if self._kept[0] else 1] if size else np.inf
         D, K, X, least = np.eye(n_columns), np.zeros((size, n_columns)), block, _UNIT
@@ -292,7 +361,8 @@ class _Window:
             turn, scale = turn[:, kept], np.sqrt(values[kept])
             D, K, least = D[:, kept] / scale, K[:, kept] / scale, _HALF
             X = np.ascontiguousarray((X - rows.T @ overlap) @ (turn / scale))
-            if max(np.abs(overlap).max(initial=0), np.abs(values - 1).max(initial=0)) < 1e-9:
+            off = max(np.abs(overlap).max(initial=0), np.abs(values - 1).max(initial=0))
+            if off < max(_OVERLAP, self._rounding):
                 break
         self.is_whole &= X.shape[1] == n_columns
         self._rows[size : size + X.shape[1]] = X.T

@@ -200,11 +200,10 @@ class Certificate:
         if self.problem:
             return f"This is no sparsifier: {self.problem}."
         if not math.isfinite(self.epsilon_upper):
-            return (
-                f"An error of {self.epsilon_lower:.3g} was found; none is excluded yet: more steps."
-            )
+            why = self.open or "more steps are needed"
+            return f"An error of {self.epsilon_lower:.3g} was found; none is excluded yet: {why}."
         sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
-        more = f" More steps may prove more: {self.open}." if self.open else ""
+        more = f" More is not known: {self.open}." if self.open else ""
         if self.epsilon_upper >= 1:  # no percentage says what that means
             return (
                 "Between a group of nodes and all others, the sparsifier has between "
@@ -220,12 +219,10 @@ class Certificate:
     def __str__(self):
         if self.problem:
             return f"epsilon {self.epsilon_lower:g}: {self.problem}"
-        if self.delta == 0:
+        if self.delta == 0 and not self.open:
             return f"epsilon {self.epsilon_upper:.4g}, exact"
-        return (
-            f"epsilon between {self.epsilon_lower:.4g} and {self.epsilon_upper:.4g}, "
-            f"with probability {1 - self.delta:g}"
-        )
+        sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
+        return f"epsilon between {self.epsilon_lower:.4g} and {self.epsilon_upper:.4g}, {sure}"
 
     def _repr_html_(self):
         from graphsqueak.report.table import html_table

@@ -1,10 +1,11 @@
 """certify(): how good a sparsifier is, measured on the whole graph.
 
 H is an eps-sparsifier of G when every ratio x' L_H x / x' L_G x lies in [1 - eps, 1 + eps]. The
-extreme ratios are eigenvalues of a pencil: of small graphs all are computed by dense linear
-algebra; of large ones, which are read once per step, or kept if they take no more than 640 MiB,
-both ends are bounded from inside and from outside by block Lanczos. A sparsifier has the components
-of its graph; where it has not, no accuracy is left to measure.
+extreme ratios are eigenvalues of a pencil. If the graph is small, all of them are computed by dense
+linear algebra (`dense_pencil`), and the two bounds differ by rounding only. Otherwise both ends are
+bounded from inside and from outside by block Lanczos; the edges are read once per step, or kept if
+they take no more than 640 MiB. A sparsifier has the components of its graph; if it has not, no
+accuracy is left to measure.
 
 *Turning round.* How much too light H is, the highest of the ratios mu of G to H, stands out and is
 soon known. Then only the lowest is wanted, and Lanczos on L_H^+ L_G is slow to find it below a long
@@ -15,7 +16,6 @@ the smallest, but each solves with G, which must be held.
 import time
 
 import numpy as np
-import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
@@ -25,16 +25,20 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate, component_problem
+from graphsqueak.sparsifiers.certificate.dense_pencil import dense_ratios
+from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 from graphsqueak.sparsifiers.certificate.outer_bounds import (
+    FAR_APART,
     WIDE,
     OuterBounds,
     Stop,
+    least_columns,
     n_columns_for,
 )
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["certify", "dense_ratios"]
+__all__ = ["certify"]
 
 _DENSE_NODES = 2000
 _MOST_STEPS = 500
@@ -111,39 +115,47 @@ def certify(
         raise InputError("a certificate reads the graph several times; a pipe can be read once")
     laplacian = StreamedLaplacian(source, sparsifier)
     is_small = sparsifier.n_nodes <= _DENSE_NODES
+    stop = Stop(steps, rtol, goal)
     # threads of the linear algebra library only get in the way: the matrices are small
     with reporter(progress, "measuring the error") as report, threadpool_limits(1, user_api="blas"):
         if method == "dense" or (method == "auto" and is_small):
-            found = _exact(laplacian, sparsifier, ridge, report)
+            found = _exact(laplacian, sparsifier, ridge, stop, report)
         else:
             rng = np.random.default_rng(random_state)
-            stop = Stop(steps, rtol, goal)
             found = _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report)
     found |= {"ridge": ridge, "passes": laplacian.n_passes}
     return Certificate(**found, seconds=time.perf_counter() - began)
 
 
-def _exact(laplacian, sparsifier, ridge, report):
+def _exact(laplacian, sparsifier, ridge, stop, report):
+    """The fields of a certificate from all ratios, each within the error of rounding."""
     whole = laplacian.to_dense(report)
     if problem := component_problem(laplacian.component, sparsifier, ridge):
         return problem
-    ratios, lowest, highest = dense_ratios(
-        whole, sparsifier.laplacian().toarray(), laplacian.component, ridge
-    )
-    if ratios.size == 0:
+    ratios = dense_ratios(whole, sparsifier.laplacian().toarray(), ridge)
+    if ratios.values.size == 0:
         return _interval(1.0, 1.0) | {"delta": 0.0}
-    return _interval(ratios[0], ratios[-1]) | {
+    least, most = ratios.values[[0, -1]]
+    inner = least + ratios.error, most - ratios.error
+    outer = max(least - ratios.error, 0.0), most + ratios.error
+    found = _interval(*outer) | {
+        "epsilon_lower": float(max(1 - inner[0], inner[1] - 1, 0.0)),
+        "kappa_lower": float(max(_quotient(*inner), 1.0)),
         "delta": 0.0,
-        "lightest": _ends(lowest, sparsifier),
-        "heaviest": _hottest(highest, sparsifier),
-        "ratios": ratios,
-        "shares": np.full(ratios.size, 1 / ratios.size),
+        "ratios": ratios.values,
+        "shares": np.full(ratios.values.size, 1 / ratios.values.size),
     }
+    if np.isfinite(ratios.error):
+        found["lightest"] = _ends(ratios.lowest, sparsifier)
+        found["heaviest"] = _hottest(ratios.highest, sparsifier)
+    if not stop.is_close(found["epsilon_lower"], found["epsilon_upper"]):
+        found["open"] = f"rounding may have moved every ratio by up to {ratios.error:.2g}"
+    return found
 
 
 def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
     if not sparsifier.n_edges and ridge == 0:
-        return _exact(laplacian, sparsifier, ridge, report)
+        return _exact(laplacian, sparsifier, ridge, stop, report)
     history = []
 
     def tell(n_edges, share):
@@ -154,8 +166,19 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
     times_graph, is_held = _product(laplacian, sparsifier.n_nodes, tell)
     if difference := component_problem(laplacian.component, sparsifier, ridge):
         return difference
-    n_columns = n_columns_for(sparsifier, laplacian.n_edges, is_held=is_held)
-    run = BlockLanczos(sparsifier, ridge=ridge, n_columns=n_columns, random_state=rng)
+    forest_norm = ForestNorm(sparsifier, ridge)
+    if forest_norm.rounding >= 1:
+        return _interval(0.0, np.inf) | {"epsilon_lower": 0.0, "delta": delta, "open": FAR_APART}
+    run = BlockLanczos(
+        sparsifier,
+        ridge=ridge,
+        n_columns=max(
+            n_columns_for(sparsifier, laplacian.n_edges, is_held=is_held),
+            least_columns(sparsifier.n_nodes, delta, forest_norm.rounding),
+        ),
+        forest_norm=forest_norm,
+        random_state=rng,
+    )
     bounds, places = OuterBounds(run, delta=delta), {}
     while True:
         run.step(times_graph(run.newest))
@@ -165,6 +188,8 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         history.append((float(max(*inner, 0.0)), float(max(*outer, 0.0))))
         kappa = _quotient(*run.ritz), _quotient(bounds.low, bounds.high)
         if stop.reached(history, kappa) or run.newest.shape[1] == 0:
+            break
+        if bounds.is_limited and stop.has_settled(history):
             break
         for end in (0, 1):
             if outer[end] <= inner[1 - end] and kappa[1] < WIDE and end not in places:
@@ -186,7 +211,7 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         "steps": len(history),
         "lightest": places[1],
         "heaviest": places[0],
-        "open": stop.what_is_open(history, inner, outer),
+        "open": stop.what_is_open(history, inner, outer, is_limited=bounds.is_limited),
         "history": history,
         "ratios": 1 / bounds.values[::-1],
         "shares": bounds.shares[::-1],
@@ -231,7 +256,14 @@ def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light, tell):
 
     The bound on `light` fails with probability delta / 2, and so does the one that is found here.
     """
-    run = BlockLanczos(graph, ridge=ridge, n_columns=1, random_state=rng)
+    forest_norm = ForestNorm(graph, ridge)
+    run = BlockLanczos(
+        graph,
+        ridge=ridge,
+        n_columns=least_columns(graph.n_nodes, delta, forest_norm.rounding),
+        forest_norm=forest_norm,
+        random_state=rng,
+    )
     run.settle(0)
     bounds, rows = OuterBounds(run, delta=delta), build_rows(sparsifier, np.zeros(graph.n_nodes))
     while True:
@@ -265,7 +297,7 @@ def _quotient(lowest, highest):
 
 def _errors(lowest, highest):
     """How much too heavy and how much too light H is, from the extreme ratios of G to H."""
-    return (1 / lowest - 1 if lowest > 0 else np.inf), 1 - 1 / highest
+    return (1 / lowest - 1 if lowest > 0 else np.inf), (1 - 1 / highest if highest > 0 else 0.0)
 
 
 def _interval(least, most):
@@ -297,51 +329,3 @@ _PLACES = (_hottest, _ends)  # where H is too heavy, and where it is too light
 def _named(u, v, graph):
     u, v = sorted((u, v))
     return graph.ids[u : u + 1].tolist()[0], graph.ids[v : v + 1].tolist()[0]
-
-
-def dense_ratios(graph_laplacian, sparsifier_laplacian, component, ridge):
-    """Eigenvalues of L_H x = lambda L_G x, ascending, and vectors of the first and the last.
-
-    Both forms do not change when a constant is added to a component, so one node of each component
-    is held at zero (none with a ridge): the rest are invertible matrices with the same ratios.
-
-    Parameters
-    ----------
-    graph_laplacian, sparsifier_laplacian : ndarray of shape (n, n)
-    component : ndarray of shape (n,)
-        The smallest node of each node's component, the same in both graphs.
-    ridge : float
-        Added to both diagonals.
-
-    Returns
-    -------
-    ratios : ndarray
-        One per dimension of the range: n minus the number of components.
-    lowest, highest : ndarray of shape (n,)
-
-    Examples
-    --------
-    A triangle against its path of weights 3: every cut is between 1 and 3 times as heavy.
-
-    >>> triangle = np.array([[2.0, -1, -1], [-1, 2, -1], [-1, -1, 2]])
-    >>> path = np.array([[3.0, -3, 0], [-3, 6, -3], [0, -3, 3]])
-    >>> dense_ratios(triangle, path, np.zeros(3, dtype=int), 0.0)[0]
-    array([1., 3.])
-    """
-    n_nodes = component.size
-    free = np.arange(n_nodes)
-    if ridge == 0:
-        free = np.flatnonzero(component != free)
-    if free.size == 0:
-        return np.zeros(0), np.zeros(n_nodes), np.zeros(n_nodes)
-    square = np.ix_(free, free)
-    shift = ridge * np.eye(free.size)
-    factor = np.linalg.cholesky(graph_laplacian[square] + shift)
-    half = scipy.linalg.solve_triangular(
-        factor, sparsifier_laplacian[square] + shift, lower=True, overwrite_b=True
-    )
-    whitened = scipy.linalg.solve_triangular(factor, half.T, lower=True, overwrite_b=True)
-    ratios, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
-    ends = np.zeros((n_nodes, 2))
-    ends[free] = scipy.linalg.solve_triangular(factor, vectors[:, [0, -1]], lower=True, trans=1)
-    return ratios, ends[:, 0], ends[:, 1]

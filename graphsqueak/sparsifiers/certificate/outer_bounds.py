@@ -44,11 +44,13 @@ from threadpoolctl import threadpool_limits
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, n_at_once
 
 __all__ = [
+    "FAR_APART",
     "MISSED",
     "WIDE",
     "Estimate",
     "OuterBounds",
     "Stop",
+    "least_columns",
     "n_columns_for",
     "smallest_component",
     "smallest_eigenvalue",
@@ -60,10 +62,12 @@ _MOST_NUMBERS = 2**25  # of blocks and window, of more than four columns
 _READING = 100  # nanoseconds for an edge
 MISSED = 1e-6  # probability that a bound of lambda_2 fails
 _MOST_STEPS, _GAP, _DENSE_NODES = 300, 0.02, 500  # for lambda_2
+FAR_APART = "weights are so far apart that only method='dense' can tell"
 WIDE = 9.0  # times apart: from here on, an error of 0.8, both ends have to be known
 _WIDE_RTOL = 0.1
 _SMALL = 1e-6  # an accuracy that nobody asks to know better
 _AT_ONCE = 2**16  # numbers
+_LEAST_COMPONENT = 1000  # times rounding: with less, gaps of some percent are not resolved
 _GROWTH = 1.04  # the bounds are computed anew when there are so many times more steps
 
 
@@ -88,6 +92,9 @@ class OuterBounds:
     ----------
     low, high : float
         Between them lie all eigenvalues.
+    is_limited : bool
+        Whether the errors of the recurrence are so large that `low` stays 0: no further step can
+        prove that H is not far too heavy.
     values, shares : ndarray
         The estimated spectrum: eigenvalues of T_k, and which share of all dimensions each stands
         for.
@@ -95,9 +102,12 @@ class OuterBounds:
 
     def __init__(self, run: BlockLanczos, *, delta: float) -> None:
         self._run = run
-        self._t = smallest_component(delta / 2, run.n_columns, run.dimension)
+        # each end may fail with half of delta
+        isotropic = smallest_component(delta / 2, run.n_columns, run.dimension)
+        self._t = isotropic - run.start_error
         self._next = 1
         self.low, self.high = 0.0, np.inf
+        self.is_limited = False
         self.values = self.shares = np.zeros(0)
 
     def update(self, *, now: bool = False) -> None:
@@ -112,6 +122,8 @@ class OuterBounds:
         self.values, vectors = scipy.linalg.eigh(_tridiagonal(run.diagonal, run.coupling))
         first, last = vectors[: run.n_columns], vectors[-len(run.diagonal[-1]) :]
         self.shares = (first**2).mean(axis=0)
+        # the terms of F alone, at mu = 0; F only grows
+        self.is_limited = not run.error * np.linalg.norm(first / self.values) < self._t
         known = (
             self.low if self.low <= run.ritz[0] else 0.0,
             self.high if run.ritz[-1] <= self.high else np.inf,
@@ -159,14 +171,33 @@ def n_columns_for(sparsifier, n_edges, *, is_held):
     16
     """
     n_nodes, n_kept = sparsifier.n_nodes, sparsifier.n_edges
-    allowed = [s for s in _SHARE_OF_STEPS if s <= 4 or (10 + 11 * s) * n_nodes <= _MOST_NUMBERS]
 
     def cost(n_columns):
         a_pass = n_edges * ((0 if is_held else _READING) + 6 + 1.5 * n_columns)
         solves = n_kept * (130 * -(-n_columns // n_at_once(n_nodes)) + 50 * n_columns)
         return _SHARE_OF_STEPS[n_columns] * (a_pass + solves + (200 * n_nodes + 1e6) * n_columns)
 
-    return min(allowed, key=cost)
+    return min(_possible_columns(n_nodes), key=cost)
+
+
+def least_columns(n_nodes, delta, rounding):
+    """The width at which what the start has of a direction does not drown in rounding.
+
+    If weights are far apart, the `rounding` of vectors is large. A single column may have very
+    little of a direction, with probability `delta`; several columns hardly ever have.
+
+    >>> least_columns(3000, 0.01, 1e-12), least_columns(3000, 0.01, 1e-6)
+    (1, 2)
+    """
+    possible = _possible_columns(n_nodes)
+    for n_columns in possible:
+        if smallest_component(delta / 2, n_columns, n_nodes) >= _LEAST_COMPONENT * rounding:
+            return n_columns
+    return possible[-1]
+
+
+def _possible_columns(n_nodes):
+    return [s for s in _SHARE_OF_STEPS if s <= 4 or (10 + 11 * s) * n_nodes <= _MOST_NUMBERS]
 
 
 class Stop(NamedTuple):
@@ -183,8 +214,15 @@ class Stop(NamedTuple):
             return True
         return len(history) >= self.steps or (self.is_close(inner, outer) and _is_settled(*kappa))
 
-    def what_is_open(self, history, inner, outer):
-        """In words, which end keeps the bounds apart, if they are; `inner` and `outer` by end."""
+    def has_settled(self, history):
+        """Whether the last step found no error that is larger by more than `rtol`."""
+        return len(history) > 1 and history[-1][0] <= (1 + self.rtol) * history[-2][0]
+
+    def what_is_open(self, history, inner, outer, *, is_limited=False):
+        """In words, which end keeps the bounds apart, if they are; `inner` and `outer` by end.
+
+        `is_limited` says that rounding does, and not the number of steps.
+        """
         least, most = history[-1]
         if self.is_close(least, most) or self.goal is not None:
             return ""
@@ -195,7 +233,8 @@ class Stop(NamedTuple):
             for end in ends
         ]
         steps = "1 step" if len(history) == 1 else f"{len(history)} steps"
-        return f"after {steps} it is open how much too {' and how much too '.join(found)}"
+        cause = f"; {FAR_APART}" if is_limited else ""
+        return f"after {steps} it is open how much too {' and how much too '.join(found)}{cause}"
 
     def is_close(self, inner, outer):
         """Whether an error is known well enough."""
@@ -261,6 +300,8 @@ def _outer_interval(values, first, last, residual, error, t, known):
     `first`, `last` and `residual` are E_1' U, E_k' U and B_k E_k' U for the eigenvectors U of T_k;
     `last` is None where all blocks are orthonormal together. The interval is inside the `known`.
     """
+    if t <= 0 or not np.isfinite(error):
+        return known
     width = max(values[-1] - values[0], 1e-3 * values[-1])
     if residual.size == 0:
         residual = np.zeros((1, values.size))
@@ -289,6 +330,7 @@ def _outermost(is_possible, width, most, n_once):
     """
     steps = width * _STEPS
     steps = steps[: np.searchsorted(steps, most) + 1]
+    outermost = steps.size - 1
     for _ in range(3):
         end = steps.size
         possible = np.zeros(0, dtype=int)
@@ -298,6 +340,9 @@ def _outermost(is_possible, width, most, n_once):
             end = begin
         if possible.size == 0:
             return steps[0]
+        if possible[-1] == outermost:
+            return np.inf
+        outermost = None
         last = min(possible[-1], steps.size - 2)
         steps = np.geomspace(steps[last], steps[last + 1], 16)
     return steps[-1]

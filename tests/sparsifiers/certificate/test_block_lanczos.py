@@ -6,7 +6,7 @@ import pytest
 from graphsqueak import EdgeList, certify, sources, sparsify
 from graphsqueak.sparsifiers.certificate import block_lanczos
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
-from graphsqueak.sparsifiers.certificate.certify import dense_ratios
+from graphsqueak.sparsifiers.certificate.dense_pencil import dense_ratios
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
 
 WIDTHS = [1, 2, 4, 16]
@@ -80,13 +80,9 @@ def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, small, rtol, n_colu
     """
     monkeypatch.setattr(block_lanczos, "_SMALL", small)
     graph, sparsifier = pair()
-    laplacian, component = graph.laplacian(), smallest_of_components(graph)
-    mu = (
-        1
-        / dense_ratios(laplacian.toarray(), sparsifier.laplacian().toarray(), component, ridge=0.0)[
-            0
-        ][::-1]
-    )
+    laplacian = graph.laplacian()
+    ratios = dense_ratios(laplacian.toarray(), sparsifier.laplacian().toarray())
+    mu = 1 / ratios.values[::-1]
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=n_columns, random_state=40_420)
     bounds = OuterBounds(run, delta=SURE)
     for n_steps in range(1, 350 // n_columns + 2):
@@ -145,10 +141,3 @@ def test_a_long_certificate_is_still_one():
         assert upper >= truth * (1 - 1e-9)
     assert found.epsilon_lower == pytest.approx(truth, rel=1e-4)
     assert found.epsilon_upper == pytest.approx(truth, rel=1e-3)
-
-
-def smallest_of_components(graph):
-    own = graph.components()
-    first = np.full(own.max() + 1, graph.n_nodes)
-    np.minimum.at(first, own, np.arange(graph.n_nodes))
-    return first[own]
