@@ -23,7 +23,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "low_stretch_forest": "subgraph.backbone",
         "merge_edge_files": "merge_files",
         "run_plan": "run",
-        "sparsifier_of_few": "subgraph.few_edges",
         "subgraph_sparsifier": "subgraph.subgraph",
         "thesis_copies": "stream.thesis",
         "uniform_sparsifier": "baselines",

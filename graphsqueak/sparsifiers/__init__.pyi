@@ -17,7 +17,6 @@ from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier as
 from graphsqueak.sparsifiers.stream.thesis import thesis_copies as thesis_copies
 from graphsqueak.sparsifiers.stream.window import TimedSparsifier as TimedSparsifier
 from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest as low_stretch_forest
-from graphsqueak.sparsifiers.subgraph.few_edges import sparsifier_of_few as sparsifier_of_few
 from graphsqueak.sparsifiers.subgraph.subgraph import subgraph_sparsifier as subgraph_sparsifier
 from graphsqueak.sparsifiers.tree.parts import grow_tree as grow_tree
 from graphsqueak.sparsifiers.tree.plan import CostEstimate as CostEstimate
@@ -42,7 +41,6 @@ __all__ = [
     "low_stretch_forest",
     "merge_edge_files",
     "run_plan",
-    "sparsifier_of_few",
     "subgraph_sparsifier",
     "thesis_copies",
     "uniform_sparsifier",

@@ -22,8 +22,13 @@ has its spectrum within 2 sqrt(V / 2) (the semicircle), so the error is
 V taken where it is large, at the 99th of 100 nodes. On a dense graph this is 2 / sqrt(d) for the
 mean degree d of the result, less where a good part of the edges is kept: edges with c t >= 1, of
 sparse graphs most of them, stay as they are and add nothing. Below c = 4 a spanning forest is kept
-as it is, and c is what the rest can have. Over the graphs of `benchmarks/bench_forecast.py` the
-measured error is 0.9 to 1.2 times this.
+as it is, and c is what the rest can have. With few edges the error is that of single ones, whose
+leverage is 1 / c, nearly V, when they stay. So from eps = 1, where both are the same,
+
+    eps = 2 V.
+
+Over the graphs of `benchmarks/bench_forecast.py` the measured error is 0.9 to 1.2 times this below
+1, and above 1 mostly 0.5 to 2 times.
 
 *Memory* of a process with a stream is, at its peak, a shrink (measured, see `docs/scaling.md`),
 
@@ -47,20 +52,20 @@ from graphsqueak.system.kernels import frozen
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
-    "FEW",
-    "SURELY_FEW",
     "Budget",
+    "ErrorCurve",
     "StreamOptions",
     "check_room",
     "edges_within",
+    "error_for_variance",
     "held_bytes",
     "predicted_epsilon",
     "sampling_error",
+    "sampling_error_curve",
     "state_bytes",
     "stream_bytes",
 ]
 
-SURELY_FEW, FEW = 1.5, 3.0  # edges a node: below, a subgraph is better, or may be
 _MARGIN = 1.1  # more edges than the limit asks for
 _BASE = 300 << 20
 _PER_NODE = 500
@@ -70,6 +75,11 @@ _ROOM_OF_MANY = 2.0
 _TARGET_OF_MANY = 1.25
 _SAFE_SCALE = 4.0  # c below which the last shrink keeps the forest
 _QUANTILE = 0.99
+# The curve spans all edges down to this fraction of them: a stream holds at most three times the
+# edges that a dense graph needs, and other graphs seldom need less than a tenth of those.
+_CURVE_RANGE = 32
+_CURVE_POINTS = 5
+_CURVE_REFINEMENTS = 3  # secant steps; two leave the number of edges up to 3 % off
 _MOST_LOOKED_AT, _ENOUGH = 2**22, 2**19  # edges; of more than the first, so many tell a mean
 
 
@@ -171,7 +181,8 @@ def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, 
     is_free = np.ones(tail.size, dtype=np.bool_)
     if scale < _SAFE_SCALE:
         is_free = ~pinned
-        scale = scale_for(leverage[is_free], max(n_edges - np.count_nonzero(pinned), 1))
+        # Half an edge at least: dropping the only one beside a forest is not without error.
+        scale = scale_for(leverage[is_free], max(n_edges - np.count_nonzero(pinned), 0.5))
     is_free &= leverage * scale < 1
     n_free = np.count_nonzero(is_free)
     if n_seen is not None and n_free:
@@ -179,12 +190,114 @@ def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, 
         leverage = np.minimum(leverage, leverage[is_free].sum() / n_before)
     loss = np.where(is_free, weight * np.maximum(1 / scale - leverage, 0.0), 0.0)
     if step > 1:
-        return math.sqrt(2 * float(loss.sum() / weight.sum()))
+        return error_for_variance(float(loss.sum() / weight.sum()))
     lost, degree = np.zeros((2, n_nodes))
     add_degrees(lost, *frozen(tail, head, loss))
     add_degrees(degree, *frozen(tail, head, weight))
     local = lost[degree > 0] / degree[degree > 0]
-    return math.sqrt(2 * float(np.quantile(local, _QUANTILE)))
+    return error_for_variance(float(np.quantile(local, _QUANTILE)))
+
+
+def error_for_variance(variance):
+    """Return the error of sampling at a variance V: sqrt(2 V) up to 1, and 2 V above.
+
+    >>> error_for_variance(0.125), error_for_variance(0.5), error_for_variance(2.0)
+    (0.5, 1.0, 4.0)
+    """
+    return max(math.sqrt(2 * variance), 2 * variance)
+
+
+def _variance_for_error(error):
+    """Return the variance at which sampling has this error; the inverse of `error_for_variance`."""
+    return np.minimum(np.square(error), error) / 2
+
+
+class ErrorCurve(NamedTuple):
+    """Predicted error of a sparsifier as a function of its number of edges.
+
+    The variance V is linear in 1 / n_edges as long as no edge is kept with certainty, and close to
+    it beyond, so values between the given points are interpolated linearly in these coordinates.
+
+    Attributes
+    ----------
+    n_edges : ndarray
+        Ascending; the last one may be infinite.
+    error : ndarray
+        Descending.
+
+    Examples
+    --------
+    A dense graph, whose error is 1 / sqrt(n_edges) for any number of edges:
+
+    >>> curve = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
+    >>> curve.error_at(25), curve.edges_for(0.1)
+    (0.2, 100)
+    """
+
+    n_edges: np.ndarray
+    error: np.ndarray
+
+    def error_at(self, n_edges: float) -> float:
+        """Return the predicted error of a sparsifier with `n_edges` edges."""
+        variance = _variance_for_error(self.error)
+        found = np.interp(1 / n_edges, 1 / self.n_edges[::-1], variance[::-1])
+        return error_for_variance(float(found))
+
+    def edges_for(self, epsilon: float) -> int:
+        """Return the number of edges whose predicted error is `epsilon`."""
+        variance = _variance_for_error(self.error)
+        found = _variance_for_error(epsilon)
+        inverse = np.interp(found, variance[::-1], 1 / self.n_edges[::-1])
+        # Rounding in 1 / inverse must not turn a whole number of edges into the next one.
+        return math.ceil(1 / inverse * (1 - 1e-12))
+
+
+def sampling_error_curve(tail, head, weight, resistance, pinned, *, epsilon, n_nodes, n_seen=None):
+    """Return `sampling_error` as a function of the number of edges.
+
+    Parameters
+    ----------
+    tail, head, weight, resistance, pinned : arrays
+    epsilon : float
+        The curve is exact near this error, and interpolated between a few points elsewhere.
+    n_nodes, n_seen : int
+        As in `sampling_error`.
+
+    Examples
+    --------
+    >>> from graphsqueak.sources import complete
+    >>> graph = complete(100).to_edge_list()
+    >>> ends = (graph.tail, graph.head, graph.weight)
+    >>> resistance, pinned = np.full(4950, 2 / 100), np.zeros(4950, dtype=bool)
+    >>> curve = sampling_error_curve(*ends, resistance, pinned, epsilon=0.4, n_nodes=100)
+    >>> curve.edges_for(0.4), curve.edges_for(0.0)
+    (990, 4950)
+    """
+
+    def error_of(n_edges):
+        return sampling_error(
+            tail, head, weight, resistance, pinned, n_edges, n_nodes=n_nodes, n_seen=n_seen
+        )
+
+    fewest = min(max(np.count_nonzero(pinned) + 1, tail.size / _CURVE_RANGE), tail.size)
+    # Without earlier losses, all edges have no error. After them, all edges that are left have the
+    # error of the sampling so far, and only the whole stream would have none.
+    most = tail.size if n_seen is None else max(tail.size - 1, fewest)
+    points = {n: error_of(n) for n in np.geomspace(fewest, most, _CURVE_POINTS)}
+    if n_seen is not None:
+        points[max(n_seen, tail.size)] = 0.0
+    for _ in range(_CURVE_REFINEMENTS):
+        n_edges = _curve_through(points).edges_for(epsilon)
+        if fewest <= n_edges <= most:
+            points[n_edges] = error_of(n_edges)
+    return _curve_through(points)
+
+
+def _curve_through(points):
+    """Return the curve through points {number of edges: error}; errors never grow with edges."""
+    n_edges = np.array(sorted(points), dtype=np.float64)
+    error = np.array([points[n] for n in n_edges])
+    return ErrorCurve(n_edges, np.minimum.accumulate(error))
 
 
 @dataclass(frozen=True)
@@ -204,7 +317,7 @@ class StreamOptions:
     clamp : bool
         Keep sketched resistances between their degree bound and 1 / w.
     calibrate : bool
-        At the end, scale the weights so that all degrees match the graph's own.
+        At the end, scale the weights so that their total is the graph's and degrees match its own.
     keep_degrees : bool
         In the last shrink, thin by a rounding that keeps degrees instead of by independent coins
         (one copy only).

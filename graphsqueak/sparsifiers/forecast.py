@@ -2,9 +2,13 @@
 
 The error of sampling is that of `budget.sampling_error`.
 
-*Few edges.* A subgraph of the graph (`subgraph`) has kappa about 6 / (s x^0.6), fitted within a
-factor of 3, where s is the share of the edges that it has and x how many it has beyond a forest, a
-node; its error is (kappa - 1) / (kappa + 1).
+*Few edges.* An error of 1 or more means that some cuts are nearly lost, or several times too heavy.
+kappa is fitted, mostly within a factor of 3, on the graphs of `benchmarks/bench_forecast.py` and
+`benchmarks/bench_few_edges.py`.
+
+*Subgraphs.* A subgraph of the graph (`subgraph`) has kappa about 6 / (s x^0.6), fitted within a
+factor of 3, where s is the fraction of the edges that it has and x the number of its edges beyond a
+forest, per node. Its error is (kappa - 1) / (kappa + 1).
 """
 
 import math
@@ -16,7 +20,12 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, join, labels, roots
 from graphsqueak.sampling import scale_for
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sparsifiers.budget import FEW, SURELY_FEW, held_bytes, sampling_error, stream_bytes
+from graphsqueak.sparsifiers.budget import (
+    error_for_variance,
+    held_bytes,
+    sampling_error,
+    stream_bytes,
+)
 from graphsqueak.sparsifiers.resistance.degrees import degree_resistances, degree_sketch
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
 
@@ -111,56 +120,80 @@ class Forecast:
         made.n_forest = degree.size - np.unique(labels(parent)).size
         return made
 
-    def expect(self, n_edges: int) -> Expected:
-        """What at most `n_edges` edges give; an error of 1 where they cannot hold the nodes."""
+    def expect(self, n_edges: int, *, method: str = "fast") -> Expected:
+        """What at most `n_edges` edges give.
+
+        Parameters
+        ----------
+        n_edges : int
+        method : {"fast", "subgraph"}
+            Of `sparsify`.
+        """
         n_edges = min(n_edges, self.n_edges)
-        share, per_node = n_edges / max(self.n_edges, 1), n_edges / max(self.n_nodes, 1)
-        epsilon, method = self._epsilon(n_edges), "fast"
-        kappa = _kappa_of_stream(epsilon)
-        if per_node < FEW and epsilon > 0:
-            few = self._kappa_of_subgraph(n_edges)
-            if per_node < SURELY_FEW or few < kappa:
-                kappa, method = few, "subgraph"
-            if method == "subgraph" or epsilon > 1:
-                epsilon = (kappa - 1) / (kappa + 1) if math.isfinite(kappa) else 1.0
         kept = min(3 * n_edges, self.n_edges)
-        memory, seconds = stream_bytes(self.n_nodes, kept), 0.3 + 5e-7 * self.n_edges + 3e-5 * kept
+        memory = stream_bytes(self.n_nodes, kept)
+        seconds = 0.3 + 5e-7 * self.n_edges + 3e-5 * kept
         if method == "subgraph":
+            kappa = self._kappa_of_subgraph(n_edges)
+            epsilon = (kappa - 1) / (kappa + 1) if math.isfinite(kappa) else 1.0
             memory = max(memory, held_bytes(self.n_nodes, self.n_edges))
             seconds += 5e-5 * self.n_edges
-        size = _BYTES * n_edges
-        return Expected(share, n_edges, method, epsilon, kappa, size, memory, seconds)
+        else:
+            epsilon = self._epsilon(n_edges)
+            kappa = _kappa_of_stream(epsilon)
+        if n_edges < self.n_forest:
+            # Some component falls apart, and a cut between its parts loses all its weight.
+            epsilon = max(epsilon, 1.0)
+            kappa = math.inf
+        return Expected(
+            keep=n_edges / max(self.n_edges, 1),
+            n_edges=n_edges,
+            method=method,
+            epsilon=epsilon,
+            kappa=kappa,
+            result_bytes=_BYTES * n_edges,
+            memory_bytes=memory,
+            seconds=seconds,
+        )
 
     def table(self) -> list[Expected]:
         """What a twentieth, a tenth, a fifth and a half of the edges give."""
         return [self.expect(math.ceil(share * self.n_edges)) for share in SHARES]
 
     def share_for(self, epsilon: float) -> float:
-        """The share of the edges at which the error is about `epsilon`."""
-        low, high = 0.0, 1.0
+        """The fraction of the edges at which the error is about `epsilon`: of whole edges."""
+        too_few = 0
+        enough = self.n_edges
         for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            if self.expect(math.ceil(middle * self.n_edges)).epsilon > epsilon:
-                low = middle
+            middle = (too_few + enough) // 2
+            if middle == too_few:
+                break
+            if self.expect(middle).epsilon > epsilon:
+                too_few = middle
             else:
-                high = middle
-        return high
+                enough = middle
+        return enough / max(self.n_edges, 1)
 
     def advice(self) -> str:
-        """One sentence: worth it or not, and which share would be."""
+        """One sentence: whether sparsifying is worth it, and at which fraction of the edges.
+
+        >>> from graphsqueak.sources import path
+        >>> Forecast(path(5).to_edge_list()).advice()
+        'Nothing to gain: with 0.8 edges per node, an error of 0.5 takes 100 % of them.'
+        """
         share = self.share_for(0.5)
         if share <= 0.5:
             return f"Worth it: --keep {_written(share)} gives an error of about 0.5."
-        few = self.expect(math.ceil(1.13 * self.n_nodes))
-        rest = ""
-        if self.n_forest < few.n_edges < self.n_edges:
-            rest = (
-                f"; as a preconditioner --keep {_written(few.keep)} has a kappa of about "
-                f"{few.kappa:.0f}"
-            )
+        few = self.expect(math.ceil(1.13 * self.n_nodes), method="subgraph")
+        sparse = (
+            f"with {self.n_edges / max(self.n_nodes, 1):.1f} edges per node, an error of 0.5 takes "
+            f"{100 * share:.0f} % of them"
+        )
+        if not self.n_forest < few.n_edges < round(share * self.n_edges):
+            return f"Nothing to gain: {sparse}."
         return (
-            f"Hardly worth it: with {self.n_edges / max(self.n_nodes, 1):.1f} edges a node, an "
-            f"error of 0.5 takes {100 * share:.0f} % of them{rest}."
+            f"Hardly worth it: {sparse}; as a preconditioner --method subgraph --keep "
+            f"{_written(few.keep)} has a kappa of about {few.kappa:.0f}."
         )
 
     def _epsilon(self, n_edges):
@@ -173,9 +206,11 @@ class Forecast:
         leverage = np.minimum(self._ends[2] * self._resistance, 1.0)
         scale = scale_for(leverage, n_edges * self._n_held / self.n_edges)
         loss = np.maximum(1 / scale - leverage, 0.0)
-        return math.sqrt(2 * float(np.average(loss, weights=self._ends[2])))
+        return error_for_variance(float(np.average(loss, weights=self._ends[2])))
 
     def _kappa_of_subgraph(self, n_edges):
+        if n_edges >= self.n_edges:
+            return 1.0
         beyond = (n_edges - self.n_forest) / max(self.n_nodes, 1)
         if beyond < 0:
             return math.inf
@@ -203,9 +238,20 @@ def _resistances(graph, degree, seed):
 
 
 def _kappa_of_stream(epsilon):
-    """Too light comes closer to 1 the slower, the larger the error: fitted."""
-    return (1 + epsilon) * math.exp(min(epsilon + epsilon**2 + 0.3 * epsilon**4, 50.0))
+    """kappa grows faster than the error, since the smallest ratio tends to 0: fitted.
+
+    >>> [round(_kappa_of_stream(epsilon), 1) for epsilon in (0.0, 0.5, 1.0, 2.0)]
+    [1.0, 3.2, 19.9, 94.9]
+    """
+    low = min(epsilon, 1.0)
+    return (1 + low) * math.exp(low + low**2 + 0.3 * low**4) * max(epsilon, 1.0) ** 2.25
 
 
 def _written(share):
-    return f"{share:.2g}"
+    """A fraction in two digits, upwards: what is advised is enough.
+
+    >>> _written(0.3401), _written(0.00012301), _written(1.0), _written(0.35)
+    ('0.35', '0.00013', '1', '0.35')
+    """
+    unit = 10.0 ** (math.floor(math.log10(share)) - 1)
+    return f"{math.ceil(share / unit - 1e-9) * unit:.2g}"

@@ -7,7 +7,7 @@ from typing import Any
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
-from graphsqueak.sparsifiers.budget import FEW, StreamOptions, check_room, held_bytes
+from graphsqueak.sparsifiers.budget import StreamOptions, check_room, held_bytes
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.system.memory import check_fits
 from graphsqueak.system.progress import Progress
@@ -16,7 +16,6 @@ from graphsqueak.validation import check_choice, check_count, check_real
 __all__ = ["METHODS", "RunPlan"]
 
 METHODS = ("auto", "fast", "subgraph", "thesis")
-_MOST_HELD = 2**23  # edges that are held unless a subgraph is asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,37 +99,29 @@ class RunPlan:
         return None if self.method == "thesis" else self.epsilon
 
     def takes_a_subgraph(self, source: GraphLike, stream: StreamSparsifier) -> bool:
-        """Whether few edges are to be chosen from the whole `source` instead of from its stream.
+        """Whether edges are to be chosen from the whole `source` instead of from its stream.
 
-        An InputError where that is asked for and the graph cannot be held.
+        An InputError if that is asked for and the graph cannot be held.
         """
-        if self.method not in ("auto", "subgraph") or self._not_for_a_subgraph():
-            return False
-        if stream.is_whole_ or not stream.n_edges_seen_:
+        if self.method != "subgraph" or stream.is_whole_ or not stream.n_edges_seen_:
             return False
         if getattr(source, "is_implicit", False):
-            if self.method == "subgraph":
-                raise InputError(
-                    "method='subgraph' holds the graph, and that of a table of pairs is never "
-                    "built; use method='fast'"
-                )
-            return False
-        n_nodes, n_edges = stream.n_nodes_, stream.n_edges_seen_
-        limit, needed = self.memory_limit, held_bytes(n_nodes, n_edges)
-        if self.method == "subgraph":
-            check_fits(needed, f"a subgraph of a graph of {n_edges:,} edges")
-            if limit is not None and needed > limit:
-                raise InputError(
-                    f"method='subgraph' holds the graph, which takes {needed / 2**30:.1f} GiB; "
-                    "allow more memory, or use method='fast'"
-                )
-            return True
-        fits = n_edges <= _MOST_HELD and (limit is None or needed <= limit)
-        is_rereadable = getattr(source, "is_rereadable", True)
-        return fits and stream.budget_ < FEW * n_nodes and is_rereadable
+            raise InputError(
+                "method='subgraph' holds the graph, and that of a table of pairs is never "
+                "built; use method='fast'"
+            )
+        n_edges, limit = stream.n_edges_seen_, self.memory_limit
+        needed = held_bytes(stream.n_nodes_, n_edges)
+        check_fits(needed, f"a subgraph of a graph of {n_edges:,} edges")
+        if limit is not None and needed > limit:
+            raise InputError(
+                f"method='subgraph' holds the graph, which takes {needed / 2**30:.1f} GiB; "
+                "allow more memory, or use method='fast'"
+            )
+        return True
 
     def _not_for_a_subgraph(self):
-        """What stands against it, in words; empty where nothing does."""
+        """Why a subgraph cannot be chosen, in words; empty if it can."""
         if self.epsilon is not None:
             return "takes n_edges or keep, not epsilon"
         if self.ridge > 0:

@@ -17,7 +17,14 @@ from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.tree.parts import TreeResult
 from graphsqueak.system.memory import peak_rss
 
-__all__ = ["RunResult", "error_in_short", "measured_error", "next_step", "uses", "verdict"]
+__all__ = [
+    "RunResult",
+    "error_in_short",
+    "measured_error",
+    "next_step",
+    "uses",
+    "verdict",
+]
 
 _CLOSE, _GOOD, _POOR = 0.25, 0.5, 0.8
 _LEAST_SHOWN = 0.001
@@ -37,8 +44,7 @@ class RunResult:
     method : {"fast", "subgraph", "thesis"}
         That made it.
     factor : float
-        That all weights got, to make the error of few edges least; 1 of others, whose weights are
-        unbiased.
+        By which a subgraph multiplies the weights of the graph; 1 for other methods.
     epsilon_predicted : float
         The error to expect, 0 where nothing was dropped.
     n_runs : int
@@ -69,6 +75,17 @@ class RunResult:
     )
 
     @property
+    def total_weight_ratio(self) -> float:
+        """Total weight of the sparsifier over that of the graph."""
+        whole = float(self.stream.degrees_.sum()) / 2
+        return float(self.sparsifier.weight.sum()) / whole if whole > 0 else 1.0
+
+    @property
+    def n_edges_counted(self) -> int:
+        """Edges that the sparsifier stands for: all that were read, or those of the window."""
+        return self.stream.n_edges_recent_
+
+    @property
     def probe_error(self) -> float | None:
         """The stream's error on a few cuts; None of a subgraph, which it did not make."""
         return None if self.method == "subgraph" else self.stream.probe_error_
@@ -83,6 +100,7 @@ class RunResult:
             "peak_rss_bytes": peak_rss(),
             "method": self.method,
             "factor": self.factor,
+            "total_weight_ratio": self.total_weight_ratio,
             "shrinks": stream.n_shrinks_,
             "epsilon_predicted": self.epsilon_predicted,
             "probe_error": self.probe_error,
@@ -94,6 +112,7 @@ class RunResult:
             record |= {"passes": certificate.passes, "runs": self.n_runs}
         if self.span is not None:
             record |= {"since": self.span[0], "until": self.span[1]}
+            record["edges_in_window"] = self.n_edges_counted
         record |= self.dropped
         if self.tree is not None:
             record |= {"parts": self.tree.n_parts, "parts_resumed": self.tree.n_resumed}
@@ -133,7 +152,9 @@ def error_in_short(result: RunResult) -> str:
     if result.stream.is_whole_:
         return "error 0: nothing was dropped"
     if result.certificate is None:
-        return f"error about {result.epsilon_predicted:.2g} (predicted, not measured)"
+        error = result.epsilon_predicted
+        size = f"about {error:.2g}" if error < 1 else "above 1"
+        return f"error {size} (predicted, not measured)"
     return measured_error(result.certificate)
 
 
@@ -154,20 +175,30 @@ def verdict(result: RunResult) -> str:
         n_parallel = stream.n_edges_seen_ - result.sparsifier.n_edges
         parallel = f"; {n_parallel:,} edges that repeat others were added to them"
         return f"The output is the whole graph{parallel if n_parallel else ''}."
+    chosen = _about_subgraph(result) if result.method == "subgraph" else ""
     if certificate is not None:
-        how = ""
-        if result.factor != 1:
-            chosen = "The edges are chosen as a subgraph. " if result.method == "subgraph" else ""
-            how = f"{chosen}All weights got a factor of {result.factor:.3g}, for the least error. "
-        return f"{_grade(certificate)}{how}{certificate.in_words()}"
+        return f"{_grade(certificate)}{chosen}{certificate.in_words()}"
+    if chosen:
+        return f"Not measured. {chosen.rstrip()}"
     if (error := result.epsilon_predicted) < _POOR:
         return (
             "Not measured. The weight between any group of nodes and all others is expected within "
             f"about {100 * error:.0f} % of the graph's."
         )
     return (
-        "Not measured, and too few edges to keep cuts: connected nodes stay connected, but the "
-        "weight between a group of nodes and all others may be several times the graph's."
+        "Not measured, and too few edges to preserve every cut: the total weight is "
+        f"{100 * result.total_weight_ratio:.0f} % of the graph's and connected nodes stay "
+        "connected, but the weight between some group of nodes and all others may be several times "
+        "the graph's, or a small part of it."
+    )
+
+
+def _about_subgraph(result):
+    """What a subgraph is, and what it does not preserve."""
+    return (
+        f"The edges are a subgraph for preconditioning: their weights are the graph's times "
+        f"{result.factor:.3g}, and their total weight is {100 * result.total_weight_ratio:.0f} % "
+        "of the graph's. Cuts and degrees are not preserved. "
     )
 
 
@@ -177,10 +208,11 @@ def uses(result: RunResult) -> str:
     >>> from graphsqueak.sources import cycle
     >>> from graphsqueak.sparsifiers.plan import RunPlan
     >>> from graphsqueak.sparsifiers.run import run_plan
-    >>> print(uses(run_plan(cycle(50), RunPlan(n_edges=49, certify=True))))
+    >>> plan = RunPlan(n_edges=49, method="subgraph", certify=True)
+    >>> print(uses(run_plan(cycle(50), plan)))
     Good as a preconditioner: about 8 steps of conjugate gradients for a digit. Not for cuts,
-    clusters or random walks: of two groups, or of two commute times, one may change up to 50 times
-    as much as the other.
+    clusters or random walks: of two groups, or of two commute times, one may change up to 50.1
+    times as much as the other.
     """
     certificate = result.certificate
     if result.stream.is_whole_ or certificate is None or not math.isfinite(certificate.kappa):
@@ -210,16 +242,24 @@ def uses(result: RunResult) -> str:
 def next_step(result: RunResult) -> str:
     """What to do about it; empty where all is well."""
     plan, stream = result.plan, result.stream
-    n_nodes, n_seen = stream.n_nodes_, stream.n_edges_seen_
+    n_nodes = stream.n_nodes_
+    n_seen = result.n_edges_counted
     if stream.is_whole_:
+        n_forest = n_nodes - stream.n_components_
         if plan.epsilon is None:
-            return "For a smaller graph keep fewer edges: --keep 0.2 keeps a fifth."
-        return (
-            f"Nothing can be dropped at this error; {plan.epsilon:g} would need about "
-            f"{_about(stream.budget_)} edges, there are {n_seen:,}. "
-            f"{_larger_error(plan.epsilon, n_nodes, n_seen)}--keep 0.5 keeps half of them, "
-            "whatever the error."
+            # Fewer edges than a spanning forest are refused.
+            is_possible = n_forest <= 0.2 * n_seen
+            advice = "For a smaller graph keep fewer edges: --keep 0.2 keeps a fifth."
+            return advice if is_possible else ""
+        said = (
+            f"No edge can be dropped at an error of {plan.epsilon:g}: {n_seen / n_nodes:.1f} edges "
+            "per node are too few. Allow a larger error"
         )
+        if n_forest > 0.5 * n_seen:
+            return f"{said}."
+        return f"{said}, or keep half of the edges whatever the error: --keep 0.5."
+    if result.method == "subgraph":
+        return "For cuts, degrees and random walks use the stream: --method auto."
     certificate = result.certificate
     error = result.epsilon_predicted if certificate is None else certificate.epsilon_upper
     if error < _POOR:
@@ -242,13 +282,6 @@ def _grade(certificate):
     if error <= _GOOD:
         return "A good sparsifier. "
     return "A rough sparsifier. " if error < _POOR else "Too small a sparsifier to trust its cuts. "
-
-
-def _larger_error(asked, n_nodes, n_seen):
-    """An error above the one asked for at which half the edges can go, if there is one below 1."""
-    error = math.sqrt(Budget(None, 1.0, None)(n_nodes, n_seen) / (0.5 * n_seen))
-    error = math.ceil(20 * error) / 20
-    return f"--epsilon {error:g} would drop about half, and " if asked < error < 1 else ""
 
 
 def _rounded_up(error):

@@ -2,15 +2,15 @@
 
     pass    all batches of the edges through one stream, with checkpoints, from where it stands
     tree    or the parts of the input, merged
-    few     where less than three edges a node are to be kept, the graph is read once more and the
-            best subgraph is found; between one and a half and three, what has the smaller kappa
-    goal    the certificate measures the accuracy; while it misses `epsilon`, another run follows
+    choice  with method="subgraph" the graph is read once more, held, and its edges are chosen
+    goal    the certificate measures the error; further runs search for the fewest edges that meet
+            `epsilon` (`edge_search`)
 
-Edges for an `epsilon` are first counted as for a dense graph, n_edges = 2 n / eps^2. Elsewhere the
-measured accuracy says by how much to correct: it falls like 1 / sqrt(n_edges) or faster.
+During the first pass for an `epsilon`, memory is planned as for a dense graph, which needs
+n_edges = 2 n / eps^2. At its end the edges are scored, and the predicted error gives the number of
+edges that this graph needs.
 """
 
-import math
 import os
 import time
 import warnings
@@ -26,16 +26,17 @@ from graphsqueak.graph.forest import add_degrees
 from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sources.graph_like import GraphLike, as_stream
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.recent import recent_edges
-from graphsqueak.sparsifiers.budget import Budget
+from graphsqueak.sources.times import Duration
+from graphsqueak.sparsifiers.budget import Budget, ErrorCurve
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
+from graphsqueak.sparsifiers.edge_search import EdgeSearch
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.result import RunResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.stream.window import TimedSparsifier
-from graphsqueak.sparsifiers.subgraph.few_edges import OfFew, sparsifier_of_few
+from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph
 from graphsqueak.sparsifiers.tree.parts import run_parts
 from graphsqueak.sparsifiers.tree.tasks import DROPPED
 from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
@@ -44,8 +45,8 @@ from graphsqueak.system.remote import exists
 
 __all__ = ["certify_and_correct", "follow_stream", "open_stream", "run_plan", "run_stream"]
 
-_LEAST_GROWTH, _MOST_GROWTH = 1.1, 4.0
-_MARGIN = 1.03  # more edges than the measured accuracy asks for
+# The error of a dense graph: proportional to 1 / sqrt(n_edges).
+DENSE_CURVE = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
 
 
 def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
@@ -67,6 +68,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
     source = as_stream(graph)
     source = Budget(plan.n_edges, plan.epsilon, plan.keep).checked(source).drawn(source)
     certifies = plan.certifies(source)
+    _expect_seconds(source, plan)
     tree = rerun = None
     with resumable_from(plan.checkpoint):
         if plan.is_tree:
@@ -83,13 +85,14 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             )
             dropped = {name: getattr(source, name, 0) for name in DROPPED}
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
-    span = stream.span_ if isinstance(stream, TimedSparsifier) else None
+    span = stream.span_ if stream.is_timed else None
     if certifies and span is not None:
         source = recent_edges(source, since=span[0], at=span[1], half_life=plan.half_life)
-    made_of_few = OfFew(None, plan.settings()["method"])
+    method, factor = plan.settings()["method"], 1.0
+    sparsifier = expected = None
     if plan.takes_a_subgraph(source, stream):
-        made_of_few = sparsifier_of_few(source, stream, plan)
-    sparsifier, method, expected, factor = made_of_few
+        sparsifier, expected = _chosen_subgraph(source, stream.budget_, plan)
+        method, factor = "subgraph", 1 + expected
     if certifies:
         made = certify_and_correct(
             source,
@@ -116,6 +119,13 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
         edges_per_second=rate,
         span=span,
     )
+
+
+def _expect_seconds(source, plan):
+    """Hold a source to times in seconds where the plan has a span such as 7d."""
+    has_unit = isinstance(plan.window, Duration) or isinstance(plan.half_life, Duration)
+    if has_unit and isinstance(source, EdgeSource):
+        source.expect_seconds()
 
 
 def open_stream(plan: RunPlan) -> StreamSparsifier:
@@ -210,6 +220,7 @@ def follow_stream(
     plan : RunPlan
     write : callable
     """
+    _expect_seconds(source, plan)
     stream = open_stream(plan)
     with suppress(Stopped):
         run_stream(
@@ -234,57 +245,97 @@ def certify_and_correct(
     rerun: Callable[[int], StreamSparsifier] | None = None,
     sparsifier: EdgeList | None = None,
 ) -> "_Certified":
-    """Certify what `stream` made of `source`; while `epsilon` is missed, run again with more edges.
+    """Certify the sparsifier of `stream`; with `epsilon`, search for the fewest edges that meet it.
 
-    The certificate of run i may fail with probability delta / 2^i, so that what is returned meets
-    epsilon with probability 1 - delta. When the budget holds all edges, the error is 0 and nothing
-    is read again: it ends.
+    The certificate of run i may fail with probability delta / 2^i, so that the result meets epsilon
+    with probability 1 - delta.
 
-    Without `epsilon` it is certified once. `rerun(n_edges)` gives a stream that has seen all of
-    `source`, by default in another pass; `sparsifier` stands in for what the first stream makes.
+    Parameters
+    ----------
+    source : EdgeSource or EdgeList
+        The graph.
+    stream : StreamSparsifier
+        That has seen all of it. Its sparsifier is the first one to be measured.
+    epsilon : float, optional
+        Without it, the first sparsifier is certified and returned.
+    delta : float
+    random_state : int, Generator or None
+        Seed of the certificates and of further runs. (A stream that was loaded from a checkpoint
+        does not have the one that it was made with.)
+    progress : bool or callable
+    rerun : callable, optional
+        `rerun(n_edges)` returns a stream that has seen all of `source`. Default: another pass.
+    sparsifier : EdgeList, optional
+        Replaces the one that `stream` makes.
 
     Examples
     --------
     >>> from graphsqueak.sources import complete
     >>> stream = StreamSparsifier(n_edges=600, random_state=4).partial_fit(complete(200))
-    >>> result = certify_and_correct(complete(200), stream, epsilon=0.5)
+    >>> result = certify_and_correct(complete(200), stream, epsilon=0.5, random_state=4)
     >>> result.certificate.meets(0.5), result.n_runs > 1
     (True, True)
     """
-    n_runs = 1
-    while True:
-        if sparsifier is None:
+    if sparsifier is None:
+        sparsifier = _thinned(stream, progress)
+    if epsilon is None:
+        certificate = _certified(source, sparsifier, stream, delta, random_state, progress)
+        return _Certified(sparsifier, certificate, stream, n_runs=1)
+    search = EdgeSearch(epsilon, stream.error_curve_ or DENSE_CURVE)
+    best = None
+    while best is None or not search.is_finished:
+        if search.n_runs > 0:
+            source = Budget(search.next_n_edges, None, None).drawn(source)
+            if rerun is not None:
+                stream = rerun(search.next_n_edges)
+            else:
+                fresh = StreamSparsifier(
+                    n_edges=search.next_n_edges,
+                    ridge=stream.ridge,
+                    options=stream.options,
+                    random_state=random_state,
+                )
+                stream = run_stream(fresh, source, progress=progress)
             sparsifier = _thinned(stream, progress)
-        if stream.is_whole_ and getattr(source, "is_exact", True):
-            exact = Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
-            return _Certified(sparsifier, exact, stream, n_runs)
-        certificate = certify(
-            source,
-            sparsifier,
-            delta=delta if epsilon is None else delta / 2**n_runs,
-            ridge=stream.ridge,
-            goal=epsilon,
-            random_state=random_state,
-            progress=progress,
-        )
-        if epsilon is None or certificate.meets(epsilon):
-            return _Certified(sparsifier, certificate, stream, n_runs)
-        n_edges = math.ceil(_growth(certificate, epsilon) * sparsifier.n_edges)
-        again = Budget(n_edges, None, None).drawn(source)
-        if stream.is_whole_ and again is source:
+        delta_of_run = delta / 2 ** (search.n_runs + 1)
+        certificate = _certified(source, sparsifier, stream, delta_of_run, random_state, progress)
+        error = certificate.epsilon_upper
+        if search.record(sparsifier.n_edges, error):
+            best = _Certified(sparsifier, certificate, stream, n_runs=search.n_runs)
+        elif stream.is_whole_ and error > epsilon and not _can_draw_more(source, search):
             raise InputError(
                 f"epsilon={epsilon:g} cannot be met: all edges drawn of large cliques are kept, at "
-                f"{certificate.epsilon_upper:.2g}; draw more of them: degree=... (--degree)"
+                f"{error:.2g}; draw more of them: degree=... (--degree)"
             )
-        if rerun is not None:
-            stream = rerun(n_edges)
-        else:
-            seed = stream.random_state
-            more = StreamSparsifier(
-                n_edges=n_edges, ridge=stream.ridge, options=stream.options, random_state=seed
-            )
-            stream = run_stream(more, again, progress=progress)
-        source, n_runs, sparsifier = again, n_runs + 1, None
+    return best._replace(n_runs=search.n_runs)
+
+
+def _certified(source, sparsifier, stream, delta, random_state, progress):
+    """Return the certificate of a sparsifier; that of a whole graph needs no measurement."""
+    if stream.is_whole_ and getattr(source, "is_exact", True):
+        return Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
+    return certify(
+        source,
+        sparsifier,
+        delta=delta,
+        ridge=stream.ridge,
+        random_state=random_state,
+        progress=progress,
+    )
+
+
+def _can_draw_more(source, search):
+    """Whether a source that samples its edges gives others for the next number of edges."""
+    return Budget(search.next_n_edges, None, None).drawn(source) is not source
+
+
+def _chosen_subgraph(source, n_edges, plan):
+    """The best subgraph of the whole source, which is held, and the error to expect of it."""
+    with reporter(plan.progress, "reading again, for a subgraph"):
+        graph = as_edge_list(source).simplified()
+    seed = int(np.random.default_rng(plan.random_state).integers(2**63))
+    with reporter(plan.progress, "choosing a subgraph"):
+        return best_subgraph(graph, n_edges, seed=seed)
 
 
 def _thinned(stream, progress):
@@ -300,14 +351,6 @@ class _Certified(NamedTuple):
     certificate: Certificate | None
     stream: StreamSparsifier
     n_runs: int
-
-
-def _growth(certificate, epsilon):
-    """How many times as many edges are needed."""
-    error = certificate.epsilon_upper
-    if not math.isfinite(error):
-        error = 2 * certificate.epsilon_lower
-    return min(max(_MARGIN * (error / epsilon) ** 2, _LEAST_GROWTH), _MOST_GROWTH)
 
 
 def _save(stream, checkpoint, write=None):
@@ -330,7 +373,7 @@ class _Skipped:
 
     def __init__(self, stream):
         self._stream, self._n_seen = stream, stream.n_edges_seen_
-        self._is_timed = isinstance(stream, TimedSparsifier)
+        self._is_timed = stream.is_timed
         self._found = NO_CHECKSUMS if self._is_timed else np.zeros(stream.n_nodes_)
         self._wanted = stream.checksums_ if self._is_timed else stream.degrees_
 

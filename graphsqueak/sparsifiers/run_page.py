@@ -4,7 +4,6 @@ import math
 import os
 import shlex
 from collections.abc import Sequence
-from pathlib import PurePath
 
 import numpy as np
 
@@ -20,10 +19,21 @@ __all__ = ["write_report"]
 _HEAVIEST = 10
 _NEAR = 0.1  # a degree within so much of the graph's own
 _DEGREES = (
-    "A node's degree is the total weight of its edges. The sparsifier has fewer edges, and heavier "
-    "ones, so that every node keeps nearly the degree it has in the graph: on the left the two "
-    "should cover each other, on the right all nodes should lie close to 1. {} of the nodes have "
-    "their degree within {:.0%}."
+    "A node's degree is the total weight of its edges. {} On the left are the degrees of the graph "
+    "and of the sparsifier, on the right their ratio, which is 1 at a node that keeps its degree. "
+    "{:.0%} of the nodes have their degree within {:.0%}."
+)
+_SCALED = (
+    "The sparsifier has fewer edges, and heavier ones: weights are scaled so that their total is "
+    "the graph's, and so that nodes come as close to their degree as the kept edges allow."
+)
+_SUBGRAPH = (
+    "The edges are a subgraph, and their weights are the graph's times {:.3g}: a node loses the "
+    "weight of its dropped edges, and degrees are not preserved."
+)
+_UNBIASED = (
+    "The sparsifier has fewer edges, and heavier ones: the expectation of every weight is the "
+    "graph's, and degrees are not corrected afterwards."
 )
 _SPECTRUM = (
     "Give every node a number, and add up over all edges their weight times the squared difference "
@@ -81,7 +91,7 @@ def write_report(
 
 def _verdict(result, again, out):
     """What came out, and what to type next."""
-    n_kept, n_read = result.sparsifier.n_edges, result.stream.n_edges_seen_
+    n_kept, n_read = result.sparsifier.n_edges, result.n_edges_counted
     yield "heading", "Verdict"
     yield "text", f"{n_kept:,} of {n_read:,} edges were kept: {error_in_short(result)}."
     yield "text", f"{verdict(result)} {uses(result)} {next_step(result)}"
@@ -91,8 +101,8 @@ def _verdict(result, again, out):
         yield "text", f"That is the worst case: {probed}."
     yield "heading", "What to do next"
     if next_step(result) and not result.stream.is_whole_ and again is not None:
-        path = PurePath(out)
-        closer = str(path.with_name(f"closer-{path.name}"))
+        folder, slash, name = out.rpartition("/")  # of a path or of an address
+        closer = f"{folder}{slash}closer-{name}"
         yield "text", "Ask for a smaller error, and get as many edges as it needs:"
         yield "command", _command("sparsify", again, "-o", closer, "--epsilon", "0.5")
     yield "text", "Use it in Python, as the graph itself:"
@@ -123,6 +133,7 @@ def _what_was_read(result, record, name):
         ("input", name),
         ("nodes", f"{record['nodes']:,}"),
         ("edges", f"{record['edges_read']:,}"),
+        *([] if result.span is None else [("not too old", f"{result.n_edges_counted:,}")]),
         ("connected pieces", f"{record['components']:,}"),
         *((said, f"{count:,}") for said, count in dropped.items() if count),
         ("time", time),
@@ -133,11 +144,12 @@ def _what_was_read(result, record, name):
 
 
 def _what_was_kept(result, record, out):
-    share = record["edges_kept"] / max(record["edges_read"], 1)
+    share = record["edges_kept"] / max(result.n_edges_counted, 1)
+    whose = "those read" if result.span is None else "those that are not too old"
     rows = [
         ("output", out),
         ("nodes", f"{result.sparsifier.n_nodes:,} (all of them)"),
-        ("edges", f"{record['edges_kept']:,} ({share:.2%} of those read)"),
+        ("edges", f"{record['edges_kept']:,} ({share:.2%} of {whose})"),
         ("their total weight", _amount(result.sparsifier.weight.sum())),
         ("that of the graph", _amount(result.stream.degrees_.sum() / 2)),
         ("seed", "none given" if record["seed"] is None else record["seed"]),
@@ -185,7 +197,7 @@ def _degrees(result):
     sparse = sparsifier.degrees()
     yield "heading", "Degrees"
     near = np.abs(sparse - whole) <= _NEAR * whole
-    yield "text", _DEGREES.format(f"{near.mean():.0%}", _NEAR)
+    yield "text", _DEGREES.format(_about_weights(result), near.mean() if near.size else 1.0, _NEAR)
     yield "html", picture(degrees_of_both(whole, sparse), alt="Degrees of graph and sparsifier")[1]
     n_kept = np.bincount(sparsifier.tail, minlength=sparsifier.n_nodes)
     n_kept += np.bincount(sparsifier.head, minlength=sparsifier.n_nodes)
@@ -197,6 +209,16 @@ def _degrees(result):
     header = ("node", "degree in the graph", "in the sparsifier", "edges kept")
     yield "html", html_table(rows, header=header, caption="The nodes of largest degree")
     yield "text", f"Made by graphsqueak {__version__}."
+
+
+def _about_weights(result):
+    """How the weights came about, and so the degrees."""
+    if result.stream.is_whole_:
+        return "Nothing was dropped, so that every node has its degree."
+    if result.method == "subgraph":
+        return _SUBGRAPH.format(result.factor)
+    is_scaled = result.method == "fast" and result.plan.options.calibrate
+    return _SCALED if is_scaled else _UNBIASED
 
 
 def _amount(value):

@@ -8,6 +8,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
+from graphsqueak.sources.times import as_time_span
 from graphsqueak.sparsifiers.baselines import (
     batch_sparsifier,
     kors_sparsifier,
@@ -32,8 +33,8 @@ def sparsify(
     keep: float | None = None,
     method: str = "auto",
     ridge: float = 0.0,
-    half_life: float | None = None,
-    window: float | None = None,
+    half_life: float | str | None = None,
+    window: float | str | None = None,
     buckets: int = 16,
     options: StreamOptions | None = None,
     certify: bool | None = None,
@@ -54,24 +55,25 @@ def sparsify(
     Parameters
     ----------
     graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
-        Read once, batch by batch; for fewer than three edges a node, once more, and held.
+        Read once, batch by batch; with method="subgraph" once more, and held.
     n_edges, epsilon, keep : exactly one
         Edges of the result, or its accuracy, or their share of all edges.
     method : {"auto", "fast", "subgraph", "thesis", "batch", "uniform", "kors"}
-        "fast" is the stream: unbiased weights, one read. "subgraph" is for few edges: a forest of
-        low stretch and the edges that it misses most, their weights times one factor (not
-        unbiased); it holds the graph. "auto" takes what has the smaller kappa where less than three
-        edges a node are kept of a graph that can be read twice, of up to 8 million edges, and
-        the stream elsewhere. "thesis" streams with the constants of the thesis. The others
-        hold the whole graph and are there to compare with:
-        Spielman and Srivastava's sampling by resistances, uniform sampling, and insertion only.
+        "auto" is "fast", the stream: one pass. Weights are scaled so that the total weight is the
+        graph's and degrees are close to it. "subgraph" is for preconditioning with few edges: a
+        forest of low stretch and the edges that it misses most. Its kappa is small, but all weights
+        are the graph's times one factor, so that total weight, cuts and degrees are not preserved.
+        It reads the graph twice and holds it. "thesis" streams with the constants of the thesis.
+        The others hold the whole graph and are there to compare with: Spielman and Srivastava's
+        sampling by resistances, uniform sampling, and insertion only.
     ridge : float
         gamma > 0 asks for an (eps, gamma)-sparsifier, which may be coarser where the spectrum of L
         lies below gamma and needs fewer edges.
-    half_life : float, optional
-        Time in which the weight of an edge falls to a half. Edges must have times
-        (`read_edges(..., time=...)` or `TimedEdges`).
-    window : float, optional
+    half_life : float or str, optional
+        Time in which the weight of an edge falls to a half, in the unit of the times. Edges must
+        have times (`read_edges(..., time=...)` or `TimedEdges`). A text such as "7d", "12h", "30m"
+        or "45s" is in seconds and needs times that are dates or Unix seconds.
+    window : float or str, optional
         Keep to the edges of the last `window` of time, up to one bucket more.
     buckets : int
         Parts into which a window is cut.
@@ -79,9 +81,9 @@ def sparsify(
         Parts of the fast method, to be switched off for study.
     certify : bool, optional
         Measure the accuracy by reading the graph again, once per step of the certificate, and put
-        what is proved into `certificate` of the result. With `epsilon` and the fast method, run
-        again with more edges while it is missed. Default: with `epsilon`, if the graph can be read
-        again; from a pipe, epsilon is only predicted (for dense graphs, n (2 / eps)^2 / 2 edges).
+        what is proved into `certificate` of the result. With `epsilon` and the fast method, up to
+        four runs search for the fewest edges that meet it. Default: with `epsilon`, if the graph
+        can be read again; from a pipe, the number of edges follows from the predicted error.
     delta : float
         The certificate may fail with this probability.
     workers : int, optional
@@ -148,8 +150,8 @@ def sparsify(
         keep=keep,
         method=method,
         ridge=ridge,
-        half_life=half_life,
-        window=window,
+        half_life=as_time_span("half_life", half_life),
+        window=as_time_span("window", window),
         buckets=buckets,
         options=StreamOptions() if options is None else options,
         certify=certify,
@@ -166,4 +168,4 @@ def sparsify(
         progress=progress,
     )
     result = run_plan(source, plan)
-    return result.sparsifier.with_certificate(result.certificate)
+    return result.sparsifier.in_id_order().with_certificate(result.certificate)

@@ -119,6 +119,29 @@ def test_the_projected_inverse_is_projected_on_both_sides():
     assert np.abs(everywhere - right).max() > 0.1  # centered on all nodes it is another function
 
 
+def test_labels_must_be_centered_before_they_are_projected():
+    """Path of four nodes, label 1 on the first two: no node differs from another."""
+    path = EdgeList(tail=[0, 1, 2], head=[1, 2, 3])
+    inverse = np.linalg.inv(path.laplacian().toarray() + np.diag([1.0, 1.0, 0.0, 0.0]))
+
+    def with_multiplier(y):
+        """A^-1 (y - mu 1), mu such that the scores add up to 0."""
+        mu = np.sum(inverse @ y) / np.sum(inverse @ np.ones(4))
+        return inverse @ (y - mu)
+
+    printed = with_multiplier(np.array([1.0, 1.0, 0.0, 0.0]))
+    np.testing.assert_allclose(printed, [0.512, 0.317, -0.268, -0.561], atol=5e-4)
+    ours = stable_scores(path, np.array([0, 1]), np.ones((2, 1)), alpha=1.0)
+    np.testing.assert_allclose(ours.centered, 0.0, atol=1e-9)
+    np.testing.assert_allclose(ours.offset, 1.0)
+    # Labels 1 and 0: printed, the second labeled node is above 0; with centered labels, below.
+    printed = with_multiplier(np.array([1.0, 0.0, 0.0, 0.0]))
+    centered = with_multiplier(np.array([0.5, -0.5, 0.0, 0.0]))
+    ours = stable_scores(path, np.array([0, 1]), np.array([[1.0], [0.0]]), alpha=1.0)
+    np.testing.assert_allclose(ours.centered.ravel(), centered, atol=1e-7)
+    assert (printed[1], centered[1]) == pytest.approx((0.049, -0.110), abs=5e-4)
+
+
 def scores(graph, nodes, y, alpha):
     nodes = np.array(nodes)
     return reference.stable_hfs(graph, nodes, y[nodes][:, None], alpha)[0].ravel()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from graphsqueak import StreamSparsifier
+from graphsqueak import StreamOptions, StreamSparsifier
 from graphsqueak.graph import EdgeList
-from graphsqueak.sources import complete, cycle
-from graphsqueak.sparsifiers import Certificate, RunPlan, run_plan
+from graphsqueak.sources import chung_lu, complete, cycle
+from graphsqueak.sparsifiers import Certificate, RunPlan, run_plan, write_report
 from graphsqueak.sparsifiers.result import error_in_short, measured_error, next_step, verdict
 
 DENSE = complete(56)  # 1540 edges
@@ -19,7 +19,8 @@ DENSE = complete(56)  # 1540 edges
         ({"n_edges": 1540}, True),
         ({"n_edges": 1539}, False),
         ({"keep": 0.99}, False),
-        ({"epsilon": 0.1}, True),
+        ({"epsilon": 0.001}, True),
+        ({"epsilon": 0.1}, False),
         ({"method": "thesis", "epsilon": 0.9}, False),
     ],
 )
@@ -42,11 +43,38 @@ def test_parallel_edges_that_were_added_up_are_not_dropped():
     assert result.certificate.passes == 0
 
 
-def test_an_error_at_which_half_the_edges_go_is_named_where_there_is_one():
-    dense = run_plan(complete(56), RunPlan(epsilon=0.25))
-    assert "--epsilon 0.45 would drop about half, and --keep 0.5" in next_step(dense)
+def test_an_error_that_needs_all_edges_is_explained():
     thin = run_plan(cycle(60), RunPlan(epsilon=0.9))
-    assert "there are 60. --keep 0.5" in next_step(thin)
+    assert "No edge can be dropped at an error of 0.9: 1.0 edges per node" in next_step(thin)
+    assert "--keep" not in next_step(thin)  # half of the edges cannot hold the cycle together
+
+
+def test_few_edges_are_said_to_keep_the_total_weight_but_not_every_cut():
+    graph = chung_lu(300, 4_000, random_state=9).to_edge_list()
+    result = run_plan(graph, RunPlan(n_edges=400, random_state=9))
+    assert error_in_short(result) == "error above 1 (predicted, not measured)"
+    assert "too few edges to preserve every cut" in verdict(result)
+    assert "the total weight is 100 % of the graph's" in verdict(result)
+    assert result.total_weight_ratio == pytest.approx(1.0, abs=1e-9)
+    assert result.record()["total_weight_ratio"] == result.total_weight_ratio
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"n_edges": 1540}, "Nothing was dropped, so that every node has its degree."),
+        ({"n_edges": 300}, "weights are scaled so that their total is the graph"),
+        (
+            {"n_edges": 300, "options": StreamOptions(calibrate=False)},
+            "degrees are not corrected afterwards",
+        ),
+        ({"method": "thesis", "epsilon": 0.9}, "degrees are not corrected afterwards"),
+    ],
+)
+def test_the_report_says_how_the_weights_came_about(tmp_path, settings, said):
+    result = run_plan(DENSE, RunPlan(**settings, certify=False, random_state=5))
+    write_report(result, tmp_path / "report.html", edges=["edges.tsv"], out="out.tsv")
+    assert said in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

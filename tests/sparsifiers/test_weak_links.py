@@ -224,3 +224,34 @@ def test_bridges_are_those_of_networkx():
         pairs = zip(graph.tail[found].tolist(), graph.head[found].tolist(), strict=True)
         expected = networkx.bridges(graph.to_networkx())
         assert {frozenset(pair) for pair in pairs} == {frozenset(pair) for pair in expected}
+
+
+def literal_cut_bounds(graph):
+    """Merge clusters along edges from the heaviest on; short A, B and the rest to three nodes."""
+    ends = list(zip(graph.tail.tolist(), graph.head.tolist(), graph.weight.tolist(), strict=True))
+    cluster = {node: frozenset([node]) for node in range(graph.n_nodes)}
+    bound = {}
+    for e in np.argsort(-graph.weight, kind="stable").tolist():
+        A, B = cluster[ends[e][0]], cluster[ends[e][1]]
+        if A == B:
+            continue
+        between = sum(w for u, v, w in ends if (u in A and v in B) or (u in B and v in A))
+        a = sum(w for u, v, w in ends if (u in A) != (v in A)) - between
+        b = sum(w for u, v, w in ends if (u in B) != (v in B)) - between
+        parallel = a * b / (a + b) if a > 1e-12 and b > 1e-12 else 0.0
+        for other, (u, v, _) in enumerate(ends):
+            if (u in A and v in B) or (u in B and v in A):
+                bound[other] = 1 / (between + parallel)
+        for node in A | B:
+            cluster[node] = A | B
+    return np.array([bound[e] for e in range(len(ends))])
+
+
+def test_bounds_of_cuts_are_those_of_three_shorted_nodes():
+    for seed in range(12):
+        rng = np.random.default_rng(7_919 * seed + 3)
+        graph = lognormal(
+            rng.uniform(0, 1.5), n_nodes=25, n_edges=int(rng.integers(5, 100)), seed=seed
+        )
+        found = cut_bounds(graph.tail, graph.head, graph.weight, graph.n_nodes)
+        np.testing.assert_allclose(found, literal_cut_bounds(graph), rtol=1e-9)

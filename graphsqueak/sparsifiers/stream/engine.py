@@ -67,6 +67,8 @@ class Engine(StreamEngine):
         self.n_joins = self.n_seen = self.n_shrinks = 0
         self.cut_error = self.result_error = 0.0
         self.predicted = None  # the error of the last result
+        self.error_curve = None  # predicted error by number of edges, if the budget is an error
+        self.is_result_whole = None  # whether the last result has all edges
         self.per_node = np.inf  # budget a node that the filter's scale is for
         self.filter = None
         self.n_by_degrees = 0  # edges seen when the filter was made, if it is one by degrees
@@ -91,6 +93,8 @@ class Engine(StreamEngine):
         """
         self.grow(n_nodes)
         self.predicted = None
+        self.error_curve = None
+        self.is_result_whole = None
         if self.n_before + self.n_seen == 0 and tail.size:
             self.unit = power_of_two(weight[0])
         if tail.size:
@@ -294,9 +298,12 @@ class Engine(StreamEngine):
             degree = degree + np.pad(self.base, (0, self.n_nodes - self.base.size))
         return degree
 
-    def final_edges(self, budget, *, use_up=False):
-        """The sparsifier of all edges so far, of at most `budget` edges."""
-        return last_shrink(self, budget, use_up=use_up)
+    def final_edges(self, budget, *, epsilon=None, use_up=False):
+        """The sparsifier of all edges so far, of at most `budget` edges.
+
+        With `epsilon`, it has as many edges as that error is predicted to need.
+        """
+        return last_shrink(self, budget, epsilon=epsilon, use_up=use_up)
 
     def merge(self, others, numbers, *, seed):
         """An engine that has seen all streams; `numbers` are the others' nodes in our numbering."""

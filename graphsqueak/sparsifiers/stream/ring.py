@@ -12,6 +12,7 @@ order alone, not on how they were cut into batches.
 import copy
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.probes import Probes
 from graphsqueak.sparsifiers.stream.state import collect_state
-from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.validation import check_real
 
 __all__ = ["Ring"]
 
@@ -31,24 +32,48 @@ _ROOM, _TARGET = 1.75, 1.25  # of the present bucket, in budgets
 _CHUNKS = 4  # in a budget, at least: room and chunk together are two
 _SIGMAS = 4  # by which a coin for each edge may exceed a budget
 _KEYS = 2**40  # child seeds of repeated steps
+_HALF_LIVES, _N_FULL = 16, 2  # width of a bucket where nothing but decay forgets, and full ones
+_MOST_HALF_LIVES = 64  # in a bucket: its weights are 2^64 apart by age alone
 _COUNTS = ("n_seen", "n_nodes", "n_too_old", "seed")
 
 
 class Ring:
-    """The engine of a stream with times: `n_full` buckets that are over, and the present one.
+    """The engine of a stream with times: the buckets that are over, and the present one.
 
-    `settings` and `options` are those of the plain streams; if it `is_tight`, the present one has
-    room for two budgets, whatever they say. Where it stands for an engine, it is that of all edges
-    which are not forgotten, as of the last one.
+    Where it stands for an engine, it is that of all edges which are not forgotten, as of the last
+    one.
+
+    Parameters
+    ----------
+    stream_class : type
+        The class of the plain streams that the buckets are, `StreamSparsifier`.
+    settings, options
+        Arguments of the plain streams. The present one of a window may hold two budgets, whatever
+        the options say.
+    window, half_life : float, optional
+        At least one of them.
+    n_buckets : int
+        Parts of a window.
+    seed : int
     """
 
     unit = 1.0
 
-    def __init__(self, settings, options, *, width, n_full, is_tight, half_life, seed):
+    def __init__(self, stream_class, settings, options, *, window, half_life, n_buckets, seed):
+        self.stream_class = stream_class
         self.settings, self.options, self.seed = settings, options, seed
-        self.width, self.n_full, self.is_tight = width, n_full, is_tight
+        self.window = window
         self.half_life = half_life
-        self.streams: dict[int, StreamSparsifier] = {}
+        self.width, self.n_full = _HALF_LIVES * (half_life or 0.0), _N_FULL
+        if window is not None:
+            self.width, self.n_full = window / n_buckets, n_buckets
+        if half_life is not None and self.width > _MOST_HALF_LIVES * half_life:
+            length = self.width * self.n_full
+            raise InputError(
+                f"window={length:g} is {length / half_life:.0f} half-lives, "
+                "after which nothing is left of an edge; leave window out"
+            )
+        self.streams: dict[int, Any] = {}  # a plain stream for every bucket
         self.late: set[int] = set()  # buckets that are over and got edges since
         self.latest = self.gone = -math.inf  # time of an edge; bucket that is forgotten
         self.current = -math.inf  # the present bucket
@@ -102,19 +127,43 @@ class Ring:
     def _new(self, number):
         """An empty bucket."""
         options = self.options
-        if self.is_tight:
+        if self.window is not None:
             room, target = min(options.room, _ROOM), min(options.target, _TARGET)
             most = (self.settings["n_edges"] or math.inf) // _CHUNKS
             chunk = int(max(min(options.chunk, most), 1))
             options = replace(options, room=room, target=target, chunk=chunk)
         seed = child_seed(self.seed, number % _KEYS)
-        return StreamSparsifier(**self.settings, options=options, random_state=seed)
+        return self.stream_class(**self.settings, options=options, random_state=seed)
 
     def factor(self, number, now):
         """What the weights of a bucket are multiplied by as of `now`."""
         if self.half_life is None:
             return 1.0
         return float(np.exp2((number * self.width - now) / self.half_life))
+
+    @property
+    def span(self):
+        """From when to when the edges are that are kept."""
+        return (self.current - self.n_full) * self.width, self.latest
+
+    def asked(self, at, since, until):
+        """First and last bucket that are meant, and the time to which weights decay."""
+        if since is not None or until is not None:
+            if self.window is None or at is not None:
+                raise InputError("since and until are for streams with a window, and without at")
+            low = min(self.streams) if since is None else math.floor(since / self.width)
+            high = self.current if until is None else math.ceil(until / self.width) - 1
+            if high < low:
+                raise InputError(f"until={until} must come after since={since}")
+            return low, high, min(self.latest, (high + 1) * self.width)
+        now = self.latest if at is None else check_real("at", at)
+        if self.window is None and now < self.latest:
+            raise InputError(
+                f"at={now:.15g} lies before the last edge ({self.latest:.15g}), and edges that "
+                "came later cannot be taken out again; give a window"
+            )
+        high = math.floor(now / self.width)
+        return high - self.n_full, high, now
 
     def joined(self, low, high, now):
         """One stream of the edges of buckets low, ..., high, which are left as they are.
@@ -139,7 +188,7 @@ class Ring:
             engines.append(engine)
             table += factor * stream._probes.table
         options = replace(self.options, room=max(self.options.room, _ROOM + len(engines)))
-        whole = StreamSparsifier(**self.settings, options=options, random_state=0)
+        whole = self.stream_class(**self.settings, options=options, random_state=0)
         numbers = [np.arange(engine.n_nodes, dtype=np.int32) for engine in engines]
         seed = child_seed(self.seed, Step.MERGE)
         whole._engine = whole._engine.merge(engines, numbers, seed=seed)
@@ -178,9 +227,9 @@ class Ring:
 
     def restore(self, numbers, states, name):
         """Go on from what `state` gave, the states as bytes."""
-        self.streams = {key: StreamSparsifier._from(state, name) for key, state in states.items()}
+        self.streams = {key: self.stream_class._from(state, name) for key, state in states.items()}
         for stream in self.streams.values():
-            if type(stream) is not StreamSparsifier or stream.n_nodes_ > numbers["n_nodes"]:
+            if stream.is_timed or stream.n_nodes_ > numbers["n_nodes"]:
                 raise InputError(f"{name} holds no state of a stream; start the run again")
         for key in _COUNTS:
             setattr(self, key, numbers[key])
@@ -198,13 +247,16 @@ class Ring:
 
     def budget(self, n_nodes, n_seen):
         """Edges of the sparsifier; of `n_seen`, those that are not forgotten count."""
-        held = sum(stream.n_edges_seen_ for stream in self.streams.values())
-        return Budget(*(self.settings[name] for name in Budget._fields))(n_nodes, held)
+        return Budget(*(self.settings[name] for name in Budget._fields))(n_nodes, self.n_recent)
+
+    @property
+    def n_recent(self):
+        """Edges that are not forgotten."""
+        return sum(stream.n_edges_seen_ for stream in self.streams.values())
 
     @property
     def is_whole(self):
-        held = sum(stream.n_edges_seen_ for stream in self.streams.values())
-        return self.n_shrinks == 0 and held <= self.budget(self.n_nodes, held)
+        return self.n_shrinks == 0 and self.n_recent <= self.budget(self.n_nodes, self.n_recent)
 
     @property
     def n_kept(self):

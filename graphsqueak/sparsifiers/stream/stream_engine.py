@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from graphsqueak.nodes.numbering import Numbering
+from graphsqueak.sparsifiers.budget import ErrorCurve
 from graphsqueak.sparsifiers.stream.edges import KeptEdges
 
 __all__ = ["StreamEngine"]
@@ -23,6 +24,8 @@ class StreamEngine(Protocol):
     n_joins: int  # of two components
     result_error: float  # largest change of a weak cut by a shrink, that of the result included
     budget: Callable[[int, int], int]  # of the sparsifier of so many nodes and edges
+    error_curve: ErrorCurve | None  # of the last result, if the budget is an error
+    is_result_whole: bool | None  # whether the last result has all edges; None before there is one
 
     @property
     def n_nodes(self) -> int: ...
@@ -36,7 +39,9 @@ class StreamEngine(Protocol):
     def favor(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
         """Learn which of the nodes new to `numbering` are among the `wanted` ids."""
 
-    def final_edges(self, budget: int, *, use_up: bool = False) -> KeptEdges:
+    def final_edges(
+        self, budget: int, *, epsilon: float | None = None, use_up: bool = False
+    ) -> KeptEdges:
         """The sparsifier of all edges so far; the engine is left as it is, or used up."""
 
     def merge(self, others: Sequence, numbers: Sequence, *, seed: int) -> "StreamEngine":

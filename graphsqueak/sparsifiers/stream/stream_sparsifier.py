@@ -7,6 +7,26 @@ Streams can be merged. The sum of eps-sparsifiers of several graphs is an eps-sp
 sum, whatever nodes and edges they share; so merging costs no accuracy, only the shrink that may
 follow does. With a ridge that is not so: k sparsifiers, accurate up to a ridge gamma, are together
 accurate up to k gamma (the ground node counts k times), so a merge tree gives leaves gamma / k.
+
+With a window or a half-life, time is cut into buckets of equal width, bucket k from k width on, and
+the engine is a `Ring` with a plain stream for each of the last buckets:
+
+window      the buckets of the last `window` are kept, and older ones dropped whole. A result is the
+            sum of some of them, sampled once. At the old end a window may begin within a bucket,
+            which is taken whole: the span of a result is that of its buckets.
+half-life   an edge of weight w at time t weighs w 2^((t - now) / half_life). Bucket k holds it as
+            w 2^((t - k width) / half_life), which does not change as time passes: kept weights,
+            exact degrees and the filter are all scaled alike, by the unit that they are held in.
+            Without a window a bucket is 16 half-lives wide and three are held, so an edge is
+            forgotten when it has lost all but 2^-32 of its weight.
+
+A bucket that is over is sampled down to its budget, and the present one of a window may hold two
+budgets. So a window of b buckets keeps at most b + 2 budgets, and one more for each bucket that
+late edges still reach. A half-life alone keeps what a plain stream keeps, and two budgets more.
+
+Single edges cannot be deleted. A sample does not determine which edges it would hold without an
+edge that is gone; only linear sketches of all edges do, of n log^3 n numbers and more, which hold
+no edge that one could look at.
 """
 
 import os
@@ -19,25 +39,41 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.node_ids import first_ids
+from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import unite_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.report.shown import Shown
 from graphsqueak.sources.graph_like import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import Budget, StreamOptions, predicted_epsilon
+from graphsqueak.sparsifiers.budget import (
+    Budget,
+    ErrorCurve,
+    StreamOptions,
+    predicted_epsilon,
+)
 from graphsqueak.sparsifiers.stream.arrivals import SHARE, plain_ids
 from graphsqueak.sparsifiers.stream.engine import Engine
 from graphsqueak.sparsifiers.stream.probes import Probes, warn_if_worse
-from graphsqueak.sparsifiers.stream.state import RING, collect_state, read_state, restore_state
+from graphsqueak.sparsifiers.stream.ring import Ring
+from graphsqueak.sparsifiers.stream.state import (
+    RING,
+    collect_ring,
+    collect_state,
+    read_state,
+    restore_ring,
+    restore_state,
+)
 from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
 from graphsqueak.sparsifiers.stream.thesis import thesis_engine
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack, pack_bytes
-from graphsqueak.validation import check_choice, check_real
+from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["StreamSparsifier"]
 
 _SETTINGS = ("n_edges", "epsilon", "keep", "method", "n_copies", "ridge", "favored_share")
+_TIMES = ("window", "half_life", "buckets")
 
 
 class StreamSparsifier(Shown):
@@ -47,13 +83,15 @@ class StreamSparsifier(Shown):
     ----------
     n_edges, epsilon, keep : exactly one
         Edges of the result (at most; from 40 on at least 0.9 of it if the graph has that many), or
-        the accuracy from which their number is predicted, or their share of the edges seen.
+        the error that they are predicted to have, or their share of the edges seen. With `epsilon`,
+        memory is that of the edges that a dense graph needs, 2.2 n / epsilon^2.
     method : {"fast", "thesis"}
-        "thesis" is Algorithm 11 with its proof constants: no budget, a guarantee for `epsilon`
-        with probability 0.99, and thousands of copies per edge, so that only graphs with more
-        edges per node than that are sparsified at all.
+        "fast" keeps a spanning forest, and with it the components of the graph. "thesis" is
+        Algorithm 11 with its proof constants: no budget, no forest, a guarantee for `epsilon` with
+        probability 0.99 (components included), and thousands of copies per edge, so that only
+        graphs with more edges per node than that are sparsified at all.
     n_copies : int, optional
-        Copies of the thesis method, instead of `epsilon`.
+        Copies of the thesis method, instead of `epsilon`. With few copies components may be lost.
     ridge : float
         gamma > 0 asks for an (eps, gamma)-sparsifier, which may be coarser where the spectrum of L
         lies below gamma and needs fewer edges.
@@ -63,9 +101,11 @@ class StreamSparsifier(Shown):
         carry no ids.)
     favored_share : float
     half_life : float, optional
-        Time in which the weight of an edge falls to a half. Edges must have times (`TimedEdges`).
+        Time in which the weight of an edge falls to a half. Edges must have times (`TimedEdges`),
+        in any order.
     window : float, optional
-        Keep to the edges of the last `window` of time.
+        Keep only the edges of the last `window` of time. Edges must have times, in any order; one
+        that is older than the window when it arrives is counted and dropped.
     buckets : int
         Parts into which a window is cut. The oldest is kept until all of it is too old.
     options : StreamOptions, optional
@@ -82,6 +122,13 @@ class StreamSparsifier(Shown):
         differently), or, if that is more than chance, the largest change that a shrink made to
         the cuts at the eight lightest edges of a heavy spanning forest; infinite if components
         differ.
+    is_timed : bool
+        Whether there is a window or a half-life. If so, `n_edges_seen_` counts all edges, the other
+        attributes are those of what is kept, decayed to the time of the last edge, and there are
+    span_ : tuple of float
+        From when to when the edges of the last result are; before there is one, of those kept.
+    n_too_old_ : int
+        Edges that were older than the window when they arrived.
 
     Examples
     --------
@@ -95,17 +142,6 @@ class StreamSparsifier(Shown):
     >>> bool(abs(H.weight.sum() / 100_000 - 1) < 0.01)
     True
     """
-
-    def __new__(cls, **settings: Any) -> Self:
-        """With `half_life` or `window`, a `TimedSparsifier`."""
-        times = (settings.get("half_life"), settings.get("window"))
-        return super().__new__(cls._timed() if times != (None, None) else cls)
-
-    @classmethod
-    def _timed(cls):
-        from graphsqueak.sparsifiers.stream.window import TimedSparsifier
-
-        return TimedSparsifier
 
     def __init__(
         self,
@@ -130,16 +166,28 @@ class StreamSparsifier(Shown):
         self.ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
         self.favored_share = check_real("favored_share", favored_share, least=0.0, below=1.0)
         self.favored_nodes = plain_ids(favored_nodes)
+        for name, time in (("half_life", half_life), ("window", window)):
+            if time is not None:
+                check_real(name, time, above=0.0, below=np.inf)
+        self.half_life = half_life
+        self.window = window
+        self.buckets = check_count("buckets", buckets)
         self.options = StreamOptions() if options is None else options
         self.random_state = random_state
-        self._engine = self._make_engine(_seed_from(random_state))
+        self._engine: StreamEngine | Ring = self._make_engine(_seed_from(random_state))
         self._numbering = Numbering()
         self._probes, self._is_used_up = Probes(), False
+        self.checksums_: tuple[int, ...] = NO_CHECKSUMS  # of the edges of a stream with times
+        self._last_span: StreamSparsifier | None = None  # the plain stream of the last result
         self.note: dict[str, int] = {}  # a small record that is saved with the state
 
-    def _make_engine(self, seed: int) -> StreamEngine:
+    def _make_engine(self, seed: int) -> StreamEngine | Ring:
+        if self.is_timed and (self.method != "fast" or self.ridge > 0):
+            raise InputError("window and half_life take method='fast' and no ridge")
         if self.method == "fast":
             budget = Budget(self.n_edges, self.epsilon, self.keep).checked()
+            if self.is_timed:
+                return self._make_ring(seed)
             engine = Engine(budget, self.options, ridge=self.ridge, seed=seed)
             engine.favored.share = self.favored_share
             return engine
@@ -149,15 +197,30 @@ class StreamSparsifier(Shown):
             raise InputError("method='thesis' takes epsilon or n_copies, no budget and no ridge")
         return thesis_engine(self.epsilon, self.n_copies, seed=seed)
 
+    def _make_ring(self, seed: int) -> Ring:
+        settings = {name: getattr(self, name) for name in _SETTINGS} | {"favored_nodes": None}
+        return Ring(
+            StreamSparsifier,
+            settings,
+            self.options,
+            window=self.window,
+            half_life=self.half_life,
+            n_buckets=self.buckets,
+            seed=seed,
+        )
+
     def partial_fit(self, batch: GraphLike) -> Self:
         """Take in more edges: an EdgeList, or anything that is a graph.
 
         Nodes may appear at any time. Batches that carry ids are matched by id; those without must
-        number the same nodes alike.
+        number the same nodes alike. A stream with times takes `TimedEdges`, or a source of them.
         """
         self._check_in_use()
         budget = Budget(self.n_edges, self.epsilon, self.keep)
         for part in budget.drawn(as_stream(batch)):
+            if isinstance(self._engine, Ring):
+                self._absorb_timed(part, self._engine)
+                continue
             tail, head, n_nodes = self._numbering.apply(part)
             if self.favored_nodes:
                 self._engine.favor(self._numbering, n_nodes, self.favored_nodes)
@@ -165,12 +228,30 @@ class StreamSparsifier(Shown):
             self._probes.add(tail, head, part.weight, n_nodes)
         return self
 
+    def _absorb_timed(self, part: EdgeList, ring: Ring) -> None:
+        time = part.time if isinstance(part, TimedEdges) else None
+        if time is None and part.n_edges:
+            raise InputError(
+                "a window or a half-life needs the time of every edge; name its column, "
+                "time=..., or give TimedEdges"
+            )
+        tail, head, n_nodes = self._numbering.apply(part)
+        ring.absorb(tail, head, part.weight, time, n_nodes, self._favor)
+        if isinstance(part, TimedEdges):
+            self.checksums_ = checksums(part, self.checksums_)
+        self._last_span = None
+
+    def _favor(self, engine: StreamEngine) -> None:
+        if self.favored_nodes:
+            engine.favor(self._numbering, self.n_nodes_, self.favored_nodes)
+
     def sparsifier(
         self,
         *,
         at: float | None = None,
         since: float | None = None,
         until: float | None = None,
+        n_edges: int | None = None,
         use_up: bool = False,
     ) -> EdgeList:
         """The sparsifier of all edges so far; the stream may go on afterwards.
@@ -178,25 +259,50 @@ class StreamSparsifier(Shown):
         Parameters
         ----------
         at : float, optional
-            Of a stream with times: as of then, instead of the time of the last edge.
+            For a stream with times: the end of the window, and the time to which weights have
+            decayed. Default: the time of the last edge.
         since, until : float, optional
-            Of a stream with a window: the edges of the buckets from here to there.
+            For a stream with a window: the buckets in which these times lie, and all between;
+            `until` itself is not included. `span_` is the span of the buckets.
+        n_edges : int, optional
+            Edges of the result. Default: as the parameters of the stream say.
         use_up : bool
             The stream does not go on: the same result is made of the memory that it has, which
             takes a third less where edges are many, and only the stream's counters are left.
         """
         self._check_in_use()
+        if isinstance(self._engine, Ring):
+            if self.n_edges_seen_ == 0:
+                raise InputError("no edges have been seen yet; call partial_fit first")
+            result, self._last_times = self._engine.joined(*self._engine.asked(at, since, until))
+            return self._sparsifier_of_span(result, n_edges=n_edges, use_up=use_up)
         if not at is since is until is None:
             raise InputError("at, since and until are for streams with times; give window=...")
         if self.n_nodes_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
+        if n_edges is not None and self.method == "thesis":
+            raise InputError("n_edges is for method='fast'; the thesis method has no budget")
         self._is_used_up = use_up
-        edges = self._engine.final_edges(self.budget_, use_up=use_up)
+        budget = self._engine.budget(self.n_nodes_, self.n_edges_seen_)
+        edges = self._engine.final_edges(
+            budget if n_edges is None else n_edges,
+            epsilon=self.epsilon if n_edges is None else None,
+            use_up=use_up,
+        )
         random_cuts = self._probes.error(*edges[:3], self.n_components_)
         self.probe_error_ = float(np.fmax(random_cuts, self._engine.result_error))
         if self.options.calibrate and not self.is_whole_:
             warn_if_worse(self.epsilon_predicted_, self.probe_error_)
         return EdgeList.from_clean(*edges[:3], self.n_nodes_, self._numbering.ids)
+
+    def _sparsifier_of_span(self, result, *, n_edges, use_up):
+        self._is_used_up = use_up
+        edges = result.sparsifier(n_edges=n_edges, use_up=True)
+        self._last_span = result
+        self.probe_error_ = result.probe_error_
+        return EdgeList.from_clean(
+            edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
+        )
 
     def _check_in_use(self) -> None:
         if self._is_used_up:
@@ -208,16 +314,17 @@ class StreamSparsifier(Shown):
         Degrees are added, forests united, and kept edges put side by side; one shrink follows if
         they are too many. Nodes are matched by id. The ridges add up: of k streams that are each
         within (1 +- eps) of L + gamma I, the sum is that of L + k gamma I, and `ridge` says so.
+        Streams with times are added bucket by bucket, as of the latest edge of all.
 
         Parameters
         ----------
         *others : StreamSparsifier
-            Of the same method and options.
+            Of the same method and options, window, buckets and half-life.
         random_state : int, Generator or None
             By default the random numbers that follow depend on those of the merged streams alone.
         """
         streams: tuple[StreamSparsifier, ...] = (self, *others)
-        engines = [stream._engine for stream in _checked_alike(streams)]
+        engines: list[Any] = [stream._engine for stream in _checked_alike(streams)]
         if random_state is None:
             seed = child_seed(reduce(xor, (engine.seed for engine in engines)), Step.MERGE)
         else:
@@ -229,11 +336,15 @@ class StreamSparsifier(Shown):
         settings = self._settings() | {"ridge": sum(stream.ridge for stream in streams)}
         merged = type(self)(**settings, options=self.options)
         merged.random_state = self.random_state if random_state is None else random_state
-        merged._engine = self._engine.merge(engines[1:], numbers[1:], seed=seed)
         merged._numbering = Numbering(ids)
-        merged._probes = self._probes.merge(
-            [stream._probes for stream in others], merged.n_nodes_, same_nodes=same_nodes
-        )
+        if isinstance(merged._engine, Ring):
+            merged._engine.seed = seed
+            merged._engine.take_over(engines, numbers)
+        else:
+            merged._engine = engines[0].merge(engines[1:], numbers[1:], seed=seed)
+            merged._probes = self._probes.merge(
+                [stream._probes for stream in others], merged.n_nodes_, same_nodes=same_nodes
+            )
         favored = [stream.favored_nodes for stream in streams if stream.favored_nodes]
         merged.favored_nodes = frozenset().union(*favored) or None
         return merged
@@ -266,6 +377,11 @@ class StreamSparsifier(Shown):
 
     def _state(self):
         self._check_in_use()
+        if isinstance(self._engine, Ring):
+            numbers, states = self._engine.state()
+            numbers["checksums"] = self.checksums_
+            parts = (self.options, numbers, states, self._numbering.ids)
+            return collect_ring(self._settings(), *parts, note=self.note)
         parts = (self._engine, self._numbering, self._probes)
         return collect_state(self._settings(), self.options, *parts, note=self.note)
 
@@ -277,29 +393,71 @@ class StreamSparsifier(Shown):
 
         record, arrays = read_state(data, name)
         if record["version"] == RING:
-            return cls._timed()._restored(record, arrays, name)
+            stream, numbers, states, stream._numbering, stream.note = restore_ring(
+                record, arrays, name, cls
+            )
+            stream._engine.restore(numbers, states, name)
+            stream.checksums_ = tuple(numbers["checksums"])
+            return stream
         restored = restore_state(record, arrays, name, make)
         stream, stream._numbering, stream._probes, stream.note = restored
         return stream
 
     def set_ridge(self, ridge: float) -> None:
         """Ask for another ridge from now on; only a larger one is met by what is kept."""
+        if isinstance(self._engine, Ring):
+            raise InputError("window and half_life take no ridge")
         self.ridge = self._engine.ridge = ridge
 
     def _settings(self) -> dict[str, Any]:
         settings = {name: getattr(self, name) for name in _SETTINGS}
         favored = self.favored_nodes
-        return settings | {"favored_nodes": None if favored is None else sorted(favored, key=str)}
+        settings["favored_nodes"] = None if favored is None else sorted(favored, key=str)
+        if self.is_timed:
+            settings |= {name: getattr(self, name) for name in _TIMES}
+        return settings
+
+    def _times(self):
+        return tuple(getattr(self, name) for name in _TIMES) if self.is_timed else None
 
     def same_seed(self, other: "StreamSparsifier") -> bool:
         """Whether both streams draw the same random numbers."""
         return self._engine.seed == other._engine.seed
 
     @property
+    def is_timed(self) -> bool:
+        """Whether there is a window or a half-life."""
+        return self.window is not None or self.half_life is not None
+
+    @property
+    def span_(self) -> tuple[float, float]:
+        """From when to when the edges of the last result are, or of the one to come."""
+        ring = self._ring("span_")
+        if self._last_span is not None:
+            return self._last_times
+        return ring.span
+
+    @property
+    def n_edges_recent_(self) -> int:
+        """Edges seen that are not forgotten; with times, those of the last result."""
+        if self._last_span is not None:
+            return self._last_span.n_edges_seen_
+        return self._engine.n_recent if isinstance(self._engine, Ring) else self.n_edges_seen_
+
+    @property
+    def n_too_old_(self) -> int:
+        """Edges that were older than all that is kept when they arrived."""
+        return self._ring("n_too_old_").n_too_old
+
+    def _ring(self, attribute: str) -> Ring:
+        if not isinstance(self._engine, Ring):
+            raise AttributeError(f"{attribute} is for streams with a window or a half_life")
+        return self._engine
+
+    @property
     def ids_(self) -> np.ndarray | None:
         """The ids of all nodes seen so far; None where they are plain numbers."""
-        ids = self._numbering.ids
-        return None if ids is None else np.asarray(ids)[: self.n_nodes_]
+        return first_ids(self._numbering.ids, self.n_nodes_)
 
     n_edges_seen_ = property(attrgetter("_engine.n_seen"), doc="Edges taken in so far.")
     n_nodes_ = property(attrgetter("_engine.n_nodes"), doc="Nodes seen so far.")
@@ -312,8 +470,21 @@ class StreamSparsifier(Shown):
         return self.n_nodes_ - self._engine.n_joins
 
     @property
+    def error_curve_(self) -> ErrorCurve | None:
+        """Predicted error by number of edges: after `sparsifier()`, if `epsilon` was given."""
+        if isinstance(self._engine, Ring):
+            return None if self._last_span is None else self._last_span.error_curve_
+        return self._engine.error_curve
+
+    @property
     def budget_(self) -> int:
-        """Edges that the sparsifier may have now."""
+        """Edges that the sparsifier may have now.
+
+        With `epsilon`, as many as a dense graph needs until `sparsifier()` has been called, and as
+        many as this graph needs afterwards.
+        """
+        if self.epsilon is not None and self.error_curve_ is not None:
+            return self.error_curve_.edges_for(self.epsilon)
         return self._engine.budget(self.n_nodes_, self.n_edges_seen_)
 
     @property
@@ -324,15 +495,23 @@ class StreamSparsifier(Shown):
     @property
     def epsilon_predicted_(self) -> float:
         """Error to expect, 0 of all edges; before `sparsifier()`, as if the graph were dense."""
+        if self._last_span is not None:
+            return self._last_span.epsilon_predicted_
         predicted = getattr(self._engine, "predicted", None)
         dense = predicted_epsilon(self.n_nodes_, self.budget_)
         return 0.0 if self.is_whole_ else (dense if predicted is None else predicted)
 
     @property
     def is_whole_(self) -> bool:
-        """Whether no edge was dropped, since the budget holds all: the error is 0."""
-        is_untouched = self.method == "fast" and self.n_shrinks_ == 0
-        return is_untouched and self.n_edges_seen_ <= self.budget_
+        """Whether no edge was dropped but those that are too old: the error is 0."""
+        if isinstance(self._engine, Ring):
+            is_span_whole = self._last_span is None or self._last_span.is_whole_
+            return self._engine.is_whole and is_span_whole
+        if self.method != "fast":
+            return False
+        if self._engine.is_result_whole is not None:
+            return self._engine.is_result_whole
+        return self.n_shrinks_ == 0 and self.n_edges_seen_ <= self.budget_
 
 
 def _checked_alike(streams):
@@ -341,6 +520,10 @@ def _checked_alike(streams):
         other._check_in_use()
         if first.options != other.options:
             raise InputError("streams with different options cannot be merged")
+        if first._times() != other._times():
+            raise InputError(
+                "only streams with the same window, buckets and half-life can be merged with these"
+            )
         if first.method != other.method:
             raise InputError(f"a {first.method} stream cannot be merged with a {other.method} one")
     return streams

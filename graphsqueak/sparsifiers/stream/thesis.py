@@ -75,6 +75,8 @@ class ThesisEngine(StreamEngine):
     unit = 1.0
     ridge = 0.0
     result_error = 0.0  # no cut is looked at
+    error_curve = None  # the number of copies decides, not a number of edges
+    is_result_whole = False  # weights are random even if every edge is kept
 
     def __init__(self, n_copies, *, block=None, seed):
         self.n_copies, self.block, self.seed = n_copies, block, seed
@@ -143,7 +145,7 @@ class ThesisEngine(StreamEngine):
         tail, head = self.tail[sample.index], self.head[sample.index]
         return EdgeList.from_clean(tail, head, weight, self.n_nodes)
 
-    def final_edges(self, budget, *, use_up=False):
+    def final_edges(self, budget, *, epsilon=None, use_up=False):
         """H after one more resparsification; this engine is left as it is."""
         graph = self._graph(self._resparsify(Step.LAST))
         none = np.zeros(graph.n_edges, dtype=np.bool_)

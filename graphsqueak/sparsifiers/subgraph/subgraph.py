@@ -14,7 +14,8 @@ is left for a later round, which sees what the ones before it have mended.
 
 The weights are those of the graph times one factor, by which the least ratio x' L_H x / x' L_G x
 and 1, which no subgraph exceeds, come to lie symmetrically around 1. They are not unbiased: no edge
-stands for others.
+stands for others, and total weight, cuts and degrees are not preserved. The result is for
+preconditioning.
 
 References
 ----------

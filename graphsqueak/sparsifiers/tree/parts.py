@@ -26,7 +26,6 @@ References
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,8 +38,9 @@ from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
 from graphsqueak.system.atomic import atomic_file
+from graphsqueak.system.paths import is_remote, local_path
 from graphsqueak.system.progress import Progress
-from graphsqueak.system.remote import ADDRESS, files_in, place_in, read_bytes, remove
+from graphsqueak.system.remote import files_in, place_in, read_bytes, remove
 from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import TreeRun, run_here, run_tree
 from graphsqueak.trees.shapes import Tree, as_tree
@@ -227,9 +227,9 @@ def stored_seed(folder):
 
 def _made(folder):
     """A folder on disk, made if it is not there, from the root; an address as it is."""
-    if ADDRESS.match(str(folder)):
+    if is_remote(folder):
         return str(folder)
-    folder = Path(folder).expanduser().resolve()
+    folder = local_path(folder).resolve()
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; the leaves of a merge tree need a folder")
     folder.mkdir(parents=True, exist_ok=True)

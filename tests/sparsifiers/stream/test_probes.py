@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from graphsqueak import AccuracyWarning, EdgeList, StreamSparsifier, sources
-from graphsqueak.sparsifiers.stream.probes import Probes
+from graphsqueak.sparsifiers.stream.edges import KeptEdges
+from graphsqueak.sparsifiers.stream.probes import Probes, WeakCuts
 from tests import reference
 
 
@@ -69,3 +70,21 @@ def test_streams_that_number_nodes_differently_lose_their_probes():
     assert np.isnan(both._probes.table).all()
     both.sparsifier()
     assert both.probe_error_ == 0.0  # of the weak cuts, which are still looked at
+
+
+@pytest.mark.parametrize("sigmas", [3, 6])
+def test_a_change_of_a_weak_cut_is_reported_beyond_chance_and_not_below(sigmas):
+    """Chance is sigmas sqrt(n / m): with 4 nodes and 10,000 edges, 0.02 for each sigma."""
+    sides = np.array([0, 0, 1, 1], dtype=np.uint8)
+    many = np.zeros(10_000, dtype=np.int32)
+    tail, head = many.copy(), many + 1
+    head[0] = 2  # the only edge of the cut
+    weight = np.ones(10_000)
+    edges = KeptEdges(tail, head, weight, many, many > 0)
+    cuts = WeakCuts(sides, np.zeros(8)).weighed(edges)
+    assert cuts.weights.tolist() == [1.0] + [0.0] * 7
+    chance = sigmas * 0.02
+    for change, expected in ((0.99 * chance, 0.0), (1.01 * chance, 1.01 * chance)):
+        for factor in (1 + change, 1 - change):
+            after = edges._replace(weight=np.append(factor, weight[1:]))
+            assert cuts.odd_change(after, sigmas) == pytest.approx(expected)

@@ -40,6 +40,22 @@ def test_the_theorem_holds_at_its_own_number_of_copies():
     assert failures <= DELTA * 200
 
 
+def test_with_few_copies_components_may_fall_apart_where_the_stream_keeps_them():
+    """Two dense halves joined by two edges; one copy of each edge, no spanning forest."""
+    dense = [sources.erdos_renyi(20, 400, random_state=seed).to_edge_list() for seed in (3, 4)]
+    tail = np.concatenate([[0, 1], *(20 * i + half.tail for i, half in enumerate(dense))])
+    head = np.concatenate([[20, 21], *(20 * i + half.head for i, half in enumerate(dense))])
+    graph = EdgeList(tail=tail, head=head, n_nodes=40)
+    n_pieces = []
+    for seed in range(20):
+        kept = run_engine(graph, 1, 100, seed).final_edges(None)
+        result = EdgeList.from_clean(kept.tail, kept.head, kept.weight, 40)
+        n_pieces.append(result.components().max() + 1)
+        fast = StreamSparsifier(n_edges=60, random_state=seed).partial_fit(graph).sparsifier()
+        assert fast.components().max() == 0
+    assert max(n_pieces) > 1
+
+
 @pytest.mark.slow
 def test_the_mean_laplacian_is_the_graphs_own():
     graph = parallel_edges(10, 900, seed=577_215)
@@ -57,6 +73,45 @@ def test_the_mean_laplacian_is_the_graphs_own():
     mean = np.mean(runs, axis=0)
     sigma = np.std(runs, axis=0) / np.sqrt(len(runs))
     assert np.all(np.abs(mean - expected) < 6 * sigma + 1e-9)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_every_step_is_that_of_a_literal_chain(seed):
+    """The same random numbers give the same edges, with the same weights up to rounding."""
+    graph = parallel_edges(9, 700, seed=seed)
+    weight = graph.weight * np.random.default_rng(seed).lognormal(size=700)
+    engine = ThesisEngine(7, block=90, seed=seed)
+    engine.absorb(graph.tail, graph.head, weight, 9)
+    assert engine.n_shrinks >= 4
+    numbers = [*range(engine.n_shrinks), Step.LAST]
+    expected, _ = reference.thesis_chain(
+        list(zip(graph.tail.tolist(), graph.head.tolist(), weight.tolist(), strict=True)),
+        9,
+        n_copies=7,
+        block=90,
+        generators=(np.random.default_rng(child_seed(seed, number)) for number in numbers),
+    )
+    kept = engine.final_edges(None)
+    numbers = sorted(expected)
+    np.testing.assert_array_equal(kept.tail, graph.tail[numbers])
+    np.testing.assert_array_equal(kept.head, graph.head[numbers])
+    np.testing.assert_allclose(kept.weight, [expected[e] for e in numbers], rtol=1e-9)
+    assert 9 < len(numbers) < 300
+
+
+def test_a_merge_goes_on_with_the_probabilities_of_both_chains():
+    graph = parallel_edges(9, 600, seed=8)
+    one = run_engine(graph.part(0, 300), 7, 90, 11)
+    two = run_engine(graph.part(300), 7, 90, 12)
+    both = one.merge([two], [np.arange(9)], seed=13)
+    for name in ("prob", "copies"):
+        columns = [getattr(engine.sample, name) for engine in (one, two)]
+        np.testing.assert_array_equal(getattr(both.sample, name), np.concatenate(columns))
+    np.testing.assert_array_equal(both.weight, np.concatenate([one.weight, two.weight]))
+    np.testing.assert_allclose(both.degree, graph.degrees())
+    assert both.n_seen == 600
+    assert both.n_joins == 8
+    assert min(both.sample.prob) < 0.5
 
 
 def test_probabilities_never_rise():

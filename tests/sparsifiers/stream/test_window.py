@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, TimedEdges, sources
-from graphsqueak.sparsifiers import TimedSparsifier
 from graphsqueak.system.packing import pack_bytes, unpack
 from tests import reference
 
@@ -81,6 +80,31 @@ def test_nothing_is_lost_of_a_graph_that_fits():
     assert edges.time.max() - stream.span_[0] >= 32 * 7.0
     later = stream.sparsifier(at=edges.time.max() + 14.0)
     np.testing.assert_allclose(later.weight, got.weight / 4, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("forgets", "most_budgets", "at_least"),
+    [
+        ({"window": 10.0, "buckets": 2}, 4, 3.0),
+        ({"window": 10.0, "buckets": 5}, 7, 4.0),
+        ({"window": 10.0, "buckets": 5, "half_life": 3.0}, 7, 4.0),
+        ({"half_life": 0.5}, 5, 3.5),
+    ],
+)
+def test_kept_edges_stay_within_the_documented_budgets(forgets, most_budgets, at_least):
+    """A window of b buckets keeps at most b + 2 budgets, a half-life two more than a stream.
+
+    Both are more than the three budgets and a chunk of a stream without times.
+    """
+    edges = timed(sources.erdos_renyi(120, 40_000, random_state=7).to_edge_list(), 30.0)
+    chunk, budget = 64, 960
+    options = StreamOptions(chunk=chunk)
+    stream = StreamSparsifier(n_edges=budget, **forgets, options=options, random_state=1)
+    most = 0
+    for start in range(0, edges.n_edges, 250):
+        stream.partial_fit(edges.part(start, start + 250))
+        most = max(most, stream.n_kept_)
+    assert at_least * budget < most <= most_budgets * budget + chunk
 
 
 def test_a_window_is_close_to_a_fresh_run_and_has_its_components():
@@ -160,7 +184,7 @@ def test_batches_order_and_a_stop_change_nothing(forgets, tmp_path):
         cut.partial_fit(edges.part(start, stop))
         cut.save(tmp_path / "run.ckpt")
         cut = StreamSparsifier.load(tmp_path / "run.ckpt")
-        assert isinstance(cut, TimedSparsifier)
+        assert cut.is_timed
     assert whole.n_shrinks_ > 3
     assert whole.to_bytes() == cut.to_bytes()
     one, other = whole.sparsifier(), cut.sparsifier()
@@ -268,3 +292,39 @@ def test_what_makes_no_sense_is_refused():
         TimedEdges(tail=[0], head=[1], time=[1.0, 2.0])
     with pytest.raises(InputError, match="not a number"):
         TimedEdges(tail=[0], head=[1], time=[np.nan])
+
+
+@pytest.mark.parametrize("forgets", [{"half_life": 0.2}, {"window": 4.0, "half_life": 1.5}])
+def test_degrees_and_probes_are_decayed_to_the_last_edge(forgets):
+    """Over several buckets: exact degrees, and no error on random cuts if nothing was dropped."""
+    edges = small_graph(n_units=8.0)
+    stream = StreamSparsifier(n_edges=1000, **forgets).partial_fit(edges)
+    assert len(stream._engine.streams) > 2
+    own = edges_of(edges, stream.span_[0])
+    now = edges.time.max()
+    late = edges.time >= stream.span_[0]
+    decayed = edges.weight[late] * np.exp2((edges.time[late] - now) / forgets["half_life"])
+    expected = EdgeList(tail=own.tail, head=own.head, weight=decayed, n_nodes=own.n_nodes)
+    np.testing.assert_allclose(stream.degrees_, expected.degrees(), rtol=1e-9, atol=1e-15)
+    result = stream.sparsifier()
+    np.testing.assert_allclose(result.degrees(), expected.degrees(), rtol=1e-9, atol=1e-15)
+    assert stream.probe_error_ < 1e-9
+    later = stream.sparsifier(at=now + 1.0)
+    ratio = later.weight.sum() / result.weight.sum()
+    assert ratio <= 2 ** (-1.0 / forgets["half_life"]) * (1 + 1e-9)
+
+
+def test_a_merged_ring_knows_what_both_have_forgotten():
+    early = TimedEdges(tail=[0, 1, 2], head=[1, 2, 3], time=[9.5, 7.5, 3.0])
+    late = TimedEdges(tail=[0, 1, 2, 3], head=[1, 2, 3, 0], time=[9.25, 8.5, 5.0, 4.0])
+    settings = {"n_edges": 100, "window": 2.0, "buckets": 2}
+    one, two = (StreamSparsifier(**settings).partial_fit(edges) for edges in (early, late))
+    assert (one.n_too_old_, two.n_too_old_) == (1, 2)
+    for merged in (one.merge(two), two.merge(one)):
+        assert merged.n_too_old_ == 3
+        assert merged.n_edges_seen_ == 7
+        assert merged._engine.gone == two._engine.gone == 5
+        assert merged._engine.latest == 9.5
+        with pytest.raises(InputError, match="forgotten"):
+            merged.sparsifier(since=5.0, until=6.0)
+        assert merged.sparsifier().weight.sum() == 4.0

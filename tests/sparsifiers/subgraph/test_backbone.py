@@ -7,6 +7,7 @@ from scipy.sparse.csgraph import dijkstra
 from graphsqueak import EdgeList, sources
 from graphsqueak.graph.forest import join, path_resistances, roots
 from graphsqueak.sparsifiers import low_stretch_forest
+from graphsqueak.sparsifiers.subgraph.backbone import _forest_by_clusters, _forest_by_weight
 
 
 def parts(seed):
@@ -81,3 +82,36 @@ def test_weights_may_span_many_decades():
     assert (
         low_stretch_forest(spread, random_state=1).sum() == 81 - np.unique(graph.components()).size
     )
+
+
+def test_both_forests_follow_the_weights():
+    """A spanning tree that weighs a million times as much as the other edges is the forest."""
+    rng = np.random.default_rng(88)
+    child = np.arange(1, 300)
+    above = (rng.random(299) * child).astype(int)
+    tail, head = rng.integers(300, size=(2, 3000))
+    apart = tail != head
+    graph = EdgeList(
+        tail=np.r_[child, tail[apart]],
+        head=np.r_[above, head[apart]],
+        weight=np.r_[np.full(299, 1e6), np.ones(apart.sum())],
+    ).simplified()
+    heavy = graph.weight > 1e5
+    assert heavy.sum() == 299
+    np.testing.assert_array_equal(_forest_by_weight(graph), heavy)
+    np.testing.assert_array_equal(_forest_by_clusters(graph, 3), heavy)
+
+
+def test_the_forest_of_less_weighted_stretch_is_taken():
+    chosen = set()
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        base = sources.grid(45, 45).to_edge_list() if seed % 2 else parts(seed)
+        weight = rng.lognormal(sigma=rng.uniform(0, 2), size=base.n_edges)
+        graph = EdgeList.from_clean(base.tail, base.head, weight, base.n_nodes)
+        both = [_forest_by_clusters(graph, seed), _forest_by_weight(graph)]
+        stretch = [total_stretch(graph, mask) for mask in both]
+        chosen.add(int(np.argmin(stretch)))
+        found = low_stretch_forest(graph, random_state=seed)
+        assert total_stretch(graph, found) == pytest.approx(min(stretch))
+    assert chosen == {0, 1}

@@ -1,4 +1,4 @@
-"""Few edges: the subgraph keeps its promises, has a small kappa, and is taken where that helps."""
+"""A subgraph has a small kappa, is made on request only, and says what it does not preserve."""
 
 import json
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.spatial
 
-from graphsqueak import EdgeList, InputError, certify, sources, sparsify, write_edges
+from graphsqueak import EdgeList, InputError, certify, read_edges, sources, sparsify, write_edges
 from graphsqueak.cli import run
-from graphsqueak.sparsifiers import RunPlan, run_plan, subgraph_sparsifier
+from graphsqueak.sparsifiers import RunPlan, run_plan, subgraph_sparsifier, write_report
+from graphsqueak.sparsifiers.result import next_step, verdict
 from graphsqueak.sparsifiers.subgraph.subgraph import largest_ratio
 
 SEED = 62_831
@@ -64,33 +65,76 @@ def test_weights_are_those_of_the_graph_times_one_factor():
     assert 1 < ratio[0] < 2
 
 
-def test_few_edges_are_a_subgraph_and_many_are_not():
+def test_edges_beyond_the_forest_are_scored_by_their_weight():
+    """A heavy path with one chord of weight 20, and with twenty of 0.001 that reach farther.
+
+    One chord fits. Whatever the random vectors, no light one can lower the largest ratio as much.
+    """
+    path = np.arange(59)
+    for seed in range(SEED, SEED + 5):
+        rng = np.random.default_rng(seed)
+        tail = np.concatenate([path, [10], rng.integers(0, 10, size=20)])
+        head = np.concatenate([path + 1, [40], rng.integers(41, 60, size=20)])
+        weight = np.concatenate([np.full(59, 1e5), [20.0], np.full(20, 1e-3)])
+        graph = EdgeList(tail=tail, head=head, weight=weight)
+        chosen = subgraph_sparsifier(graph, 60, seed=seed)
+        chord = np.flatnonzero(chosen.head - chosen.tail != 1)
+        assert list(zip(chosen.tail[chord], chosen.head[chord], strict=True)) == [(10, 40)]
+
+
+@pytest.mark.parametrize("edges_per_node", [1.13, 1.6, 2.8, 5.0])
+def test_the_default_is_the_stream_however_few_edges_are_kept(edges_per_node):
+    graph = sources.chung_lu(400, 6_000, random_state=SEED).to_edge_list().simplified()
+    settings = {"n_edges": int(edges_per_node * 400), "random_state": SEED}
+    default = sparsify(graph, **settings)
+    stream = sparsify(graph, method="fast", **settings)
+    for name in ("tail", "head", "weight"):
+        np.testing.assert_array_equal(getattr(default, name), getattr(stream, name))
+    assert run_plan(graph, RunPlan(**settings)).method == "fast"
+
+
+def test_a_subgraph_on_request_has_the_smaller_kappa():
     graph = delaunay(900)
-    few = run_plan(graph, RunPlan(n_edges=1017, certify=True, random_state=SEED))
+    settings = {"n_edges": 1017, "certify": True, "random_state": SEED}
+    few = run_plan(graph, RunPlan(method="subgraph", **settings))
     assert few.method == few.record()["method"] == "subgraph"
-    stream = run_plan(graph, RunPlan(n_edges=1017, method="fast", certify=True, random_state=SEED))
+    stream = run_plan(graph, RunPlan(method="fast", **settings))
     assert few.certificate.kappa < stream.certificate.kappa / 5
     assert few.certificate.epsilon_upper < min(stream.certificate.epsilon_upper, 1)
-    dense = sources.erdos_renyi(300, 9000, random_state=SEED).to_edge_list()
-    assert run_plan(dense, RunPlan(n_edges=2400, random_state=SEED)).method == "fast"
 
 
-@pytest.mark.parametrize("per_node", [1.6, 2.8])
-def test_between_them_the_smaller_kappa_stays(per_node):
-    """Of a heavy-tailed graph the subgraph is better at first, and the stream soon."""
-    graph = sources.chung_lu(400, 6000, random_state=SEED).to_edge_list().simplified()
-    n_edges = int(per_node * 400)
-    kappa = {}
-    for method in ("auto", "fast", "subgraph"):
-        made = sparsify(graph, n_edges=n_edges, method=method, random_state=SEED)
-        kappa[method] = certify(graph, made).kappa
-    # both are known to about two percent
-    assert kappa["auto"] <= 1.04 * min(kappa["fast"], kappa["subgraph"])
+@pytest.mark.parametrize("certify", [True, False])
+def test_the_verdict_on_a_subgraph_names_its_factor_and_what_is_not_preserved(certify):
+    graph = delaunay(400)
+    plan = RunPlan(n_edges=450, method="subgraph", certify=certify, random_state=SEED)
+    result = run_plan(graph, plan)
+    ratio = result.sparsifier.weight.sum() / graph.weight.sum()
+    assert 0.5 < ratio < 0.9
+    assert result.record()["total_weight_ratio"] == pytest.approx(ratio)
+    said = verdict(result)
+    assert f"their weights are the graph's times {result.factor:.3g}" in said
+    assert f"total weight is {100 * ratio:.0f} % of the graph's" in said
+    assert "Cuts and degrees are not preserved" in said
+    assert next_step(result) == "For cuts, degrees and random walks use the stream: --method auto."
+
+
+@pytest.mark.parametrize("method", ["auto", "subgraph"])
+def test_the_report_says_how_degrees_came_about(tmp_path, method):
+    graph = delaunay(300)
+    result = run_plan(graph, RunPlan(n_edges=345, method=method, random_state=SEED))
+    where = tmp_path / "report.html"
+    write_report(result, where, edges=["mesh.tsv"], out="out.tsv")
+    page = where.read_text()
+    is_near = np.abs(result.sparsifier.degrees() / graph.degrees() - 1) <= 0.1
+    assert f"{is_near.mean():.0%} of the nodes have their degree within 10%" in page
+    assert "every node keeps nearly" not in page
+    assert ("degrees are not preserved" in page) == (method == "subgraph")
+    assert ("weights are scaled so that their total is" in page) == (method == "auto")
 
 
 @pytest.mark.parametrize("name", ["grid", "skewed"])
 def test_both_ends_of_the_interval_are_found(name):
-    """From inside, and nearly: they decide which method is taken, and the factor of its weights."""
+    """From inside, and nearly: the factor of a subgraph is told by one of them."""
     if name == "grid":
         graph = sources.grid(36, 36).to_edge_list()
     else:
@@ -110,14 +154,21 @@ def test_a_file_is_read_twice_and_gives_what_memory_gives(tmp_path, capsys):
     command = ["sparsify", str(tmp_path / "mesh.tsv"), "-o", out, "--edges", "450", "--seed", "5"]
     assert run([*command, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
+    assert record["method"] == "fast"
+    assert record["total_weight_ratio"] == pytest.approx(1.0)
+    assert run([*command, "--method", "subgraph", "--json", "--force"]) == 0
+    record = json.loads(capsys.readouterr().out)
     assert record["method"] == "subgraph"
     assert record["edges_kept"] == 450
-    assert run([*command, "--certify", "--force"]) == 0
-    printed = capsys.readouterr().out
-    assert "chosen as a subgraph" in printed
-    assert "preconditioner" in printed
-    assert run([*command, "--method", "fast", "--json", "--force"]) == 0
-    assert json.loads(capsys.readouterr().out)["method"] == "fast"
+    written = read_edges(out).to_edge_list()
+    in_memory = read_edges(tmp_path / "mesh.tsv").to_edge_list()
+    expected = sparsify(in_memory, n_edges=450, method="subgraph", random_state=5)
+    assert written.weight.sum() == pytest.approx(expected.weight.sum())
+    assert run([*command, "--method", "subgraph", "--certify", "--force"]) == 0
+    printed = capsys.readouterr()
+    assert "a subgraph for preconditioning" in printed.out
+    assert "Good as a preconditioner" in printed.out
+    assert "expected: 450 edges, an error of about 0.9" in printed.err
 
 
 @pytest.mark.parametrize(

@@ -266,3 +266,34 @@ def test_a_tree_is_guided_unless_memory_is_limited(tree):
     how = {"n_edges": 600, "workers": 2, "tree": tree}
     assert RunPlan(**how).shape == "guided"
     assert RunPlan(**how, memory_limit=1 << 30).shape == "balanced"
+
+
+def test_a_guided_part_has_its_own_ridge_and_its_own_seed():
+    """Not those of its guide, which has seen more parts."""
+    first, second = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
+    settings, options = {"n_edges": 1_000}, SHORT
+    _, guide = leaf(
+        Piece(0, first),
+        3,
+        settings=settings | {"ridge": 0.75},
+        options=options,
+        leads=True,
+        guides=True,
+    )
+    assert StreamSparsifier.from_bytes(guide).ridge == 0.75
+    states = [
+        leaf(
+            Piece(1, second),
+            seed,
+            settings=settings | {"ridge": 0.25},
+            options=options,
+            guide=guide,
+        )
+        for seed in (4, 5, 4)
+    ]
+    assert states[0] == states[2]
+    own, other = (StreamSparsifier.from_bytes(state) for state in states[:2])
+    assert (own.ridge, own._engine.ridge) == (0.25, 0.25)
+    assert (own._engine.seed, other._engine.seed) == (4, 5)
+    kept = [stream._engine.buffer.edges() for stream in (own, other)]
+    assert kept[0].tail.tolist() != kept[1].tail.tolist()

@@ -1,0 +1,178 @@
+"""The total weight of a sparsifier is that of the graph, however few edges are kept."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sources, sparsify
+from graphsqueak.graph import TimedEdges
+from graphsqueak.graph.forest import find_bridges, join, roots
+from graphsqueak.sparsifiers.stream.edges import KeptEdges
+from graphsqueak.sparsifiers.stream.last_shrink import calibrate
+
+SEED = 514_229
+
+
+def social_graph(n_core=1_500, n_edges=15_000, n_pendant=400, *, is_weighted=False):
+    """Heavy-tailed degrees, and trees that hang off the graph by bridges, as social networks have.
+
+    Weights, if there are any, are integers with a heavy tail (numbers of messages).
+    """
+    rng = np.random.default_rng(SEED)
+    core = sources.chung_lu(n_core, n_edges, random_state=SEED).to_edge_list().simplified()
+    pendant = np.arange(n_core, n_core + n_pendant)
+    anchor = (rng.random(n_pendant) * pendant).astype(np.int64)
+    tail = np.concatenate([core.tail, anchor])
+    head = np.concatenate([core.head, pendant])
+    order = rng.permutation(tail.size)
+    weight = np.floor(1 + rng.pareto(1.2, tail.size)) if is_weighted else np.ones(tail.size)
+    return EdgeList(tail=tail[order], head=head[order], weight=weight)
+
+
+def bridges_of(graph):
+    in_forest = join(roots(graph.n_nodes), graph.tail, graph.head)
+    return find_bridges(graph.tail, graph.head, in_forest, graph.n_nodes, seed=SEED)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("edges_per_node", [1.1, 1.3, 1.7, 2.5, 6.0])
+def test_few_edges_have_the_total_weight_of_the_graph(edges_per_node, is_weighted):
+    """Rounding is the only error: 2 % is asked for."""
+    graph = social_graph(is_weighted=is_weighted)
+    small = sparsify(graph, n_edges=int(edges_per_node * graph.n_nodes), random_state=SEED)
+    assert small.weight.sum() == pytest.approx(graph.weight.sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_bridges_keep_their_weight_when_the_total_is_met(is_weighted):
+    graph = social_graph(is_weighted=is_weighted)
+    small = sparsify(graph, n_edges=int(1.2 * graph.n_nodes), random_state=SEED).to_scipy()
+    bridge = bridges_of(graph)
+    kept = np.asarray(small[graph.tail[bridge], graph.head[bridge]]).ravel()
+    assert np.count_nonzero(bridge) >= 400
+    np.testing.assert_array_equal(kept, graph.weight[bridge])
+
+
+def whole(graph, **settings):
+    return StreamSparsifier(random_state=SEED, **settings).partial_fit(graph)
+
+
+def merged(graph, **settings):
+    """Two streams of half the graph each."""
+    half = graph.n_edges // 2
+    parts = (graph.part(0, half), graph.part(half))
+    first, second = (whole(part, **settings) for part in parts)
+    return first.merge(second)
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        lambda graph, n_edges: merged(graph, n_edges=n_edges),
+        lambda graph, n_edges: whole(graph, n_edges=n_edges, ridge=0.5),
+        lambda graph, n_edges: whole(graph, n_edges=n_edges, favored_nodes=range(40)),
+        lambda graph, n_edges: whole(  # several shrinks, single precision, thinned in place
+            graph,
+            n_edges=n_edges,
+            options=StreamOptions(chunk=2**10, many_nodes=1, many_edges=1),
+        ),
+    ],
+    ids=["merged", "ridge", "priority nodes", "in place"],
+)
+def test_every_kind_of_stream_meets_the_total(stream):
+    graph = social_graph()
+    small = stream(graph, int(1.3 * graph.n_nodes)).sparsifier()
+    assert small.weight.sum() == pytest.approx(graph.weight.sum(), rel=1e-6)
+
+
+def test_a_merge_tree_meets_the_total():
+    graph = social_graph()
+    settings = {"tree": "balanced", "n_parts": 3, "random_state": SEED}
+    small = sparsify(graph, n_edges=int(1.3 * graph.n_nodes), **settings)
+    assert small.weight.sum() == pytest.approx(graph.weight.sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("times", [{"window": 4.0, "buckets": 4}, {"half_life": 2.0}])
+def test_a_stream_with_times_meets_the_total_of_what_is_not_forgotten(times):
+    graph = social_graph()
+    time = np.linspace(0.0, 8.0, graph.n_edges)
+    edges = TimedEdges(tail=graph.tail, head=graph.head, weight=graph.weight, time=time)
+    stream = StreamSparsifier(n_edges=int(1.3 * graph.n_nodes), random_state=SEED, **times)
+    small = stream.partial_fit(edges).sparsifier()
+    since, until = stream.span_
+    weight = np.exp2((time - until) / times["half_life"]) if "half_life" in times else 1.0
+    expected = np.sum(weight * (time >= since))
+    assert small.weight.sum() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        sources.star(500).to_edge_list(),
+        sources.path(500).to_edge_list(),
+        sources.cycle(500).to_edge_list(),
+        sources.grid(22, 22).to_edge_list(),
+        sources.erdos_renyi(400, 6_000, random_state=SEED).to_edge_list(),
+        EdgeList(  # 100 components of ten nodes each
+            tail=np.add.outer(10 * np.arange(100), np.repeat(np.arange(10), 4)).ravel(),
+            head=np.add.outer(
+                10 * np.arange(100), (np.repeat(np.arange(10), 4) + np.tile([1, 2, 3, 4], 10)) % 10
+            ).ravel(),
+        ),
+    ],
+    ids=["star", "path", "cycle", "grid", "expander", "many components"],
+)
+def test_a_little_more_than_a_forest_has_the_total_weight(graph):
+    n_forest = graph.n_nodes - np.unique(graph.components()).size
+    small = sparsify(graph, n_edges=n_forest + 5, random_state=SEED)
+    assert small.weight.sum() == pytest.approx(graph.weight.sum(), rel=1e-9)
+
+
+def kept(tail, head, weight):
+    tail, head = (np.asarray(end, dtype=np.int32) for end in (tail, head))
+    none = np.zeros(tail.size, dtype=bool)
+    return KeptEdges(tail, head, np.asarray(weight, dtype=float), np.ones(tail.size, int), none)
+
+
+def rescaled(edges, degree, fixed):
+    """`calibrate` in a few lines: ten steps of Sinkhorn's method, half a step and a whole one."""
+
+    def sums(weight):
+        return np.bincount(np.r_[edges.tail, edges.head], np.r_[weight, weight], degree.size)
+
+    wanted = degree - sums(np.where(fixed, edges.weight, 0.0))
+    free = np.where(fixed, 0.0, edges.weight)
+    scale = np.ones(degree.size)
+    for step in range(11):
+        weight = free * scale[edges.tail] * scale[edges.head]
+        weight *= wanted.sum() / 2 / weight.sum()
+        found = sums(weight)
+        if np.abs(found - wanted).sum() <= 0.003 * wanted.sum():
+            break
+        ratio = np.divide(wanted, found, out=np.ones(degree.size), where=found > 0)
+        scale = np.clip(scale * (np.sqrt(ratio) if step % 2 == 0 else ratio), 0.5, 2.0)
+    return np.where(fixed, edges.weight, weight)
+
+
+@pytest.mark.parametrize("edges_per_node", [1.2, 3.0])
+def test_weights_are_scaled_as_a_few_lines_of_numpy_scale_them(edges_per_node):
+    """A random part of a graph whose degrees it cannot have, and three fixed edges."""
+    rng = np.random.default_rng(SEED)
+    graph = social_graph(300, 2_500, 0)
+    some = rng.choice(graph.n_edges, int(edges_per_node * graph.n_nodes), replace=False)
+    edges = kept(graph.tail[some], graph.head[some], rng.lognormal(size=some.size))
+    fixed = np.arange(some.size) < 3
+    edges.weight[fixed] = 1.0
+    found = calibrate(edges, graph.degrees(), fixed).weight
+    np.testing.assert_allclose(found, rescaled(edges, graph.degrees(), fixed), rtol=1e-9)
+    assert found.sum() == pytest.approx(graph.weight.sum(), rel=1e-12)
+
+
+def test_a_total_that_is_lost_in_rounding_does_not_scale_the_other_edges():
+    """Beside a fixed edge of 1e18, what remains for a triangle of weight 1 is rounding error."""
+    edges = kept([0, 1, 2, 2], [1, 2, 0, 3], [1.0, 1.0, 1.0, 1e18])
+    fixed = np.array([False, False, False, True])
+    degree = np.array([2.0, 2.0, 2.0 + 1e18 + 512.0, 1e18])
+    weight = calibrate(edges, degree, fixed).weight
+    assert weight[3] == 1e18
+    assert (weight[:3] <= 4.0).all()
+    assert (weight[:3] >= 0.25).all()
