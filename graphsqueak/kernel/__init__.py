@@ -18,6 +18,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "RPCholesky": "samplers.rp_cholesky",
         "RecursiveRLS": "samplers.recursive",
         "SQUEAK": "samplers.squeak",
+        "StreamingExactRLS": "samplers.oracle",
         "TwoStepRLS": "samplers.batch",
         "UniformDictionary": "samplers.batch",
         "as_kernel": "kernels",

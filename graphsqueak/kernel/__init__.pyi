@@ -19,6 +19,7 @@ from graphsqueak.kernel.samplers.batch import TwoStepRLS as TwoStepRLS
 from graphsqueak.kernel.samplers.batch import UniformDictionary as UniformDictionary
 from graphsqueak.kernel.samplers.bless import BLESS as BLESS
 from graphsqueak.kernel.samplers.kors import KORS as KORS
+from graphsqueak.kernel.samplers.oracle import StreamingExactRLS as StreamingExactRLS
 from graphsqueak.kernel.samplers.recursive import RecursiveRLS as RecursiveRLS
 from graphsqueak.kernel.samplers.rp_cholesky import RPCholesky as RPCholesky
 from graphsqueak.kernel.samplers.squeak import SQUEAK as SQUEAK
@@ -37,6 +38,7 @@ __all__ = [
     "RPCholesky",
     "RecursiveRLS",
     "SQUEAK",
+    "StreamingExactRLS",
     "TwoStepRLS",
     "UniformDictionary",
     "as_kernel",

@@ -29,6 +29,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "loss_of": "losses",
         "progressive": "evaluation",
         "pros_n_kons_regret": "bounds",
+        "skegd_regret": "bounds",
+        "sketch_error": "bounds",
         "sketched_kons_regret": "bounds",
     },
 )

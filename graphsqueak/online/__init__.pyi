@@ -1,6 +1,8 @@
 # written by docs/generate.py; do not edit
 from graphsqueak.online.bounds import kons_regret as kons_regret
 from graphsqueak.online.bounds import pros_n_kons_regret as pros_n_kons_regret
+from graphsqueak.online.bounds import skegd_regret as skegd_regret
+from graphsqueak.online.bounds import sketch_error as sketch_error
 from graphsqueak.online.bounds import sketched_kons_regret as sketched_kons_regret
 from graphsqueak.online.budgets import BOGD as BOGD
 from graphsqueak.online.budgets import BPAS as BPAS
@@ -50,5 +52,7 @@ __all__ = [
     "loss_of",
     "progressive",
     "pros_n_kons_regret",
+    "skegd_regret",
+    "sketch_error",
     "sketched_kons_regret",
 ]

@@ -25,6 +25,7 @@ from graphsqueak.online.losses import LOSSES, Loss, loss_of
 from graphsqueak.online.width_mixture import WidthMixture
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack_state, unpack_state
+from graphsqueak.system.remote import read_bytes
 from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["OnlineLearner"]
@@ -226,7 +227,7 @@ class OnlineLearner(BaseEstimator):
         ----------
         path : str or Path
         """
-        record, learner = unpack_state(Path(path).expanduser().read_bytes(), path)
+        record, learner = unpack_state(read_bytes(path), path)
         if record != {"format": _FORMAT, "version": _VERSION} or not isinstance(learner, cls):
             raise InputError(f"{path} holds no {cls.__name__}, or one of another version")
         return learner

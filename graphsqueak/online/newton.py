@@ -93,7 +93,9 @@ class NewtonStep:
 
     def __init__(self, *, alpha: float, rule: StepRule, discount: float = 1.0) -> None:
         self.alpha, self.rule, self.discount = alpha, rule, discount
-        self.size = self.n_rounds = 0
+        self.size = 0
+        self.n_rounds = 0
+        self.n_starts = 0  # how often w = 0 and A = alpha I were set
         self._w, self._inverse = np.zeros(8), np.zeros((8, 8))
 
     @property
@@ -119,6 +121,7 @@ class NewtonStep:
 
     def reset(self) -> None:
         """w = 0 and A = alpha I, in the coordinates that are open."""
+        self.n_starts += 1
         self._w[:] = 0.0
         self._inverse[:] = 0.0
         self._inverse[np.arange(self.size), np.arange(self.size)] = 1 / self.alpha

@@ -7,7 +7,7 @@ every feature one coordinate. The thesis takes the eigenvectors of K_II instead 
 predictions do not know the difference, because coordinates of the same span differ by a rotation.
 
     PROS-N-KONS  starts again in the new space: w = 0, A = alpha I. Regret is bounded by J times
-                 that of KONS, J insertions, plus the cost of the projection [C17, Theorem 5.8],
+                 that of KONS, J starts, plus the cost of the projection [C17, Theorem 5.8],
                  if KORS has the copies of its proof: budget="theory". `bounds` has the number.
     CON-KONS     carries on: w <- (w, 0), A <- diag(A, alpha).
     B-KONS       is PROS-N-KONS with a ceiling on the atoms.
@@ -30,7 +30,7 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -46,10 +46,26 @@ from graphsqueak.online.newton import NewtonStep, step_rule
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["BKONS", "CONKONS", "PROSNKONS"]
+__all__ = ["BKONS", "CONKONS", "PROSNKONS", "Phase", "phase"]
 
-_FIRST_EPOCH = 1024  # rounds, where nobody says how many will come
+_FIRST_PHASE_ROUNDS = 1024
 _TOLERANCE = 1e-10  # of k_xx: an atom that is closer to the span of the others lies in it
+
+
+class Phase(NamedTuple):
+    """Rounds with one dictionary when the number of rounds is unknown: the last one, and delta."""
+
+    last_round: int
+    delta: float
+
+
+def phase(number: int, delta: float) -> Phase:
+    """Phase `number` of a run without a horizon; their deltas add up to less than `delta`.
+
+    >>> phase(0, 0.1), phase(1, 0.1).last_round
+    (Phase(last_round=1024, delta=0.05), 2048)
+    """
+    return Phase(_FIRST_PHASE_ROUNDS << number, delta / 2 ** (number + 1))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -74,8 +90,9 @@ class PROSNKONS(OnlineLearner):
     delta : float in (0, 1)
         Chance, with budget="theory", that some round's is not.
     horizon : int, optional
-        T, the rounds for which that is meant. Default: nobody knows; epochs of twice as many rounds
-        each start with an empty dictionary, for delta / 2, delta / 4, ... (`CONKONS`: a million).
+        T, the rounds for which that is meant. By default T is unknown: phases that end at round
+        1024, 2048, 4096, ... start with an empty dictionary each, for delta / 2, delta / 4, ...
+        (`CONKONS`: one phase of a million rounds).
     epsilon : float
         Accuracy that KORS assumes of its dictionary.
     form : {"thesis", "paper"}
@@ -97,6 +114,8 @@ class PROSNKONS(OnlineLearner):
         The atoms, and the rounds in which they came.
     n_coordinates_ : int
         Dimension of their span.
+    n_epochs_ : int
+        J of the regret bound: how often learning started from w = 0.
 
     Examples
     --------
@@ -131,6 +150,15 @@ class PROSNKONS(OnlineLearner):
         return self._step.size
 
     @property
+    def n_epochs_(self) -> int:
+        """How often learning started from w = 0 and A = alpha I: J of the regret bound.
+
+        The first round starts an epoch, and so does every coordinate that is opened, every phase of
+        an unknown horizon, and every time that a full dictionary is thinned.
+        """
+        return self._step.n_starts
+
+    @property
     def components_(self) -> np.ndarray:
         """The atoms."""
         return self._stream.points
@@ -150,22 +178,27 @@ class PROSNKONS(OnlineLearner):
         self._step = NewtonStep(alpha=alpha, rule=rule, discount=self.discount)
         theory = check_choice("budget", self.budget, ("practical", "theory")) == "theory"
         self._doubles = theory and self.horizon is None and not self._carries
-        self._epoch = -1
-        self._start_epoch()
+        self._delta = check_real("delta", self.delta, above=0.0, below=1.0)
+        self._n_phases = 0
+        self._start_phase()
 
-    def _start_epoch(self):
-        """An empty dictionary; if the length is not known, for twice as many rounds."""
-        self._epoch += 1
-        self._limit = _FIRST_EPOCH << self._epoch if self._doubles else HORIZON
-        if self.horizon is not None:
-            self._limit = check_count("horizon", self.horizon)
+    def _start_phase(self):
+        """Start with an empty dictionary, for a number of rounds that is known or doubled."""
+        if self._doubles:
+            current = phase(self._n_phases, self._delta)
+        elif self.horizon is not None:
+            current = Phase(check_count("horizon", self.horizon), self._delta)
+        else:
+            current = Phase(HORIZON, self._delta)
+        self._n_phases += 1
+        self._limit = current.last_round
         ceiling = self.n_components
         ceiling = None if ceiling is None else check_count("n_components", ceiling)
         thins = check_choice("when_full", self.when_full, ("thin", "stop")) == "thin"
         ridge = self.alpha if self.ridge is None else self.ridge
         self._stream = AtomStream(
             ridge=check_real("ridge", ridge, above=0.0),
-            n_copies=self._copies(),
+            n_copies=self._copies(current),
             epsilon=self.epsilon,
             form=self.form,
             seed=self._seed,
@@ -179,16 +212,16 @@ class PROSNKONS(OnlineLearner):
         self._pivots = []  # the atoms that opened a coordinate
         self._step.clear()
 
-    def _copies(self):
-        """The budget of KORS, as a number."""
+    def _copies(self, current):
+        """The budget of KORS for a phase, as a number."""
         if self.budget == "practical":
             return 1 if self.n_copies is None else check_real("n_copies", self.n_copies, above=0.0)
         if self.n_copies is not None:
             raise InputError("give n_copies or budget='theory', not both")
-        delta = check_real("delta", self.delta, above=0.0, below=1.0)
-        delta = delta / 2 ** (self._epoch + 1) if self._doubles else delta
         factor = rho(self.epsilon) if self.form == "thesis" else 1.0
-        return kors_copies(self.epsilon, delta=delta, n_points=self._limit, rho=factor)
+        return kors_copies(
+            self.epsilon, delta=current.delta, n_points=current.last_round, rho=factor
+        )
 
     def _scores(self, points):
         return self._step.scores(self._features_of(points).T)
@@ -210,7 +243,7 @@ class PROSNKONS(OnlineLearner):
             out.append(self._learn_on(points[some], targets[some]))
             done += len(out[-1])
             if self._step.n_rounds == self._limit:
-                self._start_epoch()
+                self._start_phase()
         return np.concatenate(out)
 
     def _learn_on(self, points, targets):
@@ -281,6 +314,8 @@ class CONKONS(PROSNKONS):
         As in `PROSNKONS`.
     n_coordinates_ : int
         Dimension of their span, which w and A have after every round.
+    n_epochs_ : int
+        1: learning never starts again.
 
     Examples
     --------
@@ -315,7 +350,7 @@ class BKONS(PROSNKONS):
 
     Attributes
     ----------
-    n_support_, n_rounds_, components_, indices_, n_coordinates_
+    n_support_, n_rounds_, components_, indices_, n_coordinates_, n_epochs_
         As in `PROSNKONS`.
 
     Examples

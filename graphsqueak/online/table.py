@@ -6,8 +6,9 @@ standardized by its means and deviations, and later rows by the same. Prediction
 units of the table, and each was made before its row was learnt from.
 
 A checkpoint holds the learner and the sums so far, as they were between two batches. Predictions
-lie beside it (`run.ckpt.predictions`, eight bytes a row: numbers, or numbers of classes). Going on
-reads the rows before it again, to see that they are the same, and learns from those after it.
+lie beside it (`run.ckpt.predictions`: a line that names the format, then eight bytes per row,
+numbers or numbers of classes). Going on reads the rows before it again, to see that they are the
+same, and learns from those after it.
 """
 
 import time
@@ -22,18 +23,27 @@ import numpy as np
 from graphsqueak.errors import InputError, SavingWarning
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.sources.table_files import table_batches, table_writer
-from graphsqueak.system.atomic import atomic_file, hold_signals, resumable_from
+from graphsqueak.system.atomic import (
+    atomic_file,
+    check_outputs,
+    hold_signals,
+    is_file,
+    resumable_from,
+)
 from graphsqueak.system.packing import pack_state, unpack_state
+from graphsqueak.system.paths import local_path
 from graphsqueak.system.progress import Progress, reporter
+from graphsqueak.system.remote import open_bytes
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["TableRun", "learn_table"]
+__all__ = ["TableRun", "is_predictions", "learn_table", "predictions_of"]
 
 _BATCH = 4096
 _FEW = 20  # whole numbers of which there are no more are classes
 _CLIP = 3.0  # of margins, and of standardized targets where a learner needs a bound
 _FARTHEST = 10.0  # deviations; later rows may be anything
 _FORMAT = "graphsqueak learn 1"
+_PREDICTIONS = b"graphsqueak predictions\n"  # the first line of the file of predictions
 
 
 class TableRun(NamedTuple):
@@ -115,6 +125,10 @@ def learn_table(
     check_real("every", every, least=0.0)
     if resume and checkpoint is None:
         raise InputError("resume needs a checkpoint to go on from; give checkpoint=")
+    outputs = {"out": out, "checkpoint": checkpoint}
+    if out is not None and checkpoint is not None:
+        outputs["list of predictions"] = predictions_of(checkpoint)
+    check_outputs({name: given for name, given in outputs.items() if given is not None}, [path])
     given = {"batch_size": size, "target": target, "task": task, "learner": repr(learner)}
     given |= {"features": features, "classes": classes}
     saved = _Saved(checkpoint, given, every, keeps=out is not None)
@@ -125,7 +139,7 @@ def learn_table(
         write = None if out is None else stack.enter_context(table_writer(out))
         stack.enter_context(saved)
         n_read, check, n_before = 0, 0, 0 if state is None else state.n_rows
-        for frame, fraction in table_batches(Path(path).expanduser(), size):
+        for frame, fraction in table_batches(local_path(path), size):
             if state is None:
                 state = _Columns(frame, path, target, features, task, classes).begin(learner)
             check = state.checksum(frame, check)
@@ -148,11 +162,28 @@ def learn_table(
     return state.summary(time.perf_counter() - began)
 
 
+def predictions_of(checkpoint):
+    """The path of the predictions so far, next to the checkpoint of a run."""
+    return f"{checkpoint}.predictions"
+
+
+def is_predictions(path):
+    """Whether a file holds the predictions of a run so far, or nothing.
+
+    >>> is_predictions("missing.ckpt.predictions")
+    False
+    """
+    if not is_file(path):
+        return False
+    with open_bytes(path) as file:
+        return file.read(len(_PREDICTIONS)) in (_PREDICTIONS, b"")
+
+
 class _Saved:
     """The checkpoint of a run, and its predictions beside it, if there are to be any."""
 
     def __init__(self, path, given, every, *, keeps):
-        self.path = None if path is None else Path(path).expanduser()
+        self.path = None if path is None else local_path(path)
         self.given, self.every, self.keeps = {"format": _FORMAT, **given}, every, keeps
         self.state, self._file, self._last, self._n_rows = None, None, time.monotonic(), 0
 
@@ -173,10 +204,21 @@ class _Saved:
     def __enter__(self):
         if self.path is None or not self.keeps:
             return self
-        beside = Path(f"{self.path}.predictions")
-        if self._n_rows and not (beside.is_file() and beside.stat().st_size >= 8 * self._n_rows):
-            raise InputError(f"{beside} lacks predictions; resume without out, or begin anew")
-        self._file = open(beside, "r+b" if self._n_rows else "w+b")
+        beside = local_path(predictions_of(self.path))
+        if beside.exists() and not is_predictions(beside):
+            raise InputError(
+                f"{beside} already exists and does not hold predictions of a run; rename it, or "
+                "choose another checkpoint"
+            )
+        if not self._n_rows:
+            self._file = open(beside, "w+b")
+            self._file.write(_PREDICTIONS)
+            return self
+        n_bytes = len(_PREDICTIONS) + 8 * self._n_rows
+        if not beside.exists() or beside.stat().st_size < n_bytes:
+            raise InputError(f"{beside} lacks predictions; resume without out, or start again")
+        self._file = open(beside, "r+b")
+        self._file.seek(len(_PREDICTIONS))
         return self
 
     def earlier(self, count):

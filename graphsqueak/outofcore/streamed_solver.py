@@ -1,13 +1,13 @@
 """Solve (L + diag(ridge)) x = b on a graph that is read from its source and never held.
 
 The sparsifier H of a graph G is a preconditioner for it: if every ratio x'L_G x / x'L_H x lies in
-[1 - eps, 1 + eps], then conjugate gradients on G, with a solve on H in every step, lose a factor
+[1 - eps, 1 + eps], then conjugate gradients on G, with a solve on H in every step, have at most
 
-    (sqrt(kappa) - 1) / (sqrt(kappa) + 1),   kappa = (1 + eps) / (1 - eps),
+    2 ((sqrt(kappa) - 1) / (sqrt(kappa) + 1))^t,   kappa = (1 + eps) / (1 - eps),
 
-of the error per step, one pass over the edges of G each (`block_cg`). What is held is H and a few
-blocks of one row per node. A sparsifier's error is thereby no error of the answer: it only decides
-how often the graph is read.
+times their first error after t steps, one pass over the edges of G each (`block_cg`). Memory holds
+H and a few blocks of one row per node. The error of the sparsifier does not enter the answer: it
+only decides how often the graph is read.
 
 What decides at the end is the true residual b - A x, measured by a pass of its own.
 """

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from graphsqueak import InputError
 from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
 from graphsqueak.kernel.leverage import estimate_leverage
+from graphsqueak.kernel.samplers.atom_stream import AtomStream
 from graphsqueak.randomness import uniforms
 from tests import reference
 from tests.kernel.problems import clusters, gaussian_matrix
@@ -32,6 +34,19 @@ def test_blocks_of_any_size_are_single_steps(form):
     for d in (whole, pieces):
         np.testing.assert_array_equal(d.indices_, kept)
         np.testing.assert_allclose(d.weights_, sampler.weights, rtol=1e-8)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 0.6])
+@pytest.mark.parametrize("form", ["thesis", "paper"])
+def test_atoms_and_weights_are_those_of_the_listing(form, epsilon):
+    rng = np.random.default_rng(71_505)
+    X = rng.normal(size=(300, 4)) * rng.uniform(0.2, 2.0, size=(300, 1))
+    settings = {"n_copies": 4, "ridge": 1.5, "epsilon": epsilon, "form": form}
+    d = KORS(kernel="linear", random_state=10, **settings).fit(X)
+    rows, weights = reference.kors(X, uniforms(d._stream.seed, 0, 300), **settings)
+    assert 20 < rows.size < 250
+    np.testing.assert_array_equal(d.indices_, rows)
+    np.testing.assert_allclose(d.weights_, weights, rtol=1e-8)
 
 
 def test_the_score_is_that_of_the_dictionary_with_the_point_added():
@@ -81,6 +96,34 @@ def test_late_points_have_their_place_under_a_ceiling():
             late[seed] = d.weights_[d.indices_ >= 360].sum() / 40
         assert abs(late.mean() - 1) <= 6 * late.std() / np.sqrt(30)
         assert late.std() < 0.8
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.98])
+def test_thinning_divides_faded_weights_by_their_chances(discount):
+    """An atom of age t counts discount^t; `after` stay, by chances min(1, c tau_i)."""
+    X, kernel = clusters(200), as_kernel("rbf", PARAMS)
+    settings = {"ridge": 1.0, "n_copies": 3, "epsilon": 0.5, "form": "thesis", "seed": 5}
+    free = AtomStream(**settings)
+    for block in free.blocks(kernel, X):
+        for _ in block.insertions():
+            pass
+    rows, weights = np.array(free.rows[:13]), free.sampler.weights[:13]
+    faded = weights * discount ** (rows[-1] - rows)
+    root = np.sqrt(faded)
+    gram = gaussian_matrix(X[rows])
+    tau = reference.kernel_leverage(root[:, None] * gram * root, 1.0)
+    c = brentq(lambda c: np.minimum(1.0, c * tau).sum() - 9, 1e-6, 1e6, xtol=1e-12)
+    full = AtomStream(ceiling=12, after=9, discount=discount, **settings)
+    for block in full.blocks(kernel, X):
+        for _ in block.insertions():
+            pass
+        if block.thinning is not None:
+            break
+    assert full.n_thinned == 1
+    kept = np.isin(rows, full.rows)
+    assert np.count_nonzero(kept) == len(full.rows) == 9
+    expected = (faded / np.minimum(1.0, c * tau))[kept]
+    np.testing.assert_allclose(full.sampler.weights, expected, rtol=1e-6)
 
 
 def test_a_ceiling_does_not_depend_on_the_blocks():

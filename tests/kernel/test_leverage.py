@@ -170,3 +170,20 @@ def test_chunks_do_not_matter():
         _explained(kernel, X, X[:9], root, 1.0, most_entries=most) for most in (10**6, 30)
     )
     np.testing.assert_allclose(pieces, whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_inexact", [0, 1, 2, 5])
+def test_the_two_sides_of_an_estimate_are_rho_apart(n_inexact):
+    X, kernel = clusters(60), as_kernel("rbf", {"gamma": 0.5})
+    settings = {"ridge": 0.7, "epsilon": 0.3, "n_inexact": n_inexact}
+    weights = np.random.default_rng(4).uniform(0.5, 4.0, size=20)
+    under, over = (
+        estimate_leverage(kernel, X, X[:20], weights, side=side, **settings)
+        for side in ("under", "over")
+    )
+    np.testing.assert_allclose(over / under, rho(0.3, n_inexact=n_inexact), rtol=1e-12)
+    g = merged_ridge(0.7, 0.3, n_inexact=n_inexact)
+    gram = kernel(X[:20], X[:20]) + g * np.diag(1 / weights)
+    explained = np.einsum("ij,ij->j", kernel(X[:20], X), np.linalg.solve(gram, kernel(X[:20], X)))
+    factor = 1.0 if n_inexact == 0 else 0.7
+    np.testing.assert_allclose(under, factor * (1 - explained) / g, rtol=1e-6)

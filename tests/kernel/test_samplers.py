@@ -95,6 +95,145 @@ def test_theory_budgets_keep_their_promise(sampler):
         assert len(d.indices_) < 400
 
 
+def raw_scores(X, rows, weights, ridge):
+    """phi' (sum_i s_i phi_i phi_i' + ridge I)^-1 phi of every row of X, features written out."""
+    covariance = (X[rows].T * weights) @ X[rows] + ridge * np.eye(X.shape[1])
+    return np.einsum("ij,jk,ik->i", X, np.linalg.inv(covariance), X)
+
+
+def copies_drawn(p, n_copies, rng):
+    """Rows and weights of binomial copies."""
+    q = rng.binomial(n_copies, p)
+    rows = np.flatnonzero(q)
+    return rows, q[rows] / (n_copies * p[rows])
+
+
+def two_step(X, *, ridge, epsilon, n_copies, rng, first_copies=None):
+    """[C17, Algorithm 4] with the estimator of Eq. 3.2."""
+    diagonal = np.sum(X**2, axis=1)
+    rows, weights = copies_drawn(diagonal / diagonal.sum(), first_copies or n_copies, rng)
+    tau = (1 - epsilon) * raw_scores(X, rows, weights, ridge)
+    return copies_drawn(np.minimum(tau, 1.0), n_copies, rng)
+
+
+def many_step(X, *, ridge, epsilon, n_copies, rng):
+    """[C17, Algorithm 5], corrected: a dictionary at twice the ridge is seen at (1 + e) ridge."""
+    diagonal = np.sum(X**2, axis=1)
+    level = diagonal.sum()
+    p = diagonal / level
+    while level > ridge:
+        rows, weights = copies_drawn(p, n_copies, rng)
+        level = max(level / 2, ridge)
+        tau = (1 - epsilon) * raw_scores(X, rows, weights, (1 + epsilon) * level)
+        p = np.minimum(tau, 1.0)
+    return copies_drawn(p, n_copies, rng)
+
+
+def recursive(X, *, ridge, epsilon, n_copies, rng):
+    """[C17, Algorithm 6] with the over-estimates of Musco and Musco, factor 3/2."""
+    halves = [np.arange(len(X))]
+    while halves[-1].size > 16:
+        halves.append(halves[-1][rng.random(halves[-1].size) < 0.5])
+    rows, weights = halves[-1], np.ones(halves[-1].size)
+    for level in halves[-2::-1]:
+        over = 1.5 * raw_scores(X, rows, weights, ridge)[level]
+        p = np.minimum(n_copies * over, 1.0)
+        chosen = rng.random(level.size) < p
+        rows, weights = level[chosen], 1 / p[chosen]
+    return rows, weights
+
+
+def bless(X, *, ridge, epsilon, n_copies, rng):
+    """BLESS: few points are looked at while the ridge is large; weights divide by both chances."""
+    diagonal = np.sum(X**2, axis=1)
+    largest = diagonal.max()
+    rows = weights = None
+    for level in range(int(np.ceil(np.log2(len(X) * largest / ridge))), -1, -1):
+        g = 2**level * ridge
+        bound = largest / (largest + g)
+        looked = min(1.0, n_copies * bound)
+        size = rng.binomial(len(X), looked)
+        drawn = np.sort(rng.choice(len(X), size=size, replace=False))
+        if rows is None:
+            score = diagonal / g
+        else:
+            score = (1 - epsilon) * raw_scores(X, rows, weights, (1 + epsilon) * g)
+        p = np.minimum(n_copies * np.minimum(score, bound)[drawn] / looked, 1.0)
+        chosen = rng.random(drawn.size) < p
+        rows, weights = drawn[chosen], 1 / (looked * p[chosen])
+    return rows, weights
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 0.6])
+@pytest.mark.parametrize(
+    ("sampler", "listing"),
+    [
+        (TwoStepRLS, two_step),
+        (ManyStepRLS, many_step),
+        (RecursiveRLS, recursive),
+        (BLESS, bless),
+    ],
+)
+def test_batch_samplers_are_their_listings(sampler, listing, epsilon):
+    rng = np.random.default_rng(49_006)
+    X = rng.normal(size=(500, 4)) * rng.uniform(0.2, 2.0, size=(500, 1))
+    settings = {"ridge": 3.0, "epsilon": epsilon, "n_copies": 30}
+    d = sampler(kernel="linear", random_state=6, **settings).fit(X)
+    rows, weights = listing(X, rng=np.random.default_rng(6), **settings)
+    assert 20 < rows.size < 400
+    np.testing.assert_array_equal(d.indices_, rows)
+    np.testing.assert_allclose(d.weights_, weights, rtol=1e-6)
+
+
+def test_the_first_draw_of_two_steps_has_copies_for_the_trace():
+    """p_i = k_ii / trace(K) is too small by trace(K) / (ridge + least k_ii) at most."""
+    rng = np.random.default_rng(49_007)
+    X = rng.normal(size=(500, 4)) * rng.uniform(0.2, 2.0, size=(500, 1))
+    d = TwoStepRLS(kernel="linear", ridge=300.0, epsilon=0.5, random_state=6).fit(X)
+    diagonal = np.sum(X**2, axis=1)
+    scale = diagonal.sum() / (300.0 + diagonal.min())
+    settings = {"n_copies": d.n_copies_, "first_copies": int(np.ceil(scale * 25))}  # log(500) / e^2
+    rows, weights = two_step(X, ridge=300.0, epsilon=0.5, rng=np.random.default_rng(6), **settings)
+    np.testing.assert_array_equal(d.indices_, rows)
+    np.testing.assert_allclose(d.weights_, weights, rtol=1e-8)
+
+
+def test_copies_are_the_formulas_of_the_budgets():
+    """n = 200 points of norm 1, ridge 10, e = 0.4, delta = 0.05."""
+    rng = np.random.default_rng(31_337)
+    X = rng.normal(size=(200, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    n, e, delta, ridge = 200, 0.4, 0.05, 10.0
+    once, twice, thrice = (1 + e) / (1 - e), (1 + 3 * e) / (1 - e), (1 + 5 * e) / (1 - e)
+    levels = np.ceil(np.log2(n / ridge) + 1)
+    batch = 4 * np.log(4 * n / delta) / e**2
+    kors = (2 + 2 * e / 3) * np.log(4 * n**2 / delta) / e**2
+    squeak = 26 * np.log(3 * n / delta) / e**2
+    practical = np.log(n) / e**2
+    many = 4 * twice * np.log(4 * n * levels / delta) / e**2
+    coherence = n * 1 / (1 + ridge)
+    expected = [
+        (ExactRLS, {}, batch, practical),
+        (UniformDictionary, {}, coherence * np.ceil(batch), coherence * np.ceil(practical)),
+        (TwoStepRLS, {}, once * batch, once * practical),
+        (ManyStepRLS, {}, many, twice * practical),
+        (BLESS, {}, many, twice * practical),
+        (KORS, {}, once * kors, once * practical),
+        (KORS, {"form": "paper"}, kors, practical),
+        (SQUEAK, {}, once * squeak, once * practical),
+        (SQUEAK, {"tree": "balanced"}, twice * squeak, twice * practical),
+        (SQUEAK, {"tree": 3}, thrice * squeak, thrice * practical),
+    ]
+    for sampler, settings, *budgets in expected:
+        for budget, n_copies in zip(("theory", "practical"), budgets, strict=True):
+            d = sampler(ridge=ridge, epsilon=e, delta=delta, budget=budget, random_state=2)
+            d.set_params(kernel="linear", **settings).fit(X)
+            assert d.n_copies_ == np.ceil(n_copies - 1e-9)
+    for sampler in (ManyStepRLS, BLESS):  # the first level has rho = 2, the others 13 / 9
+        d = sampler(kernel="linear", ridge=ridge, epsilon=0.1, random_state=2).fit(X)
+        assert d.n_copies_ == np.ceil(2 * np.log(n) / 0.1**2)
+
+
 def test_squeak_at_its_theory_budget_is_accurate_and_small():
     X = np.random.default_rng(83_217).normal(size=(2000, 1)) * 1e-3
     d = SQUEAK(ridge=18_000.0, budget="theory", random_state=31).fit(X)

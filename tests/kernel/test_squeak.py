@@ -4,10 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from graphsqueak import InputError
 from graphsqueak.kernel import SQUEAK, ExactRLS, as_kernel
 from graphsqueak.kernel.samplers.atoms import MergeRule, leaf, merge_nodes
+from graphsqueak.randomness import child_seed
+from tests import reference
 from tests.kernel.problems import clusters, gaussian_matrix
 
 PARAMS = {"gamma": 0.5}
@@ -39,6 +42,88 @@ def test_probabilities_never_rise_and_copies_never_come_back():
             assert now[row][1] <= before[row][1]
         before = now
     assert min(p for p, _ in before.values()) < 0.3
+
+
+def replay(X, parts, **settings):
+    """The atoms (rows, p, q) of one merge of the reference, those without copies left out."""
+    rows = np.concatenate([part[0] for part in parts])
+    p, q = reference.squeak_merge([(X[part[0]], *part[1:]) for part in parts], **settings)
+    return rows[q > 0], p[q > 0], q[q > 0]
+
+
+def raw(rows, n_copies):
+    """Raw points as an exact part."""
+    return rows, np.ones(rows.size), np.full(rows.size, n_copies), True
+
+
+def linear_points(n_points, *, seed=20_441):
+    """Points in R^3 of uneven length, several of them alike, for the linear kernel."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_points, 3)) * rng.uniform(0.2, 2.0, size=(n_points, 1))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 0.8])
+@pytest.mark.parametrize("n_inexact", [0, 1, 2, 3])
+def test_a_merge_is_the_loop_of_the_listing(n_inexact, epsilon):
+    """Probabilities and copies are those of the listing, for raw points and inexact parts."""
+    X = linear_points(120)
+    settings = {"n_copies": 40, "ridge": 2.0, "epsilon": epsilon}
+    rule = MergeRule(as_kernel("linear"), 2.0, epsilon, n_copies=40, size=None)
+    nodes, parts = [], []
+    for number in range(3):
+        rows = np.arange(40 * number, 40 * (number + 1))
+        node, part = leaf(rule, X[rows], rows[0]), raw(rows, 40)
+        if number < n_inexact:
+            node = merge_nodes(rule, [node], rng=np.random.default_rng(number))
+            part = *replay(X, [part], rng=np.random.default_rng(number), **settings), False
+        nodes.append(node)
+        parts.append(part)
+    merged = merge_nodes(rule, nodes, rng=np.random.default_rng(8))
+    rows, p, q = replay(X, parts, rng=np.random.default_rng(8), **settings)
+    assert 10 < rows.size < 120
+    np.testing.assert_array_equal(merged.rows, rows)
+    np.testing.assert_array_equal(merged.copies, q)
+    np.testing.assert_allclose(merged.prob, p, rtol=1e-9)
+    assert not merged.exact
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_a_merge_to_a_fixed_size_has_the_chances_of_the_formula(share):
+    """min(1, c ((1 - s) tau_i + s mean(tau))), c such that the chances add up to the size."""
+    X = linear_points(60)
+    rule = MergeRule(as_kernel("linear"), 2.0, 0.5, n_copies=None, size=15, uniform_share=share)
+    node = merge_nodes(rule, [leaf(rule, X, 0)], rng=np.random.default_rng(8))
+    tau = reference.kernel_leverage(X @ X.T, 2.0)
+    score = (1 - share) * tau + share * tau.mean()
+    c = brentq(lambda c: np.minimum(1.0, c * score).sum() - 15, 1e-6, 1e6, xtol=1e-12)
+    chances = np.minimum(1.0, c * score)
+    assert node.rows.size == 15
+    assert np.count_nonzero(chances == 1) >= 1
+    np.testing.assert_allclose(node.prob, chances[node.rows], rtol=1e-6)
+
+
+def test_a_stream_and_a_merge_of_two_streams_are_chains_of_the_listing():
+    X = linear_points(200)
+    settings = {"n_copies": 40, "ridge": 2.0, "epsilon": 0.6}
+    public = {"kernel": "linear", "batch_size": 20, **settings}
+    one = SQUEAK(random_state=1, **public).fit(X[:120])
+    two = SQUEAK(random_state=2, **public).fit(X[120:])
+    ends = []
+    for d, first, stop in ((one, 0, 120), (two, 120, 200)):
+        part = None
+        for number, start in enumerate(range(first, stop, 20)):
+            fresh = raw(np.arange(start, start + 20), 40)
+            rng = np.random.default_rng(child_seed(d._seed, number))
+            parts = [fresh] if part is None else [part, fresh]
+            part = *replay(X, parts, rng=rng, **settings), False
+        np.testing.assert_array_equal(d.indices_, part[0] - first)
+        np.testing.assert_allclose(d.weights_, part[2] / (40 * part[1]), rtol=1e-8)
+        ends.append(part)
+    both = one.merge(two)
+    rng = np.random.default_rng(child_seed(child_seed(one._seed, two._seed % 2**32), 0))
+    rows, p, q = replay(X, ends, rng=rng, **settings)
+    np.testing.assert_array_equal(both.indices_, rows)
+    np.testing.assert_allclose(both.weights_, q / (40 * p), rtol=1e-8)
 
 
 @pytest.mark.parametrize("arity", ["balanced", 3])
@@ -110,6 +195,49 @@ def test_merging_two_streams_is_a_dictionary_of_both():
     np.testing.assert_array_equal(both.weights_, again.weights_)
     assert both.partial_fit(X[:5]).n_seen_ == 405
     assert one.n_seen_ == 250
+
+
+def one_direction(n_points):
+    """Points that are almost one and the same, so that theory budgets drop most of them."""
+    return 1e-3 * np.random.default_rng(83_218).normal(size=(n_points, 1))
+
+
+def test_a_merge_with_too_few_copies_for_the_promise_is_refused():
+    """A chain of 75 points plans for 2,409 copies, and a merge of two needs 4,375."""
+    X = one_direction(150)
+    one, two = (SQUEAK(budget="theory", random_state=7).fit(half) for half in (X[:75], X[75:]))
+    assert one.n_copies_ == 2409
+    with pytest.raises(InputError, match=r"needs 4375 copies .* of 150 points, .* have 2409") as e:
+        one.merge(two)
+    assert "tree='balanced' and horizon=150, or with n_copies=4375" in str(e.value)
+    practical = SQUEAK(n_copies=2409, random_state=8).fit(X[75:])
+    with pytest.raises(InputError, match="different budget"):
+        one.merge(practical)
+
+
+@pytest.mark.parametrize("plan", [{"tree": "balanced", "horizon": 1000}, {"n_copies": 5361}])
+def test_a_merge_that_was_planned_for_keeps_the_promise(plan):
+    """Each failure has probability delta = 0.1, and the proof is loose: none in eight runs."""
+    X = one_direction(1000)
+    settings = {"ridge": 18_000.0, "budget": "theory", **plan}
+    for seed in range(8):
+        one = SQUEAK(random_state=seed, **settings).fit(X[:400])
+        two = SQUEAK(random_state=100 + seed, **settings).fit(X[400:])
+        both = one.merge(two)
+        assert both.n_copies_ == 5361
+        assert both.indices_.size < 800
+        assert both.accuracy(X) <= 0.5
+
+
+def test_a_merged_dictionary_warns_when_its_copies_no_longer_suffice():
+    """At 4,500 copies the promise of a merge holds for 191 points."""
+    X = one_direction(300)
+    settings = {"budget": "theory", "ridge": 1e4, "n_copies": 4500}
+    one = SQUEAK(random_state=7, **settings).fit(X[:75])
+    both = one.merge(SQUEAK(random_state=8, **settings).fit(X[75:150]))
+    both.partial_fit(X[150:191])
+    with pytest.warns(UserWarning, match="point 192 is beyond horizon=191"):
+        both.partial_fit(X[191:])
 
 
 def test_merges_are_unbiased():

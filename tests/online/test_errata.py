@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphsqueak.online import PROSNKONS, SkeGD, kons_regret, pros_n_kons_regret
+from graphsqueak.online import (
+    PROSNKONS,
+    SkeGD,
+    kons_regret,
+    pros_n_kons_regret,
+    skegd_regret,
+    sketch_error,
+)
 from graphsqueak.online.kons import DualNewton
 from graphsqueak.online.losses import LOSSES
 from graphsqueak.online.newton import step_rule
@@ -187,9 +194,9 @@ def test_regret_of_pros_n_kons_is_proved_at_the_theory_budget_only():
     losses = (learner.predict_then_learn(X, y) - y) ** 2
     w = np.sum(X[:, 0] * y) / np.sum(X**2)
     regret = np.sum(losses - (w * X[:, 0] - y) ** 2)
-    bound = pros_n_kons_regret(X, n_epochs=learner.n_coordinates_ + 1, norm=abs(w), **settings)
+    bound = pros_n_kons_regret(X, n_epochs=learner.n_epochs_, norm=abs(w), **settings)
     assert 0 < regret <= bound.value < 1200
-    ours = pros_n_kons_regret(X, y, n_epochs=learner.n_coordinates_ + 1, norm=abs(w), **settings)
+    ours = pros_n_kons_regret(X, y, n_epochs=learner.n_epochs_, norm=abs(w), **settings)
     assert regret <= ours.value < 1200
     one = pros_n_kons_regret(X, n_copies=1, norm=abs(w), **settings)
     assert one.value == math.inf
@@ -220,3 +227,48 @@ def test_the_weight_of_a_carried_hypothesis_is_not_its_value():
     assert f != 0
     assert w @ w == pytest.approx(f**2 / (z @ z))
     assert w @ w > 1.2 * f**2  # [ZL19, Eq. 17] has f^2 for |w|^2
+
+
+def test_a_sketch_that_shortens_makes_a_larger_error():
+    """K = diag(1, k), the first point a landmark, S_p = (s, 1)': the error is 1 + 1 / s^4 times."""
+    s, k = 0.5, 0.3
+    K, S = np.diag([1.0, k]), np.array([[s], [1.0]])
+    C = K[:, :1]
+    U = C  # already of length 1
+    best = U @ U.T @ K @ U @ U.T - K
+    pm = np.linalg.pinv(S.T @ C)
+    sketched = C @ pm @ (S.T @ K @ S) @ pm.T @ C.T - K
+    ratio = np.sum(sketched**2) / np.sum(best**2)
+    assert ratio == pytest.approx(1 + 1 / s**4)
+    middle = (S.T @ U).T @ S.T @ best @ S @ (S.T @ U)
+    assert 1 + np.sum(middle**2) / np.sum(best**2) == pytest.approx(1 + s**4)  # the last step
+    lost = np.linalg.svd(S.T @ U, compute_uv=False)[-1] ** -8
+    assert 1 + lost * np.sum(middle**2) / np.sum(best**2) == pytest.approx(ratio)
+    wide = {"n_landmarks": 1, "sketch_size": 10**6}
+    tight, loose = (sketch_error(2, distortion=e0, **wide).value - 1 for e0 in (0.0, 0.5))
+    terms = [2e-6 * math.sqrt(2) / 0.05 + math.sqrt(2e-6 / 0.05) * c for c in (2.0, 3.25)]
+    assert loose / tight == pytest.approx((terms[1] / terms[0]) ** 2 / 0.5**8)
+
+
+def test_points_that_a_sketch_never_saw_are_not_zero():
+    """A hundred equal points, 20 of them absorbed: zeros for the others are far off."""
+    T, B, cycle, beta = 100, 10, 9, 3.0
+    n_absorbed = B + (T - B) // cycle
+    K, padded = np.ones((T, T)), np.zeros((T, T))
+    padded[:n_absorbed, :n_absorbed] = 1.0
+    printed = (1 - n_absorbed / T) / (beta - 1)  # eigenvalues 100, 0, 0, ... decay at any rate
+    assert printed == pytest.approx(0.4)
+    assert np.linalg.norm(padded - K, 2) == pytest.approx(96.6, abs=0.05)
+    assert np.linalg.norm(K - np.ones((T, 1)) @ np.ones((1, T)), 2) == 0.0  # with its features
+
+
+def test_cycles_of_a_sketch_and_the_way_to_an_optimum_are_longer_than_printed():
+    rest, theta = 19, 0.1  # T - B rounds
+    cycle = math.floor(theta * rest)
+    assert rest // cycle == 19  # printed is 1 / theta = 10
+    w = np.array([1.0, 0.0])
+    assert np.sum((w - -w) ** 2) > np.sum(w**2) + np.sum(w**2)
+    settings = {"learning_rate": 0.5, "regularization": 1.0, "norm": 1.0, "kernel_error": 0.0}
+    bound = skegd_regret(rest, cycle=cycle, **settings)
+    # twenty cycles of |w - v|^2 / (2 eta), |w| = |v| = 1, and gradients of length L + lam |w| = 2
+    assert bound.value == pytest.approx(20 * 4 + rest * 0.5 * 4 / 2)

@@ -142,6 +142,37 @@ def test_the_sketched_map_tends_to_the_best_one():
     assert excess[0] > 1.3
 
 
+@pytest.mark.parametrize(("size", "rank"), [(12, 4), (30, 8), (400, 20)])
+def test_the_sketched_map_is_the_formula_with_the_first_cut_that_is_short_enough(size, rank):
+    """Q = Phi_pm^+ V_k diag(sig)^1/2, |z(x)|^2 at most 2 k(x, x) = 2 at the points absorbed."""
+    X, kernel = clusters(60), as_kernel("rbf", PARAMS)
+    landmarks = np.arange(0, 60, 6)
+    rng = np.random.default_rng(17)
+    sketch = KernelSketch(kernel, X, landmarks, size=size, n_blocks=2, rng=rng)
+    sig, V = np.linalg.eigh(sketch.pp)
+    root = V[:, -rank:] * np.sqrt(np.maximum(sig[-rank:], 0.0))
+    tried = []
+    for cut in (1e-8, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3):
+        Q = np.linalg.pinv(sketch.pm, rcond=cut) @ root
+        tried.append(np.sum((kernel(X, X[landmarks]) @ Q) ** 2, axis=1).max())
+        if tried[-1] <= 2:
+            break
+    got = sketch.feature_map(rank)
+    assert got.shape == (10, rank)
+    np.testing.assert_allclose(got @ got.T, Q @ Q.T, rtol=1e-6, atol=1e-9)
+    assert (len(tried) > 1) == (size < 400)  # small sketches are noisy, and more is cut off
+
+
+def test_a_hypothesis_moves_by_ridge_regression_on_its_values():
+    X, y = labeled(120)
+    learner = SkeGD(kernel_params=PARAMS, loss="hinge", n_components=40, random_state=3).fit(X, y)
+    points, values = X[:50], np.sin(np.arange(50))
+    z = learner._embed(points)
+    ridge = 1e-5 * np.trace(z.T @ z)
+    expected = np.linalg.inv(z.T @ z + ridge * np.eye(z.shape[1])) @ z.T @ values
+    np.testing.assert_allclose(learner._fit_values(points, values), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("transfer", ["paper", "least-squares"])
 def test_what_a_new_map_keeps_of_the_hypothesis(transfer):
     X, y = labeled(400)

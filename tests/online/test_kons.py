@@ -65,6 +65,27 @@ def test_rank_one_updates_are_the_explicit_newton_step(loss, eta):
     np.testing.assert_allclose(step.w, w, atol=1e-10)
 
 
+def test_without_curvature_the_step_falls_with_the_root_of_the_round():
+    """Hinge: eta_t = 1 / (L C t^1/2), L = 1, t from 1 on, [C17, Theorem 5.4]."""
+    X, y = rounds("hinge")
+    numbers = iter(range(1, len(X) + 1))
+    expected, raw, _ = reference.online_newton(
+        X,
+        y,
+        slope=LOSSES["hinge"].derivative,
+        weight=lambda target, prediction, slope: slope**2 / (0.6 * np.sqrt(next(numbers))),
+        alpha=0.4,
+        clip=0.6,
+    )
+    assert np.any(expected != raw)
+    learner = KONS(kernel="linear", loss="hinge", eta="auto", alpha=0.4, clip=0.6)
+    np.testing.assert_allclose(learner.predict_then_learn(X, y), expected, atol=1e-10)
+    step = NewtonStep(alpha=0.4, rule=step_rule("hinge", "auto", 0.6))
+    for _ in range(X.shape[1]):
+        step.open()
+    np.testing.assert_allclose(step.run(np.asfortranarray(X.T), y), expected, atol=1e-10)
+
+
 def test_a_round_without_a_slope_still_projects():
     X, y = rounds("squared")
     y[5::3] = 0.6  # predictions that are clipped to 0.6 are then exact: the slope is 0

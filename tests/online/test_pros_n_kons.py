@@ -47,6 +47,7 @@ def test_predictions_are_those_of_the_listing_with_eigenvectors(learner, eta):
         carry=learner is CONKONS,
     )
     np.testing.assert_allclose(got, expected, atol=1e-8)
+    assert np.count_nonzero(np.abs(expected) == clip) > 10  # the projection is at work
 
 
 def test_atoms_are_those_of_kors():
@@ -131,6 +132,21 @@ def test_a_full_dictionary_goes_on_by_least_squares_in_what_is_left():
     A = 0.3 * np.eye(2) + 2 * now @ now.T
     np.testing.assert_allclose(step.inverse, np.linalg.inv(A), rtol=1e-9)
     np.testing.assert_allclose(step.w, np.linalg.solve(A, 2 * now @ targets), rtol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [PROSNKONS, CONKONS])
+def test_a_full_dictionary_drops_a_tenth_of_its_atoms(learner):
+    X, y = problem(400)
+    settings = {"kernel_params": PARAMS, "alpha": 0.1, "n_copies": 3, "random_state": 4}
+    full = learner(n_components=30, **settings)
+    sizes, n_thinned = [], 0
+    for x, target in zip(X, y, strict=True):
+        full.learn_one(x, target)
+        if full._stream.n_thinned > n_thinned:
+            n_thinned = full._stream.n_thinned
+            sizes.append(full.n_support_)
+    assert len(sizes) > 2
+    assert set(sizes) == {27}
 
 
 def test_thinning_within_a_span_changes_no_prediction_of_one_that_carries_on():

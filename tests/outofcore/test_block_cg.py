@@ -48,6 +48,23 @@ def test_the_error_falls_at_the_proved_rate(name, n_columns, ridge):
         assert (found <= 2 * rate**t * energy + 1e-10 * energy).all()
 
 
+def test_the_proved_rate_needs_its_factor_of_two():
+    """Eigenvalues 1 and 9, the right-hand side that is worst for one step.
+
+    The step leaves (kappa - 1) / (kappa + 1) = 0.8 of the error, the most that any single step can.
+    That is more than the rate 0.5, and less than twice the rate.
+    """
+    A = np.diag([1.0, 9.0])
+    truth = np.array([[9.0], [1.0]])
+    B = A @ truth
+    energy = np.sqrt(np.sum(truth * B))
+    first, second = steps(A, np.eye(2), np.eye(2), B, 2)
+    left = [np.sqrt(np.sum((x - truth) * (A @ (x - truth)))) / energy for x in (first, second)]
+    assert left[0] == pytest.approx(0.8)
+    assert 0.5 < left[0] < 2 * 0.5
+    assert left[1] == pytest.approx(0.0, abs=1e-12)
+
+
 def test_many_columns_need_no_more_steps_than_one():
     graph = examples()["clusters"]
     sparsifier = sparsify(graph, keep=0.15, random_state=93_013)

@@ -1,5 +1,7 @@
 """Resistances of a graph that is read: within what is asked, and within what is proved."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -207,3 +209,24 @@ def test_brackets_of_a_comparison():
 def bare(graph):
     """The same edges without a certificate."""
     return EdgeList(tail=graph.tail, head=graph.head, weight=graph.weight, n_nodes=graph.n_nodes)
+
+
+def test_a_pass_is_enough_when_twice_the_largest_ratio_seen_would_not_matter():
+    """Ten times before a ratio was seen, then twice the largest one."""
+    x = np.array([[1.0, 2.0], [0.0, -1.0], [-1.0, 0.5]])
+    tail, head = np.array([0, 0]), np.array([2, 1])
+
+    def after(n_passes, energy, lowest):
+        residual = np.zeros_like(x)
+        return SimpleNamespace(
+            x=x, residual=residual, energy=np.full(2, energy), lowest=lowest, n_passes=n_passes
+        )
+
+    for energy, enough in ((0.99 * 0.01 * 2 / 9, True), (1.01 * 0.01 * 3 / 9, False)):
+        told = resistances._Told(tail, head, 0.01)
+        assert (told.is_enough(after(1, energy, np.inf)) == enough).all()
+        np.testing.assert_allclose(told.known, [2.0, 3.0])
+    for energy, enough in ((0.99 * 0.01 * 2 / 7, True), (1.01 * 0.01 * 3 / 7, False)):
+        told = resistances._Told(tail, head, 0.01)
+        told.is_enough(after(1, 1.0, np.inf))
+        assert (told.is_enough(after(2, energy, 0.25)) == enough).all()

@@ -31,6 +31,7 @@ References
 """
 
 import math
+import sys
 import warnings
 from dataclasses import dataclass
 from typing import Literal
@@ -58,6 +59,7 @@ __all__ = [
     "kors_copies",
     "practical_copies",
     "squeak_copies",
+    "squeak_horizon",
     "warn_beyond",
 ]
 
@@ -296,6 +298,18 @@ def squeak_copies(epsilon: float, *, delta: float, n_points: int, rho: float) ->
     2555
     """
     return math.ceil(26 * rho * math.log(3 * n_points / delta) / epsilon**2)
+
+
+def squeak_horizon(epsilon: float, *, delta: float, n_copies: int, rho: float) -> int:
+    """Number of points for which `n_copies` satisfy `squeak_copies`; its inverse.
+
+    >>> squeak_horizon(0.5, delta=0.1, n_copies=2555, rho=3.0)
+    120
+    >>> squeak_horizon(0.5, delta=0.1, n_copies=1, rho=3.0)
+    0
+    """
+    log_points = n_copies * epsilon**2 / (26 * rho) + math.log(delta / 3)
+    return math.floor(math.exp(min(log_points, math.log(sys.maxsize))))
 
 
 def practical_copies(epsilon: float, *, n_points: int, rho: float = 1.0) -> int:

@@ -39,6 +39,7 @@ from graphsqueak.kernel.samplers.dictionary import (
     HORIZON,
     Dictionary,
     squeak_copies,
+    squeak_horizon,
     warn_beyond,
 )
 from graphsqueak.randomness import Step, child_seed
@@ -69,7 +70,8 @@ class SQUEAK(Dictionary):
     epsilon : float in (0, 1)
         Accuracy asked for.
     budget : {"practical", "theory"}
-        Copies by rho log(n) / epsilon^2, or as many as the proof needs for any tree of merges.
+        Copies by rho log(n) / epsilon^2, or as many as the proof needs for `tree`. To `merge`
+        dictionaries with budget="theory", fit them with tree="balanced".
     delta : float in (0, 1)
         With budget="theory", the probability of being less accurate.
     n_copies : int, optional
@@ -151,13 +153,18 @@ class SQUEAK(Dictionary):
     def merge(self, other: "SQUEAK") -> "SQUEAK":
         """A dictionary of the points of both; the rows of `other` follow those of this one.
 
+        Both need the same number of copies. With budget="theory" there must be enough of them for
+        all points and for a merge of two inexact dictionaries: `squeak_copies` with rho(epsilon,
+        n_inexact=2). A chain plans for fewer, and lost copies cannot be recovered. Fit both with
+        `tree="balanced"` and `horizon` set to the total number of points.
+
         Parameters
         ----------
         other : SQUEAK
-            Of other points, with the same kernel, ridge, size and copies.
+            Of other points, with the same kernel, ridge, size, budget and copies.
         """
         alike = ("kernel", "kernel_params", "ridge", "n_components", "epsilon", "uniform_share")
-        for name in alike:
+        for name in (*alike, "budget"):
             if getattr(self, name) != getattr(other, name):
                 raise InputError(f"dictionaries with different {name} cannot be merged")
         if self.n_copies_ != other.n_copies_:
@@ -167,16 +174,20 @@ class SQUEAK(Dictionary):
             )
         if self._precomputed():
             raise InputError("dictionaries of two kernel matrices cannot be merged")
+        n_points = self.n_seen_ + other.n_seen_
+        horizon = self._horizon
+        if self.budget == "theory" and self.n_copies_ is not None:
+            horizon = self._horizon_of_merge(other, n_points=n_points)
         merged = clone(self)
         merged._rule, merged.n_copies_ = self._rule, self.n_copies_
-        merged._horizon = self._horizon
+        merged._horizon = horizon
         merged.n_features_in_ = self.n_features_in_
         merged._seed, merged._n_merges = child_seed(self._seed, other._seed % 2**32), 1
         nodes = [*self._parts(), *(node.renumber(self.n_seen_) for node in other._parts())]
         rng = np.random.default_rng(child_seed(merged._seed, 0))
         merged._node = merge_nodes(self._rule, nodes, rng=rng)
         merged._pending, merged._finished = self._pending[:0], None
-        merged.n_seen_ = self.n_seen_ + other.n_seen_
+        merged.n_seen_ = n_points
         return merged
 
     @property
@@ -198,8 +209,7 @@ class SQUEAK(Dictionary):
         if self.horizon is not None:
             n_points = check_count("horizon", self.horizon)
         self._horizon = n_points
-        n_inexact = 1 if self.tree == "sequential" else 2 if self.tree == "balanced" else self.tree
-        factor = rho(self.epsilon, n_inexact=n_inexact)
+        factor = rho(self.epsilon, n_inexact=self._n_inexact())
         self.n_copies_ = self._copies(n_points, rho=factor, theory=squeak_copies)
         size = None if self.n_components is None else _ROOM * self.n_components
         ridge = 0.0 if isinstance(self.ridge, str) else float(self.ridge)
@@ -208,6 +218,25 @@ class SQUEAK(Dictionary):
         self._seed = int(np.random.default_rng(self.random_state).integers(2**63))
         self._node = leaf(self._rule, points[:0], 0)
         self._pending, self._n_merges, self.n_seen_, self._finished = points[:0], 0, 0, None
+
+    def _n_inexact(self):
+        """The most inexact dictionaries that one merge of `fit` combines."""
+        if self.tree == "sequential":
+            return 1
+        return 2 if self.tree == "balanced" else self.tree
+
+    def _horizon_of_merge(self, other, *, n_points):
+        """Number of points for which a merge keeps the guarantee; an error if it does not."""
+        n_inexact = max(2, self._n_inexact(), other._n_inexact())
+        factor = rho(self.epsilon, n_inexact=n_inexact)
+        needed = squeak_copies(self.epsilon, delta=self.delta, n_points=n_points, rho=factor)
+        if self.n_copies_ < needed:
+            raise InputError(
+                f"budget='theory' needs {needed} copies for a merged dictionary of {n_points} "
+                f"points, and these have {self.n_copies_}; fit both with tree='balanced' and "
+                f"horizon={n_points}, or with n_copies={needed}"
+            )
+        return squeak_horizon(self.epsilon, delta=self.delta, n_copies=self.n_copies_, rho=factor)
 
     def _check_tree(self):
         as_tree(self.tree, 1)
