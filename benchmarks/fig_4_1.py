@@ -1,6 +1,6 @@
 """The thesis' synthetic experiment (Figure 4.1): when is a dense neighbor graph worth its edges?
 
-    python benchmarks/fig_4_1.py [--quick] [--json] [--out FIGURE.png]
+    python benchmarks/fig_4_1.py [--quick | --points N] [--json] [--out FIGURE.png]
 
 12,100 points in the plane in four stacked clusters, the two upper ones of one class; two labels in
 the uppermost and two in the lowermost cluster; the unweighted k-NN graph for k = 100, ..., 12,000,
@@ -23,6 +23,7 @@ from graphsqueak.sources import EdgeSource
 from graphsqueak.ssl.base import UnreachedWarning
 
 SEED = 41_004
+N_POINTS = 12_100  # of the thesis
 BLOCK = 500  # points whose neighbors are found at a time
 IN_MEMORY = 6e7  # edges up to which the graph is held, for exact Stable-HFS
 KS = (100, 1000, 2000, 3000, 3500, 4000, 4500, 5000, 6000, 8000, 12_000)
@@ -31,6 +32,7 @@ KS = (100, 1000, 2000, 3000, 3500, 4000, 4500, 5000, 6000, 8000, 12_000)
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the points")
+    parser.add_argument("--points", type=int, default=N_POINTS, help="number of points")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.add_argument("--out", help="write the two curves as a figure")
     parser.add_argument("--draws", type=int, default=10)
@@ -39,8 +41,8 @@ def main():
     parser.add_argument("--k", type=int, nargs="*", help="numbers of neighbors")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", UnreachedWarning)
-    n = 1210 if arguments.quick else 12_100
-    ks = arguments.k or [round(n * k / 12_100) for k in KS]
+    n = N_POINTS // 10 if arguments.quick else arguments.points
+    ks = arguments.k or [round(n * k / N_POINTS) for k in KS]
     points, truth, cluster = stacked(n)
     rows = []
     for k in ks:
@@ -51,7 +53,7 @@ def main():
     if arguments.json:
         print(json.dumps({"benchmark": "fig_4_1", "rows": rows}))
     if arguments.out:
-        draw(rows, arguments.out)
+        draw(rows, points, truth, arguments.out)
 
 
 def stacked(n):
@@ -137,22 +139,27 @@ def print_row(row, *, header):
     )
 
 
-def draw(rows, path):
+def draw(rows, points, truth, path):
+    """The three panels of the thesis' figure: points, accuracy, and the ratio of edges."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5))
+    figure, (cloud, left, right) = plt.subplots(
+        1, 3, figsize=(9, 3), width_ratios=(0.35, 1, 1), layout="constrained"
+    )
+    for label, color in ((1, "tab:blue"), (0, "tab:orange")):
+        cloud.scatter(*points[truth == label][:1000].T, s=1, color=color)
+    cloud.set(xticks=[], yticks=[], title="(a)", aspect="equal")
     ks = [row["k"] for row in rows]
     left.plot(ks, [row["exact"] for row in rows], "o-", label="Stable-HFS, all edges")
     left.plot(ks, [row["sparse"] for row in rows], "s--", label="Sparse-HFS")
-    left.set(xlabel="neighbors k", ylabel="accuracy")
+    left.set(xlabel="neighbors k", ylabel="accuracy", title="(b)")
     left.legend()
     right.semilogy(ks, [row["share"] for row in rows], "s-")
-    right.set(xlabel="neighbors k", ylabel="edges of H / edges of G")
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    right.set(xlabel="neighbors k", ylabel="edges of H / edges of G", title="(c)")
+    figure.savefig(path, dpi=100)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,14 @@
     python benchmarks/repro_tables.py [--quick] [--json] [--write] [--runs N] [--only TABLE ...]
 
 Every run has its own order of the rows (its own blocks, in the last table) and its own seed; ours
-is the mean and the standard deviation over runs, beside the printed figures. A verdict is "better",
-"as printed" (within two of the printed standard deviations, or one point of an error rate), or how
-much worse; "kept" where the number of points is off by more than 20 %. `--write` puts the tables
-into docs/reproduction.md, between its marks. Data are looked up as `real_data` says; what is absent
-is left out.
+is the mean and the standard deviation over runs, next to the printed figures. The verdicts are
+those of `repro_page`. `--write` puts the tables into docs/reproduction.md, between its marks;
+`--verdicts` computes the verdicts on the page again, from the figures on the page. Data are looked
+up as `real_data` says; missing data sets are left out.
+
+Algorithm 14 of the thesis (PROS-N-KONS) prints the step sigma_t / 2. For the squared loss with
+predictions within C = 1, sigma is 1/8, so these rows ("printed step") have eta = 1/16. The rows
+"auto step" have eta="auto", the curvature at the prediction, which is at least sigma.
 """
 
 import argparse
@@ -18,7 +21,7 @@ import numpy as np
 from online_data import available, load_online
 from printed import SKEGD_1, THESIS_5_1, THESIS_5_2
 from real_data import add_data_option
-from repro_page import write
+from repro_page import read, verdict, write
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.online import (
@@ -36,6 +39,7 @@ from graphsqueak.online.evaluation import best_scores
 
 WIDE = {"kernel": "gaussian", "kernel_params": {"bandwidth": 8.0}}
 NEWTON = {"PROS-N-KONS": PROSNKONS, "CON-KONS": CONKONS, "B-KONS": BKONS}
+STEPS = {"printed step": 1 / 16, "auto step": "auto"}  # eta of Table 5.1
 OURS = "ours, defaults"
 
 
@@ -48,12 +52,19 @@ def main():
     add_data_option(parser)
     parser.add_argument("--write", action="store_true", help="put the tables into the page")
     parser.add_argument(
+        "--verdicts", action="store_true", help="compute the verdicts on the page again, and stop"
+    )
+    parser.add_argument(
         "--runs", type=int, help="runs per row instead of 15 (3 where they are long)"
     )
     parser.add_argument("--only", nargs="+", choices=list(TABLES), default=list(TABLES))
     options = parser.parse_args()
     if options.quick and options.write:
         parser.error("the page is for whole runs; leave out --quick")
+    if options.verdicts:
+        for name in options.only:
+            write(name, read(name), ours=OURS)
+        return
     tables = {}
     for name in options.only:
         rows = []
@@ -85,10 +96,11 @@ def regression(options):
             ),
         }
         for algorithm, maker in NEWTON.items():
-            learners[algorithm] = lambda seed, maker=maker: maker(
-                alpha=1.0, random_state=seed, **WIDE
-            )
-        learners["BATCH"] = learners["CON-KONS"]
+            for step_name, eta in STEPS.items():
+                learners[f"{algorithm}, {step_name}"] = lambda seed, maker=maker, eta=eta: maker(
+                    alpha=1.0, eta=eta, random_state=seed, **WIDE
+                )
+        learners["BATCH"] = learners["CON-KONS, auto step"]
         learners[OURS] = lambda seed, budget=budget: CONKONS(n_components=budget, random_state=seed)
         for algorithm, make in learners.items():
             batch = algorithm == "BATCH"
@@ -99,17 +111,19 @@ def regression(options):
                 best = min(printed[a][0] for a in printed if a != "BATCH")
                 figure = (best, 0.0, budget)
             else:
-                figure = printed[algorithm]
+                figure = printed[algorithm.partition(",")[0]]
             row = {"data": name, "algorithm": algorithm}
-            yield row | _summary(values, figure)
-        for algorithm in (*NEWTON, "BATCH"):  # the same, with features in [-1, 1]
+            yield _summary(row, values, figure)
+        for algorithm in learners:  # the same, with features in [-1, 1]
+            if algorithm in ("FOGD", "NOGD", OURS):
+                continue
             batch = algorithm == "BATCH"
             values = [
                 _one(learners[algorithm], 2 * X - 1, y, seed, batch=batch, limit=options)
                 for seed in _seeds(options, 15)
             ]
             row = {"data": f"{name} in [-1, 1]", "algorithm": algorithm}
-            yield row | _summary(values, printed[algorithm])
+            yield _summary(row, values, printed[algorithm.partition(",")[0]])
 
 
 def classification(options):
@@ -147,7 +161,7 @@ def classification(options):
                 _one(make, X, y, seed, batch=batch, limit=options) for seed in _seeds(options, runs)
             ]
             row = {"data": f"ijcnn1, alpha {alpha:g}", "algorithm": algorithm}
-            yield row | _summary(values, printed[algorithm], points=1.0)
+            yield _summary(row, values, printed[algorithm])
     for name in available(["cod-rna subset"]):
         X, y = load_online(name)
         for alpha in THESIS_5_2:
@@ -166,7 +180,7 @@ def classification(options):
                     for seed in _seeds(options, 5)
                 ]
                 row = {"data": f"cod-rna, 30,000 rows, alpha {alpha:g}", "algorithm": algorithm}
-                yield row | _summary(values, None)
+                yield _summary(row, values, None)
 
 
 def adversarial(options):
@@ -225,7 +239,7 @@ def adversarial(options):
                 label = algorithm if isinstance(algorithm, str) else f"SkeGD, theta {algorithm:g}"
                 figure = printed.get(algorithm)
                 row = {"data": f"{name}, {n_repeats} repeats", "algorithm": label}
-                yield row | _summary(values, figure and (*figure, None), points=1.0)
+                yield _summary(row, values, figure and (*figure, None))
 
 
 _NOGD_STEPS = {"cpusmall": 0.2, "cadata": 0.2}  # those that meet the printed figures
@@ -256,29 +270,21 @@ def _one(make, X, y, seed, *, limit, batch=False):
     return 100 * np.mean((best > 0) != (y > 0)), run.n_support, seconds
 
 
-def _summary(values, printed, *, points=0.0):
+def _summary(row, values, printed):
+    """The row with mean and deviation over the runs, the printed figures and the verdict."""
     figure, kept, seconds = np.mean(values, axis=0)
-    spread = float(np.std([value[0] for value in values], ddof=1)) if len(values) > 1 else 0.0
-    row = {"ours": float(figure), "sd": spread, "kept": float(kept), "seconds": float(seconds)}
-    row |= {"runs": len(values)}
-    if printed is None:
-        return row | {"printed": None, "printed_sd": None, "printed_kept": None, "verdict": ""}
-    mean, deviation, size = printed
-    row |= {"printed": mean, "printed_sd": deviation, "printed_kept": size}
-    tolerance = max(2 * deviation, points)
-    return row | {"verdict": _verdict(figure, mean, tolerance, kept, size)}
-
-
-def _verdict(figure, printed, tolerance, kept, size):
-    if figure <= printed:
-        text = "better"
-    elif figure <= printed + tolerance:
-        text = "as printed"
-    else:
-        text = f"worse by {100 * (figure / printed - 1):.0f} %"
-    if size is not None and abs(kept / size - 1) > 0.2:
-        text += f"; kept {100 * (kept / size - 1):+.0f} %"
-    return text
+    mean, deviation, size = printed or (None, None, None)
+    row |= {
+        "ours": float(figure),
+        "sd": float(np.std([value[0] for value in values], ddof=1)) if len(values) > 1 else 0.0,
+        "kept": None if row["algorithm"] == "BATCH" else float(kept),
+        "seconds": float(seconds),
+        "runs": len(values),
+        "printed": mean,
+        "printed_sd": deviation,
+        "printed_kept": size,
+    }
+    return row | {"verdict": verdict(row, ours=OURS)}
 
 
 def _text(value):
