@@ -7,6 +7,8 @@ A mistake of the user's is one line on standard error, in the words of the comma
 import re
 import shlex
 import sys
+import warnings
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -24,10 +26,11 @@ from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.spam import spam
 from graphsqueak.cli.sparsify import sparsify
-from graphsqueak.errors import InputError
-from graphsqueak.system.atomic import Stopped, stoppable
+from graphsqueak.errors import DistanceWeightsWarning, InputError
+from graphsqueak.system.atomic import Stopped, stoppable, written_paths
+from graphsqueak.system.terminal import is_open_at_start, printable
 
-__all__ = ["app", "in_options", "run"]
+__all__ = ["app", "in_options", "run", "show_warning"]
 
 _EXACT = {
     "weighted=False": "--no-weights",
@@ -36,6 +39,7 @@ _EXACT = {
     "random_state": "--seed",
     "memory_limit": "--memory",
     "weighted=True": "--weights",
+    "weights_are=": "--weights-are ",
     "n_edges=": "--edges ",
     "n_components=": "--atoms ",
     "n_neighbors=": "--neighbors ",
@@ -90,8 +94,10 @@ def _root(
 def run(arguments=None):
     """Run one command and return its exit code; no command at all asks for help."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if "--json" in arguments and not is_open_at_start(1):
+        return _complain("--json prints on standard output, which is closed; leave it open", 2)
     try:
-        with stoppable():
+        with stoppable(), _warnings_in_one_line():
             return app(arguments, prog_name="graphsqueak", standalone_mode=False) or 0
     except Exit as stop:
         return stop.exit_code
@@ -100,11 +106,28 @@ def run(arguments=None):
     except InputError as mistake:
         return _complain(in_options(str(mistake)), 2)
     except OSError as failure:
-        return _complain(f"{failure.filename or 'input or output'}: {failure.strerror}", 2)
+        name = failure.filename or "input or output"
+        return _complain(f"{name}: {failure.strerror or failure}", 2)
+    except MemoryError as failure:
+        reason = str(failure) or "the input is too large for this machine"
+        return _complain(f"out of memory: {reason}", 2)
     except Stopped as stop:
         return _complain(_how_to_go_on(stop, arguments), 128 + stop.number)
     except (Abort, KeyboardInterrupt):
         return _complain("interrupted", 130)
+
+
+@contextmanager
+def _warnings_in_one_line():
+    """Print a warning as one line on standard error, in the words of the command line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DistanceWeightsWarning)
+        warnings.showwarning = _print_warning
+        yield
+
+
+def _print_warning(message, category, filename, lineno, file=None, line=None):
+    _print_on_stderr("warning: " + in_options(str(message)))
 
 
 def in_options(message):
@@ -116,10 +139,13 @@ def in_options(message):
     '--keep 5.0 is a share of the edges, at most 1'
     >>> in_options("give header=True (--header) or ids='text' (--ids text)")
     'give --header or --ids text'
+    >>> in_options("give columns=('user', 'my friend') (--columns 'user,my friend')")
+    "give --columns 'user,my friend'"
     >>> in_options("name it (delimiter=)")
     'name it (--delimiter)'
     """
-    message = re.sub(r"\b\w+='?\w+'? \((--[^)]+)\)", r"\1", message)  # where both are named
+    value = r"(?:'[^']*'|\w+|\([^)]*\))"
+    message = re.sub(rf"\b\w+={value} \((--[^)]+)\)", r"\1", message)  # where both are named
     for name, option in _EXACT.items():
         message = message.replace(name, option)
     message = re.sub(
@@ -136,14 +162,39 @@ def _where_to_look(mistake):
 
 
 def _how_to_go_on(stop, arguments):
+    """How a stopped run is resumed, or what it leaves."""
     if stop.checkpoint is None:
-        return "stopped; nothing was written"
+        written = ", ".join(written_paths())
+        said = f"{written} had been written" if written else "nothing was written"
+        return f"stopped; {said}"
     words = list(arguments)
     words += [] if "--resume" in words else ["--resume"]
-    again = shlex.join(["graphsqueak", *words])
+    again = " ".join(map(_quoted, ["graphsqueak", *words]))
     return f"stopped and saved in {stop.checkpoint}; go on with: {again}"
 
 
+def _quoted(word):
+    r"""A word of a command that can be pasted into a shell, control characters escaped.
+
+    >>> print(_quoted("two words.tsv"), _quoted("a\x1b'b.tsv"))
+    'two words.tsv' $'a\x1b\'b.tsv'
+    """
+    if printable(word) == word:
+        return shlex.quote(word)
+    escaped = word.replace("\\", r"\\").replace("'", r"\'")
+    return f"$'{printable(escaped)}'"
+
+
+def show_warning(message, category, filename, lineno, file=None, line=None):
+    """Print a warning as `warnings.showwarning` does, but as a message of the program."""
+    _complain(f"warning: {message}", 0)
+
+
 def _complain(message, code):
-    print("graphsqueak: " + " ".join(message.split()), file=sys.stderr)  # noqa: T201
+    _print_on_stderr("graphsqueak: " + message)
     return code
+
+
+def _print_on_stderr(message):
+    line = re.sub(r"\s*\n\s*", " ", message.strip())
+    print(printable(line), file=sys.stderr)  # noqa: T201

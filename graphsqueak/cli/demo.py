@@ -53,7 +53,7 @@ def demo(
     def tell(*texts):
         if not quiet and not as_json:
             for text in texts:
-                options.print_line(f"{text}\n")
+                options.print_lines(f"{text}\n")
             sys.stdout.flush()
 
     tell("One minute, and once half a minute to compile; demo --quick takes seconds.")

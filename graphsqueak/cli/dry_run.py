@@ -13,6 +13,7 @@ import typer
 from graphsqueak.cli import options
 from graphsqueak.system.atomic import is_file
 from graphsqueak.system.memory import readable_size
+from graphsqueak.system.paths import local_path
 
 __all__ = [
     "DryRun",
@@ -75,7 +76,7 @@ def beginning_of_points(path, layout):
     from graphsqueak.errors import InputError
     from graphsqueak.sources.mail.layouts import find_layout
 
-    found = Path(path).expanduser()
+    found = local_path(path)
     if not found.exists():
         raise InputError(f"{path} does not exist; give a table of points or a corpus of mail")
     if is_table_of_points(path, layout):
@@ -90,8 +91,10 @@ def _dimension(path):
     import tempfile
     from itertools import islice
 
-    import polars as pl
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
+    from graphsqueak.sources.files.columnar import open_parquet
     from graphsqueak.sources.neighbors.point_files import read_points
 
     suffix = path.suffix.lower()
@@ -103,7 +106,12 @@ def _dimension(path):
             with path.open("rb") as file:
                 head.write_bytes(b"".join(islice(file, _LINES_LOOKED_AT)))
         else:
-            pl.scan_parquet(path).head(_LINES_LOOKED_AT).collect().write_parquet(head)
+            try:
+                with open_parquet(path) as table:
+                    first = islice(table.iter_batches(_LINES_LOOKED_AT), 1)
+                    pq.write_table(pa.Table.from_batches(first, table.schema_arrow), head)
+            except (pa.ArrowException, OSError):
+                return read_points(path)[0].shape[1]  # which explains what is wrong
         return read_points(head)[0].shape[1]
 
 
@@ -116,10 +124,12 @@ def _describe_output(path, *, force):
 
 def is_table_of_points(path, layout):
     """Whether a file holds points and no mails: by its name and, of a csv, by its first rows."""
+    from graphsqueak.sources.files.lakehouse import refuse_lakehouse
     from graphsqueak.sources.mail.layouts import holds_texts
     from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
 
-    path = Path(path).expanduser()
+    refuse_lakehouse(path)
+    path = local_path(path)
     is_table = path.suffix.lower() in POINT_SUFFIXES and not path.is_dir()
     return layout is None and is_table and not holds_texts(path)
 
@@ -147,8 +157,9 @@ def tell_forecast(forecast):
     rows = forecast.table()
     options.print_line()
     possible = [row for row in rows if row.n_edges >= forecast.n_forest]
-    options.print_line(text_table([_cells(row, forecast) for row in possible], header=header))
-    if len(possible) < len(rows):
+    if possible:
+        options.print_lines(text_table([_cells(row, forecast) for row in possible], header=header))
+    if 0 < len(possible) < len(rows):
         least = math.ceil(100 * forecast.n_forest / forecast.n_edges) / 100
         options.print_line(f"Less than --keep {least:g} cannot hold the nodes together.")
     options.print_line(forecast.advice())
@@ -159,7 +170,7 @@ def _cells(row, forecast):
         f"{row.keep:.0%}",
         f"{row.n_edges:,}",
         f"{row.n_edges / forecast.n_nodes:.1f}",
-        f"{row.epsilon:.2g}",
+        f"{row.epsilon:.2g}" if row.epsilon < 1 else "above 1",
         f"{row.kappa:.3g}" if row.kappa < 1000 else f"{row.kappa:,.0f}",
         readable_size(row.result_bytes),
         readable_size(row.memory_bytes),

@@ -2,13 +2,13 @@
 
 import itertools
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from graphsqueak.cli import options
 from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
-from graphsqueak.cli.label_table import read_weighted_labels
+from graphsqueak.cli.label_table import read_label_table
 from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
 from graphsqueak.errors import InputError
 
@@ -53,7 +53,14 @@ def label(
     n_edges: Annotated[
         int | None, typer.Option("--edges", help="Of sparse-hfs: edges to hold.")
     ] = None,
-    keep: Annotated[float | None, typer.Option(help="Of sparse-hfs: share to hold.")] = None,
+    keep: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION",
+            parser=options.fraction,
+            help="Edges to hold (sparse-hfs only): 0.05 or 5%.",
+        ),
+    ] = None,
     passes: Annotated[
         str,
         typer.Option(
@@ -103,10 +110,11 @@ def label(
     confidence. sparse-hfs reads the edges a few times and never holds them, with the labels of
     stable-hfs on the whole graph; of a pipe, read once, its labels are those of a small part. The
     other methods hold the graph, and of those stable-hfs is the one to take. Nodes that no label
-    reaches get the most frequent label and confidence 1 / classes; a labeled node without an edge
-    keeps its own. An empty label is none. A column weight tells how far a label is trusted: 2 is
-    two labels, 0 is none, nothing is 1. With a column truth the accuracy over the nodes without a
-    label is measured. With --sets there is a column set, its classes separated by |.
+    reaches get the most frequent label and confidence 1 / classes. OUT also has the nodes of LABELS
+    without an edge: with their own label and confidence 1, or as unreached. An empty label is none.
+    A column weight tells how far a label is trusted: 2 is two labels, 0 is none, nothing is 1. With
+    a column truth the accuracy over the nodes without a label is measured. With --sets there is a
+    column set, its classes separated by |.
 
     Example: graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
     """
@@ -136,7 +144,8 @@ def label(
         quiet=quiet,
         as_json=as_json,
     )
-    given, truth, weight = read_weighted_labels(labels)
+    label_table = read_label_table(labels)
+    given, truth, weight, _ = label_table
     if weight and method not in _OWN:
         raise InputError(
             f"{labels} has weights of labels, which are for sparse-hfs and stable-hfs only; take "
@@ -159,29 +168,33 @@ def label(
         warnings.simplefilter("always", AbsentLabelsWarning)
         warnings.simplefilter("ignore", UnreachedWarning)
         model.fit(recent, given, **({"sample_weight": weight} if weight else {}))
-    absent = next((w.message for w in told if w.category is AbsentLabelsWarning), None)
-    alone = absent.names if isinstance(absent, AbsentLabelsWarning) else []
-    doubts = [str(warned.message) for warned in told if warned.message is not absent]
-    confidence = model.label_distributions_.max(axis=1)
-    table = {"node": model.ids_, "label": model.transduction_, "confidence": confidence}
-    sizes = {} if sets is None else _add_sets(table, model, sets, given)
+    doubts = [str(w.message) for w in told if w.category is not AbsentLabelsWarning]
+    absent = _absent_nodes(label_table.nodes, model.ids_)
+    # A label of weight 0 is none.
+    trusted = {node: value for node, value in given.items() if weight.get(node, 1.0) > 0}
+    labeled = _with_absent_nodes(model, absent, trusted)
+    confidence = labeled.label_distributions_.max(axis=1)
+    table = {"node": labeled.ids_, "label": labeled.transduction_, "confidence": confidence}
+    sizes = {} if sets is None else _add_sets(table, model, labeled, sets, given)
     if per_class:
-        shares = zip(model.classes_.tolist(), model.label_distributions_.T, strict=True)
+        shares = zip(labeled.classes_.tolist(), labeled.label_distributions_.T, strict=True)
         table |= {f"share_{name}": column for name, column in shares}
     if positive is not None:
-        found = find_positives(model, positive, known=given, truth=truth, **ways)
+        found = find_positives(labeled, positive, known=given, truth=truth, **ways)
         table |= {"score": found[0], "flagged": found[1]}
         sizes |= found[2]
-    write_columns(_with_alone(table, alone, given, positive), out)
+    write_columns(table, out)
+    n_absent_labels = int(labeled.reached_[len(model.ids_) :].sum())
     record = {
-        "nodes": len(model.ids_) + len(alone),
+        "nodes": len(labeled.ids_),
         "labelled": len(given),
         "weighted": len(weight),
         "classes": len(model.classes_),
-        "reached": int(model.reached_.sum()),
+        "reached": int(labeled.reached_.sum()),
         "homophily": model.homophily_,
         "homophily_error": model.homophily_error_,
-        "without_an_edge": len(alone),
+        "without_an_edge": len(absent),
+        "without_an_edge_or_label": len(absent) - n_absent_labels,
         "warnings": doubts,
         "eta": getattr(model, "eta_", None),
         "edges_read": getattr(model, "n_edges_seen_", source.n_edges_read),
@@ -196,17 +209,14 @@ def label(
     }
     record["input"] = tell_understood(source, quiet=quiet)
     if truth:
-        record["accuracy"] = _accuracy(model, given, truth)
+        record["accuracy"] = _accuracy(labeled, given, truth)
     if as_json:
         options.print_json(record)
         return
     for doubt in doubts:
         options.print_line(f"warning: {doubt}", on_stderr=True)
-    if alone and not quiet:
-        few = f"node {alone[0]!r} has" if len(alone) == 1 else f"{len(alone):,} labeled nodes have"
-        such = "" if len(alone) == 1 else f" ({alone[0]!r} is one)"
-        kept = "keeps its label" if len(alone) == 1 else "keep their labels"
-        said = f"note: {few} no edge{such} and {kept}; check the spelling"
+    if absent and not quiet:
+        said = _note_on_absent(labels, absent, n_absent_labels)
         options.print_line(said, on_stderr=True)
     if not quiet:
         accuracy = record.get("accuracy")  # None, too, where every node with a truth is labeled
@@ -228,11 +238,15 @@ def label(
 
 def _recent(source, model, reading, times):
     """The edges that count: sparse-hfs finds them itself."""
+    from graphsqueak.sources.times import Duration
+
     times = {name: time for name, time in times.items() if time is not None}
     if not times:
         return source
     if reading.time is None:
         raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
+    if any(isinstance(time, Duration) for time in times.values()):
+        source.expect_seconds()
     if hasattr(model, "window"):
         model.set_params(**times)
         return source
@@ -267,22 +281,79 @@ def _model(method, eta, budget, passes, seed):
     return getattr(ssl, _OTHERS[method])(random_state=seed)
 
 
-def _with_alone(table, alone, given, positive):
-    """The table with a row for every labeled node that no edge names: its label is certain."""
-    if not alone:
-        return table
-    own = [given[node] for node in alone]
-    known: dict[str, list] = {
-        "node": alone,
-        "label": own,
-        "confidence": [1.0] * len(alone),
-        "set": [str(value) for value in own],
-        "score": [float(str(value) == str(positive)) for value in own],
-        "flagged": [False] * len(alone),
-    }
-    for name in table.keys() - known.keys():
-        known[name] = [float(name == f"share_{value}") for value in own]
-    return {name: [*column, *known[name]] for name, column in table.items()}
+class _LabeledNodes(NamedTuple):
+    """The nodes of EDGES, then those of LABELS without an edge, with the attributes of a model."""
+
+    ids_: Any
+    classes_: Any
+    transduction_: Any
+    label_distributions_: Any
+    reached_: Any
+
+
+def _absent_nodes(nodes, ids):
+    """The nodes of a table of labels that no edge has, in the order of the table."""
+    absent = {str(node): node for node in nodes}
+    for name in ids.tolist():
+        absent.pop(str(name), None)
+    return list(absent.values())
+
+
+def _with_absent_nodes(model, absent, given):
+    """All nodes of EDGES and LABELS. Of those without an edge, a label that is given is certain.
+
+    Those without a label are treated as the nodes of the graph that no label reaches: they get the
+    most frequent label, with the same probability of every class.
+    """
+    import numpy as np
+
+    n_classes = len(model.classes_)
+    code = {value: number for number, value in enumerate(model.classes_.tolist())}
+    codes = {node: code[value] for node, value in given.items()}
+    in_graph = [codes[node] for node in codes.keys() - set(absent)]
+    most_frequent = int(np.bincount(in_graph, minlength=n_classes).argmax())
+    is_labeled = np.array([node in codes for node in absent], dtype=bool)
+    absent_codes = np.array([codes.get(node, most_frequent) for node in absent], dtype=np.int64)
+    shares = np.full((len(absent), n_classes), 1 / n_classes)
+    shares[is_labeled] = np.eye(n_classes)[absent_codes[is_labeled]]
+    return _LabeledNodes(
+        ids_=_joined_ids(model.ids_, absent),
+        classes_=model.classes_,
+        transduction_=np.concatenate([model.transduction_, model.classes_[absent_codes]]),
+        label_distributions_=np.concatenate([model.label_distributions_, shares]),
+        reached_=np.concatenate([model.reached_, is_labeled]),
+    )
+
+
+def _joined_ids(ids, absent):
+    """Ids of both, as text if not all of them are integers."""
+    import numpy as np
+
+    both = [*ids.tolist(), *absent]
+    if all(isinstance(node, int) for node in both):
+        return np.array(both)
+    return np.array([str(node) for node in both], dtype=object)
+
+
+def _note_on_absent(labels, absent, n_labeled):
+    """What became of the nodes of LABELS that have no edge.
+
+    >>> _note_on_absent("labels.csv", [77, 78, 79], 2)
+    'note: 3 nodes of labels.csv have no edge (77 is one): 2 keep their labels, 1 unreached; ...'
+    >>> _note_on_absent("labels.csv", ["ann"], 0)
+    "note: 1 node of labels.csv has no edge ('ann'): 1 unreached; check the spelling"
+    """
+    n_unreached = len(absent) - n_labeled
+    if len(absent) == 1:
+        said = f"note: 1 node of {labels} has no edge ({absent[0]!r})"
+    else:
+        said = f"note: {len(absent):,} nodes of {labels} have no edge ({absent[0]!r} is one)"
+    became = []
+    if n_labeled:
+        became.append("1 keeps its label" if n_labeled == 1 else f"{n_labeled:,} keep their labels")
+    if n_unreached:
+        became.append(f"{n_unreached:,} unreached")
+    return f"{said}: {', '.join(became)}; check the spelling"
 
 
 def _passes_told(record):
@@ -308,12 +379,18 @@ def _check_sets(alpha, given):
             raise InputError(f"class {value!r} holds a |, which separates classes; rename it")
 
 
-def _add_sets(table, model, alpha, given):
+def _add_sets(table, model, labeled, alpha, given):
     """Put the column set into the table; returns what is told about the sets."""
-    sets, names = model.prediction_sets(alpha), list(map(str, model.classes_.tolist()))
+    import numpy as np
+
+    sets = model.prediction_sets(alpha)
+    # A given label is the only possible class; without a label and an edge every class is possible.
+    absent = labeled.label_distributions_[len(sets) :] > 0
+    sets = np.concatenate([sets, absent])
+    names = list(map(str, model.classes_.tolist()))
     table["set"] = ["|".join(itertools.compress(names, row)) for row in sets]
-    labeled = set(map(str, given))
-    is_other = [str(node) not in labeled for node in model.ids_.tolist()]
+    known = set(map(str, given))
+    is_other = [str(node) not in known for node in labeled.ids_.tolist()]
     size = float(sets[is_other].sum(axis=1).mean()) if any(is_other) else 1.0
     return {"sets": alpha, "average_set_size": size}
 

@@ -3,11 +3,13 @@
 import io
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.remote import ADDRESS, read_bytes
+from graphsqueak.system.paths import is_remote, local_path
+from graphsqueak.system.remote import read_bytes
 
-__all__ = ["read_labels", "read_weighted_labels"]
+__all__ = ["LabelTable", "read_label_table", "read_labels"]
 
 
 def read_labels(path: str | Path) -> tuple[dict, dict]:
@@ -33,11 +35,25 @@ def read_labels(path: str | Path) -> tuple[dict, dict]:
     >>> read_labels(path)
     ({'ann': 'spam'}, {'ann': 'spam', 'bob': 'ham'})
     """
-    return read_weighted_labels(path)[:2]
+    table = read_label_table(path)
+    return table.given, table.truth
 
 
-def read_weighted_labels(path: str | Path) -> tuple[dict, dict, dict]:
-    """As `read_labels`, and the weights by node id: the trust in each label, empty is 1.
+class LabelTable(NamedTuple):
+    """A table of labels: by node id the labels that are given, the truths and the label weights.
+
+    `weight` is empty if the table has no such column. `nodes` are all nodes of the table in order,
+    also those without a label.
+    """
+
+    given: dict
+    truth: dict
+    weight: dict
+    nodes: list
+
+
+def read_label_table(path: str | Path) -> LabelTable:
+    """As `read_labels`, with the weight of each label (empty is 1) and all nodes of the table.
 
     Parameters
     ----------
@@ -45,17 +61,18 @@ def read_weighted_labels(path: str | Path) -> tuple[dict, dict, dict]:
 
     Returns
     -------
-    given, truth, weight : dict
-        The last is empty where the table has no column of that name.
+    LabelTable
     """
-    table = _name_columns(_read_table(path), path)
+    table = _with_integers(_name_columns(_read_table(path), path), path)
     given: dict = {}
     truth: dict = {}
     weight: dict = {}
+    nodes: dict = {}
     for number, row in enumerate(table.iter_rows(named=True)):
         node, value = row["node"], row["label"]
         if node is None:
             raise InputError(f"{path}: a row has no node; fill it in or remove it")
+        nodes[node] = None
         if value not in (None, "", -1, "-1") and given.setdefault(node, value) != value:
             raise InputError(
                 f"{path}: node {node!r} has two labels, {given[node]!r} and {value!r}; keep one"
@@ -66,7 +83,7 @@ def read_weighted_labels(path: str | Path) -> tuple[dict, dict, dict]:
             weight[node] = _as_weight(row["weight"], path, number)
     if not given:
         raise InputError(f"{path} labels no node at all; label at least one")
-    return given, truth, weight
+    return LabelTable(given, truth, weight, list(nodes))
 
 
 def _as_weight(value, path, number):
@@ -89,19 +106,48 @@ def _read_table(path):
     import pyarrow as pa
 
     from graphsqueak.sources.files.columnar import parquet_frame
+    from graphsqueak.sources.files.lakehouse import refuse_lakehouse
+    from graphsqueak.sources.files.plain_text import text_source
 
+    refuse_lakehouse(path)
     name = str(path).lower()
     try:
-        place = io.BytesIO(read_bytes(path)) if ADDRESS.match(str(path)) else path
         if name.endswith((".parquet", ".pq")):
-            return parquet_frame(place)
+            return parquet_frame(
+                io.BytesIO(read_bytes(path)) if is_remote(path) else local_path(path)
+            )
         separator = "\t" if ".tsv" in name or ".txt" in name else ","
-        return pl.read_csv(place, separator=separator, infer_schema_length=None)
+        return pl.read_csv(text_source(path), separator=separator, infer_schema_length=None)
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(f"{path} does not exist; check the path of the labels") from None
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"{path} cannot be read as a table of labels: {reason}") from None
+        raise InputError(
+            f"{path} cannot be read as a table of labels: {reason}; it may be damaged"
+        ) from None
+
+
+def _with_integers(table, path):
+    """The table with integers where pandas has made floats of them, since a column had gaps."""
+    import polars as pl
+
+    for name in {"node", "label", "truth"} & set(table.columns):
+        if not table.schema[name].is_float():
+            continue
+        values = table[name].fill_nan(None)
+        given = values.drop_nulls()
+        if not (given == given.floor()).all():
+            continue
+        n_bits = 24 if table.schema[name] == pl.Float32 else 53
+        if (given.abs() > 2.0**n_bits).any():
+            raise InputError(
+                f"{path}: the column {name} holds floats beyond 2^{n_bits}, which may have been "
+                "rounded to other integers; write it as integers or as text"
+            )
+        table = table.with_columns(values.cast(pl.Int64))
+    return table
 
 
 def _name_columns(table, path):

@@ -6,6 +6,7 @@ import typer
 
 from graphsqueak.cli import options
 from graphsqueak.system.atomic import note_written
+from graphsqueak.system.remote import exists, remove
 
 __all__ = ["learn"]
 
@@ -65,19 +66,26 @@ def learn(
 
     Example: graphsqueak learn houses.csv --target price -o predictions.csv
     """
-    from graphsqueak.online.table import learn_table
+    from graphsqueak.online.table import is_predictions, learn_table, predictions_of
 
     if out is not None:
         options.check_table(out)
+    side_outputs = []
+    if checkpoint is not None and out is not None:
+        side_outputs.append(("list of predictions", predictions_of(checkpoint), is_predictions))
     options.check_outputs(
         {"--checkpoint": checkpoint, "--out": out},
         [table],
+        side_outputs=side_outputs,
         force=force,
         quiet=quiet,
         as_json=as_json,
         resumes=checkpoint if resume else None,
     )
     made = _learner(learner, n_components, gamma, discount, seed)
+    for _, path, is_own in side_outputs:
+        if force and exists(path) and not is_own(path):
+            remove(path)
     run = learn_table(
         made,
         table,

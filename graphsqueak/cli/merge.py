@@ -21,7 +21,12 @@ def merge(
     epsilon: Annotated[
         float | None, typer.Option(help="Accuracy from which the number of edges is predicted.")
     ] = None,
-    keep: Annotated[float | None, typer.Option(help="Share of the edges to keep.")] = None,
+    keep: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION", parser=options.fraction, help="Edges to keep: 0.05 or 5%."
+        ),
+    ] = None,
     force: options.Force = False,
     no_header_out: options.NoHeaderOut = False,
     seed: options.Seed = None,

@@ -89,6 +89,7 @@ def neighbors(
     from graphsqueak.sources import neighbor_edges, write_edges
     from graphsqueak.sources.edge_source import EdgeSource
     from graphsqueak.sources.neighbors.views import SecondView, TwoViews
+    from graphsqueak.system.atomic import written_together
     from graphsqueak.system.memory import peak_rss
     from graphsqueak.system.progress import reporter
 
@@ -111,23 +112,25 @@ def neighbors(
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
     words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks, "headers": headers}
     progress = options.shows_progress(quiet=quiet, as_json=as_json)
-    with reporter(progress, f"reading {points}"):
-        rows, ids, counts, ways = _opened(points, layout, deduplicate, labels, words)
-    source: EdgeSource = neighbor_edges(
-        rows,
-        n_neighbors,
-        metric=metric,
-        symmetrize=symmetrize,
-        weight=weight,
-        sigma=sigma,
-        approximate=approximate,
-        ids=ids,
-        progress=progress,
-        random_state=seed,
-    )
-    if ways is not None:
-        source = TwoViews(source, SecondView(ways, n_neighbors, ids=ids, progress=progress))
-    write_edges(source, out, weights=weight != "unit" or ways is not None, header=not no_header_out)
+    with written_together():
+        with reporter(progress, f"reading {points}"):
+            rows, ids, counts, ways = _opened(points, layout, deduplicate, labels, words)
+        source: EdgeSource = neighbor_edges(
+            rows,
+            n_neighbors,
+            metric=metric,
+            symmetrize=symmetrize,
+            weight=weight,
+            sigma=sigma,
+            approximate=approximate,
+            ids=ids,
+            progress=progress,
+            random_state=seed,
+        )
+        if ways is not None:
+            source = TwoViews(source, SecondView(ways, n_neighbors, ids=ids, progress=progress))
+        with_weights = weight != "unit" or ways is not None
+        write_edges(source, out, weights=with_weights, header=not no_header_out)
     if not quiet:
         named = "named by the input" if ids is not None else "numbered from 0"
         said = f"{points}: {rows.shape[0]:,} points of {rows.shape[1]:,} coordinates, {named}"

@@ -9,8 +9,9 @@ import typer
 
 from graphsqueak.errors import InputError
 from graphsqueak.system import atomic
-from graphsqueak.system.atomic import STANDARD_OUTPUT
+from graphsqueak.system.atomic import STANDARD_OUTPUT, written_together
 from graphsqueak.system.remote import exists, place_in
+from graphsqueak.system.terminal import printable
 
 __all__ = [
     "Force",
@@ -24,33 +25,67 @@ __all__ = [
     "check_drawing",
     "check_outputs",
     "check_table",
+    "fraction",
     "print_json",
     "print_line",
+    "print_lines",
     "print_summary",
     "print_table",
     "shows_progress",
+    "time_span",
     "write_result",
 ]
 
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same seed, same result.")]
+
+
+def time_span(text):
+    """A span of time as an option: a number, or one with a unit, which is in seconds."""
+    from graphsqueak.sources.times import as_time_span
+
+    try:
+        return as_time_span("TIME", text)
+    except InputError as error:
+        raise typer.BadParameter(str(error).removeprefix("TIME=")) from None
+
+
+def fraction(text):
+    """A fraction as an option: 0.3 or 30%.
+
+    >>> fraction("0.3"), fraction("30%"), fraction("2.5 %")
+    (0.3, 0.3, 0.025)
+    """
+    number = str(text).strip()
+    is_percentage = number.endswith("%")
+    try:
+        value = float(number.removesuffix("%"))
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a fraction; give 0.3 or 30%") from None
+    return value / 100 if is_percentage else value
+
+
 HalfLife = Annotated[
     float | None,
     typer.Option(
         "--half-life",
         metavar="TIME",
-        help="With --time: let weights fall to a half in so much time, in the unit of the column "
-        "(seconds for dates).",
+        parser=time_span,
+        help="With --time: halve the weight of an edge every TIME, a number in the unit of the "
+        "column, or 45s, 30m, 12h, 7d, 2w if it holds dates or Unix seconds.",
     ),
 ]
 Window = Annotated[
     float | None,
     typer.Option(
-        "--window", metavar="TIME", help="With --time: keep to the edges of the last so much time."
+        "--window",
+        metavar="TIME",
+        parser=time_span,
+        help="With --time: keep to the edges of the last TIME, such as 7d (see --half-life).",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace outputs that are there already.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that already exist.")]
 NoHeaderOut = Annotated[
     bool,
     typer.Option(
@@ -70,26 +105,39 @@ def check_budget(epsilon, n_edges, keep):
     if len(named) != 1:
         raise InputError(
             f"how small shall the result be? {' and '.join(named) or 'none'} given; give exactly "
-            "one of --keep 0.05 (a twentieth of the edges), --edges 100000 (at most so many) and "
+            "one of --keep 5% (a twentieth of the edges), --edges 100000 (at most so many) and "
             "--epsilon 0.5 (as many as an error of at most a half needs)"
         )
 
 
-def check_outputs(outputs, inputs, *, force=False, quiet=False, as_json=False, resumes=None):
-    """Refuse, before the work, outputs that cannot be, that are read, or that are there already.
+def check_outputs(
+    outputs,
+    inputs,
+    *,
+    side_outputs=(),
+    force=False,
+    quiet=False,
+    as_json=False,
+    resumes=None,
+):
+    """Refuse, before the work, outputs that cannot be written, are inputs, or already exist.
 
     Parameters
     ----------
     outputs : dict
         Path, or None, by option.
     inputs : list of path
-        What is read; of a folder, all that is in it. Not even `force` replaces an input.
+        Files, folders and globs that are read. Not even `force` replaces an input.
+    side_outputs : sequence of (str, path, callable)
+        What a run keeps next to its checkpoint, in words, and where. An existing file is replaced
+        without `force` if the function recognizes it as written by an earlier run. The note of the
+        checkpoint is added to them.
     force : bool
-        Replace what is there. Otherwise a person at a terminal is asked.
+        Replace existing files. Otherwise a person at a terminal is asked.
     quiet, as_json : bool
         Whether nobody is to be asked, and whether standard output is taken.
     resumes : path, optional
-        The checkpoint that is resumed: what its run has written may be replaced.
+        The checkpoint that is resumed: the outputs of its run may be replaced.
     """
     given = {option: path for option, path in outputs.items() if path is not None}
     for option in [option for option, path in given.items() if path == STANDARD_OUTPUT]:
@@ -97,8 +145,19 @@ def check_outputs(outputs, inputs, *, force=False, quiet=False, as_json=False, r
             raise InputError(f"{option} -: only --out can be standard output; give a file")
         if as_json:
             raise InputError("--json and --out - both print on standard output; give a file")
+        atomic.check_writable(STANDARD_OUTPUT)
         del given[option]
-    atomic.check_outputs(given, inputs)
+    side_outputs = list(side_outputs)
+    if given.get("--checkpoint") is not None:
+        note = atomic.note_of(given["--checkpoint"])
+        side_outputs.append(("list of digests", note, atomic.is_note))
+    atomic.check_outputs(given | {what: path for what, path, _ in side_outputs}, inputs)
+    for what, path, is_own in side_outputs:
+        if not force and atomic.is_file(path) and not is_own(path):
+            raise InputError(
+                f"{path} already exists and is not the {what} of an earlier run; use --force to "
+                "overwrite, or choose another --checkpoint"
+            )
     for option, path in given.items():
         is_free = atomic.is_replaceable(path, resumes)
         if option == "--checkpoint":
@@ -109,13 +168,13 @@ def check_outputs(outputs, inputs, *, force=False, quiet=False, as_json=False, r
 
 
 def _ask_to_replace(option, path, *, quiet):
-    resume = "--resume to go on from it, " if option == "--checkpoint" else ""
+    resume = "--resume to go on from it, or " if option == "--checkpoint" else ""
     if not quiet and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        if typer.confirm(f"{path} is there already. Replace it?", err=True):
+        if typer.confirm(f"{printable(path)} already exists. Overwrite it?", err=True):
             return
-        raise InputError(f"{option} {path} is there already and was left alone; give another name")
+        raise InputError(f"{option} {path} already exists and was kept; choose another name")
     raise InputError(
-        f"{option} {path} is there already; give {resume}--force to replace it, or another name"
+        f"{option} {path} already exists; use {resume}--force to overwrite, or choose another name"
     )
 
 
@@ -150,7 +209,8 @@ def write_result(edges, out, *, header=True):
         while exists(beside):
             number += 1
             beside = f"{out}.{number}.parquet"
-        write_edges(edges, beside, weights=True)
+        with written_together():  # at once: the error below ends what waits for OUT
+            write_edges(edges, beside, weights=True)
         raise InputError(f"{error}. The result is in {beside}") from None
 
 
@@ -170,8 +230,13 @@ def print_json(record):
 
 
 def print_line(text="", *, on_stderr=False):
-    """One line for a person, on standard output or standard error."""
-    print(text, file=sys.stderr if on_stderr else sys.stdout)
+    """Print one line for a person, on standard output or standard error; escape what is odd."""
+    print(printable(text), file=sys.stderr if on_stderr else sys.stdout)
+
+
+def print_lines(text):
+    """Print a table, or a text of several lines, on standard output."""
+    print(printable(text, keep="\n"))  # noqa: T201
 
 
 def print_table(rows):

@@ -4,17 +4,16 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Signature, signature
 from itertools import chain
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.options import print_line
+from graphsqueak.cli.options import print_line, time_span
 from graphsqueak.errors import InputError
-from graphsqueak.system.remote import ADDRESS
 
 __all__ = ["Edges", "Reading", "paths_read", "reading_words", "reads_edges", "tell_understood"]
 
+STANDARD_INPUT = "-"
 Edges = Annotated[
     list[str],
     typer.Argument(
@@ -64,6 +63,15 @@ Weights = Annotated[
     bool | None,
     typer.Option("--weights/--no-weights", help="Demand weights, or ignore them (default: look)."),
 ]
+WeightsAre = Annotated[
+    str | None,
+    typer.Option(
+        "--weights-are",
+        metavar="similarity|distance",
+        help="similarity: large weights join close nodes. distance: small ones do, and an edge has "
+        "the weight 1 / distance. [default: similarity]",
+    ),
+]
 _PAIRS = (
     "EDGES are pairs of an entity and an attribute (columns 0 and 1, or --columns), and the graph "
     "joins entities that share an attribute."
@@ -79,7 +87,12 @@ Time = Annotated[
 ]
 Slack = Annotated[
     float,
-    typer.Option("--slack", help="With --time, how much earlier than others a later line may be."),
+    typer.Option(
+        "--slack",
+        metavar="TIME",
+        parser=time_span,
+        help="With --time, how much earlier than others a later line may be: a number, 30m, inf.",
+    ),
 ]
 FromPairs = Annotated[bool, typer.Option("--pairs", "--from-pairs", help=_PAIRS)]
 _FromPairsAlone = Annotated[bool, typer.Option("--from-pairs", help=_PAIRS)]
@@ -114,6 +127,7 @@ class Reading:
     columns: Columns = None
     delimiter: Delimiter = "auto"
     weights: Weights = None
+    weights_are: WeightsAre = None
     on_bad_line: BadLine = "error"
     bipartite: Bipartite = None
     duplicates: Duplicates = "sum"
@@ -145,6 +159,7 @@ class Reading:
         shared |= {
             "columns": columns,
             "weighted": "auto" if self.weights is None else self.weights,
+            "weights_are": self.weights_are,
             "bipartite": "auto" if self.bipartite is None else self.bipartite,
             "duplicates": self.duplicates,
             "time": None if self.time is None else _column(self.time),
@@ -163,6 +178,8 @@ class Reading:
 
         if self.time is not None:
             raise InputError("--pairs have no times; leave --time away")
+        if self.weights_are is not None:
+            raise InputError("--weights-are is for the weights of edges; --pairs have none")
         if self.bipartite is not None or self.duplicates != "sum":
             raise InputError(
                 "--pairs are of two kinds, and count once: leave --bipartite and --duplicates away"
@@ -234,12 +251,8 @@ def _in_words(understood):
     yield f"{understood['name']}: undirected"
     yield "columns {}, {}".format(*understood["columns"])
     yield from understood["remarks"]
-    if understood["decimal"] is None:
-        yield f"ids {understood['ids']}"
-    else:
-        whole = understood["decimal"].partition(".")[0]
-        yield f"ids text such as {understood['decimal']} (--ids integer reads it as {whole})"
-    yield f"weights {'none' if weights is None else weights}"
+    yield f"ids {understood['ids']}"
+    yield f"weights {'none' if weights is None else weights}{_meaning_of_weights(understood)}"
     if understood.get("times") is not None:
         yield f"times {understood['times']}"
     if understood["sides"]:
@@ -262,11 +275,19 @@ def _in_words(understood):
         yield f"{'' if is_exact else 'about '}{said} of the edges repeat, {how}"
 
 
+def _meaning_of_weights(understood):
+    if understood["weights_are"] == "distance":
+        return " as distances d, 1 / d each"
+    if understood["doubtful_weights"]:
+        return " as similarities (--weights-are distance reads distances)"
+    return ""
+
+
 def paths_read(paths, source):
-    """What a source reads: its files, and the folders they lie in where those were given."""
-    folders = [p for p in paths if ADDRESS.match(str(p)) or Path(p).expanduser().is_dir()]
+    """What a source reads: files, folders and globs as they were given, and the files in them."""
+    given = [path for path in paths if path != STANDARD_INPUT]
     held = [part for part in source.parts if part.path is not None or part.remote is not None]
-    return folders + [part.path or part.remote.address for part in held]
+    return given + [part.path or part.remote.address for part in held]
 
 
 def reading_words(reading):
@@ -281,6 +302,7 @@ def reading_words(reading):
         *([] if reading.columns is None else ["--columns", reading.columns]),
         *([] if reading.delimiter == "auto" else ["--delimiter", reading.delimiter]),
         *_either(reading.weights, "--weights", "--no-weights"),
+        *([] if reading.weights_are is None else ["--weights-are", reading.weights_are]),
         *_either(reading.bipartite, "--bipartite", "--one-kind"),
         *([] if reading.duplicates == "sum" else ["--duplicates", reading.duplicates]),
         *([] if reading.time is None else ["--time", reading.time]),

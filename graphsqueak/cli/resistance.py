@@ -24,7 +24,11 @@ def resistance(
     rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
     keep: Annotated[
         float | None,
-        typer.Option(help="Do not hold EDGES but such a share, and read EDGES several times."),
+        typer.Option(
+            metavar="FRACTION",
+            parser=options.fraction,
+            help="Do not hold EDGES but 0.05 or 5% of them, and read EDGES several times.",
+        ),
     ] = None,
     n_edges: Annotated[
         int | None, typer.Option("--edges", help="The same, of at most so many edges.")

@@ -1,7 +1,6 @@
 """graphsqueak spam: scores of the mails in a mailbox from the labels of a few."""
 
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -62,36 +61,40 @@ def spam(
 
     from graphsqueak.sources import write_columns
     from graphsqueak.spam import SpamFilter
-    from graphsqueak.system.atomic import STANDARD_OUTPUT, check_outputs
+    from graphsqueak.system.atomic import STANDARD_OUTPUT, check_outputs, written_together
     from graphsqueak.system.progress import reporter
+    from graphsqueak.system.remote import exists
 
     began = time.perf_counter()
     if out is not None:
         options.check_table(out)
     inputs = [mails, known]
-    told = {"force": force or dry_run, "quiet": quiet, "as_json": as_json}
-    options.check_outputs({"--out": out}, inputs, **told)
-    if model is not None:  # written again and again, and never without having been read
-        check_outputs({"--model": model}, inputs)
+    options.check_outputs(
+        {"--out": out}, inputs, force=force or dry_run, quiet=quiet, as_json=as_json
+    )
+    # an existing model is read first, so that no other file is overwritten in its place
+    outputs = {"--out": out, "--model": model}
+    outputs = {option: path for option, path in outputs.items() if path not in (None, "-")}
+    check_outputs(outputs, inputs)
     given, _ = read_labels(known)
     if dry_run:
         reads = [beginning_of_points(mails, layout), f"{known}: {len(given):,} labels"]
         writes = [path for path in (out, model) if path is not None]
         tell_dry_run(reads, writes, force=force or model is not None, as_json=as_json)
         return
-    kept = Path(model).expanduser() if model is not None else None
     with reporter(options.shows_progress(quiet=quiet, as_json=as_json), f"reading {mails}"):
-        if kept is not None and kept.exists():
-            found = SpamFilter.load(kept)
+        if model is not None and exists(model):
+            found = SpamFilter.load(model)
         else:
             found = SpamFilter(random_state=seed)
         scored = found.update(mails, given, layout=layout)
     label = ["spam" if is_spam else "ham" for is_spam in scored.is_spam]
     table = {"id": scored.ids, "label": np.array(label), "score": scored.score.round(6)}
-    if kept is not None:
-        found.save(kept)
-    if out is not None or not as_json:
-        write_columns(table, STANDARD_OUTPUT if out is None else out)
+    with written_together():
+        if model is not None:
+            found.save(model)
+        if out is not None or not as_json:
+            write_columns(table, STANDARD_OUTPUT if out is None else out)
     record = {
         "mails": len(label),
         "labelled": int(scored.is_labeled.sum()),

@@ -22,7 +22,7 @@ from graphsqueak.cli.reading import (
     tell_understood,
 )
 from graphsqueak.errors import InputError
-from graphsqueak.system.atomic import note_written
+from graphsqueak.system.atomic import note_written, resumable_from, written_together
 
 __all__ = ["sparsify"]
 
@@ -42,13 +42,18 @@ def sparsify(
         typer.Option(help="Largest error allowed: 0.5 lets every cut be off by a half."),
     ] = None,
     n_edges: Annotated[int | None, typer.Option("--edges", help="Edges to keep, at most.")] = None,
-    keep: Annotated[float | None, typer.Option(help="Share of the edges to keep: 0.05.")] = None,
+    keep: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION", parser=options.fraction, help="Edges to keep: 0.05 or 5%."
+        ),
+    ] = None,
     method: Annotated[
         str,
         typer.Option(
-            help="fast: the stream. subgraph: the best few edges of a graph that is held. auto: "
-            "subgraph where few edges are kept and it is better, else fast. thesis: Algorithm 11 "
-            "with its proof constants."
+            help="auto, fast: the stream. subgraph: a preconditioner with few edges, chosen from a "
+            "graph that is held; cuts, degrees and total weight are not preserved. thesis: "
+            "Algorithm 11 with its proof constants."
         ),
     ] = "auto",
     ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/sparsify.md.")] = 0.0,
@@ -67,7 +72,7 @@ def sparsify(
         bool | None,
         typer.Option(
             "--certify/--no-certify",
-            help="Measure the error on the whole file; with --epsilon, correct it "
+            help="Measure the error on the whole file; with --epsilon, search for the fewest edges "
             "(default: with --epsilon or --report, unless the input is a pipe).",
         ),
     ] = None,
@@ -128,13 +133,14 @@ def sparsify(
 ):
     """Keep a small, reweighted part of the edges that behaves like all of them.
 
-    One pass in fixed memory. All nodes and components stay. Give exactly one of --epsilon, --edges
-    and --keep. What stays alike are cuts (the weight between a group of nodes and all others),
-    distances by resistance and random walks, and clusters while some five edges a node are kept;
-    not single edges or triangles. Edges have no direction.
+    One pass in fixed memory. All nodes and components stay (with --method thesis: components with
+    probability 0.99). Give exactly one of --epsilon, --edges and --keep. What stays alike are cuts
+    (the weight between a group of nodes and all others), distances by resistance and random walks,
+    and clusters while some five edges a node are kept; not single edges or triangles. Edges have no
+    direction.
 
-    --epsilon is measured, by reading the file again, and met: if the first run misses it, another
-    one with more edges follows. On a pipe there are as many as a dense graph needs.
+    --epsilon is measured by reading the file again, and met with few edges: up to four runs search
+    for the fewest. On a pipe the number of edges follows from the predicted error.
 
     With --time, --window and --half-life forget: only the edges of the last while count, or older
     ones count less.
@@ -206,20 +212,27 @@ def sparsify(
         _dry_run(source, run, [out, report], force=force, as_json=as_json)
         return
     if not (quiet or as_json or run.is_tree or run.is_timed) and epsilon is None:
-        forecast = _forecast_of_small(source)
+        forecast = _forecast_of_small(source, run)
         if forecast is not None and (said := _expected_in_short(forecast, run)):
             options.print_line(said, on_stderr=True)
-    result = run_plan(source, run)
-    options.write_result(result.sparsifier, out, header=not no_header_out)
-    if report is not None:
-        from graphsqueak.sparsifiers.run_page import write_report
+    with resumable_from(checkpoint):
+        result = run_plan(source, run)
+        with written_together():
+            options.write_result(result.sparsifier, out, header=not no_header_out)
+            if report is not None:
+                from graphsqueak.sparsifiers.run_page import write_report
 
-        whole = source.is_rereadable and not run.is_timed  # what certify would read
-        again = {"is_rereadable": whole, "reading": reading_words(reading)}
-        with reporter(run.progress, "drawing the page"):
-            write_report(result, report, edges=edges, out=out, **again)
-    if checkpoint is not None:
-        note_written(checkpoint, [out, report])
+                with reporter(run.progress, "drawing the page"):
+                    write_report(
+                        result,
+                        report,
+                        edges=edges,
+                        out=out,
+                        is_rereadable=source.is_rereadable and not run.is_timed,
+                        reading=reading_words(reading),
+                    )
+            if checkpoint is not None:
+                note_written(checkpoint, [out, report])
     understood = tell_understood(source, quiet=quiet, dropped=result.dropped)
     if as_json:
         options.print_json(result.record() | {"input": understood})
@@ -227,8 +240,8 @@ def sparsify(
         stream = result.stream
         times = "" if result.span is None else " of times {:.15g} to {:.15g}".format(*result.span)
         options.print_summary(
-            f"{result.sparsifier.n_edges:,} of {stream.n_edges_seen_:,} edges on "
-            f"{stream.n_nodes_:,} nodes{times} in {result.seconds:.1f} s, "
+            f"{result.sparsifier.n_edges:,} of {result.n_edges_counted:,} edges{times} on "
+            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, "
             f"{error_in_short(result)}, in {out}",
             out,
         )
@@ -237,15 +250,20 @@ def sparsify(
                 options.print_summary(said, out)
 
 
-def _forecast_of_small(source):
-    """The forecast of a file that is read in a moment; else None."""
+def _forecast_of_small(source, plan):
+    """The forecast of a file that is read in a moment, or of its recent edges; else None."""
     if not source.is_rereadable:
         return None
     if sum(part.n_bytes() for part in source.parts) > _SMALL:
         return None
     from graphsqueak.sparsifiers.forecast import Forecast
 
-    edges = source.to_edge_list()
+    recent = source
+    if plan.is_timed:
+        from graphsqueak.sources.recent import recent_edges
+
+        recent = recent_edges(source, window=plan.window, half_life=plan.half_life)
+    edges = recent.to_edge_list()
     return Forecast(edges) if edges.n_edges else None
 
 
@@ -258,18 +276,19 @@ def _expected_in_short(forecast, plan):
         n_edges = math.ceil(plan.keep * forecast.n_edges)
     if n_edges >= forecast.n_edges or n_edges < forecast.n_forest:
         return ""
-    row = forecast.expect(n_edges)
-    said = (
-        f"expected: {row.n_edges:,} edges, an error of about {row.epsilon:.2g}, a kappa of about "
-        f"{row.kappa:.2g}"
-    )
+    method = "subgraph" if plan.method == "subgraph" else "fast"
+    row = forecast.expect(n_edges, method=method)
+    error = f"of about {row.epsilon:.2g}" if row.epsilon < 1 else "above 1"
+    kappa = f"{row.kappa:.2g}" if row.kappa < 100 else f"{row.kappa:,.0f}"
+    said = f"expected: {row.n_edges:,} edges, an error {error}, a kappa of about {kappa}"
     per_node = n_edges / forecast.n_nodes
-    if per_node >= _FEW:
+    if per_node >= _FEW or method == "subgraph":
         return said
-    enough = forecast.share_for(0.5)
+    enough = math.ceil(100 * forecast.share_for(0.5)) / 100
+    better = f"; --keep {enough:g} gives an error of about 0.5" if enough < 1 else ""
     return (
-        f"warning: {'--edges' if plan.keep is None else '--keep'} leaves {per_node:.1f} edges a "
-        f"node; {said}; --keep {math.ceil(100 * enough) / 100:g} gives an error of about 0.5"
+        f"warning: {'--edges' if plan.keep is None else '--keep'} leaves {per_node:.1f} edges per "
+        f"node; {said}{better}"
     )
 
 
@@ -284,7 +303,7 @@ def _follow(source, plan, out, *, header, quiet, as_json):
         result = stream.sparsifier()
         options.write_result(result, out, header=header)
         n_written += 1
-        said = f"{result.n_edges:,} edges of {stream.n_edges_seen_:,} so far, in {out}"
+        said = f"{result.n_edges:,} edges of {stream.n_edges_recent_:,} so far, in {out}"
         if not quiet and not as_json:
             options.print_line(said, on_stderr=True)
 
@@ -305,7 +324,7 @@ def _dry_run(source, plan, paths, *, force, as_json):
     if n_seen:
         reads.append(f"{plan.checkpoint}, which has seen {n_seen:,} edges")
     writes = [path for path in paths if path is not None]
-    forecast = _forecast_of_small(source)
+    forecast = _forecast_of_small(source, plan)
     more = {} if forecast is None else forecast_record(forecast)
     if forecast is not None and not as_json:
         tell_forecast(forecast)

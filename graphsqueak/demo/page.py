@@ -12,6 +12,7 @@ from graphsqueak.demo.study import FEW_NEIGHBORS, KEEP, PASSES
 from graphsqueak.errors import InputError
 from graphsqueak.sparsifiers.result import measured_error
 from graphsqueak.system.memory import readable_size
+from graphsqueak.system.paths import local_path
 
 __all__ = [
     "FILES",
@@ -122,7 +123,7 @@ def accuracy_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
 
 def open_folder(path: str) -> Path:
     """Make the folder for the files, with those above it, unless it is there."""
-    folder = Path(path)
+    folder = local_path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{path} is a file; give a folder with --out")
     folder.mkdir(parents=True, exist_ok=True)

@@ -58,7 +58,7 @@ def test_a_resumed_run_replaces_what_it_has_written_itself(store, how, tmp_path,
     assert same(store, "out.tsv", tmp_path)
     store.pipe_file("/bucket/out.tsv", b"changed by hand")
     assert run([*command, "--resume"]) == 2
-    assert f"--out {AT}/out.tsv is there already" in capsys.readouterr().err
+    assert f"--out {AT}/out.tsv already exists" in capsys.readouterr().err
     assert store.cat_file("/bucket/out.tsv") == b"changed by hand"
     assert run([*command, "--force"]) == 0
     assert same(store, "out.tsv", tmp_path)
@@ -103,10 +103,14 @@ def test_merge_label_and_certify(store, tmp_path, capsys):
 
 
 def test_an_input_is_no_output_and_what_cannot_be_is_refused_first(store, capsys):
-    for out in (f"{AT}/edges.tsv", f"{AT}/new.tsv"):
-        folder = out if out.endswith("edges.tsv") else AT
-        assert run(["sparsify", folder, "-o", out, *SPARSIFY, "--force"]) == 2
-        assert f"--out {out} is, or lies in, an input of this run" in capsys.readouterr().err
+    for edges, out, says in (
+        (f"{AT}/edges.tsv", f"{AT}/edges.tsv", f"is an input of this run ({AT}/edges.tsv)"),
+        (f"{AT}/edges.tsv", "memory:///bucket//./edges.tsv", "is an input of this run"),
+        (AT, f"{AT}/new.tsv", f"lies in {AT}, an input of this run"),
+        (f"{AT}/*.tsv", f"{AT}/new.tsv", f"lies in {AT}/*.tsv, an input of this run"),
+    ):
+        assert run(["sparsify", edges, "-o", out, *SPARSIFY, "--force"]) == 2
+        assert f"--out {out} {says}" in capsys.readouterr().err
     assert run(["sparsify", "edges.tsv", "-o", "https://host/out.tsv", *SPARSIFY]) == 2
     assert "nothing can be written at an address of the web" in capsys.readouterr().err
     assert run(["sparsify", f"{AT}/edges.tsv", "-o", "out.tsv", *SPARSIFY, "--follow"]) == 2

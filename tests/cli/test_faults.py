@@ -15,8 +15,11 @@ import pytest
 
 from graphsqueak import InputError, StreamSparsifier, read_edges, sources, write_edges
 from graphsqueak.cli import run
+from graphsqueak.demo import page
 from graphsqueak.errors import SavingWarning
+from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.writing import write_columns
+from graphsqueak.sparsifiers import run_page
 from graphsqueak.sparsifiers.run import run_stream
 from graphsqueak.system import atomic
 
@@ -44,7 +47,7 @@ def small_files():
 def test_a_file_that_does_not_fit_leaves_nothing(edges, tmp_path, small_files, capsys, name):
     assert run(["sparsify", str(edges), *BUDGET, "-o", str(tmp_path / name), "--quiet"]) == 2
     said = capsys.readouterr().err
-    assert "could not be written: File too large; nothing was left behind" in said
+    assert "could not be written: File too large; no part of it was left behind" in said
     assert len(said.splitlines()) == 1
     assert not list(tmp_path.iterdir())
 
@@ -176,6 +179,105 @@ def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path
     subprocess.run([*PROGRAM, *again[1:], "--quiet"], input=text.encode(), check=True)
     subprocess.run([*command, "-o", straight, "--quiet"], input=text.encode(), check=True)
     assert out.read_bytes() == straight.read_bytes()
+
+
+@pytest.fixture
+def stop_at(monkeypatch):
+    """A function that stops the next run by SIGTERM in its n-th pass over the edges."""
+
+    def plan(number):
+        n_passes = 0
+        read = FileSource.__iter__
+
+        def read_or_stop(source):
+            nonlocal n_passes
+            n_passes += 1
+            if n_passes == number:
+                signal.raise_signal(signal.SIGTERM)
+            return read(source)
+
+        monkeypatch.setattr(FileSource, "__iter__", read_or_stop)
+        return lambda: monkeypatch.setattr(FileSource, "__iter__", read)
+
+    return plan
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--edges", "4000", "--certify"],
+        ["--edges", "600", "--method", "subgraph", "--certify"],
+        ["--edges", "4000", "--certify", "--tree", "balanced", "--parts", "2"],
+        ["--epsilon", "0.5"],
+    ],
+    ids=["certify", "subgraph", "tree", "epsilon"],
+)
+def test_a_run_is_resumed_from_any_later_pass(
+    edges, tmp_path, monkeypatch, stop_at, capsys, options
+):
+    """The first pass fills the checkpoint; later ones certify, or sample again with more edges."""
+    monkeypatch.chdir(tmp_path)
+    command = ["sparsify", str(edges), *options, "--seed", "8", "--quiet"]
+    assert run([*command, "-o", "straight.tsv"]) == 0
+    straight = (tmp_path / "straight.tsv").read_bytes()
+    n_stops = 0
+    for number in range(2, 20):
+        saved = f"{number}.ckpt"
+        cancel = stop_at(number)
+        code = run([*command, "-o", "out.tsv", "--checkpoint", saved])
+        cancel()
+        if code == 0:
+            break
+        assert code == 143
+        said = capsys.readouterr().err
+        assert f"stopped and saved in {saved}; go on with: graphsqueak sparsify" in said
+        assert not (tmp_path / "out.tsv").exists()
+        again = shlex.split(said.partition("go on with: ")[2])
+        assert again[-1] == "--resume"
+        assert run(again[1:]) == 0
+        assert (tmp_path / "out.tsv").read_bytes() == straight
+        (tmp_path / "out.tsv").unlink()
+        n_stops += 1
+    assert n_stops >= 1
+
+
+@pytest.mark.parametrize("where", ["sparsifier", "report"])
+def test_a_stop_after_the_passes_names_the_checkpoint(edges, tmp_path, monkeypatch, capsys, where):
+    """While edges are resampled to the budget, or while the report is drawn."""
+    monkeypatch.chdir(tmp_path)
+    command = ["sparsify", str(edges), "--edges", "4000", "--seed", "8", "--quiet"]
+    command += ["--report", "report.html", "--checkpoint", "run.ckpt", "-o", "out.tsv"]
+
+    def stop(*args, **kwargs):
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        if where == "sparsifier":
+            patch.setattr(StreamSparsifier, "sparsifier", stop)
+        else:
+            patch.setattr(run_page, "html_page", stop)
+        assert run(command) == 130
+    assert "stopped and saved in run.ckpt; go on with: " in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["run.ckpt"]
+    assert run([*command, "--resume"]) == 0
+    assert (tmp_path / "report.html").exists()
+
+
+def test_a_stop_without_a_checkpoint_tells_what_was_written(tmp_path, monkeypatch, capsys):
+    """A stop between two outputs that do not wait for each other."""
+    monkeypatch.chdir(tmp_path)
+
+    def stop(*args, **kwargs):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(page, "tell_problem", stop)
+    assert run(["demo", "--quick", "-o", "folder", "--quiet"]) == 130
+    said = capsys.readouterr().err
+    assert said.startswith("graphsqueak: stopped; folder/dense.parquet, ")
+    assert said.endswith("had been written\n")
+    monkeypatch.setattr(page, "open_folder", stop)
+    assert run(["demo", "--quick", "-o", "other", "--quiet"]) == 130
+    assert capsys.readouterr().err == "graphsqueak: stopped; nothing was written\n"
 
 
 @pytest.mark.slow

@@ -125,8 +125,12 @@ def test_how_small_is_asked_in_the_words_of_the_options(given, folder, capsys):
 @pytest.mark.parametrize(
     ("text", "said", "remedy"),
     [
-        ("a b 3 2024\nb c 4 2025\n", "--columns 0,1", ["--columns", "0,1,2"]),
-        ("source,target,distance\na,b,3\n", "--no-weights", ["--no-weights"]),
+        ("a b 3 2024\nb c 4 2025\n", "--columns SOURCE,TARGET", ["--columns", "0,1,2"]),
+        (
+            "source,target,distance\na,b,3\n",
+            "--columns source,target ",
+            ["--columns", "source,target"],
+        ),
         ("a|b\nb|c\n", "--delimiter", ["--delimiter", "|"]),
     ],
 )

@@ -125,7 +125,7 @@ def test_a_labeled_node_without_an_edge_keeps_its_label(tmp_path, capsys, method
     extra = ["--per-class", "--positive", "Officer"]
     assert run([*command, *extra]) == 0
     said = capsys.readouterr().err
-    assert "note: 2 labeled nodes have no edge (77 is one) and keep their labels" in said
+    assert "have no edge (77 is one): 2 keep their labels; check the spelling" in said
     table = pl.read_csv(out)
     assert table.height == len(KARATE) + 2
     assert table.tail(2)["node"].to_list() == [77, 78]
@@ -244,3 +244,93 @@ def test_passes_are_told_and_a_pipe_has_one(tmp_path, capsys):
     assert "--passes none is neither auto nor a number of reads" in capsys.readouterr().err
     assert run([*command[:-4], "--method", "hfs", "--passes", "2"]) == 2
     assert "--passes is for --method sparse-hfs only" in capsys.readouterr().err
+
+
+def test_floats_that_pandas_made_of_integers_are_the_integers(tmp_path, capsys):
+    """A column of ids or classes with gaps is one of floats, here beside one without gaps."""
+    edges, out = tmp_path / "edges.csv", tmp_path / "out.csv"
+    edges.write_text("source,target\n" + "".join(f"{u},{v}\n" for u, v in KARATE.edges))
+    frame = pl.DataFrame(
+        {
+            "node": [float(v) for v in KARATE],
+            "label": [float(CLUB[v] == "Officer") if v in (0, 33) else None for v in KARATE],
+            "truth": [int(CLUB[v] == "Officer") for v in KARATE],
+        }
+    )
+    frame.write_csv(tmp_path / "labels.csv")
+    frame.with_columns(pl.col("label").fill_null(float("nan"))).write_parquet(
+        tmp_path / "labels.parquet"
+    )
+    for name in ("labels.csv", "labels.parquet"):
+        command = ["label", str(edges), str(tmp_path / name), "-o", str(out), "--json", "--force"]
+        assert run([*command, "--seed", "7"]) == 0
+        record = json.loads(capsys.readouterr().out)
+        assert (record["nodes"], record["labelled"], record["classes"]) == (34, 2, 2)
+        assert record["accuracy"] > 0.7
+        assert set(pl.read_csv(out, infer_schema=False)["label"]) == {"0", "1"}
+    frame.with_columns(pl.col("node") + 2.0**53).write_csv(tmp_path / "labels.csv")
+    assert run(["label", str(edges), str(tmp_path / "labels.csv"), "-o", str(out), "--force"]) == 2
+    assert "beyond 2^53" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", [*METHODS, "poisson"])
+def test_every_node_of_labels_is_in_the_result(tmp_path, capsys, method):
+    """Nodes without an edge: 70 has a label, 71 a truth, 72 nothing, 73 a label that is none."""
+    edges, labels, out = (tmp_path / name for name in ("edges.tsv", "labels.csv", "out.csv"))
+    edges.write_text("".join(f"{u}\t{v}\n" for u, v in KARATE.edges) + "50\t51\n")
+    known = [f"{v},{CLUB[v]},\n" for v in (0, 1, 2, 3, 33, 32)]
+    labels.write_text(
+        "node,label,truth\n" + "".join(known) + "70,Officer,\n71,,Officer\n72,,\n73,-1,Mr. Hi\n"
+    )
+    command = ["label", str(edges), str(labels), "-o", str(out), "--method", method, "--seed", "1"]
+    assert run([*command, "--per-class"]) == 0
+    printed = capsys.readouterr()
+    assert "note: 4 nodes of" in printed.err
+    assert "have no edge (70 is one): 1 keeps its label, 3 unreached" in printed.err
+    assert f"{len(KARATE) + 2 + 4} nodes labeled from 7 in 2 classes, 35 reached" in printed.out
+    table = pl.read_csv(out)
+    assert table["node"].tail(4).to_list() == [70, 71, 72, 73]
+    assert table["label"].tail(4).to_list() == ["Officer", "Mr. Hi", "Mr. Hi", "Mr. Hi"]
+    assert table["confidence"].tail(4).to_list() == [1.0, 0.5, 0.5, 0.5]
+    assert table["share_Officer"].tail(4).to_list() == [1.0, 0.5, 0.5, 0.5]
+    assert table["share_Mr. Hi"].tail(4).to_list() == [0.0, 0.5, 0.5, 0.5]
+    # Nodes of the graph that no label reaches get the same.
+    lost = table.filter(pl.col("node").is_in([50, 51]))
+    assert lost["label"].to_list() == ["Mr. Hi", "Mr. Hi"]
+    assert lost["confidence"].to_list() == [0.5, 0.5]
+    assert run([*command, "--json", "--force"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["nodes"], record["reached"]) == (len(KARATE) + 6, len(KARATE) + 1)
+    assert (record["without_an_edge"], record["without_an_edge_or_label"]) == (4, 3)
+    assert record["accuracy"] == 0.5  # of 71 and 73
+
+
+@pytest.mark.parametrize("way", [["--top", "40"], ["--threshold", "0.5"], ["--recall", "1"], []])
+def test_nodes_without_an_edge_are_flagged_as_others_are(tmp_path, capsys, way):
+    edges, labels, out = (tmp_path / name for name in ("edges.tsv", "labels.csv", "out.csv"))
+    edges.write_text("".join(f"n{u}\tn{v}\n" for u, v in KARATE.edges) + "lost1\tlost2\n")
+    known = [f"n{v},{CLUB[v]}\n" for v in (0, 1, 33, 32)]
+    labels.write_text("node,label\n" + "".join(known) + "alone1,Officer\nalone2,\n")
+    command = ["label", str(edges), str(labels), "-o", str(out), "--positive", "Officer", "--json"]
+    assert run([*command, *way, "--seed", "1"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    table = pl.read_csv(out)
+    row = {name: entry for name, *entry in table.select("node", "score", "flagged").iter_rows()}
+    assert row["alone1"] == [1.0, True]
+    assert row["alone2"] == row["lost1"] == row["lost2"]
+    others = table.filter(~pl.col("node").is_in(["n0", "n1", "n33", "n32", "alone1"]))
+    assert record["flagged"] == others["flagged"].sum()
+    if way[:1] == ["--threshold"]:
+        assert (others["flagged"] == (others["score"] >= 0.5)).all()
+
+
+def test_sets_and_weights_of_nodes_without_an_edge(tmp_path, capsys):
+    edges, labels, out = (tmp_path / name for name in ("edges.tsv", "labels.csv", "out.csv"))
+    edges.write_text("".join(f"{u}\t{v}\n" for u, v in KARATE.edges))
+    known = [f"{v},{CLUB[v]},1\n" for v in (0, 1, 2, 3, 33, 32, 31, 30)]
+    labels.write_text("node,label,weight\n" + "".join(known) + "70,Officer,2\n71,,\n72,Officer,0\n")
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--sets", "0.2"]) == 0
+    assert "3 nodes of" in capsys.readouterr().err
+    table = pl.read_csv(out)
+    assert table["set"].tail(3).to_list() == ["Officer", "Mr. Hi|Officer", "Mr. Hi|Officer"]
+    assert table["label"].tail(3).to_list() == ["Officer", "Mr. Hi", "Mr. Hi"]

@@ -234,7 +234,7 @@ def test_holes_are_told_by_row(tmp_path, capsys):
     assert run(["learn", str(path), "--target", "y"]) == 2
     assert "no rows" in capsys.readouterr().err
     assert run(["learn", str(tmp_path / "missing.csv"), "--target", "y"]) == 2
-    assert "is no file" in capsys.readouterr().err
+    assert "is not a file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("method", ["squeak", "kors", "rp-cholesky", "uniform"])

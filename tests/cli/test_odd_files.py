@@ -157,9 +157,9 @@ CASES = [
     Case("bipartite, sides without names", "b.tsv", lines(ENDS), ("--bipartite",), edges=N,
          nodes=BOTH),
     Case("1.0 in csv", "f.csv", CSV_FLOATS, edges=N, nodes=NODES,
-         says=r"ids text such as \d+\.0 .*--ids integer"),
+         says="ids integer"),
     Case("1.0 in Parquet", "f.parquet", PARQUET_FLOATS, edges=N, nodes=NODES,
-         says=r"ids text such as \d+\.0 .*--ids integer"),
+         says="ids integer"),
     Case("1.0 as integers in csv", "f.csv", CSV_FLOATS, ("--ids", "integer"), edges=N, nodes=NODES,
          says="ids integer"),
     Case("1.0 as integers in Parquet", "f.parquet", PARQUET_FLOATS, ("--ids", "integer"), edges=N,
@@ -247,6 +247,9 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "a.tsv").write_bytes(lines(WORDS))
     (tmp_path / "mine.tsv").write_text("mine")
+    (tmp_path / "mails.csv").write_text("label,text\nspam,buy now\nham,see you\n")
+    (tmp_path / "sums.sha256").write_bytes(lines(WORDS))
+    (tmp_path / "run.predictions").write_bytes(lines(WORDS))
     return tmp_path
 
 
@@ -274,6 +277,38 @@ OVER_INPUT = [
     ["neighbors", "points.csv", "-k", "1", "-o", "points.csv"],
     ["neighbors", "parts", "-k", "1", "-o", "out.tsv", "--labels", "parts/a.tsv"],
     ["neighbors", "points.csv", "-k", "1", "-o", "out.tsv", "--labels", "out.tsv"],
+    [*SPARSIFY, "-o", "file:edges.tsv"],
+    [*SPARSIFY, "-o", "file://edges.tsv"],
+    [*SPARSIFY, "-o", "local://edges.tsv"],
+    [*SPARSIFY, "-o", "FILE:%65dges.tsv"],
+    [*SPARSIFY, "-o", "file:link.tsv"],
+    ["sparsify", "file://edges.tsv", "--keep", "0.9", "-o", "edges.tsv"],
+    ["sparsify", "local://edges.tsv", "--keep", "0.9", "-o", "file://hard.tsv"],
+    ["sparsify", "file:parts", "--keep", "0.9", "-o", "parts/new.tsv"],
+    ["sparsify", "parts", "--keep", "0.9", "-o", "file:parts/new.tsv"],
+    ["sparsify", "parts/*.tsv", "--keep", "0.9", "-o", "parts/new.tsv"],
+    ["sparsify", "file:parts/*.tsv", "--keep", "0.9", "-o", "parts/new.tsv"],
+    [*SPARSIFY, "-o", "out.tsv", "--report", "file://edges.tsv"],
+    [*SPARSIFY, "-o", "out.tsv", "--report", "file:out.tsv"],
+    [*SPARSIFY, "-o", "out.tsv", "--checkpoint", "local://edges.tsv"],
+    [*SPARSIFY, "-o", "out.tsv", "--checkpoint", "run", "--report", "run.sha256"],
+    ["sparsify", "sums.sha256", "--keep", "0.9", "-o", "out.tsv", "--checkpoint", "sums"],
+    ["label", "edges.tsv", "labels.csv", "-o", "file:labels.csv"],
+    ["label", "edges.tsv", "file:labels.csv", "-o", "labels.csv"],
+    ["resistance", "edges.tsv", "-o", "local://edges.tsv"],
+    ["resistance", "edges.tsv", "--pairs", "file:pairs.csv", "-o", "pairs.csv"],
+    ["merge", "parts/*.tsv", "-o", "parts/a.tsv"],
+    ["merge", "edges.tsv", "-o", "file://edges.tsv"],
+    ["neighbors", "file:points.csv", "-k", "1", "-o", "points.csv"],
+    ["dictionary", "points.csv", "-m", "1", "-o", "points.csv"],
+    ["dictionary", "points.csv", "-m", "1", "-o", "local://points.csv"],
+    ["learn", "points.csv", "--target", "x", "-o", "file://points.csv"],
+    ["learn", "file:points.csv", "--target", "x", "--checkpoint", "points.csv"],
+    ["learn", "run.predictions", "--target", "x", "-o", "out.csv", "--checkpoint", "run"],
+    ["learn", "sums.sha256", "--target", "x", "--checkpoint", "sums"],
+    ["spam", "mails.csv", "--known", "labels.csv", "-o", "file:mails.csv"],
+    ["spam", "mails.csv", "--known", "labels.csv", "--model", "file:labels.csv"],
+    ["spam", "mails.csv", "--known", "labels.csv", "-o", "out.csv", "--model", "./out.csv"],
 ]
 
 
@@ -285,7 +320,7 @@ def test_an_output_that_is_an_input(arguments, force, folder, capsys):
     assert run([*arguments, *force]) == 2
     printed = capsys.readouterr()
     assert printed.err.count("\n") == 1
-    assert re.search("is an input of this run|that is read|is the same file as", printed.err)
+    assert re.search("an input of this run|is the same file as", printed.err)
     assert contents(folder) == before
 
 

@@ -1,19 +1,23 @@
 """Times at the command line: windows, half-lives, and files that grow while they are read."""
 
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
-from graphsqueak import EdgeList, InputError, StreamSparsifier, read_edges
+from graphsqueak import EdgeList, InputError, StreamSparsifier, read_edges, sparsify
 from graphsqueak.cli import run
-from graphsqueak.sources import follow_edges
+from graphsqueak.sources import follow_edges, recent_edges
 
 ROOT = Path(__file__).parents[2]
 
@@ -184,3 +188,145 @@ def test_a_growing_file_is_followed_killed_resumed_and_ended(events):
     assert (result.ids[result.tail] == ends.ids[ends.tail]).all()
     assert (result.weight == ends.weight).all()
     assert not list(Path().glob(".live.csv*"))
+
+
+HOUR = 3600
+START = 1_700_000_000
+ENDS = ["--columns", "src,dst"]
+
+
+@pytest.fixture
+def dated(tmp_path, monkeypatch):
+    """One edge per hour for 30 days, with its time as Unix seconds, as a date, and otherwise."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(11)
+    rows = ["src,dst,unix,date,milli,number"]
+    for k, (u, v) in enumerate(rng.integers(30, size=(720, 2)).tolist()):
+        second = START + k * HOUR
+        date = datetime.fromtimestamp(second, UTC).isoformat()
+        rows.append(f"{u},{v + 30},{second},{date},{1000 * second},{k}")
+    Path("events.csv").write_text("\n".join(rows) + "\n")
+    pl.read_csv("events.csv", try_parse_dates=True).write_parquet("events.parquet")
+    return tmp_path / "events.csv"
+
+
+def keep_all(capsys, *arguments, file="events.csv"):
+    """The record of a run that drops no edge but those that are too old."""
+    plain = ["sparsify", file, "-o", "out.csv", "--edges", "5000", "--force", *ENDS]
+    return said(capsys, *plain, *arguments)
+
+
+@pytest.mark.parametrize("span", ["7d", "1w", "168h", "10080m", "604800s", "604800", "7 d", "7.0d"])
+def test_a_window_has_a_unit_or_that_of_its_column(span, dated, capsys):
+    for column in ("unix", "date"):
+        told = keep_all(capsys, "--time", column, "--window", span, "--buckets", "7")
+        assert told["until"] - told["since"] <= 8 * 24 * HOUR
+        assert 7 * 24 <= told["edges_in_window"] <= 8 * 24
+        assert told["edges_read"] == 720
+        # Parallel edges are added up, each of weight 1.
+        assert read_edges("out.csv").to_edge_list().weight.sum() == told["edges_in_window"]
+
+
+def test_a_window_over_timestamps_of_a_table(dated, capsys):
+    expected = keep_all(capsys, "--time", "date", "--window", "7d")
+    for column in ("unix", "date"):
+        told = keep_all(capsys, "--time", column, "--window", "7d", file="events.parquet")
+        assert told["edges_in_window"] == expected["edges_in_window"]
+        assert told["since"] == expected["since"]
+
+
+@pytest.mark.parametrize("option", ["--window", "--half-life", "--slack"])
+def test_a_unit_needs_times_in_seconds(option, dated, capsys):
+    plain = ["sparsify", "events.csv", "-o", "out.csv", "--edges", "500", *ENDS]
+    plain += ["--half-life", "10"] if option == "--slack" else []
+    assert run([*plain, "--time", "milli", option, "7d"]) == 2
+    assert "in milliseconds, and a span such as 7d needs dates" in (told := capsys.readouterr().err)
+    assert "an hour is 3,600,000" in told
+    assert run([*plain, "--time", "number", option, "7d"]) == 2
+    assert "times such as 0 are numbers of an unknown unit" in capsys.readouterr().err
+    assert not Path("out.csv").exists()
+    assert run([*plain, "--time", "unix", option, "7 parsecs"]) == 2
+    assert "'7 parsecs' is not a span of time" in (told := capsys.readouterr().err)
+    assert "45s, 30m, 12h, 7d, 2w" in told
+
+
+def test_half_lives_and_labels_take_units(dated, capsys):
+    told = [
+        keep_all(capsys, "--time", "date", "--half-life", span) and Path("out.csv").read_bytes()
+        for span in ("2d", "172800")
+    ]
+    assert told[0] == told[1]
+    Path("labels.csv").write_text("node,label\n1,a\n2,b\n40,a\n")
+    words = ["label", "events.csv", "labels.csv", "-o", "out.csv", "--force", *ENDS, "--time"]
+    for method in ("sparse-hfs", "stable-hfs"):
+        outputs = []
+        for span in ("7d", "604800"):
+            assert run([*words, "date", "--window", span, "--method", method, "--seed", "1"]) == 0
+            outputs.append(Path("out.csv").read_bytes())
+        assert outputs[0] == outputs[1]
+        assert run([*words, "number", "--window", "7d", "--method", method]) == 2
+        assert "unknown unit" in capsys.readouterr().err
+
+
+def test_a_pipe_and_a_growing_file_take_units(dated, capsys):
+    """What can be read once is looked at when its first edges come."""
+    expected = keep_all(capsys, "--time", "unix", "--window", "7d")["edges_in_window"]
+    for read in (read_edges, follow_edges):
+        pipe = read(io.BytesIO(dated.read_bytes()), columns=(0, 1), time="unix")
+        assert sparsify(pipe, n_edges=5000, window="7d").weight.sum() == expected
+        pipe = read(io.BytesIO(dated.read_bytes()), columns=(0, 1), time="number")
+        with pytest.raises(InputError, match="unknown unit"):
+            sparsify(pipe, n_edges=5000, window="7d")
+
+
+def test_spans_with_units_in_python(dated):
+    source = read_edges("events.csv", columns=("src", "dst"), time="date")
+    recent = recent_edges(source, window="7d").to_edge_list()
+    assert recent.n_edges == 7 * 24
+    H = sparsify(source, n_edges=5000, window="7d", buckets=7, random_state=1)
+    assert H.weight.sum() >= 7 * 24
+    assert (
+        read_edges("events.csv", columns=(0, 1), time=3, slack="1h").to_edge_list().n_edges == 720
+    )
+    for span in ("7 days", "d", "", "7M", "-7d"):
+        with pytest.raises(InputError, match=r"window=.* is not a span of time"):
+            recent_edges(source, window=span)
+    with pytest.raises(InputError, match="unknown unit"):
+        sparsify(read_edges("events.csv", columns=(0, 1), time=5), n_edges=50, window="7d")
+
+
+def test_messages_of_a_window_count_its_edges(dated, capsys):
+    words = ["sparsify", "events.csv", "-o", "out.csv", "--time", "unix", "--seed", "1", *ENDS]
+    window = ["--window", "7d", "--buckets", "7"]
+    told = keep_all(capsys, "--time", "unix", *window)
+    n_recent = told["edges_in_window"]
+    assert run([*words, *window, "--edges", "80", "--force", "--report", "page.html"]) == 0
+    summary = capsys.readouterr().out
+    assert f" of {n_recent} edges of times " in summary
+    assert not re.search(r"\b720\b", summary)
+    page = Path("page.html").read_text()
+    assert f" of {n_recent} edges were kept" in page
+    assert "% of those that are not too old)" in page
+    assert run([*words, *window, "--epsilon", "0.01", "--force"]) == 0
+    summary = capsys.readouterr().out
+    edges_per_node = f"{n_recent / 60:.1f} edges per node"
+    assert f"No edge can be dropped at an error of 0.01: {edges_per_node}" in summary
+    assert run([*words, *window, "--keep", "30%", "--dry-run", "--json", "--force"]) == 0
+    table = json.loads(capsys.readouterr().out)["forecast"]
+    assert max(row["n_edges"] for row in table) <= n_recent / 2 + 1
+
+
+def test_a_fraction_is_a_number_or_a_percentage(dated, capsys):
+    words = ["sparsify", "events.csv", "-o", "out.csv", *ENDS, "--force"]
+    outputs = []
+    for keep in ("0.3", "30%", "30 %"):
+        told = said(capsys, *words, "--keep", keep)
+        assert told["edges_kept"] <= 216
+        outputs.append(Path("out.csv").read_bytes())
+    assert outputs[0] == outputs[1] == outputs[2]
+    for keep, message in (("130%", "1.3"), ("a third", "'a third' is not a fraction"), ("%", "%")):
+        assert run([*words, "--keep", keep]) == 2
+        assert message in capsys.readouterr().err
+    assert run(["resistance", "events.csv", *ENDS, "-o", "r.csv", "--keep", "90%"]) == 0
+    assert run(["merge", "out.csv", "-o", "merged.csv", "--keep", "50%"]) == 0
+    assert read_edges("merged.csv").to_edge_list().n_edges <= 108
