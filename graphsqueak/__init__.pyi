@@ -3,6 +3,7 @@ from graphsqueak.analysis import Comparison as Comparison
 from graphsqueak.analysis import compare as compare
 from graphsqueak.errors import AccuracyWarning as AccuracyWarning
 from graphsqueak.errors import ConvergenceWarning as ConvergenceWarning
+from graphsqueak.errors import DistanceWeightsWarning as DistanceWeightsWarning
 from graphsqueak.errors import InputError as InputError
 from graphsqueak.graph import EdgeList as EdgeList
 from graphsqueak.graph import TimedEdges as TimedEdges
@@ -19,6 +20,7 @@ from graphsqueak.spam import SpamFilter as SpamFilter
 from graphsqueak.sparsifiers import Certificate as Certificate
 from graphsqueak.sparsifiers import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
+from graphsqueak.sparsifiers import TimedSparsifier as TimedSparsifier
 from graphsqueak.sparsifiers import certify as certify
 from graphsqueak.sparsifiers.sparsify import sparsify as sparsify
 from graphsqueak.ssl import CorrectAndSmooth as CorrectAndSmooth
@@ -57,6 +59,7 @@ __all__ = [
     "Comparison",
     "ConvergenceWarning",
     "CorrectAndSmooth",
+    "DistanceWeightsWarning",
     "EdgeList",
     "EdgeSource",
     "EigenfunctionClassifier",
@@ -80,6 +83,7 @@ __all__ = [
     "StreamedSolver",
     "SubsampledHFSClassifier",
     "TimedEdges",
+    "TimedSparsifier",
     "analysis",
     "certify",
     "compare",

@@ -7,12 +7,18 @@ A package lists in its table of contents where each public name lives, and takes
 
 So `import graphsqueak` costs nothing, and `graphsqueak --help` loads no numerics. Type checkers
 cannot follow this; they read the `__init__.pyi` that `make docs` writes beside each table.
+
+This module is imported before the command line can catch an interrupt, so it imports little itself.
 """
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
 from importlib import import_module
-from pkgutil import walk_packages
-from typing import Any
+
+TYPE_CHECKING = False  # without `typing`, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
 __all__ = ["lazy_names", "tables_of_contents"]
 
@@ -59,6 +65,8 @@ def tables_of_contents(package: str) -> dict[str, Mapping[str, str]]:
     >>> tables_of_contents("graphsqueak")["graphsqueak.graph"]["EdgeList"]
     'edge_list'
     """
+    from pkgutil import walk_packages
+
     for found in walk_packages(import_module(package).__path__, f"{package}."):
         if found.ispkg:
             import_module(found.name)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import scipy.linalg
+import scipy.stats
 
 
 def resistances(graph, pairs):
@@ -86,6 +87,43 @@ def grounded_epsilon(graph, sparsifier):
     return max(1 - values[0], values[-1] - 1)
 
 
+def thesis_chain(edges, n_nodes, *, n_copies, block, generators):
+    """Algorithm 11 of the thesis, corrected, edge by edge with a dense pseudo-inverse.
+
+    `edges` are triples (u, v, a). `generators` gives the random generator of each resparsification;
+    the last one makes the result. Returns the weights of H by edge number, and the probabilities.
+    """
+    kept = {}  # edge number -> [p, q]
+    n_after = 0
+
+    def resparsify():
+        laplacian = np.zeros((n_nodes, n_nodes))
+        for e, (p, q) in kept.items():
+            u, v, a = edges[e]
+            step = np.zeros(n_nodes)
+            step[u], step[v] = 1.0, -1.0
+            laplacian += a * q / (n_copies * p) * np.outer(step, step)
+        inverse = np.linalg.pinv(laplacian, hermitian=True)
+        rng = next(generators)
+        for e, (old, q) in list(kept.items()):
+            u, v, a = edges[e]
+            resistance = inverse[u, u] + inverse[v, v] - 2 * inverse[u, v]
+            p = min(old, 1.0, a * resistance)  # a is the weight in G, the resistance that of H
+            q = rng.binomial(q, p / old)
+            kept[e] = [p, q]
+            if q == 0:
+                del kept[e]
+
+    for number in range(len(edges)):
+        kept[number] = [1.0, n_copies]
+        if len(kept) >= max(block, 2 * n_after):
+            resparsify()
+            n_after = len(kept)
+    resparsify()
+    weights = {e: edges[e][2] * q / (n_copies * p) for e, (p, q) in kept.items()}
+    return weights, {e: p for e, (p, _) in kept.items()}
+
+
 def stable_hfs(graph, labeled, targets, alpha, trust=1.0):
     """Stable-HFS by dense algebra: (Pi A Pi)^+ y~, A = alpha L + I_S, centered per component.
 
@@ -143,6 +181,56 @@ def dictionary_range(K, weights, ridge):
     return values[0], values[-1]
 
 
+def squeak_merge(parts, *, n_copies, ridge, epsilon, rng):
+    """The loop of SQUEAK [C17, Algorithm 10], lines 7 to 14, with explicit features.
+
+    A part is (features, p, q, is_exact). The factor (1 - epsilon) and the ridge (1 + epsilon) ridge
+    are those of two inexact parts; k inexact parts have (1 + (k - 1) epsilon) ridge, and exact
+    parts alone need neither. Returns p and q of all atoms, those without copies included.
+    """
+    n_inexact = sum(not is_exact for *_, is_exact in parts)
+    features = np.concatenate([part[0] for part in parts])
+    p = np.concatenate([part[1] for part in parts])
+    q = np.concatenate([part[2] for part in parts])
+    covariance = np.zeros((features.shape[1], features.shape[1]))
+    for phi, p_i, q_i in zip(features, p, q, strict=True):
+        covariance += q_i / (n_copies * p_i) * np.outer(phi, phi)
+    factor = 1 - epsilon if n_inexact else 1.0
+    widened = (1 + max(n_inexact - 1, 0) * epsilon) * ridge
+    inverse = np.linalg.inv(covariance + widened * np.eye(len(covariance)))
+    new_p = np.empty(len(p))
+    new_q = np.empty(len(p), dtype=np.int64)
+    for i, phi in enumerate(features):
+        tau = factor * phi @ inverse @ phi  # line 9
+        new_p[i] = min(tau, p[i])  # line 10
+        new_q[i] = rng.binomial(q[i], new_p[i] / p[i])  # line 11
+    return new_p, new_q
+
+
+def kors(features, uniforms, *, n_copies, ridge, epsilon, form):
+    """KORS [C17, Algorithm 8] or [CLV17c, Algorithm 2] with explicit features.
+
+    `uniforms[t]` decides point t: the quantile of its binomial, or one coin. Returns the rows that
+    are kept and their weights.
+    """
+    rows, weights = [], []
+    covariance = ridge * np.eye(features.shape[1])
+    for t, (phi, uniform) in enumerate(zip(features, uniforms, strict=True)):
+        tau = phi @ np.linalg.inv(covariance + np.outer(phi, phi)) @ phi
+        if form == "thesis":
+            p = (1 - epsilon) * tau  # line 5
+            copies = int(scipy.stats.binom.ppf(uniform, n_copies, p))  # line 7
+            weight = copies / (n_copies * p)
+        else:
+            p = min(1.0, n_copies * (1 + epsilon) * tau)
+            weight = 1 / p if uniform > 1 - p else 0.0
+        if weight:
+            rows.append(t)
+            weights.append(weight)
+            covariance += weight * np.outer(phi, phi)
+    return np.array(rows), np.array(weights)
+
+
 def online_newton(features, targets, *, slope, weight, alpha, clip, mask=None):
     """The online Newton step in R^d, with A held and inverted densely in every round.
 
@@ -198,3 +286,64 @@ def pros_n_kons(kernel, points, targets, inserted, *, loss, weight, alpha, clip,
         A = A + weight(y, prediction, g) * np.outer(z, z)
         w = w - np.linalg.solve(A, g * z)
     return np.array(out)
+
+
+def laplacian_ratios(graph, sparsifier, ridge=0.0):
+    """Eigenvalues of (L_H + ridge) x = lambda (L_G + ridge) x, ascending, for any weights.
+
+    They are the squared singular values of W_H^(1/2) B_H X with the X of `whitening`. Only the
+    differences B_H X cancel, which costs the square root of the ratio of two weights: extended
+    precision makes up for that.
+    """
+    X = whitening(graph, ridge)
+    weight = _weights(sparsifier, ridge)
+    tail, head = np.nonzero(np.triu(weight))
+    rows = np.sqrt(weight[tail, head])[:, None] * (X[tail] - X[head])
+    rows = np.vstack([rows, np.zeros((X.shape[1], X.shape[1]))])  # a tree has fewer rows
+    return np.linalg.svd(rows.astype(np.float64), compute_uv=False)[::-1] ** 2
+
+
+def energy_norm(graph, residual, ridge=0.0):
+    """sqrt(trace(R' (L + ridge)^+ R)) for the columns of R, which has a solution."""
+    X = whitening(graph, ridge)[: graph.n_nodes]
+    return float(np.sqrt(((X.T @ residual) ** 2).sum()))
+
+
+def whitening(graph, ridge=0.0):
+    """X with X X' = (L + ridge)^+, up to constants on components, accurate for any weights.
+
+    The ridge is an additional node joined to all others. L = U' D U is found by Gaussian
+    elimination without subtractions (Grassmann, Taksar and Heyman 1985): every pivot is the sum of
+    the weights that are left at a node, so that every entry of U and D is accurate to rounding. So
+    are those of U^-1, which are not negative, and X = U^-1 D^(-1/2).
+    """
+    left = _weights(graph, ridge)
+    n_nodes = len(left)
+    pivot = np.zeros(n_nodes, dtype=np.longdouble)
+    upper = np.zeros_like(left)
+    for k in range(n_nodes):
+        pivot[k] = left[k].sum()
+        if pivot[k] > 0:  # else the last node of its component
+            upper[k] = left[k] / pivot[k]
+            left += np.outer(left[k], upper[k])
+            left[k] = left[:, k] = 0
+            np.fill_diagonal(left, 0)
+    free = pivot > 0
+    inverse = np.zeros_like(left)
+    for k in np.flatnonzero(free)[::-1]:
+        inverse[k] = upper[k] @ inverse
+        inverse[k, k] = 1
+    inverse -= inverse[-1] if ridge > 0 else 0
+    return inverse[:, free] / np.sqrt(pivot[free])
+
+
+def _weights(graph, ridge):
+    """Weights between all nodes, the last of which stands for the ridge, if there is one."""
+    n_nodes = graph.n_nodes + (ridge > 0)
+    weight = np.zeros((n_nodes, n_nodes), dtype=np.longdouble)
+    np.add.at(weight, (graph.tail, graph.head), graph.weight)
+    weight += weight.T
+    if ridge > 0:
+        weight[-1] = weight[:, -1] = ridge
+    np.fill_diagonal(weight, 0)
+    return weight

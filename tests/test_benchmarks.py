@@ -1,5 +1,6 @@
-"""Benchmarks are studies, not tests; only where they look for their data is tested."""
+"""Benchmarks are studies, not tests; where they look for data and how they judge it is tested."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -65,3 +66,50 @@ def test_the_study_of_spam_says_where_its_mails_come_from():
 def test_only_one_module_knows_where_data_are():
     outside = {path.name for path in FOLDER.glob("*.py") if ".parents[2]" in path.read_text()}
     assert outside == {"real_data.py"}
+
+
+@pytest.fixture(scope="module")
+def page():
+    spec = importlib.util.spec_from_file_location("repro_page", FOLDER / "repro_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("ours", "printed", "printed_sd", "expected"),
+    [
+        (0.85, 1.0, 0.01, "differs, -15 %"),  # far below is a difference, not an improvement
+        (1.15, 1.0, 0.01, "differs, +15 %"),
+        (1.15, 1.0, 0.08, "as printed"),
+        (0.981, 1.0, 0.0, "as printed"),
+        (0.979, 1.0, 0.0, "differs, -2 %"),
+        (1.0, None, None, ""),
+    ],
+)
+def test_a_verdict_is_the_same_in_both_directions(page, ours, printed, printed_sd, expected):
+    row = {"algorithm": "NOGD", "ours": ours, "sd": 0.5, "kept": 30, "printed_kept": 30}
+    row |= {"printed": printed, "printed_sd": printed_sd}
+    assert page.verdict(row, ours="ours") == expected
+    if printed is None:
+        return
+    assert page.verdict(row | {"kept": 20}, ours="ours") == expected + "; kept -33 %"
+    direction = "below" if ours < printed else "above"
+    assert page.verdict(row, ours="NOGD").endswith(f"% {direction} the best")
+
+
+@pytest.mark.parametrize("name", ["regression", "classification", "adversarial"])
+def test_verdicts_on_the_page_follow_from_its_figures(page, name):
+    rows = page.read(name)
+    assert len(rows) > 15
+    for row in rows:
+        assert row["verdict"] == page.verdict(row, ours="ours, defaults")
+
+
+def test_the_page_shows_the_printed_step_of_pros_n_kons_next_to_ours(page):
+    rows = page.read("regression")
+    for algorithm in ("PROS-N-KONS", "CON-KONS", "B-KONS"):
+        printed = {row["data"] for row in rows if row["algorithm"] == f"{algorithm}, printed step"}
+        automatic = {row["data"] for row in rows if row["algorithm"] == f"{algorithm}, auto step"}
+        assert printed == automatic
+        assert len(printed) == 10  # five sets of data, in two units

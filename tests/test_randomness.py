@@ -1,8 +1,58 @@
 """Counter-based numbers: uniform, each a function of its own keys; keys that never meet."""
 
-import numpy as np
+import ast
+from itertools import combinations
+from pathlib import Path
 
-from graphsqueak.randomness import Step, child_seed, mix64, shuffled, uniforms
+import numpy as np
+import pytest
+
+import graphsqueak
+from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, randomness, sources
+from graphsqueak.randomness import Step, child_seed, mix64, shuffled, uniform, uniforms
+from graphsqueak.sparsifiers.stream import engine, last_shrink
+from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter
+
+PACKAGE = Path(graphsqueak.__file__).parent
+WORDS = {name: int(key) for name, key in vars(randomness).items() if name.endswith("_WORD")}
+SEEDS = {name: int(key) for name, key in vars(randomness).items() if name.endswith("_SEED")}
+
+# Where each named key is used. Two places share a key only if they never share a seed: check that
+# before adding a place here.
+USES = {
+    "CYCLE_WORD": {"sources/pairs/cliques.py"},
+    "ITEM_WORD": {
+        "sparsifiers/resistance/degrees.py",
+        "sparsifiers/stream/arrivals.py",
+        "sparsifiers/stream/in_place.py",
+    },
+    "PIVOT_SEED": {"kernel/cholesky.py"},
+    "PROBE_SEED": {"sparsifiers/stream/probes.py"},
+    "STAR_WORD": {"sparsifiers/resistance/degrees.py"},
+    "Step.BRIDGES": {"sparsifiers/stream/last_shrink.py"},
+    "Step.LAST": {
+        "kernel/samplers/kors.py",
+        "kernel/samplers/squeak.py",
+        "sparsifiers/stream/last_shrink.py",
+        "sparsifiers/stream/thesis.py",
+        "sparsifiers/subgraph/subgraph.py",
+    },
+    "Step.LAST_SWEEP": {"sparsifiers/stream/last_shrink.py"},
+    "Step.MERGE": {
+        "sparsifiers/stream/ring.py",
+        "sparsifiers/stream/stream_sparsifier.py",
+    },
+    "Step.SKETCH": {"sparsifiers/stream/thesis.py", "sparsifiers/subgraph/subgraph.py"},
+    "WALK_WORD": {"sparsifiers/stream/thinning.py"},
+}
+# Third words that count something, under a seed from which nothing else is drawn.
+COUNTERS = {
+    ("graph/forest.py", "np.uint64(head[e])"),
+    ("outofcore/resistances.py", "np.uint64(first_word + word)"),
+    ("sparsifiers/resistance/sketch.py", "high"),
+    ("sparsifiers/stream/probes.py", "np.uint64(0)"),
+    ("sparsifiers/stream/thinning.py", "np.uint64(copy)"),
+}
 
 
 def test_uniforms_are_uniform_and_know_only_their_own_number():
@@ -49,3 +99,97 @@ def test_the_mixer_is_that_of_splitmix64():
     with np.errstate(over="ignore"):
         state = [np.uint64(1_234_567) + golden * np.uint64(i) for i in (1, 2)]
     assert [int(mix64(z)) for z in state] == [6457827717110365317, 3203168211198807973]
+
+
+def test_no_two_words_and_no_two_fixed_seeds_are_equal():
+    for keys in (WORDS, SEEDS):
+        assert len(keys) > 1
+        assert len(set(keys.values())) == len(keys)
+
+
+def sources_by_name():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name != "randomness.py":
+            yield name, ast.parse(path.read_text())
+
+
+def test_every_named_key_is_used_where_it_is_listed_and_nowhere_else():
+    found = {}
+    for name, tree in sources_by_name():
+        for node in ast.walk(tree):
+            key = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+            if key in WORDS or key in SEEDS or key.startswith("Step."):
+                found.setdefault(key, set()).add(name)
+    assert found == USES
+
+
+def test_every_draw_has_a_word_from_the_list():
+    """A literal in place of a word could be the word of another draw."""
+    others = set()
+    for name, tree in sources_by_name():
+        for node in ast.walk(tree):
+            is_draw = isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "uniform",
+                "random_bits",
+            )
+            if is_draw and ast.unparse(node.args[2]) not in WORDS:
+                others.add((name, ast.unparse(node.args[2])))
+    assert others == COUNTERS
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(sorted(WORDS), 2)))
+def test_numbers_of_two_words_are_independent(one, other):
+    """Within six sigma: correlations of the numbers, and how often both are small."""
+    n = 2000
+    columns = [
+        np.array([uniform(np.uint64(31), np.uint64(k), np.uint64(WORDS[word])) for k in range(n)])
+        for word in (one, other)
+    ]
+    assert abs(np.corrcoef(*columns)[0, 1]) < 6 / np.sqrt(n)
+    both = np.count_nonzero((columns[0] < 0.2) & (columns[1] < 0.2))
+    assert abs(both - 0.04 * n) < 6 * np.sqrt(0.04 * 0.96 * n)
+
+
+def test_numbers_of_a_seed_and_of_its_children_are_independent():
+    n, seed = 20_000, 104_729
+    seeds = [seed, *(child_seed(seed, number) for number in (0, 1, 2, *Step))]
+    seeds += [key >> 1 for key in seeds]  # sketches take half of the seed of the coins
+    columns = np.array([uniforms(key, 0, n) for key in seeds])
+    off_diagonal = np.corrcoef(columns)[np.triu_indices(len(seeds), 1)]
+    assert np.abs(off_diagonal).max() < 6 / np.sqrt(n)
+
+
+@pytest.mark.parametrize("many_nodes", [10, 10_000], ids=["by degrees", "by solving"])
+def test_no_two_random_steps_of_a_run_share_a_seed(many_nodes, monkeypatch):
+    """Coins on arrival, coins of refiltering, signs of sketches, thinning, bridges: all apart."""
+    drawn = []
+
+    def record(owner, name, step):
+        original = getattr(owner, name)
+
+        def recorded(*arguments, **named):
+            first = named["first"] if step == "coins" else 0
+            drawn.append((int(named["seed"]), step, first))
+            return original(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, recorded)
+
+    record(ArrivalFilter, "sample", "coins")
+    record(engine, "thin_edges", "thinning")
+    record(engine, "precise_embedding", "signs")
+    record(engine.degrees, "degree_sketch", "noise")
+    record(last_shrink, "thin_to_budget", "last thinning")
+    record(last_shrink, "find_bridges", "bridges")
+    options = StreamOptions(chunk=500, many_nodes=many_nodes)
+    graph = sources.erdos_renyi(100, 60_000, random_state=5).to_edge_list()
+    half = EdgeList(tail=graph.tail // 2, head=graph.head // 2, n_nodes=100)
+    stream = StreamSparsifier(n_edges=700, options=options, random_state=7)
+    stream.partial_fit(half).partial_fit(graph).sparsifier()
+    steps = {step for _, step, _ in drawn}
+    assert {"coins", "last thinning", "bridges"} < steps
+    assert ("noise" if many_nodes == 10 else "signs") in steps
+    assert len(set(drawn)) == len(drawn)
+    step_of = {}
+    for seed, step, _ in drawn:
+        assert step_of.setdefault(seed, step) == step
