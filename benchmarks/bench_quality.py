@@ -126,8 +126,8 @@ def budgets(name, graph):
 
 def compare(measure, edges, n_edges, seeds):
     simple = edges.simplified()
-    coins = StreamOptions(keep_degrees=False, calibrate=False)
-    plain = StreamOptions(calibrate=False)
+    coins = StreamOptions(dependent_rounding=False, rescale_to_degrees=False)
+    plain = StreamOptions(rescale_to_degrees=False)
     leverage = simple.weight * effective_resistance(simple, rtol=0.01)
     methods = {
         "stream": lambda seed: sparsify(edges, n_edges=n_edges, random_state=seed),

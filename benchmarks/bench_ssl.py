@@ -230,7 +230,7 @@ def variants(dense, small, y, seed):
     exact = gs.StableHFSClassifier(random_state=SEED)
     yield "exact", exact.fit(dense, y).predict(), 1.0
     yield "smaller k", gs.StableHFSClassifier(random_state=SEED).fit(small, y).predict(), 0.0
-    uncalibrated = gs.StreamOptions(calibrate=False)
+    uncalibrated = gs.StreamOptions(rescale_to_degrees=False)
     n_edges = int(0.05 * dense.n_edges)
     for number in range(3):
         state = SEED + 10 * seed + number

@@ -20,7 +20,7 @@ from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, TimedEdges, s
 SEED = 40_503
 WINDOW, N_WINDOWS = 1000.0, 3
 OPTIONS = StreamOptions(
-    chunk=2**11
+    chunk_size=2**11
 )  # looks at the room that is left as often as a large graph would
 
 

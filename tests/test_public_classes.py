@@ -98,7 +98,7 @@ def edge_sources(folder):
 
 def streams(folder):
     def stream(cls=sparsifiers.StreamSparsifier, **settings):
-        return cls(n_edges=60, options=gs.StreamOptions(chunk=32), random_state=3, **settings)
+        return cls(n_edges=60, options=gs.StreamOptions(chunk_size=32), random_state=3, **settings)
 
     yield gs.StreamOptions(n_copies=3)
     yield stream()

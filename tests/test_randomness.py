@@ -10,8 +10,8 @@ import pytest
 import graphsqueak
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, randomness, sources
 from graphsqueak.randomness import Step, child_seed, mix64, shuffled, uniform, uniforms
-from graphsqueak.sparsifiers.stream import engine, last_shrink
-from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter
+from graphsqueak.sparsifiers.stream import engine, finalize
+from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 
 PACKAGE = Path(graphsqueak.__file__).parent
 WORDS = {name: int(key) for name, key in vars(randomness).items() if name.endswith("_WORD")}
@@ -29,15 +29,15 @@ USES = {
     "PIVOT_SEED": {"kernel/cholesky.py"},
     "PROBE_SEED": {"sparsifiers/stream/probes.py"},
     "STAR_WORD": {"sparsifiers/resistance/degrees.py"},
-    "Step.BRIDGES": {"sparsifiers/stream/last_shrink.py"},
+    "Step.BRIDGES": {"sparsifiers/stream/finalize.py"},
     "Step.LAST": {
         "kernel/samplers/kors.py",
         "kernel/samplers/squeak.py",
-        "sparsifiers/stream/last_shrink.py",
+        "sparsifiers/stream/finalize.py",
         "sparsifiers/stream/thesis.py",
         "sparsifiers/subgraph/subgraph.py",
     },
-    "Step.LAST_SWEEP": {"sparsifiers/stream/last_shrink.py"},
+    "Step.LAST_SWEEP": {"sparsifiers/stream/finalize.py"},
     "Step.MERGE": {
         "sparsifiers/stream/ring.py",
         "sparsifiers/stream/stream_sparsifier.py",
@@ -176,12 +176,12 @@ def test_no_two_random_steps_of_a_run_share_a_seed(many_nodes, monkeypatch):
         monkeypatch.setattr(owner, name, recorded)
 
     record(ArrivalFilter, "sample", "coins")
-    record(engine, "thin_edges", "thinning")
+    record(engine, "sample_edges", "thinning")
     record(engine, "precise_embedding", "signs")
     record(engine.degrees, "degree_sketch", "noise")
-    record(last_shrink, "thin_to_budget", "last thinning")
-    record(last_shrink, "find_bridges", "bridges")
-    options = StreamOptions(chunk=500, many_nodes=many_nodes)
+    record(finalize, "sample_to_budget", "last thinning")
+    record(finalize, "find_bridges", "bridges")
+    options = StreamOptions(chunk_size=500, degree_approx_min_nodes=many_nodes)
     graph = sources.erdos_renyi(100, 60_000, random_state=5).to_edge_list()
     half = EdgeList(tail=graph.tail // 2, head=graph.head // 2, n_nodes=100)
     stream = StreamSparsifier(n_edges=700, options=options, random_state=7)

@@ -25,7 +25,7 @@ def info(
     from dataclasses import asdict
 
     from graphsqueak.sources import summarize
-    from graphsqueak.sparsifiers.stream.state import is_checkpoint
+    from graphsqueak.sparsifiers.stream.checkpoint import is_checkpoint
 
     if len(edges) == 1 and is_checkpoint(edges[0]):
         _tell_progress(edges[0], as_json=as_json, quiet=quiet)
@@ -60,9 +60,9 @@ def _tell_pairs(source, *, as_json, quiet):
 
 def _tell_progress(path, *, as_json, quiet):
     """How far the run had come that wrote this checkpoint."""
-    from graphsqueak.sparsifiers import StreamSparsifier
+    from graphsqueak.sparsifiers import load_stream
 
-    stream = StreamSparsifier.load(path)
+    stream = load_stream(path)
     record = {
         "nodes": stream.n_nodes_,
         "edges_seen": stream.n_edges_seen_,

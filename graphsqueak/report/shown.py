@@ -13,7 +13,7 @@ from graphsqueak.report.table import html_table
 __all__ = ["Learned", "Shown"]
 
 _ATTRIBUTES = {
-    "StreamSparsifier": {
+    "BaseStream": {
         "n_edges_seen_": "edges seen",
         "n_nodes_": "nodes seen",
         "n_components_": "components",

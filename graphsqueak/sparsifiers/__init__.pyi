@@ -13,9 +13,10 @@ from graphsqueak.sparsifiers.resistance.effective import effective_resistance as
 from graphsqueak.sparsifiers.result import RunResult as RunResult
 from graphsqueak.sparsifiers.run import run_plan as run_plan
 from graphsqueak.sparsifiers.run_page import write_report as write_report
+from graphsqueak.sparsifiers.stream.kelner_levin import thesis_copies as thesis_copies
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier as StreamSparsifier
-from graphsqueak.sparsifiers.stream.thesis import thesis_copies as thesis_copies
-from graphsqueak.sparsifiers.stream.window import TimedSparsifier as TimedSparsifier
+from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier as TimedSparsifier
+from graphsqueak.sparsifiers.stream.timed_sparsifier import load_stream as load_stream
 from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest as low_stretch_forest
 from graphsqueak.sparsifiers.subgraph.subgraph import subgraph_sparsifier as subgraph_sparsifier
 from graphsqueak.sparsifiers.tree.parts import grow_tree as grow_tree
@@ -38,6 +39,7 @@ __all__ = [
     "estimate_cost",
     "grow_tree",
     "kors_sparsifier",
+    "load_stream",
     "low_stretch_forest",
     "merge_edge_files",
     "run_plan",

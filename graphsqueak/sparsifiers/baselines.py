@@ -12,7 +12,7 @@ from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for, thin
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.resistance.sketch import embed
-from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter
+from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 
 __all__ = ["batch_sparsifier", "kors_sparsifier", "uniform_sparsifier"]
 
@@ -56,8 +56,9 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
         simple = kept.simplified()
         sketch = embed(simple, n_probes=_KORS_PROBES, seed=child_seed(seed, number) >> 1)
         arrivals = ArrivalFilter.from_sketch(sketch, simple.components(), scale)
-        ends = (batch.tail, batch.head)
-        alive, weight = arrivals.sample(*ends, batch.weight, seed=seed, first=start)
+        alive, weight = arrivals.sample(
+            batch.tail, batch.head, batch.weight, seed=seed, first_edge_index=start
+        )
         kept = EdgeList.from_clean(
             np.concatenate([kept.tail, batch.tail[alive]]),
             np.concatenate([kept.head, batch.head[alive]]),

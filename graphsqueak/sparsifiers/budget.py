@@ -52,6 +52,7 @@ from graphsqueak.system.kernels import frozen
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
+    "MIN_SCALE_WITHOUT_FOREST",
     "Budget",
     "ErrorCurve",
     "StreamOptions",
@@ -71,9 +72,12 @@ _BASE = 300 << 20
 _PER_NODE = 500
 _PER_EDGE = 100
 _HELD_PER_NODE, _HELD_PER_EDGE = 900, 150
-_ROOM_OF_MANY = 2.0
-_TARGET_OF_MANY = 1.25
-_SAFE_SCALE = 4.0  # c below which the last shrink keeps the forest
+# Watermarks for samples in which memory matters more than time.
+_HIGH_WATERMARK_IN_PLACE = 2.0
+_LOW_WATERMARK_IN_PLACE = 1.25
+# Sampling scale c from which a spanning forest need not be kept in the final sample: a cut is empty
+# with probability exp(-c), 2 % at 4.
+MIN_SCALE_WITHOUT_FOREST = 4.0
 _QUANTILE = 0.99
 # The curve spans all edges down to this fraction of them: a stream holds at most three times the
 # edges that a dense graph needs, and other graphs seldom need less than a tenth of those.
@@ -179,7 +183,7 @@ def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, 
     leverage, n_edges = np.minimum(weight * resistance[some], 1.0), n_edges / step
     scale = scale_for(leverage, n_edges)
     is_free = np.ones(tail.size, dtype=np.bool_)
-    if scale < _SAFE_SCALE:
+    if scale < MIN_SCALE_WITHOUT_FOREST:
         is_free = ~pinned
         # Half an edge at least: dropping the only one beside a forest is not without error.
         scale = scale_for(leverage[is_free], max(n_edges - np.count_nonzero(pinned), 0.5))
@@ -302,89 +306,80 @@ def _curve_through(points):
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """Parts of the fast method; the defaults are what measured best.
+    """Options of the practical method; parts can be switched off for study.
 
     Parameters
     ----------
     filter_arrivals : bool
-        Sample every edge when it arrives, by the resistances of the last shrink.
-    n_copies : int
-        Parts into which a new edge is cut, to be thinned apart. 1 is a Bernoulli coin per edge;
-        the thesis has thousands of copies and a binomial draw.
-    pin_forest : bool
-        Never thin the edges that first joined two components: the sparsifier then has exactly
-        the components of the graph.
-    clamp : bool
-        Keep sketched resistances between their degree bound and 1 / w.
-    calibrate : bool
-        At the end, scale the weights so that their total is the graph's and degrees match its own.
-    keep_degrees : bool
-        In the last shrink, thin by a rounding that keeps degrees instead of by independent coins
-        (one copy only).
+        Sample every edge when it arrives, by the resistances of the last resparsification.
+    keep_spanning_forest : bool
+        Keep the edges that first joined two components, so that the sparsifier has the components
+        of the graph.
+    rescale_to_degrees : bool
+        At the end, scale the weights so that total weight and degrees match those of the graph.
+    dependent_rounding : bool
+        In the final sample, use dependent rounding, which preserves degrees, instead of independent
+        sampling.
     n_probes, final_probes : int
-        Right-hand sides of the sketch during the stream and in the last shrink.
-    room, target : float
-        Shrink when more than room * budget edges are kept, to target * budget.
+        Right-hand sides of the resistance sketch, during the stream and at the end.
+    high_watermark, low_watermark : float
+        Resparsify when the sample exceeds high_watermark * budget, to low_watermark * budget.
     memory_limit : int, optional
-        Bytes that a process with this stream may take, by `costs.stream_bytes`: where `room` would
-        take more, shrink earlier. Not below the forest: that much is needed.
-    chunk : int
-        Edges between two looks at the room that is left.
-    many_nodes : int
-        From as many nodes on resistances are told by degrees where that is enough.
-    many_edges : int
-        From a budget of as many on, edges are kept in little memory: in single precision once some
-        have been dropped, with less room, coalesced and thinned in place.
-    least_share : int
-        Edges that a share (`keep`) is taken to be at least while the stream goes on, since nobody
-        knows how long it is.
+        Bytes that a process with this stream may take (`stream_bytes`). It lowers the high
+        watermark, but not below a spanning forest.
+    chunk_size : int
+        Edges that are processed between two checks of the high watermark.
+    degree_approx_min_nodes : int
+        Number of nodes from which resistances are approximated from degrees if that is enough.
+    inplace_min_edges : int
+        Budget from which edges take little memory: single precision once some were dropped, lower
+        watermarks, coalesced and sampled in place.
+    min_budget : int
+        Smallest budget that a fraction of the edges (`keep`) stands for while the stream goes on,
+        since its length is not known.
     """
 
     filter_arrivals: bool = True
-    n_copies: int = 1
-    pin_forest: bool = True
-    clamp: bool = True
-    calibrate: bool = True
-    keep_degrees: bool = True
+    keep_spanning_forest: bool = True
+    rescale_to_degrees: bool = True
+    dependent_rounding: bool = True
     n_probes: int = 8
     final_probes: int = 16
-    room: float = 3.0
-    target: float = 1.5
+    high_watermark: float = 3.0
+    low_watermark: float = 1.5
     memory_limit: int | None = None
-    chunk: int = 2**18
-    many_nodes: int = 2**12
-    many_edges: int = 2**20
-    least_share: int = 2**19
+    chunk_size: int = 2**18
+    degree_approx_min_nodes: int = 2**12
+    inplace_min_edges: int = 2**20
+    min_budget: int = 2**19
 
     def __post_init__(self):
         for field in fields(self):
+            value = getattr(self, field.name)
             if field.type is bool:
-                check_choice(field.name, getattr(self, field.name), (True, False))
+                check_choice(field.name, value, (True, False))
+            elif field.type is int:
+                check_count(field.name, value)
         if self.memory_limit is not None:
             check_count("memory_limit", self.memory_limit)
-        check_count("chunk", self.chunk)
-        check_count("many_nodes", self.many_nodes)
-        check_count("many_edges", self.many_edges)
-        check_count("least_share", self.least_share)
-        check_count("n_copies", self.n_copies)
-        check_count("n_probes", self.n_probes)
-        check_count("final_probes", self.final_probes)
-        check_real("target", self.target, least=1.0)
-        check_real("room", self.room, above=self.target)
+        check_real("low_watermark", self.low_watermark, least=1.0)
+        check_real("high_watermark", self.high_watermark, above=self.low_watermark)
 
-    def most_kept(self, budget: float, n_nodes: int) -> tuple[float, float]:
-        """Edges beyond which to shrink, and how many to leave."""
-        room, target = self.room, self.target
-        if budget >= self.many_edges:
-            room, target = min(room, _ROOM_OF_MANY), min(target, _TARGET_OF_MANY)
-        most = room * budget
+    def watermarks(self, budget: float, n_nodes: int) -> tuple[float, float]:
+        """Return the number of edges at which to resparsify, and the number to leave.
+
+        >>> StreamOptions().watermarks(1000, n_nodes=100)
+        (3000.0, 1500.0)
+        """
+        high = self.high_watermark
+        low = self.low_watermark
+        if budget >= self.inplace_min_edges:
+            high = min(high, _HIGH_WATERMARK_IN_PLACE)
+            low = min(low, _LOW_WATERMARK_IN_PLACE)
+        most = high * budget
         if self.memory_limit is not None:
             most = min(most, edges_within(self.memory_limit, n_nodes))
-        return most, min(target * budget, most / room * target)
-
-    def bits(self, n_bits: int) -> int:
-        """Digits of a rounding that keeps degrees, 0 for coins: only whole edges can be rounded."""
-        return n_bits if self.keep_degrees and self.n_copies == 1 else 0
+        return most, min(low * budget, most / high * low)
 
 
 def stream_bytes(n_nodes, n_kept):

@@ -232,7 +232,7 @@ def _resistances(graph, degree, seed):
         sketch = degree_sketch(*ends, in_forest, own, seed=seed)
     if sketch is None:
         sketch = precise_embedding(graph, *ends, n_probes=_PROBES, seed=seed)
-        return sketch_resistances(sketch, *ends, clamp=True)
+        return sketch_resistances(sketch, *ends)
     points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
     return degree_resistances(points, own, *ends)
 

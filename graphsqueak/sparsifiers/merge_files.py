@@ -17,7 +17,7 @@ from graphsqueak.sources.files.parts import find_parts
 from graphsqueak.sources.files.reading import read_edges
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.run import run_stream
-from graphsqueak.sparsifiers.stream.state import is_checkpoint
+from graphsqueak.sparsifiers.stream.checkpoint import is_checkpoint
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 
 __all__ = ["MergedFiles", "merge_edge_files"]

@@ -9,6 +9,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sparsifiers.budget import StreamOptions, check_room, held_bytes
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, new_stream
 from graphsqueak.system.memory import check_fits
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice, check_count, check_real
@@ -98,7 +99,9 @@ class RunPlan:
         """The accuracy that has to be proved; the thesis' method has a guarantee of its own."""
         return None if self.method == "thesis" else self.epsilon
 
-    def takes_a_subgraph(self, source: GraphLike, stream: StreamSparsifier) -> bool:
+    def takes_a_subgraph(
+        self, source: GraphLike, stream: StreamSparsifier | TimedSparsifier
+    ) -> bool:
         """Whether edges are to be chosen from the whole `source` instead of from its stream.
 
         An InputError if that is asked for and the graph cannot be held.
@@ -141,10 +144,10 @@ class RunPlan:
         names += ("half_life", "window", "buckets") if self.is_timed else ()
         return {name: getattr(self, name) for name in names} | {"method": method}
 
-    def new_stream(self, seed: int | None = None) -> StreamSparsifier:
+    def new_stream(self, seed: int | None = None) -> StreamSparsifier | TimedSparsifier:
         """A stream that has seen nothing yet; with a `seed` of its own, the plan's is not used."""
         random_state = self.random_state if seed is None else seed
-        return StreamSparsifier(**self.settings(), options=self.options, random_state=random_state)
+        return new_stream(**self.settings(), options=self.options, random_state=random_state)
 
     def certifies(self, source: GraphLike) -> bool:
         """Whether the result on `source` is certified."""

@@ -14,6 +14,7 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier
 from graphsqueak.sparsifiers.tree.parts import TreeResult
 from graphsqueak.system.memory import peak_rss
 
@@ -59,7 +60,7 @@ class RunResult:
     """
 
     sparsifier: EdgeList
-    stream: StreamSparsifier
+    stream: StreamSparsifier | TimedSparsifier
     certificate: Certificate | None
     method: str
     factor: float

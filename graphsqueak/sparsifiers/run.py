@@ -36,6 +36,7 @@ from graphsqueak.sparsifiers.edge_search import EdgeSearch
 from graphsqueak.sparsifiers.plan import RunPlan
 from graphsqueak.sparsifiers.result import RunResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph
 from graphsqueak.sparsifiers.tree.parts import run_parts
 from graphsqueak.sparsifiers.tree.tasks import DROPPED
@@ -45,6 +46,7 @@ from graphsqueak.system.remote import exists
 
 __all__ = ["certify_and_correct", "follow_stream", "open_stream", "run_plan", "run_stream"]
 
+Stream = StreamSparsifier | TimedSparsifier
 # The error of a dense graph: proportional to 1 / sqrt(n_edges).
 DENSE_CURVE = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
 
@@ -70,6 +72,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
     certifies = plan.certifies(source)
     _expect_seconds(source, plan)
     tree = rerun = None
+    stream: Stream
     with resumable_from(plan.checkpoint):
         if plan.is_tree:
             tree = run_parts(source, plan)
@@ -85,7 +88,7 @@ def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
             )
             dropped = {name: getattr(source, name, 0) for name in DROPPED}
     rate = stream.n_edges_seen_ / (time.perf_counter() - began)
-    span = stream.span_ if stream.is_timed else None
+    span = stream.span_ if isinstance(stream, TimedSparsifier) else None
     if certifies and span is not None:
         source = recent_edges(source, since=span[0], at=span[1], half_life=plan.half_life)
     method, factor = plan.settings()["method"], 1.0
@@ -128,12 +131,12 @@ def _expect_seconds(source, plan):
         source.expect_seconds()
 
 
-def open_stream(plan: RunPlan) -> StreamSparsifier:
+def open_stream(plan: RunPlan) -> Stream:
     """The stream of a single pass: new, or, to be resumed, from its checkpoint."""
     fresh = plan.new_stream()
     if not plan.resume or plan.checkpoint is None or not exists(plan.checkpoint):
         return fresh  # there may be no file: stopped before the first one
-    stream = StreamSparsifier.load(plan.checkpoint)
+    stream = load_stream(plan.checkpoint)
     times = {"half_life": plan.half_life, "window": plan.window}
     for name, asked in (times | plan.settings()).items():
         if (held := getattr(stream, name, None)) != asked:
@@ -154,14 +157,14 @@ def open_stream(plan: RunPlan) -> StreamSparsifier:
 
 
 def run_stream(
-    stream: StreamSparsifier,
+    stream: Stream,
     source: EdgeSource | EdgeList,
     *,
     progress: Progress = False,
     checkpoint: str | os.PathLike | None = None,
     every: float = 60.0,
-    write: Callable[[StreamSparsifier], None] | None = None,
-) -> StreamSparsifier:
+    write: Callable[[Stream], None] | None = None,
+) -> Stream:
     """Feed all batches of `source` to `stream`, from where it stands.
 
     A stream that has seen edges already (a loaded checkpoint) skips them, after checking by
@@ -205,9 +208,7 @@ def run_stream(
     return stream
 
 
-def follow_stream(
-    source: EdgeSource, plan: RunPlan, write: Callable[[StreamSparsifier], None]
-) -> StreamSparsifier:
+def follow_stream(source: EdgeSource, plan: RunPlan, write: Callable[[Stream], None]) -> Stream:
     """Feed edges as they come to the stream of a plan until a signal, or a pipe's end, ends it.
 
     Every `plan.every` seconds, if edges have come, and at the end, `write(stream)` is called and
@@ -236,13 +237,13 @@ def follow_stream(
 
 def certify_and_correct(
     source: EdgeSource | EdgeList,
-    stream: StreamSparsifier,
+    stream: Stream,
     *,
     epsilon: float | None = None,
     delta: float = 0.01,
     random_state: RandomState = None,
     progress: Progress = False,
-    rerun: Callable[[int], StreamSparsifier] | None = None,
+    rerun: Callable[[int], Stream] | None = None,
     sparsifier: EdgeList | None = None,
 ) -> "_Certified":
     """Certify the sparsifier of `stream`; with `epsilon`, search for the fewest edges that meet it.
@@ -341,7 +342,7 @@ def _chosen_subgraph(source, n_edges, plan):
 def _thinned(stream, progress):
     """The sparsifier of a stream; of a large one the last shrink takes a while."""
     with reporter(progress, "thinning to the budget"):
-        return stream.sparsifier(use_up=True)
+        return stream.sparsifier(consume=True)
 
 
 class _Certified(NamedTuple):
@@ -349,7 +350,7 @@ class _Certified(NamedTuple):
 
     sparsifier: EdgeList
     certificate: Certificate | None
-    stream: StreamSparsifier
+    stream: Stream
     n_runs: int
 
 
@@ -373,7 +374,7 @@ class _Skipped:
 
     def __init__(self, stream):
         self._stream, self._n_seen = stream, stream.n_edges_seen_
-        self._is_timed = stream.is_timed
+        self._is_timed = isinstance(stream, TimedSparsifier)
         self._found = NO_CHECKSUMS if self._is_timed else np.zeros(stream.n_nodes_)
         self._wanted = stream.checksums_ if self._is_timed else stream.degrees_
 

@@ -30,8 +30,8 @@ from graphsqueak.graph.node_ids import integer_numbers
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.sparsifiers.stream.arrivals import SHARE
-from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
+from graphsqueak.sparsifiers.stream.timed_sparsifier import new_stream
 from graphsqueak.ssl.base import GraphEstimator, LateLabelsWarning
 from graphsqueak.ssl.decisions.label_weights import class_weighted, trusted_labels
 from graphsqueak.ssl.labels import given_labels
@@ -140,8 +140,11 @@ class OnlineEdges(GraphEstimator):
     def _favoring_stream(self, labels, source=None):
         """A stream that gives `label_share` of its budget to edges at labeled nodes."""
         share = self.label_share
-        share = SHARE if share == "auto" else check_real("label_share", share, least=0.0, below=1.0)
-        return StreamSparsifier(
+        if share == "auto":
+            share = PRIORITY_FRACTION
+        else:
+            check_real("label_share", share, least=0.0, below=1.0)
+        return new_stream(
             **self._budget(source)._asdict(),
             favored_nodes=list(labels) if share else None,
             favored_share=share,
@@ -170,7 +173,7 @@ class OnlineEdges(GraphEstimator):
         stream = plain._fill_stream(source, y)
         degrees, n_seen = stream.degrees_, stream.n_edges_seen_
         # `epsilon` is a memory budget here: a graph that fits is used as it is.
-        graph = stream.sparsifier(n_edges=stream.budget_, use_up=not self._forgets)
+        graph = stream.sparsifier(n_edges=stream.budget_, consume=not self._forgets)
         del stream
         numbers = integer_numbers(graph.own_ids, graph.n_nodes)
         if numbers is not None:

@@ -21,20 +21,20 @@ from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources import block_model, chung_lu, grid
 from graphsqueak.sparsifiers import StreamOptions, StreamSparsifier, TimedSparsifier
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
-from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter
-from graphsqueak.sparsifiers.stream.edges import KeptEdges
-from graphsqueak.sparsifiers.stream.last_shrink import calibrate
+from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
+from graphsqueak.sparsifiers.stream.rescale import rescale_to_degrees
 from graphsqueak.system.packing import unpack
 
 __all__ = ["FOLDER", "STAGES", "run_stage"]
 
 FOLDER = Path(__file__).parent
 # Small enough that a stream of a few thousand edges passes through every step many times.
-SHORT_CHUNKS = StreamOptions(chunk=256)
+SHORT_CHUNKS = StreamOptions(chunk_size=256)
 # The same with resistances from degrees, as for graphs of more than 4,096 nodes.
-FROM_DEGREES = StreamOptions(chunk=256, many_nodes=100)
+FROM_DEGREES = StreamOptions(chunk_size=256, degree_approx_min_nodes=100)
 # The same with the in-place code, as for budgets of more than a million edges.
-IN_PLACE = StreamOptions(chunk=256, many_nodes=100, many_edges=200)
+IN_PLACE = StreamOptions(chunk_size=256, degree_approx_min_nodes=100, inplace_min_edges=200)
 
 
 def social():
@@ -67,7 +67,9 @@ def arrival_filter():
         graph, graph.tail, graph.head, graph.weight, n_probes=8, seed=7, ridge=0.0
     )
     known = ArrivalFilter.from_sketch(sketch, graph.components(), scale=2.0)
-    index, weight = known.sample(graph.tail, graph.head, graph.weight, seed=11, first=1000)
+    index, weight = known.sample(
+        graph.tail, graph.head, graph.weight, seed=11, first_edge_index=1000
+    )
     return {"index": index, "weight": weight}
 
 
@@ -116,14 +118,7 @@ def finalize():
 def finalize_in_place():
     """A sparsifier made by the code for many edges."""
     stream = StreamSparsifier(n_edges=700, options=IN_PLACE, random_state=6)
-    return columns(stream.partial_fit(social()).sparsifier(use_up=True))
-
-
-def finalize_copies():
-    """A sparsifier of edges that consist of several copies, without a filter."""
-    options = StreamOptions(chunk=256, n_copies=4, filter_arrivals=False)
-    stream = StreamSparsifier(n_edges=700, options=options, random_state=6)
-    return columns(stream.partial_fit(social()).sparsifier())
+    return columns(stream.partial_fit(social()).sparsifier(consume=True))
 
 
 def rescale():
@@ -135,10 +130,10 @@ def rescale():
     weight = np.append(weight, [5.0])
     in_forest = gs.graph.forest.join(gs.graph.forest.roots(graph.n_nodes + 1), tail, head)
     bridge = find_bridges(tail, head, in_forest, graph.n_nodes + 1, seed=1)
-    edges = KeptEdges(tail, head, weight, np.ones(tail.size, np.uint8), in_forest)
+    edges = SampledEdges(tail, head, weight, in_forest)
     degree = np.append(graph.degrees(), [5.0])
     degree[0] += 5.0
-    return {"weight": calibrate(edges, degree, bridge).weight, "bridge": bridge}
+    return {"weight": rescale_to_degrees(edges, degree, bridge).weight, "bridge": bridge}
 
 
 def merge():
@@ -244,7 +239,6 @@ STAGES = {
         priority_nodes,
         finalize,
         finalize_in_place,
-        finalize_copies,
         rescale,
         merge,
         checkpoint,

@@ -27,7 +27,7 @@ def test_bad_settings_are_refused(arguments, message):
 @pytest.mark.parametrize("order", ["random", "sorted"])
 def test_a_share_of_a_stream_of_unknown_length_is_as_good_as_the_number(order):
     """A stream that stayed with the scale of its first shrink would be left with a fraction."""
-    options = StreamOptions(chunk=4096, least_share=2000)
+    options = StreamOptions(chunk_size=4096, min_budget=2000)
     graph = sources.erdos_renyi(400, 160_000, random_state=60_113).to_edge_list()
     if order == "sorted":
         order = np.argsort(graph.tail, kind="stable")

@@ -65,7 +65,7 @@ def test_few_edges_are_said_to_keep_the_total_weight_but_not_every_cut():
         ({"n_edges": 1540}, "Nothing was dropped, so that every node has its degree."),
         ({"n_edges": 300}, "weights are scaled so that their total is the graph"),
         (
-            {"n_edges": 300, "options": StreamOptions(calibrate=False)},
+            {"n_edges": 300, "options": StreamOptions(rescale_to_degrees=False)},
             "degrees are not corrected afterwards",
         ),
         ({"method": "thesis", "epsilon": 0.9}, "degrees are not corrected afterwards"),

@@ -10,9 +10,9 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds
 from graphsqueak.sparsifiers.resistance.sketch import solve_flows
 from graphsqueak.sparsifiers.stream import engine as stream_engine
-from graphsqueak.sparsifiers.stream import last_shrink
-from graphsqueak.sparsifiers.stream.edges import KeptEdges
-from graphsqueak.sparsifiers.stream.thinning import thin_to_budget
+from graphsqueak.sparsifiers.stream import finalize
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
+from graphsqueak.sparsifiers.stream.subsample import sample_to_budget
 from tests import reference
 
 
@@ -161,14 +161,14 @@ def test_cut_bounds_never_exceed_a_resistance():
 def test_links_that_come_out_too_heavy_are_noticed(monkeypatch):
     """No random cut sees three links of weight 0.001, a thousand times too heavy."""
     graph = blocks(2, 150, 3000, links=3, weight=1e-3)
-    thin = last_shrink.thin_to_budget
+    thin = finalize.sample_to_budget
 
     def too_heavy(*arguments, **keywords):
         edges, bridge = thin(*arguments, **keywords)
         across = (edges.tail < 150) != (edges.head < 150)
         return edges._replace(weight=np.where(across, 1000 * edges.weight, edges.weight)), bridge
 
-    monkeypatch.setattr(last_shrink, "thin_to_budget", too_heavy)
+    monkeypatch.setattr(finalize, "sample_to_budget", too_heavy)
     with pytest.warns(AccuracyWarning, match="a cut of it is off by"):
         sparsify(graph, keep=0.25, random_state=1)
 
@@ -198,13 +198,13 @@ def test_an_edge_that_comes_back_is_as_heavy_as_the_lighter_of_its_cuts(in_order
     link = tail // 20 != head // 20
     weight = np.where(link & (head >= 40), 1.0, graph.weight)
     pinned, copies = join(roots(60), tail, head), np.ones(tail.size, np.int32)
-    edges = KeptEdges(tail, head, weight, copies, pinned)
+    edges = SampledEdges(tail, head, weight, copies, pinned)
     resistance = np.where(link, 1e-9, 0.1)  # inside, a block of 20 nodes is complete
     budget = {"budget": 540, "n_bits": 4, "pin_forest": True, "in_order": in_order}
     for seed in range(5):
-        own = KeptEdges(*(column.copy() for column in edges))
+        own = SampledEdges(*(column.copy() for column in edges))
         budget["bridge"] = np.zeros_like(pinned)
-        thin, _ = thin_to_budget(own, resistance, n_nodes=60, seed=seed, **budget)
+        thin, _ = sample_to_budget(own, resistance, n_nodes=60, seed=seed, **budget)
         assert np.shares_memory(thin.weight, own.weight) == in_order
         back = thin.weight[thin.tail // 20 != thin.head // 20]
         np.testing.assert_allclose(back, [weight[link & (tail < 20)].sum(), 3.0], rtol=1e-12)

@@ -13,7 +13,7 @@ from graphsqueak.graph.forest import join, roots
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
-from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, coalesce
 from graphsqueak.system.kernels import WORTH_SHARING, run, shared
 
 SEED = 271_829
@@ -117,12 +117,12 @@ def results():
     between = (blocks.tail < 150) != (blocks.head < 150)
     weight = np.where(between, 1e-7, 1.0)  # a weak cut
     weak = gs.EdgeList(tail=blocks.tail, head=blocks.head, weight=weight, n_nodes=300)
-    often = gs.StreamOptions(chunk=64)  # small streams shrink, too
+    often = gs.StreamOptions(chunk_size=64)  # small streams shrink, too
     small = gs.sparsify(weak, n_edges=900, random_state=SEED, options=often)
-    by_degree = gs.StreamOptions(many_nodes=1)
+    by_degree = gs.StreamOptions(degree_approx_min_nodes=1)
     dense = gs.sources.erdos_renyi(300, 20_000, random_state=SEED).to_edge_list()
     large = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=by_degree)
-    in_place = gs.StreamOptions(many_nodes=1, many_edges=1, chunk=1024)
+    in_place = gs.StreamOptions(degree_approx_min_nodes=1, inplace_min_edges=1, chunk_size=1024)
     many = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=in_place)
     ends, forest = (dense.tail, dense.head, dense.weight), join(roots(300), dense.tail, dense.head)
     stars = degree_sketch(*ends, forest, dense.degrees(), seed=SEED, many_nodes=1).points
@@ -136,8 +136,8 @@ def results():
     near = [gs.neighbor_edges(rows, 4).to_edge_list() for rows in (points, small.to_scipy())]
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
     product = StreamedLaplacian(graph, sparse).multiply(rng.standard_normal((3000, 2)))
-    kept = KeptEdges(*ends, np.ones(dense.n_edges, np.uint8), forest)
-    merged = coalesce(KeptEdges(*map(np.repeat, kept, [2] * 5)), 300, few=0).weight
+    kept = SampledEdges(*ends, np.ones(dense.n_edges, np.uint8), forest)
+    merged = coalesce(SampledEdges(*map(np.repeat, kept, [2] * 5)), 300, few=0).weight
     table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
     shared_by = gs.read_pairs(io.BytesIO(table))
     gs.sparsify(shared_by, n_edges=900, random_state=SEED)

@@ -48,7 +48,7 @@ from graphsqueak.solvers.matrix import aligned_like, multiply
 from graphsqueak.sparsifiers.resistance.sketch import Embedding, solve_flows, squared_distance
 from graphsqueak.system.kernels import compiled, frozen, run, shared
 
-__all__ = ["degree_resistances", "degree_sketch", "leverages_fit"]
+__all__ = ["FOSTER_TOLERANCE", "degree_resistances", "degree_sketch", "leverages_fit"]
 
 _WORK = 10  # elementary steps per edge
 _N_PARTS = 64  # of the edges, summed apart: no result depends on the number of threads
@@ -58,7 +58,8 @@ _PER_STAR = 3.0
 _LIGHT = 0.125  # of a node's degree is one of its edges
 _ADDED = 0.1  # of what white noise says
 _ENOUGH = 2**19  # edges that tell a sum
-_TOO_MUCH = 1.1  # times what Foster's theorem says
+# Sum of all leverages, over that of Foster's theorem, up to which resistances are not outdated.
+FOSTER_TOLERANCE = 1.1
 _BY_CHANCE = 5.0  # times 1 / d_u + 1 / d_v: that much four columns of noise say once in 2,000 edges
 
 
@@ -135,7 +136,7 @@ def leverages_fit(resistance, weight, n_nodes):
     """
     step = 1 + weight.size // _ENOUGH
     total = step * (resistance[::step] * weight[::step]).sum(dtype=np.float64)
-    return bool(total <= _TOO_MUCH * n_nodes)
+    return bool(total <= FOSTER_TOLERANCE * n_nodes)
 
 
 def _inverse(degree):

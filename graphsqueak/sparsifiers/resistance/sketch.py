@@ -156,15 +156,15 @@ def sketch_parts(sketch, tail, head, weight):
     return known, left
 
 
-def sketch_resistances(sketch, tail, head, weight, *, clamp):
-    """Resistances of all edges of the graph, kept within their bounds if `clamp`.
+def sketch_resistances(sketch, tail, head, weight):
+    """Resistances of all edges of the graph, kept within their bounds.
 
     The bounds are those of the degrees, and those of the cuts where some of these are weak.
     """
     out = np.empty(tail.size)
     known, columns = (sketch.points, sketch.degree), frozen(tail, head, weight)
-    run(_resistances, tail.size * sketch.points.shape[1], *known, *columns, clamp, out)
-    if clamp and sketch.has_weak_cuts:
+    run(_resistances, tail.size * sketch.points.shape[1], *known, *columns, out)
+    if sketch.has_weak_cuts:
         np.maximum(out, cut_bounds(tail, head, weight, sketch.degree.size), out=out)
     return out
 
@@ -340,11 +340,9 @@ def _parts(points, degree, tail, head, weight, known, left):
 
 
 @shared
-def _resistances(points, degree, tail, head, weight, clamp, out):
+def _resistances(points, degree, tail, head, weight, out):
     for e in numba.prange(tail.size):
         d_u, d_v, w = degree[tail[e]], degree[head[e]], weight[e]
         r = _known(d_u, d_v, w) + squared_distance(points, tail[e], head[e])
-        if clamp:
-            lower, upper = degree_bound(d_u, d_v, w)
-            r = min(max(r, lower), upper)
-        out[e] = r
+        lower, upper = degree_bound(d_u, d_v, w)
+        out[e] = min(max(r, lower), upper)

@@ -1,355 +1,278 @@
-"""The stream engine: keep a small weighted edge set that stays a sparsifier of all edges so far.
+"""Engines of a stream sparsifier: edges in, a sparsifier out at any time.
 
-Edges are absorbed in chunks that begin at fixed positions of the stream, so that what is kept does
-not depend on how the stream was cut into batches, nor on threads. Per chunk, a union-find pins the
-edges that join components, the exact degrees grow, and the arrival filter thins the rest. When the
-kept edges outgrow their room they are put to the filter again, at a lower scale, as long as its
-resistances are right. Where they are not, edges are coalesced, scored by sketched effective
-resistances and thinned: an edge of weight w and resistance r stays with probability min(1, c w r),
-where the scale c makes the probabilities sum to the budget; by Foster's theorem c is about the
-budget per node. This is the loop of [C17, Algorithm 11] as corrected: blocks as large as the kept
-set, p capped at 1, original weights in the probabilities.
-
-`last_shrink` makes of what is kept the sparsifier that was promised.
-
-References
-----------
-[C17] Calandriello. Efficient sequential learning in structured and constrained environments.
-      PhD thesis, 2017, Section 4.3.
+`PracticalEngine` is the method of this package, `KelnerLevinEngine` (`kelner_levin`) that of the
+thesis. Both work on chunks that begin at fixed positions of the stream, so that results do not
+depend on how the stream was cut into batches, nor on the number of threads.
 """
+
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from graphsqueak.errors import InputError
-from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, extended, join, labels
-from graphsqueak.randomness import child_seed
-from graphsqueak.sampling import scale_for
+from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.solvers.matrix import power_of_two
-from graphsqueak.sparsifiers.resistance import degrees
-from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
-from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored
-from graphsqueak.sparsifiers.stream.edges import (
-    KeptBuffer,
-    KeptEdges,
-    coalesce,
-    copies_kind,
-    fits_single,
-    repeated_share,
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, fits_float32
+from graphsqueak.sparsifiers.stream.finalize import FINAL_OVERSHOOT, Finalized, finalize
+from graphsqueak.sparsifiers.stream.resparsify import (
+    has_many_repeats,
+    refilter,
+    resparsify,
+    resparsify_if_full,
 )
-from graphsqueak.sparsifiers.stream.in_place import coalesce_in_place, stricter_filter
-from graphsqueak.sparsifiers.stream.last_shrink import LAST_ROOM, last_shrink
-from graphsqueak.sparsifiers.stream.merging import TooMany, merge_engines
-from graphsqueak.sparsifiers.stream.probes import WeakCuts
-from graphsqueak.sparsifiers.stream.stream_engine import StreamEngine
-from graphsqueak.sparsifiers.stream.thinning import thin_edges
-from graphsqueak.system.memory import release_memory
+from graphsqueak.sparsifiers.stream.state import MAX_NODES, StreamConfig, StreamState
 from graphsqueak.validation import check_span
 
-__all__ = ["Engine"]
+__all__ = ["PracticalEngine", "StreamEngine"]
 
-_MOST_NODES = np.iinfo(np.int32).max  # kept edges number their ends in 32 bits
-_OVER_FOREST = 1.5  # times the forest: a shrink leaves at least as many edges
-_FEW_REPEATS = 0.25  # of the edges: so many may stay parallel until the end
-_MANY_EDGES = 2**20  # for which a look at repeats is worth it
-_SOME = 2**16  # edges of a state for which it is
-_FEW = 5.0  # edges a node that are kept: with fewer, resistances had better be too large
+# Below this size a sample is merged before it is packed: estimating the fraction of parallel edges
+# takes as long.
+_MIN_EDGES_TO_ESTIMATE_REPEATS = 2**16
 
 
-class Engine(StreamEngine):
-    """The fast engine; `budget(n_nodes, n_seen)` is the number of edges wanted at the end."""
-
-    def __init__(self, budget, options, *, ridge, seed):
-        self.budget, self.options, self.ridge, self.seed = budget, options, ridge, seed
-        self.buffer = KeptBuffer(n_copies=options.n_copies)
-        self.degree = np.zeros(0)
-        self.parent = np.zeros(0, dtype=np.int32)
-        self.n_joins = self.n_seen = self.n_shrinks = 0
-        self.cut_error = self.result_error = 0.0
-        self.predicted = None  # the error of the last result
-        self.error_curve = None  # predicted error by number of edges, if the budget is an error
-        self.is_result_whole = None  # whether the last result has all edges
-        self.per_node = np.inf  # budget a node that the filter's scale is for
-        self.filter = None
-        self.n_by_degrees = 0  # edges seen when the filter was made, if it is one by degrees
-        self.unit = 1.0
-        self.favored = Favored()
-        self.base = np.zeros(0)  # degrees, and ...
-        self.n_before = 0  # ... number of the edges that a guide has seen (see `merging`)
-        self.leads = 0  # 1 where others follow
+class StreamEngine(Protocol):
+    """What a `StreamSparsifier` needs of its engine."""
 
     @property
-    def n_nodes(self):
-        return self.degree.size
+    def seed(self) -> int: ...
 
     @property
-    def n_kept(self):
-        return self.buffer.size
+    def n_nodes(self) -> int: ...
 
-    def absorb(self, tail, head, weight, n_nodes):
-        """Take in edges between nodes 0, ..., n_nodes - 1.
+    @property
+    def n_components(self) -> int: ...
 
-        Weights are held in units of a power of two near the first one, which is exact.
+    @property
+    def n_seen(self) -> int: ...
+
+    @property
+    def n_sampled(self) -> int: ...
+
+    @property
+    def n_resparsifications(self) -> int: ...
+
+    @property
+    def degrees(self) -> np.ndarray: ...
+
+    def ingest(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> None:
+        """Process edges between nodes 0, ..., n_nodes - 1."""
+
+    def look_up_priority(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
+        """Give priority to the nodes new in `numbering` that are among the `wanted` ids."""
+
+    def final_budget(self) -> int:
+        """Return the number of edges of the sparsifier if the stream ended now."""
+
+    def finalize(
+        self, n_edges: int, *, epsilon: float | None = None, consume: bool = False
+    ) -> Finalized:
+        """Return the sparsifier of all edges so far."""
+
+    def merge(self, others: Sequence, node_maps: Sequence[np.ndarray], *, seed: int) -> Self:
+        """Return an engine that has seen the edges of all.
+
+        `node_maps` are the numbers of the nodes of each engine, this one first, in the result.
         """
-        self.grow(n_nodes)
-        self.predicted = None
-        self.error_curve = None
-        self.is_result_whole = None
-        if self.n_before + self.n_seen == 0 and tail.size:
-            self.unit = power_of_two(weight[0])
-        if tail.size:
-            check_span(min(self.unit, weight.min()), max(self.unit, weight.max()))
-        if self.unit != 1.0:
-            weight = weight / self.unit
-        start, chunk = 0, self.options.chunk
-        while start < tail.size:
-            stop = min(start + chunk - self.n_seen % chunk, tail.size)
-            self._absorb_chunk(tail[start:stop], head[start:stop], weight[start:stop])
-            self.n_seen += stop - start
-            start = stop
-            if self.n_seen % chunk == 0:
-                self.shrink_if_full()
 
-    def favor(self, numbering, n_nodes, wanted):
-        self.favored.look_up(numbering, n_nodes, wanted)
+    def set_ridge(self, ridge: float) -> None:
+        """Use another ridge from now on."""
 
-    def grow(self, n_nodes):
-        """Have so many nodes at least."""
-        if n_nodes > _MOST_NODES:
-            raise InputError(
-                f"{n_nodes:,} nodes are more than a stream can number ({_MOST_NODES:,}); "
-                "sparsify parts of the graph with fewer nodes"
-            )
-        if n_nodes > self.n_nodes:
-            new = np.arange(self.n_nodes, n_nodes, dtype=np.int32)
-            self.parent = extended(self.parent, new)
-            self.degree = extended(self.degree, np.zeros(new.size))
-            self.favored.grow_to(n_nodes)
+    def compact(self) -> None:
+        """Make the state small before it is sent elsewhere."""
 
-    def _absorb_chunk(self, tail, head, weight):
-        add_degrees(self.degree, tail, head, weight)
-        pinned, n_joins = np.zeros(tail.size, dtype=np.bool_), self.n_joins
-        if n_joins < self.n_nodes - 1:
-            pinned = join(self.parent, tail, head)
-            self.n_joins += int(np.count_nonzero(pinned))
-        index, new = slice(None), weight
-        if self.filter is not None:
-            certain = pinned if self.n_joins > n_joins else pinned[:0]
-            key = {"seed": self.seed, "first": self.n_seen, "favored": self.favored}
-            index, new = self.filter.sample(tail, head, weight, certain, **key)
-        self._choose_precision(weight)
-        copies = np.full(new.size, self.options.n_copies, copies_kind(self.options.n_copies))
-        most, _ = self.most_kept
-        forest = pinned[index] & self.options.pin_forest
-        edges = KeptEdges(tail[index], head[index], new, copies, forest)
-        self.buffer.append(edges, room=int(min(most, _MOST_NODES)) + self.options.chunk)
+    def limit_memory(self, n_streams: int) -> None:
+        """Reduce the sample before this many streams are merged in one process."""
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the state as arrays and numbers."""
+
+    def from_arrays(self, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
+        """Return an engine of the same configuration with the state of `to_arrays`."""
+
+
+class PracticalEngine(StreamEngine):
+    """The engine behind `StreamSparsifier(method="fast")`.
+
+    Parameters
+    ----------
+    config : StreamConfig
+    state : StreamState
+    """
+
+    def __init__(self, config: StreamConfig, state: StreamState) -> None:
+        self.config = config
+        self.state = state
 
     @property
-    def is_large(self):
-        """Whether edges are so many that they are kept in little memory and thinned in place."""
-        return self.options.n_copies == 1 and self._budget_now() >= self.options.many_edges
+    def seed(self) -> int:
+        return self.state.seed
+
+    @property
+    def n_nodes(self) -> int:
+        return self.state.n_nodes
+
+    @property
+    def n_components(self) -> int:
+        return self.state.n_components
+
+    @property
+    def n_seen(self) -> int:
+        return self.state.n_seen
+
+    @property
+    def n_sampled(self) -> int:
+        return self.state.buffer.n_edges
+
+    @property
+    def n_resparsifications(self) -> int:
+        return self.state.n_resparsifications
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """Exact weighted degrees, in the unit of the input."""
+        return self.state.degrees * self.state.weight_scale
+
+    def ingest(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> None:
+        state = self.state
+        state.grow(n_nodes)
+        if tail.size == 0:
+            return
+        if state.total_edges == 0:
+            state.set_weight_scale(power_of_two(weight[0]))
+        scale = state.weight_scale
+        check_span(min(scale, weight.min()), max(scale, weight.max()))
+        if scale != 1.0:
+            weight = weight / scale
+        chunk_size = self.config.options.chunk_size
+        start = 0
+        while start < tail.size:
+            # Chunks begin at multiples of the chunk size, whatever the batches are.
+            stop = min(start + chunk_size - state.n_seen % chunk_size, tail.size)
+            self._ingest_chunk(tail[start:stop], head[start:stop], weight[start:stop])
+            start = stop
+            if state.n_seen % chunk_size == 0:
+                resparsify_if_full(state, self.config)
+
+    def _ingest_chunk(self, tail, head, weight):
+        """Update degrees and components, and sample the chunk into the buffer."""
+        state = self.state
+        options = self.config.options
+        in_forest = state.count_edges(tail, head, weight)
+        index = slice(None)
+        new_weight = weight
+        if state.filter is not None:
+            # Edges that join two components are kept with probability 1: without them the
+            # sparsifier could lose a component of the graph.
+            keep_always = in_forest if in_forest.any() else in_forest[:0]
+            index, new_weight = state.filter.sample(
+                tail,
+                head,
+                weight,
+                keep_always,
+                seed=state.seed,
+                first_edge_index=state.n_seen,
+                priority=state.priority,
+            )
+        self._choose_precision(weight)
+        sampled = SampledEdges(
+            tail=tail[index],
+            head=head[index],
+            weight=new_weight,
+            in_forest=in_forest[index] & options.keep_spanning_forest,
+        )
+        high_watermark, _ = self.config.watermarks(state)
+        capacity = int(min(high_watermark, MAX_NODES)) + options.chunk_size
+        state.append(sampled, capacity=capacity)
+        state.count_seen(tail.size)
 
     def _choose_precision(self, weight):
-        """Weights of many edges have single precision; exactly, until the first shrink."""
-        is_open = self.buffer.precision == np.float32 or self.buffer.size == 0
-        fits = self.is_large and is_open and fits_single(weight, exactly=self.n_shrinks == 0)
-        self.buffer.hold_weights_as(np.float32 if fits else np.float64)
+        """Store large samples in single precision; until the first resparsification, if exact."""
+        buffer = self.state.buffer
+        is_possible = buffer.weight_dtype == np.float32 or buffer.n_edges == 0
+        is_exact = self.state.n_resparsifications == 0
+        is_single = (
+            is_possible
+            and self.config.works_in_place(self.state)
+            and fits_float32(weight, exactly=is_exact)
+        )
+        buffer.set_weight_dtype(np.float32 if is_single else np.float64)
 
-    def _budget_now(self):
-        """Edges that the budget allows while the stream goes on."""
-        least = self.options.least_share
-        return self.budget.during(self.n_nodes, self.n_before + self.n_seen, least=least)
+    def look_up_priority(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
+        self.state.priority.look_up(numbering, n_nodes, wanted)
 
-    @property
-    def most_kept(self):
-        """Edges beyond which to shrink now, and how many to leave."""
-        return self.options.most_kept(self._budget_now(), self.n_nodes)
+    def final_budget(self) -> int:
+        return self.config.final_budget(self.state)
 
-    def shrink_if_full(self):
-        """Look at the room that is left; who follows a guide is not shrunk, but given up."""
-        room, target = self.most_kept
-        if self.buffer.size > room:
-            if self.n_before:
-                raise TooMany
-            if self.can_sweep:
-                self.sweep(target + (room - target) / 3)
-            if self.buffer.size > (room + target) / 2:
-                self.shrink(int(target))
-        elif self.filter is not None and self._filter_is_due():
-            self._refresh_filter()
+    def finalize(
+        self, n_edges: int, *, epsilon: float | None = None, consume: bool = False
+    ) -> Finalized:
+        return finalize(self.state, self.config, n_edges, epsilon=epsilon, consume=consume)
 
-    def _filter_is_due(self):
-        """Not more often than once per node: the work stays constant per edge."""
-        return self.n_seen // self.options.chunk % (1 + self.n_nodes // self.options.chunk) == 0
+    def resparsify(self, n_edges: int) -> None:
+        """Sample the edges in the buffer down to about `n_edges`."""
+        resparsify(self.state, self.config, n_edges)
 
-    def _refresh_filter(self):
-        """Bring the filter up to the present degrees, and to a budget that has grown with them."""
-        self.filter = self.filter.refresh(self.grounded_degree)
-        growth = self._budget_now() / self.n_nodes / self.per_node
-        if self.budget.keep is not None and growth > 1:
-            self.filter = self.filter._replace(scale=self.filter.scale * growth)
-            self.per_node *= growth
+    def merge(self, others: Sequence, node_maps: Sequence[np.ndarray], *, seed: int) -> Self:
+        states = [engine.state for engine in (self, *others)]
+        return self.from_states(self.config, states, node_maps, seed=seed)
 
-    @property
-    def can_sweep(self):
-        return self.filter is not None and self.options.n_copies == 1
+    @classmethod
+    def from_states(
+        cls,
+        config: StreamConfig,
+        states: Sequence[StreamState],
+        node_maps: Sequence[np.ndarray],
+        *,
+        seed: int,
+    ) -> Self:
+        """Return an engine with the merged states, resparsified if they are too large."""
+        merged = cls(config, StreamState.merge(list(states), list(node_maps), seed=seed))
+        if merged.state.prefix_edges == 0:
+            resparsify_if_full(merged.state, config)
+        if merged.state.is_leader:
+            merged.lead()
+        return merged
 
-    def sweep(self, target, *, is_new=False):
-        """Put the kept edges to the filter again, now that degrees have grown: no solve is needed.
+    def set_ridge(self, ridge: float) -> None:
+        self.state.set_ridge(ridge)
 
-        Its scale falls to what leaves `target` edges, if its resistances are still right. Where
-        they are not, or nodes are new, little falls and a shrink follows.
-        """
-        self._refresh_filter()
-        columns = (self.buffer.edges(), self.n_nodes, target, self.favored)
-        self.filter = stricter_filter(self.filter, *columns, is_new=is_new)
-        self.per_node = self._budget_now() / self.n_nodes
-        seed = child_seed(self.seed, self.n_shrinks)
-        self.buffer.replace(self.filter.sweeper(self.favored, seed))
-        self.n_shrinks += 1
+    def lead(self) -> None:
+        """Keep a filter for states that continue this one, and make one if edges are dropped."""
+        self.state.lead()
+        _, low_watermark = self.config.watermarks(self.state)
+        if self.state.filter is None and self.n_sampled > low_watermark:
+            self.resparsify(int(low_watermark))
 
-    def shrink(self, target):
-        """Thin what is kept to about `target` edges, never below the forest."""
-        if self.is_large and fits_single(self.buffer.edges().weight):
-            self.buffer.hold_weights_as(np.float32)  # what is thinned is not exact any more
-        edges, sketch = self.buffer.edges(), None
-        if edges.tail.size > _MANY_EDGES and repeated_share(*edges[:2]) <= _FEW_REPEATS:
-            sketch = self._sketch_degrees(edges, self.n_shrinks)
-        if sketch is None:
-            edges = self._coalesce_buffer()
-        target = max(target, int(_OVER_FOREST * np.count_nonzero(edges.pinned)))
-        if edges.tail.size > target:
-            sketch = sketch or self._sketch_degrees(edges, self.n_shrinks)
-        if sketch is not None:  # the filter thins what is kept, and no resistance is written down
-            self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent))
-            self.sweep(target, is_new=True)
-            self.n_by_degrees = self.n_seen
-        else:
-            if edges.tail.size > target:
-                self._shrink_by_solving(edges, target)
-            self.n_shrinks += 1
-        if not self.options.filter_arrivals:
-            self.filter = None
+    def continuation(self) -> "PracticalEngine | None":
+        """Return an engine without edges that continues this one; None without a filter."""
+        state = self.state.continuation()
+        return None if state is None else PracticalEngine(self.config, state)
 
-    def _shrink_by_solving(self, edges, target):
-        resistance, sketch = self.score(edges, self.options.n_probes, self.n_shrinks)
-        resistance, self.favored.boost = self.favored.boost_edges(edges, resistance, target)
-        free, seed = ~edges.pinned, child_seed(self.seed, self.n_shrinks)
-        n_free = target - edges.tail.size + np.count_nonzero(free)
-        scale = scale_for((edges.weight * resistance)[free], n_free)
-        thinned = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
-        if sketch.has_weak_cuts:
-            weak_cuts = WeakCuts.of(edges, self.n_nodes).weighed(edges)
-            change = weak_cuts.odd_change(thinned, 6)
-            self.cut_error = max(self.cut_error, change)
-        self.buffer = KeptBuffer(thinned)
-        self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent), scale)
-        self.per_node, self.n_by_degrees = self._budget_now() / self.n_nodes, 0
+    def compact(self) -> None:
+        state = self.state
+        most = FINAL_OVERSHOOT * self.final_budget()
+        # The filter of a leader, and samples that continue one, must stay as a single pass has
+        # them.
+        is_alone = not state.prefix_edges and not state.is_leader
+        if self.n_sampled > most and state.filter is not None and is_alone:
+            refilter(state, self.config, most)
+        is_small = self.n_sampled < _MIN_EDGES_TO_ESTIMATE_REPEATS
+        if self.n_nodes and (is_small or has_many_repeats(state.buffer.edges())):
+            state.coalesce(in_place=self.config.works_in_place(state))
+        if not state.is_leader:
+            state.drop_filter()
+            state.drop_prefix()
 
-    def _coalesce_buffer(self):
-        edges = self.coalesced(self.buffer.edges())
-        self.buffer = self.buffer if self.is_large else KeptBuffer(edges)
-        self.buffer.cut(edges.tail.size)
-        return edges
+    def limit_memory(self, n_streams: int) -> None:
+        if self.config.options.memory_limit is None or self.state.prefix_edges:
+            return
+        high_watermark, _ = self.config.watermarks(self.state)
+        most = high_watermark // n_streams
+        if self.n_sampled > most:
+            self.resparsify(int(most))
 
-    def coalesced(self, edges):
-        """Kept edges with those that are parallel added up, in place if they are many."""
-        if not self.is_large:
-            return coalesce(edges, self.n_nodes, n_copies=self.options.n_copies)
-        return edges.select(slice(0, coalesce_in_place(edges, self.n_nodes)))
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        return self.state.to_arrays()
 
-    def score(self, edges, n_probes, number):
-        """Resistances of coalesced edges, and their sketch; `number` keys the random signs."""
-        ends, graph = edges[:3], EdgeList.from_clean(*edges[:3], self.n_nodes)
-        seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
-        sketch = precise_embedding(graph, *ends, n_probes=n_probes, seed=seed, ridge=ridge)
-        return sketch_resistances(sketch, *ends, clamp=self.options.clamp), sketch
-
-    def score_by_degrees(self, edges, number):
-        """Resistances without a solve, by the filter if it is still right; None if not enough."""
-        degree = self.grounded_degree
-        if self.n_by_degrees and self.filter is not None:
-            resistance = degrees.degree_resistances(self.filter.points, degree, *edges[:3])
-            if degrees.leverages_fit(resistance, edges.weight, self.n_nodes):
-                return resistance
-        sketch = self._sketch_degrees(edges, number)
-        if sketch is None:
-            return None
-        points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
-        return degrees.degree_resistances(points, degree, *edges[:3])
-
-    def _sketch_degrees(self, edges, number):
-        unsuited = self.options.n_copies > 1 or not self.options.clamp
-        if unsuited or self.n_nodes < self.options.many_nodes:
-            return None
-        seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
-        columns = (*edges[:3], edges.pinned, self.grounded_degree)
-        how = {"is_averaged": self._budget_now() >= _FEW * self.n_nodes, "ridge": ridge}
-        sketch = degrees.degree_sketch(*columns, seed=seed, **how)
-        if self.is_large:
-            release_memory()
-        return sketch
-
-    @property
-    def grounded_degree(self):
-        """Degrees, with those of the guide and of the ground."""
-        degree = self.degree + self.ridge / self.unit if self.ridge else self.degree
-        if self.base.size:
-            degree = degree + np.pad(self.base, (0, self.n_nodes - self.base.size))
-        return degree
-
-    def final_edges(self, budget, *, epsilon=None, use_up=False):
-        """The sparsifier of all edges so far, of at most `budget` edges.
-
-        With `epsilon`, it has as many edges as that error is predicted to need.
-        """
-        return last_shrink(self, budget, epsilon=epsilon, use_up=use_up)
-
-    def merge(self, others, numbers, *, seed):
-        """An engine that has seen all streams; `numbers` are the others' nodes in our numbering."""
-        numbers = [np.arange(self.n_nodes, dtype=np.int32), *numbers]
-        return merge_engines([self, *others], numbers, seed=seed)
-
-    def settle(self):
-        """Filter what is many, add up many parallels, and forget the filter unless this leads."""
-        most = LAST_ROOM * self.budget(self.n_nodes, self.n_before + self.n_seen)
-        if self.buffer.size > most and self.can_sweep and not self.n_before and not self.leads:
-            self.sweep(most)
-        ends = self.buffer.edges()[:2]
-        if self.n_nodes and (self.buffer.size < _SOME or repeated_share(*ends) > _FEW_REPEATS):
-            self._coalesce_buffer()
-        if not self.leads:
-            self.filter, self.base = None, self.base[:0]
-
-    def make_room(self, n_streams):
-        """Before as many streams are merged: where memory is limited, keep to a share of it."""
-        if self.options.memory_limit is not None and not self.n_before:
-            most = self.most_kept[0] // n_streams
-            if self.buffer.size > most:
-                self.shrink(int(most))
-
-    def state(self):
-        arrays = self.buffer.edges()._asdict() | {"degree": self.degree, "parent": self.parent}
-        if self.favored.mask.any():
-            arrays |= {"favored": self.favored.mask, "boost": np.array(self.favored.boost)}
-        if self.base.size:
-            arrays |= {"base": self.base}
-        if self.filter is not None:
-            arrays |= {f"filter_{name}": part for name, part in self.filter.to_arrays().items()}
-        numbers = ("n_joins", "n_seen", "n_shrinks", "n_by_degrees", "cut_error", "per_node")
-        numbers += ("seed", "unit", "n_before", "leads")
-        return arrays, {name: getattr(self, name) for name in numbers}
-
-    def restore(self, state):
-        arrays, numbers = state
-        edges = KeptEdges(*(arrays[name] for name in KeptEdges._fields))
-        copies = edges.copies.astype(copies_kind(self.options.n_copies))
-        self.buffer = KeptBuffer(edges._replace(copies=copies))
-        self.degree, self.parent = arrays["degree"], arrays["parent"]
-        self.favored.mask = arrays.get("favored", np.zeros(self.n_nodes, np.bool_))
-        self.favored.boost = float(arrays.get("boost", 1.0))
-        self.base = arrays.get("base", np.zeros(0))
-        self.__dict__.update(numbers)
-        if "filter_scale" in arrays:
-            parts = {name: arrays[f"filter_{name}"] for name in ArrivalFilter._fields}
-            self.filter = ArrivalFilter.from_arrays(parts)
+    def from_arrays(self, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
+        return type(self)(self.config, StreamState.from_arrays(arrays, numbers))

@@ -1,336 +1,382 @@
-"""Checkpoints: the whole state of a stream in one file, read back without pickle and checked.
+"""The state of a stream sparsifier: everything that the rest of the stream depends on.
 
-A checkpoint is an Arrow stream (`graphsqueak.system.packing`) whose metadata hold a JSON record
-(format, version, settings, options, counters) and a checksum, and whose single row holds
+    buffer            a weighted sample of the edges so far, a sparsifier of them
+    degrees           the exact weighted degree of every node
+    parent            a union-find structure: the components of all edges so far
+    filter            the arrival filter of the last resparsification, if there was one
 
-    tail, head, weight, copies, pinned      the kept edges
-    degree, parent                          per node: exact degree, union-find
-    base                                    per node: degree in what a guide has seen, if any
-    probe_table                             weights of random cuts
-    favored, boost                          favored nodes and the boost of their edges, if any
-    filter_*                                the arrival filter of the last shrink, if there is one
-    sample_*                                copies and probabilities of the thesis' method
-    ids, or ids_text and ids_end            the user's ids: integers, or UTF-8 text and its ends
+Weights are stored in units of `weight_scale`, a power of two near the first weight, which loses no
+digit. The modules `resparsify`, `finalize` and `checkpoint` are functions of this state.
 
-It is written beside its path and renamed, so that a stop never leaves half of one. What travels
-between the workers of a merge tree is the same stream of bytes. Versions 4, which had other names
-for some arrays, and 5, which held copies in 32 bits, are still read. A stream with times
-(`window`) is of version 7: a state of version 6 for each of its buckets, and the ids once.
-
-A checksum finds damage, not a file that was made wrong. Compiled loops trust their arrays: an edge
-to a node that is not there would be read from memory that is not ours. So every array is checked
-for its kind, its length and the range of its values, and every number for its name and kind.
+States of edge-disjoint parts of a graph can be merged. A state may also continue another one (its
+*prefix*): it begins with the filter, the degrees and the components of that state but without its
+edges, and samples its own part as a single pass would have done after the prefix. Such a state is
+not a sparsifier by itself. It has to be merged with the *leader*, which has seen all parts from the
+first on.
 """
 
-import numbers as kinds_of_numbers
-from dataclasses import asdict
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
 
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.numbering import Numbering
-from graphsqueak.nodes.union import pack_ids, unpack_ids
-from graphsqueak.sparsifiers.budget import StreamOptions
-from graphsqueak.sparsifiers.stream.probes import Probes
-from graphsqueak.system.atomic import is_file
-from graphsqueak.system.packing import pack_bytes, unpack
-from graphsqueak.system.remote import open_bytes, read_bytes
+from graphsqueak.graph.forest import add_degrees, extended, join, labels, roots
+from graphsqueak.randomness import child_seed
+from graphsqueak.sparsifiers.budget import Budget, StreamOptions
+from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
+from graphsqueak.sparsifiers.stream.coalesce import coalesce, coalesce_in_place
+from graphsqueak.sparsifiers.stream.edge_buffer import EdgeBuffer, SampledEdges
+from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 
-__all__ = [
-    "FORMAT",
-    "RING",
-    "check_state",
-    "collect_ring",
-    "collect_state",
-    "is_checkpoint",
-    "read_state",
-    "restore_ring",
-    "restore_state",
-]
+__all__ = ["StreamConfig", "StreamState"]
 
-FORMAT = "graphsqueak stream"
-VERSION = 6
-RING = 7  # the version of a stream with times, which holds states of version 6
-_READABLE = (4, 5, 6, RING)
-_RENAMED = {"favoured": "favored", "judge": "filter"}  # since version 4
-_MARK = FORMAT.encode()
+# Sampled edges number their ends in 32 bits.
+MAX_NODES = np.iinfo(np.int32).max
 
 
-class _Rule(NamedTuple):
-    """An array of a kind ("i" whole, "f" real, "b" boolean), its shape, least <= values < below.
+@dataclass
+class StreamState:
+    """State of a stream sparsifier.
 
-    Whole and real numbers have 32 or 64 bits: no compiled loop takes halves. Copies ("iu") may be
-    bytes.
+    Parameters
+    ----------
+    seed : int
+        Key of all random numbers to come.
+    ridge : float
+        The ridge gamma of an (eps, gamma)-sparsifier.
+    weight_scale : float
+        Unit of weights and degrees, a power of two.
+    buffer : EdgeBuffer
+        The sampled edges.
+    degrees : ndarray
+        Exact weighted degrees.
+    parent : ndarray of int
+        Union-find structure.
+    n_unions : int
+        Edges that joined two components: nodes minus components.
+    n_seen : int
+        Edges that have arrived.
+    n_resparsifications : int
+    cut_error : float
+        Largest significant change of a bottleneck cut by a resparsification.
+    filter : ArrivalFilter, optional
+    filter_edges_per_node : float
+        Budget per node for which the scale of the filter was chosen.
+    degree_filter_n_seen : int
+        Edges that had arrived when the filter was made from degrees; 0 if it was made by solves.
+    priority : PriorityNodes
+    prefix_degrees : ndarray
+        Degrees, with the ridge, of the edges before this part; empty if it has no prefix.
+    prefix_edges : int
+        Number of these edges.
+    is_leader : bool
+        Whether other states continue this one.
+
+    Examples
+    --------
+    >>> state = StreamState(seed=7)
+    >>> state.grow(3)
+    >>> state.count_edges(np.array([0, 1, 0]), np.array([1, 0, 2]), np.ones(3))
+    array([ True, False,  True])
+    >>> state.degrees, state.n_components
+    (array([3., 2., 1.]), 1)
     """
 
-    kind: str
-    shape: tuple
-    least: float = -np.inf
-    below: float | str = np.inf  # a number, or the length of that name
+    seed: int
+    ridge: float = 0.0
+    weight_scale: float = 1.0
+    buffer: EdgeBuffer = field(default_factory=EdgeBuffer)
+    degrees: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    parent: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    n_unions: int = 0
+    n_seen: int = 0
+    n_resparsifications: int = 0
+    cut_error: float = 0.0
+    filter: ArrivalFilter | None = None
+    filter_edges_per_node: float = np.inf
+    degree_filter_n_seen: int = 0
+    priority: PriorityNodes = field(default_factory=PriorityNodes)
+    prefix_degrees: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    prefix_edges: int = 0
+    is_leader: bool = False
 
+    @property
+    def n_nodes(self) -> int:
+        return self.degrees.size
 
-_LENGTHS = {"edges": "weight", "nodes": "degree", "known": "filter_reach", "items": "sample_prob"}
-_RULES = {
-    "tail": _Rule("i", ("edges",), 0, "nodes"),
-    "head": _Rule("i", ("edges",), 0, "nodes"),
-    "weight": _Rule("f", ("edges",), 5e-324),
-    "copies": _Rule("iu", ("edges",), 1),
-    "pinned": _Rule("b", ("edges",)),
-    "degree": _Rule("f", ("nodes",), 0.0),
-    "parent": _Rule("i", ("nodes",), 0, "nodes"),
-    "base": _Rule("f", (None,), 0.0),
-    "probe_table": _Rule("f", (256,)),
-    "favored": _Rule("b", ("nodes",)),
-    "boost": _Rule("f", (), 1.0),
-    "filter_points": _Rule("f", ("known", None)),
-    "filter_reach": _Rule("f", ("known",), 0.0),
-    "filter_near": _Rule("f", ("known", 2), 0.0),
-    "filter_component": _Rule("i", (None,)),
-    "filter_scale": _Rule("f", (), 0.0),
-    "sample_index": _Rule("i", ("items",), 0, "edges"),
-    "sample_prob": _Rule("f", ("items",), 5e-324),
-    "sample_copies": _Rule("i", ("items",), 1),
-}
-_ALWAYS = {"tail", "head", "weight", "degree", "parent", "probe_table"}
-_TOGETHER = (
-    {name for name in _RULES if name.startswith("filter_")},
-    {name for name in _RULES if name.startswith("sample_")},
-    {"copies", "pinned"},
-    {"favored", "boost"},
-)
-_MAY_BE_ODD = {"probe_table", "boost", "filter_scale"}  # NaN or infinite means something there
-_IDS = ("ids", "ids_text", "ids_end")
-_SHORTEST = 4  # bytes of a number
+    @property
+    def n_components(self) -> int:
+        return self.n_nodes - self.n_unions
 
+    @property
+    def total_edges(self) -> int:
+        """Edges that have arrived, those of the prefix included."""
+        return self.prefix_edges + self.n_seen
 
-def collect_state(settings, options, engine, numbering, probes, *, note):
-    """Record and arrays of a stream."""
-    arrays, numbers = engine.state()
-    record = {
-        "format": FORMAT,
-        "version": VERSION,
-        "settings": settings,
-        "options": asdict(options),
-        "numbers": numbers,
-        "note": note,
-    }
-    ids = pack_ids(numbering.ids, engine.n_nodes)
-    return record, arrays | {"probe_table": probes.table} | ids
+    def grow(self, n_nodes: int) -> None:
+        """Add isolated nodes until there are `n_nodes`."""
+        if n_nodes > MAX_NODES:
+            raise InputError(
+                f"{n_nodes:,} nodes are more than a stream can number ({MAX_NODES:,}); "
+                "sparsify parts of the graph with fewer nodes"
+            )
+        if n_nodes > self.n_nodes:
+            new = np.arange(self.n_nodes, n_nodes, dtype=np.int32)
+            self.parent = extended(self.parent, new)
+            self.degrees = extended(self.degrees, np.zeros(new.size))
+            self.priority.grow(n_nodes)
 
+    def set_ridge(self, ridge: float) -> None:
+        """Use another ridge from now on."""
+        self.ridge = ridge
 
-def read_state(data, name):
-    """Record and arrays of a checkpoint: of its bytes, or, where they are None, of a file."""
-    try:
-        data = read_bytes(name) if data is None else data
-    except OSError as error:
-        gone = isinstance(error, FileNotFoundError)
-        reason = "does not exist" if gone else f"cannot be read: {error.strerror}"
-        raise InputError(f"{name} {reason}; check the path of the checkpoint") from None
-    try:
-        record, arrays = unpack(data, name)
-    except InputError as error:
-        raise InputError(
-            f"{name} is no complete checkpoint ({error}); start the run again without it"
-        ) from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(f"{name} is not a checkpoint of graphsqueak sparsify")
-    if record.get("version") not in _READABLE:
-        raise InputError(
-            f"{name} is a checkpoint of version {record.get('version')}, this program reads "
-            f"{_READABLE[0]} to {_READABLE[-1]}; start the run again, or use the program that "
-            "wrote it"
+    def set_weight_scale(self, weight_scale: float) -> None:
+        """Choose the unit of weights, before the first edge."""
+        self.weight_scale = weight_scale
+
+    def count_edges(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Update degrees and components; return which edges joined two components."""
+        add_degrees(self.degrees, tail, head, weight)
+        in_forest = np.zeros(tail.size, dtype=np.bool_)
+        if self.n_unions < self.n_nodes - 1:
+            in_forest = join(self.parent, tail, head)
+            self.n_unions += int(np.count_nonzero(in_forest))
+        return in_forest
+
+    def append(self, edges: SampledEdges, *, capacity: int) -> None:
+        """Add edges to the sample."""
+        self.buffer.append(edges, capacity=capacity)
+
+    def count_seen(self, n_edges: int) -> None:
+        """Count edges that have arrived."""
+        self.n_seen += n_edges
+
+    def replace_edges(self, edges: SampledEdges) -> None:
+        """Replace the whole sample."""
+        self.buffer = EdgeBuffer(edges)
+
+    def take_buffer(self) -> EdgeBuffer:
+        """Return the buffer and continue with an empty one, so that its memory can be reused."""
+        buffer = self.buffer
+        self.buffer = EdgeBuffer()
+        return buffer
+
+    def coalesce(self, *, in_place: bool) -> SampledEdges:
+        """Merge parallel edges of the sample and return it."""
+        if in_place:
+            self.buffer.truncate(coalesce_in_place(self.buffer.edges(), self.n_nodes))
+        else:
+            self.buffer = EdgeBuffer(coalesce(self.buffer.edges(), self.n_nodes))
+        return self.buffer.edges()
+
+    def set_filter(
+        self, arrival_filter: ArrivalFilter, *, edges_per_node: float, from_degrees: bool
+    ) -> None:
+        """Sample arriving edges by this filter from now on."""
+        self.filter = arrival_filter
+        self.filter_edges_per_node = edges_per_node
+        self.degree_filter_n_seen = self.n_seen if from_degrees else 0
+
+    def update_filter(self, arrival_filter: ArrivalFilter, *, edges_per_node: float) -> None:
+        """Replace the filter by one with other degrees or another scale."""
+        self.filter = arrival_filter
+        self.filter_edges_per_node = edges_per_node
+
+    def drop_filter(self) -> None:
+        """Keep every arriving edge from now on."""
+        self.filter = None
+
+    def drop_prefix(self) -> None:
+        """Forget the degrees of the prefix, which only the filter needs."""
+        self.prefix_degrees = self.prefix_degrees[:0]
+
+    def set_oversampling(self, factor: float) -> None:
+        """Choose the factor for edges at priority nodes."""
+        self.priority = PriorityNodes(
+            self.priority.mask, fraction=self.priority.fraction, oversampling=factor
         )
-    return record, arrays
+
+    def refilter(self) -> None:
+        """Put the sample to the filter again."""
+        if self.filter is None:
+            return
+        sample_block = self.filter.block_sampler(self.priority, self.resparsification_seed())
+        self.buffer.replace_blocks(sample_block)
+        self.n_resparsifications += 1
+
+    def record_resparsification(self, cut_error: float = 0.0) -> None:
+        """Count a resparsification and the change that it made to bottleneck cuts."""
+        self.n_resparsifications += 1
+        self.cut_error = max(self.cut_error, cut_error)
+
+    def resparsification_seed(self) -> int:
+        """Return the seed of the next resparsification."""
+        return child_seed(self.seed, self.n_resparsifications)
+
+    def lead(self) -> None:
+        """Keep the filter for states that continue this one."""
+        self.is_leader = True
+
+    def grounded_degrees(self) -> np.ndarray:
+        """Return the degrees in the graph of all edges, with the ridge, those of the prefix too."""
+        degrees = self.degrees
+        if self.ridge:
+            degrees = degrees + self.ridge / self.weight_scale
+        if self.prefix_degrees.size:
+            n_new = self.n_nodes - self.prefix_degrees.size
+            degrees = degrees + np.pad(self.prefix_degrees, (0, n_new))
+        return degrees
+
+    def scaled(self, factor: float) -> Self:
+        """Return the state of the same graph with all weights times `factor`; arrays are shared."""
+        return replace(self, weight_scale=self.weight_scale * factor)
+
+    def continuation(self) -> "StreamState | None":
+        """Return a state without edges that continues this one; None if there is no filter."""
+        if self.filter is None:
+            return None
+        prefix_degrees = self.grounded_degrees()
+        return StreamState(
+            seed=self.seed,
+            ridge=self.ridge,
+            weight_scale=self.weight_scale,
+            degrees=np.zeros(self.n_nodes),
+            parent=self.parent,
+            n_unions=self.n_unions,
+            n_resparsifications=1,
+            filter=self.filter.refresh(prefix_degrees),
+            filter_edges_per_node=self.filter_edges_per_node,
+            priority=self.priority,
+            prefix_degrees=prefix_degrees,
+            prefix_edges=self.n_seen,
+        )
+
+    @classmethod
+    def merge(cls, states: list[Self], node_maps: list[np.ndarray], *, seed: int) -> Self:
+        """Return the state of all edges that several states have seen.
+
+        Degrees are added, components united and samples concatenated. Ridges add up: k states that
+        are each accurate up to gamma are together accurate up to k gamma. If the first state is a
+        leader, its filter goes on.
+
+        Parameters
+        ----------
+        states : list of StreamState
+        node_maps : list of ndarray of int
+            Numbers of the nodes of each state in the merged one.
+        seed : int
+        """
+        first = states[0]
+        weight_scale = next((state.weight_scale for state in states if state.n_seen), 1.0)
+        merged = cls(
+            seed=seed,
+            ridge=sum(state.ridge for state in states),
+            weight_scale=weight_scale,
+            n_seen=sum(state.n_seen for state in states),
+            n_resparsifications=sum(state.n_resparsifications for state in states),
+            cut_error=max(state.cut_error for state in states),
+            priority=PriorityNodes(fraction=first.priority.fraction),
+        )
+        merged.grow(1 + max(int(node_map.max(initial=-1)) for node_map in node_maps))
+        samples = []
+        for state, node_map in zip(states, node_maps, strict=True):
+            ratio = state.weight_scale / weight_scale
+            merged.degrees[node_map] += state.degrees * ratio
+            merged.priority.mask[node_map] |= state.priority.mask
+            # Each node is united with the representative of its component.
+            joined = join(merged.parent, node_map, node_map[labels(state.parent)])
+            merged.n_unions += int(np.count_nonzero(joined))
+            samples.append(_renumbered(state.buffer.edges(), node_map, ratio))
+        edges = SampledEdges(*map(np.concatenate, zip(*samples, strict=True)))
+
+        # An edge that only one part's forest needs is sampled like any other from now on.
+        forest = np.flatnonzero(edges.in_forest)
+        edges.in_forest[forest] = join(
+            roots(merged.n_nodes), edges.tail[forest], edges.head[forest]
+        )
+        merged.buffer = EdgeBuffer(edges)
+        if first.is_leader:
+            merged.is_leader = True
+            merged.filter = first.filter
+            merged.filter_edges_per_node = first.filter_edges_per_node
+            merged.degree_filter_n_seen = first.degree_filter_n_seen
+            merged.set_oversampling(first.priority.oversampling)
+        else:
+            merged.prefix_edges = max(state.prefix_edges for state in states)
+        return merged
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the state as arrays and as numbers, for `from_arrays`."""
+        arrays = self.buffer.edges()._asdict()
+        arrays |= {"degrees": self.degrees, "parent": self.parent}
+        if self.priority.mask.any():
+            arrays["priority_mask"] = self.priority.mask
+        if self.prefix_degrees.size:
+            arrays["prefix_degrees"] = self.prefix_degrees
+        if self.filter is not None:
+            arrays |= {f"filter_{name}": a for name, a in self.filter.to_arrays().items()}
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        numbers["priority_fraction"] = self.priority.fraction
+        numbers["oversampling"] = self.priority.oversampling
+        return arrays, numbers
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
+        """Return the state on which `to_arrays` was called; it owns the arrays."""
+        filter_arrays = {
+            name.removeprefix("filter_"): array
+            for name, array in arrays.items()
+            if name.startswith("filter_")
+        }
+        n_nodes = arrays["degrees"].size
+        return cls(
+            **{name: numbers[name] for name in _NUMBERS},
+            buffer=EdgeBuffer(SampledEdges(*(arrays[name] for name in SampledEdges._fields))),
+            degrees=arrays["degrees"],
+            parent=arrays["parent"],
+            filter=ArrivalFilter.from_arrays(filter_arrays) if filter_arrays else None,
+            priority=PriorityNodes(
+                arrays.get("priority_mask", np.zeros(n_nodes, dtype=np.bool_)),
+                fraction=numbers["priority_fraction"],
+                oversampling=numbers["oversampling"],
+            ),
+            prefix_degrees=arrays.get("prefix_degrees", np.zeros(0)),
+        )
 
 
-def restore_state(record, arrays, name, make):
-    """Make the stream of a state, by make(options=, **settings), and restore its engine.
-
-    Returns
-    -------
-    stream, numbering, probes, note
-    """
-    try:
-        arrays = _rename_keys(arrays)
-        record["settings"] = _rename_keys(record["settings"])
-        options = StreamOptions(**record["options"])
-        stream, engine = make(**record["settings"], options=options)
-        wanted = engine.state()[1]
-        record["numbers"] = {**_since(wanted), **record["numbers"]}
-        check_state(arrays, record["numbers"], wanted=wanted)
-        note = dict(record["note"])
-    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"{name} holds no state of a stream ({error}); start the run again without it"
-        ) from None
-    engine.restore((arrays, record["numbers"]))
-    probes = Probes(arrays["probe_table"], engine.n_nodes)
-    return stream, Numbering(unpack_ids(arrays)), probes, note
+# Fields that are plain numbers, by their annotations.
+_NUMBERS = tuple(f.name for f in fields(StreamState) if f.type in (int, float, bool))
 
 
-def collect_ring(settings, options, ring, states, ids, *, note):
-    """Record and arrays of a stream with times: numbers of it, states of its buckets, its ids."""
-    record = {
-        "format": FORMAT,
-        "version": RING,
-        "settings": settings,
-        "options": asdict(options),
-        "ring": ring | {"buckets": sorted(states)},
-        "note": note,
-    }
-    packed = {
-        f"bucket_{number}": np.frombuffer(pack_bytes(*state), np.uint8)
-        for number, state in states.items()
-    }
-    return record, packed | pack_ids(ids, ring["n_nodes"])
+def _renumbered(edges, node_map, ratio):
+    """Return the edges with other node numbers and another unit of weights."""
+    if not np.array_equal(node_map, np.arange(node_map.size)):
+        edges = edges._replace(tail=node_map[edges.tail], head=node_map[edges.head])
+    if ratio != 1.0:
+        edges = edges._replace(weight=edges.weight * ratio)
+    return edges
 
 
-def restore_ring(record, arrays, name, make):
-    """Make the stream of such a state, by make(options=, **settings).
+@dataclass(frozen=True)
+class StreamConfig:
+    """Number of edges of a stream sparsifier, and options of its method."""
 
-    Returns
-    -------
-    stream, ring, states, numbering, note
-        `states` are the bytes of each bucket, by its number.
-    """
-    try:
-        stream = make(**record["settings"], options=StreamOptions(**record["options"]))
-        ring, note = dict(record["ring"]), dict(record["note"])
-        keys = {f"bucket_{int(number)}": int(number) for number in ring.pop("buckets")}
-        if arrays.keys() - _IDS != keys.keys() or not set(ring["late"]) <= set(keys.values()):
-            raise InputError("its buckets are not those of a stream")
-        counts = {key: ring[key] for key in ("n_seen", "n_nodes", "n_too_old", "seed")}
-        _check_numbers(counts, dict.fromkeys(counts, 0))
-        checks = dict(enumerate(ring["checksums"]))
-        _check_numbers(checks, dict.fromkeys(range(4), 0))
-        if not all(np.isfinite([ring["latest"] or 0.0, ring["gone"] or 0.0])):
-            raise InputError("a time is not finite")
-        _check_ids(arrays, ring["n_nodes"])
-        states = {number: arrays[key].tobytes() for key, number in keys.items()}
-    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"{name} holds no state of a stream ({error}); start the run again without it"
-        ) from None
-    return stream, ring, states, Numbering(unpack_ids(arrays)), note
+    budget: Budget
+    options: StreamOptions
 
+    def final_budget(self, state: StreamState) -> int:
+        """Return the number of edges of the sparsifier if the stream ended now."""
+        return self.budget(state.n_nodes, state.total_edges)
 
-def _since(wanted):
-    """Numbers that older checkpoints do not have, where they are wanted."""
-    new = {"cut_error": 0.0, "n_by_degrees": 0, "n_before": 0, "leads": 0}
-    return {name: value for name, value in new.items() if name in wanted}
+    def current_budget(self, state: StreamState) -> int:
+        """Return the number of edges to aim at while the stream goes on."""
+        return self.budget.during(state.n_nodes, state.total_edges, least=self.options.min_budget)
 
+    def watermarks(self, state: StreamState) -> tuple[float, float]:
+        """Return the size at which the sample is resparsified, and the size to leave."""
+        return self.options.watermarks(self.current_budget(state), state.n_nodes)
 
-def _rename_keys(fields):
-    """The present names of arrays and settings: judge_scale is filter_scale."""
-    fields = dict(fields)
-    for name in list(fields):
-        first, _, rest = name.partition("_")
-        if first in _RENAMED:
-            fields["_".join(filter(None, (_RENAMED[first], rest)))] = fields.pop(name)
-    return fields
-
-
-def is_checkpoint(path):
-    """Whether a file, on disk or at an address, begins as a checkpoint does; no pipe is touched."""
-    if not is_file(path):
-        return False
-    with open_bytes(path) as file:
-        return _MARK in file.read(1024)
-
-
-def check_state(arrays, numbers, *, wanted):
-    """Refuse a state that no stream could have written; `wanted` are the numbers of its engine."""
-    for names in (_ALWAYS, *_TOGETHER):
-        missing = names - arrays.keys()
-        if missing and (names is _ALWAYS or len(missing) < len(names)):
-            raise InputError(f"the array {min(missing)} is missing")
-    sizes = {size: arrays[name].size for size, name in _LENGTHS.items() if name in arrays}
-    for name, array in arrays.items():
-        if name in _RULES:
-            _check_array(name, array, _RULES[name], sizes)
-        elif name not in _IDS:
-            raise InputError(f"the array {name} belongs to no stream")
-    if "base" in arrays and arrays["base"].size > sizes["nodes"]:
-        raise InputError("the array base has a wrong length")
-    if "filter_reach" in arrays:
-        if sizes["known"] > sizes["nodes"]:
-            raise InputError("the filter knows nodes that are not there")
-        if arrays["filter_component"].size not in (0, sizes["known"]):
-            raise InputError("the array filter_component has a wrong length")
-    _check_ids(arrays, sizes["nodes"])
-    _check_numbers(numbers, wanted)
-    _check_forest(arrays["parent"], numbers["n_joins"])
-
-
-def _check_array(name, array, rule, sizes):
-    shape = tuple(sizes.get(length, length) for length in rule.shape)
-    fits = len(shape) == array.ndim and all(
-        length in (None, held) for length, held in zip(shape, array.shape, strict=True)
-    )
-    too_short = rule.kind in "if" and array.dtype.itemsize < _SHORTEST
-    if array.dtype.kind not in rule.kind or too_short or not fits:
-        raise InputError(f"the array {name} is {array.dtype} of shape {array.shape}")
-    if rule.kind == "b" or array.size == 0:
-        return
-    if name in _MAY_BE_ODD:
-        is_good = not (array < rule.least).any()
-    else:  # an extreme is not a number where a value is not
-        below = sizes.get(rule.below, rule.below)
-        is_good = array.min() >= rule.least and array.max() < below
-    if not is_good:
-        raise InputError(f"the array {name} holds values out of their range")
-
-
-def _check_forest(parent, n_joins):
-    """Roots are the smallest nodes of their trees, so that every way up ends."""
-    node = np.arange(parent.size)
-    if (parent > node).any() or np.count_nonzero(parent < node) != n_joins:
-        raise InputError("the array parent is no forest")
-
-
-def _check_ids(arrays, n_nodes):
-    if "ids" in arrays:
-        ids = arrays["ids"]
-        if ids.shape != (n_nodes,) or ids.dtype not in (np.int64, np.uint64):
-            raise InputError(f"the array ids is {ids.dtype} of shape {ids.shape}")
-        distinct = IntegerIds(ids.dtype)
-        distinct.number(ids.view(np.int64))
-        if len(distinct) < n_nodes:
-            raise InputError("two nodes have the same id")
-    if ("ids_end" in arrays) != ("ids_text" in arrays):
-        raise InputError("half of the ids is missing")
-    if "ids_end" in arrays:
-        text, ends = arrays["ids_text"], arrays["ids_end"]
-        if text.ndim != 1 or text.dtype != np.uint8 or ends.dtype != np.int64:
-            raise InputError(f"the ids are {text.dtype} with ends of {ends.dtype}")
-        steps = np.diff(ends, prepend=0)
-        if ends.shape != (n_nodes,) or (steps < 0).any() or steps.sum() != text.size:
-            raise InputError("the ids do not fit their text")
-        _check_text(text.tobytes(), ends)
-
-
-def _check_text(text, ends):
-    """Every id is UTF-8 by itself: none begins within a character."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError("the ids are not UTF-8") from None
-    starts = ends[:-1][ends[:-1] < len(text)]
-    if (np.frombuffer(text, np.uint8)[starts] & 0xC0 == 0x80).any():
-        raise InputError("the ids are not UTF-8")
-
-
-def _check_numbers(numbers, wanted):
-    if not isinstance(numbers, dict) or numbers.keys() != wanted.keys():
-        raise InputError("its numbers are not those of a stream")
-    for name, like in wanted.items():
-        value, whole = numbers[name], isinstance(like, int)
-        if like is None and value is None:
-            continue
-        kind = kinds_of_numbers.Integral if whole or like is None else kinds_of_numbers.Real
-        least, below = (0, 2**64) if whole else (5e-324, np.inf)
-        good = isinstance(value, kind) and not isinstance(value, bool)
-        if not good or not (least <= value < below or value == like):
-            raise InputError(f"the number {name} is {value!r}")
+    def works_in_place(self, state: StreamState) -> bool:
+        """Return whether the sample is so large that memory matters more than time."""
+        return self.current_budget(state) >= self.options.inplace_min_edges

@@ -96,8 +96,12 @@ def estimate_cost(
     """
     pieces = split(as_stream(graph), n_parts)
     chosen = np.unique(np.linspace(0, len(pieces) - 1, _N_SAMPLES).astype(int)).tolist()
-    options = StreamOptions(  # a last shrink like any other
-        memory_limit=memory_limit, final_probes=8, calibrate=False, keep_degrees=False
+    # The final sample costs what any resparsification does.
+    options = StreamOptions(
+        memory_limit=memory_limit,
+        final_probes=8,
+        rescale_to_degrees=False,
+        dependent_rounding=False,
     )
     _warm_up(options)
     began, streams, n_read, share = time.perf_counter(), [], 0, 0.0
@@ -149,7 +153,7 @@ def cost_of_tree(
     """
     shape = as_tree(tree, n_parts, may_guide=True)
     heights = shape.heights()
-    most, target = StreamOptions(memory_limit=memory_limit).most_kept(n_kept, n_nodes)
+    most, target = StreamOptions(memory_limit=memory_limit).watermarks(n_kept, n_nodes)
     leaf_edges, sizes = n_edges / n_parts, shape.sizes()
     holds = [leaf_edges if leaf_edges <= most else most / 2] * (shape.root + 1)
     seconds = [leaf_edges / rates.edges_per_second] * (shape.root + 1)

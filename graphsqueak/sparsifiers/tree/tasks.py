@@ -17,7 +17,7 @@ about what one pass would have kept of it (`graphsqueak.sparsifiers.stream.mergi
 from typing import NamedTuple
 
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sparsifiers.stream.merging import TooMany, lead, make_guide
+from graphsqueak.sparsifiers.stream.resparsify import BufferOverflow
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 
 __all__ = ["DROPPED", "Piece", "leaf", "merge"]
@@ -55,21 +55,20 @@ def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=
     bytes, or two of them
     """
     if store is not None and (found := store.get(piece.number)) is not None:
-        return (found, _guide(StreamSparsifier.from_bytes(found))) if guides else found
-    how = settings | {"options": options, "random_state": seed}
-    try:
-        stream = _follow(guide, ridge=settings.get("ridge", 0.0), seed=seed) if guide else None
-        stream = _read(piece, stream or StreamSparsifier(**how))
-    except TooMany:
-        stream = _read(piece, StreamSparsifier(**how))
-    if leads and piece.number == 0 and stream.method == "fast":
-        lead(stream._engine)
+        return (found, StreamSparsifier.from_bytes(found).export_prior()) if guides else found
+    stream = _read_after(guide, piece, settings, seed) if guide else None
+    if stream is None:
+        stream = StreamSparsifier(**settings, options=options, random_state=seed)
+        _read(piece, stream)
+    if leads and piece.number == 0:
+        stream.lead()
     is_source = isinstance(piece.graph, EdgeSource)
     stream.note = {name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED}
+    # The state is compacted in place, so that the prior comes after it.
     state = stream.to_bytes()
     if store is not None:
         store.put(piece.number, state)
-    return (state, _guide(stream)) if guides else state
+    return (state, stream.export_prior()) if guides else state
 
 
 def merge(states, seed, *, guides=False):
@@ -78,27 +77,19 @@ def merge(states, seed, *, guides=False):
     merged = streams[0].merge(*streams[1:], random_state=seed)
     merged.note = {name: sum(stream.note[name] for stream in streams) for name in DROPPED}
     state = merged.to_bytes()
-    return (state, _guide(merged)) if guides else state
-
-
-def _guide(stream):
-    """The guide that a stream gives whose state was taken; empty if it has dropped no edges yet."""
-    engine = make_guide(stream._engine) if stream.method == "fast" else None
-    if engine is None:
-        return b""
-    stream._engine, stream._probes = engine, type(stream._probes)()
-    return stream.to_bytes()
+    return (state, merged.export_prior()) if guides else state
 
 
 def _read(piece, stream):
     for batch in piece.graph:
         stream.partial_fit(batch)
-    return stream
 
 
-def _follow(state, *, ridge, seed):
-    """A stream for a part that follows a guide; `ridge` is that of the part alone."""
-    stream = StreamSparsifier.from_bytes(state)
-    stream._engine.seed, stream._engine.leads = seed, 0
-    stream.set_ridge(ridge)
+def _read_after(prior, piece, settings, seed):
+    """Return the stream of a part that continues others; None if its edges are unlike theirs."""
+    stream = StreamSparsifier.from_prior(prior, ridge=settings.get("ridge", 0.0), seed=seed)
+    try:
+        _read(piece, stream)
+    except BufferOverflow:
+        return None
     return stream

@@ -90,9 +90,9 @@ def test_sparse_and_uneven_graphs_are_not_left_to_degrees():
 def test_streams_by_degrees_are_as_good_and_stop_and_go_on(tmp_path):
     graph = sources.erdos_renyi(300, 30_000, random_state=9).to_edge_list()
     simple = graph.simplified()
-    by_degree = StreamOptions(many_nodes=1, chunk=2**12)
+    by_degree = StreamOptions(degree_approx_min_nodes=1, chunk_size=2**12)
     errors = []
-    for options in (by_degree, StreamOptions(chunk=2**12)):
+    for options in (by_degree, StreamOptions(chunk_size=2**12)):
         stream = StreamSparsifier(n_edges=3000, random_state=4, options=options)
         stream.partial_fit(graph.part(0, 20_000))
         stream.save(tmp_path / "run.ckpt")
@@ -114,7 +114,7 @@ def test_a_sketch_serves_only_while_it_is_right(many_edges):
     tail = np.sort(rng.integers(500, size=60_000))
     head = (tail + rng.geometric(0.03, size=tail.size)) % 500
     graph = EdgeList(tail=tail, head=head, n_nodes=500)
-    options = StreamOptions(many_nodes=1, many_edges=many_edges, chunk=2**11)
+    options = StreamOptions(degree_approx_min_nodes=1, inplace_min_edges=many_edges, chunk_size=2**11)
     stream = StreamSparsifier(n_edges=5000, random_state=3, options=options)
     assert reference.epsilon(graph.simplified(), stream.partial_fit(graph).sparsifier()) <= 0.6
     assert stream.n_shrinks_ > 5

@@ -9,10 +9,10 @@ from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sparsify
 N_BLOCKS, BLOCK = 10, 16
 
 WAYS = {
-    "in memory": StreamOptions(chunk=64),
-    "in place": StreamOptions(chunk=64, many_edges=1, many_nodes=1),
-    "independent sampling": StreamOptions(chunk=64, keep_degrees=False),
-    "without a filter": StreamOptions(chunk=64, filter_arrivals=False),
+    "in memory": StreamOptions(chunk_size=64),
+    "in place": StreamOptions(chunk_size=64, inplace_min_edges=1, degree_approx_min_nodes=1),
+    "independent sampling": StreamOptions(chunk_size=64, dependent_rounding=False),
+    "without a filter": StreamOptions(chunk_size=64, filter_arrivals=False),
 }
 
 
@@ -79,7 +79,7 @@ def test_bridges_keep_their_weights_through_every_step(way, graph, tmp_path):
     merged = first.merge(second)
     merged.save(tmp_path / "half.ckpt")
     resumed = StreamSparsifier.load(tmp_path / "half.ckpt").partial_fit(graph.part(2600))
-    check_bridges(resumed.sparsifier(use_up=True), graph, rtol)
+    check_bridges(resumed.sparsifier(consume=True), graph, rtol)
 
 
 def test_bridges_keep_their_weights_in_sparsify(graph):
@@ -91,7 +91,7 @@ def test_the_other_edges_are_rescaled(graph):
     whole = StreamSparsifier(n_edges=700, options=WAYS["in memory"], random_state=1)
     result = whole.partial_fit(graph).sparsifier()
     plain = StreamSparsifier(
-        n_edges=700, options=StreamOptions(chunk=64, calibrate=False), random_state=1
+        n_edges=700, options=StreamOptions(chunk_size=64, rescale_to_degrees=False), random_state=1
     )
     other = plain.partial_fit(graph).sparsifier()
     far = np.abs(result.degrees() / graph.degrees() - 1).mean()

@@ -9,14 +9,14 @@ import pytest
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, TimedEdges, sources
 from graphsqueak.sparsifiers.budget import stream_bytes
 from graphsqueak.sparsifiers.stream.engine import Engine
-from graphsqueak.sparsifiers.stream.merging import lead, make_guide
+from graphsqueak.sparsifiers.stream.resparsify import lead, make_guide
 from tests.comparison import differences
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphsqueak.errors.AccuracyWarning")
 
-SHORT = {"chunk": 64}  # many small chunks, so that short streams shrink often
+SHORT = {"chunk_size": 64}  # many small chunks, so that short streams shrink often
 BUDGET = {"n_edges": 150}
-SHARE = {"keep": 0.1, "least_share": 60, **SHORT}
+SHARE = {"keep": 0.1, "min_budget": 60, **SHORT}
 MANY_FAVORED = {"favored_nodes": list(range(0, 40, 8)), **BUDGET, **SHORT}
 WINDOW = {"window": 3.0, "n_edges": 60, **SHORT}
 
@@ -25,7 +25,7 @@ WINDOW = {"window": 3.0, "n_edges": 60, **SHORT}
 CASES = {
     "n_edges": (170, BUDGET | SHORT),
     "epsilon": (0.8, BUDGET | SHORT),
-    "keep": (0.1, BUDGET | SHORT | {"least_share": 60}),
+    "keep": (0.1, BUDGET | SHORT | {"min_budget": 60}),
     "method": ("thesis", {"epsilon": 0.8, **SHORT}),
     "n_copies": (9, {"method": "thesis", "n_copies": 7}),
     "ridge": (30.0, BUDGET | SHORT),
@@ -36,19 +36,19 @@ CASES = {
     "buckets": (5, WINDOW),
     "filter_arrivals": (False, BUDGET | SHORT),
     "options.n_copies": (5, BUDGET | SHORT),
-    "pin_forest": (False, BUDGET | SHORT),
+    "keep_spanning_forest": (False, BUDGET | SHORT),
     "clamp": (False, BUDGET | SHORT),
-    "calibrate": (False, BUDGET | SHORT),
-    "keep_degrees": (False, BUDGET | SHORT),
+    "rescale_to_degrees": (False, BUDGET | SHORT),
+    "dependent_rounding": (False, BUDGET | SHORT),
     "n_probes": (4, BUDGET | SHORT),
     "final_probes": (8, BUDGET | SHORT),
-    "room": (2.0, BUDGET | SHORT),
-    "target": (1.2, BUDGET | SHORT),
+    "high_watermark": (2.0, BUDGET | SHORT),
+    "low_watermark": (1.2, BUDGET | SHORT),
     "memory_limit": (stream_bytes(40, 200), BUDGET | SHORT),
-    "chunk": (96, BUDGET | SHORT),
-    "many_nodes": (10, BUDGET | SHORT),
-    "many_edges": (10, BUDGET | SHORT),
-    "least_share": (90, SHARE),
+    "chunk_size": (96, BUDGET | SHORT),
+    "degree_approx_min_nodes": (10, BUDGET | SHORT),
+    "inplace_min_edges": (10, BUDGET | SHORT),
+    "min_budget": (90, SHARE),
 }
 OPTIONS = {field.name for field in fields(StreamOptions)}
 
@@ -165,7 +165,7 @@ def filled(name, like):
 
 def test_every_number_of_an_engine_is_restored(edges, tmp_path):
     """Each set to a value that is not the default, so that none can be forgotten."""
-    stream = make(MANY_FAVORED | {"many_nodes": 10}).partial_fit(edges.part(0, 3000))
+    stream = make(MANY_FAVORED | {"degree_approx_min_nodes": 10}).partial_fit(edges.part(0, 3000))
     engine = stream._engine
     names = [
         name
@@ -190,7 +190,7 @@ def test_every_number_of_an_engine_is_restored(edges, tmp_path):
 def test_streams_reach_values_that_are_not_the_default_in_every_field(edges):
     """So the comparison above is not of defaults with defaults."""
     left = set(vars(make(BUDGET)._engine)) - OF_A_RESULT - {"options", "budget", "leads"}
-    for settings in (MANY_FAVORED, SHARE | {"many_nodes": 10}, BUDGET | SHORT | {"ridge": 2.0}):
+    for settings in (MANY_FAVORED, SHARE | {"degree_approx_min_nodes": 10}, BUDGET | SHORT | {"ridge": 2.0}):
         stream = make(settings).partial_fit(edges)
         stream.sparsifier()
         fresh = make(settings | {"ridge": 0.0})._engine
@@ -230,7 +230,7 @@ def test_states_of_a_merge_tree_are_restored(kind, edges):
 def test_a_share_that_grows_goes_on_with_the_same_filter(tmp_path):
     """The scale of the filter follows the budget per node (`per_node`), which must be restored."""
     graph = sources.erdos_renyi(40, 30_000, random_state=8).to_edge_list()
-    settings = {"keep": 0.05, "least_share": 200, "chunk": 250}
+    settings = {"keep": 0.05, "min_budget": 200, "chunk_size": 250}
     expected = make(settings).partial_fit(graph)
     stream = make(settings).partial_fit(graph.part(0, 12_000))
     before = stream._engine.per_node
@@ -244,7 +244,7 @@ def test_a_share_that_grows_goes_on_with_the_same_filter(tmp_path):
 def test_the_boost_of_favored_nodes_is_restored(tmp_path):
     """A finite boost, which the filter needs before the next shrink finds another."""
     graph = sources.erdos_renyi(60, 40_000, random_state=8).to_edge_list()
-    settings = {"n_edges": 400, "favored_nodes": list(range(0, 60, 5)), "chunk": 250}
+    settings = {"n_edges": 400, "favored_nodes": list(range(0, 60, 5)), "chunk_size": 250}
     expected = make(settings).partial_fit(graph)
     stream = make(settings).partial_fit(graph.part(0, 10_000))
     assert 1.0 < stream._engine.favored.boost < 1e6

@@ -6,8 +6,8 @@ import pytest
 
 from graphsqueak import sources
 from graphsqueak.graph.forest import extended
-from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce, repeated_share
-from graphsqueak.sparsifiers.stream.last_shrink import calibrate
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, coalesce, repeated_fraction
+from graphsqueak.sparsifiers.stream.finalize import calibrate
 
 
 def many_parallel_edges(n_nodes, n_edges):
@@ -15,7 +15,7 @@ def many_parallel_edges(n_nodes, n_edges):
     tail = rng.integers(n_nodes, size=n_edges).astype(np.int32)
     head = ((tail + rng.integers(1, n_nodes, size=n_edges)) % n_nodes).astype(np.int32)
     weight, copies = rng.lognormal(size=n_edges), np.ones(n_edges, np.int32)
-    return KeptEdges(tail, head, weight, copies, rng.random(n_edges) < 0.01)
+    return SampledEdges(tail, head, weight, copies, rng.random(n_edges) < 0.01)
 
 
 @pytest.mark.parametrize("few", [0, 2**62])
@@ -72,7 +72,7 @@ def test_calibration_finds_the_weights_around_a_bridge_that_stays():
     degree = np.bincount(np.r_[tail, head], np.r_[true, true])
     log_scale = np.random.default_rng(60_601).uniform(-0.3, 0.3, size=20)
     scaled = np.where(bridge, true, np.exp(log_scale[tail] + log_scale[head]))
-    edges = KeptEdges(tail, head, scaled, np.ones(tail.size, np.int32), bridge)
+    edges = SampledEdges(tail, head, scaled, np.ones(tail.size, np.int32), bridge)
     found = calibrate(edges, degree, bridge).weight
     assert found[bridge] == 7.0
     np.testing.assert_allclose(np.log(found[~bridge]), 0.0, atol=20 * 0.003)
@@ -88,7 +88,7 @@ def test_calibration_meets_degrees_in_few_steps(n_left):
     low, high = ((0, n_left), (n_left, 1_200)) if n_left else ((0, 1_200), (0, 1_200))
     tail, head = (rng.integers(*side, size=9_600).astype(np.int32) for side in (low, high))
     ends, noise = np.r_[tail, head], rng.lognormal(sigma=0.7, size=tail.size)
-    edges = KeptEdges(tail, head, noise, np.ones(tail.size, np.int32), np.zeros(tail.size, bool))
+    edges = SampledEdges(tail, head, noise, np.ones(tail.size, np.int32), np.zeros(tail.size, bool))
     degree = np.bincount(ends, minlength=1_200).astype(float)
     weight = calibrate(edges, degree).weight
     found = np.bincount(ends, np.r_[weight, weight], 1_200)
@@ -102,7 +102,7 @@ def test_a_sample_of_pairs_tells_the_share_of_repeats():
     pair = rng.permutation(np.concatenate([pair, pair[:75_000]]))
     tail, head = (pair // 4000).astype(np.int32), (pair % 4000 + 4000).astype(np.int32)
     turned = rng.random(pair.size) < 0.5
-    share = repeated_share(np.where(turned, head, tail), np.where(turned, tail, head))
+    share = repeated_fraction(np.where(turned, head, tail), np.where(turned, tail, head))
     assert abs(share - 0.125) <= 6 * np.sqrt(0.125 * 0.875 / 30_000)
 
 

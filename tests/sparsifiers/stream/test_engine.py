@@ -8,21 +8,21 @@ from graphsqueak.graph.forest import join, roots
 from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import sampling_error
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
-from graphsqueak.sparsifiers.stream import last_shrink
-from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored
-from graphsqueak.sparsifiers.stream.edges import KeptEdges
-from graphsqueak.sparsifiers.stream.merging import lead, make_guide
+from graphsqueak.sparsifiers.stream import finalize
+from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter, PriorityNodes
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
+from graphsqueak.sparsifiers.stream.resparsify import lead, make_guide
 from graphsqueak.sparsifiers.tree.parts import grow_tree
 from tests.comparison import differences
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphsqueak.errors.AccuracyWarning")
 
 WAYS = {
-    "by solving": {"chunk": 64},
-    "by degrees": {"chunk": 64, "many_nodes": 10},
-    "in place": {"chunk": 64, "many_nodes": 10, "many_edges": 10},
-    "copies": {"chunk": 64, "n_copies": 4},
-    "without a filter": {"chunk": 64, "filter_arrivals": False},
+    "by solving": {"chunk_size": 64},
+    "by degrees": {"chunk_size": 64, "degree_approx_min_nodes": 10},
+    "in place": {"chunk_size": 64, "degree_approx_min_nodes": 10, "inplace_min_edges": 10},
+    "copies": {"chunk_size": 64, "n_copies": 4},
+    "without a filter": {"chunk_size": 64, "filter_arrivals": False},
 }
 
 
@@ -58,7 +58,7 @@ def test_the_unit_of_the_weights_changes_nothing_but_the_weights(way, factor):
 
 
 def test_the_unit_changes_nothing_in_windows_and_trees():
-    factor, options, graph = 2.0**-21, StreamOptions(chunk=64), weighted()
+    factor, options, graph = 2.0**-21, StreamOptions(chunk_size=64), weighted()
     results = []
     for times in (1.0, factor):
         edges = TimedEdges.of(scaled(graph, times), np.linspace(0, 8, graph.n_edges))
@@ -81,7 +81,7 @@ def test_resistances_are_those_of_a_grounded_graph():
     """With a ridge every node is joined to the ground: degrees, filter and scores have it."""
     graph, ridge = weighted(factor=0.01), 4.0
     stream = StreamSparsifier(
-        n_edges=220, ridge=ridge, options=StreamOptions(chunk=64), random_state=5
+        n_edges=220, ridge=ridge, options=StreamOptions(chunk_size=64), random_state=5
     ).partial_fit(graph)
     engine = stream._engine
     grounded = (graph.degrees() + ridge) / engine.unit
@@ -102,7 +102,7 @@ def test_resistances_are_those_of_a_grounded_graph():
 
 def test_the_scale_of_a_filter_grows_with_a_share():
     graph = weighted(n_edges=12_000)
-    options = StreamOptions(chunk=200, least_share=200)
+    options = StreamOptions(chunk_size=200, min_budget=200)
     stream = StreamSparsifier(keep=0.05, options=options, random_state=5)
     engine = stream.partial_fit(graph.part(0, 4000))._engine
     engine._refresh_filter()
@@ -121,7 +121,7 @@ def test_the_scale_of_a_filter_grows_with_a_share():
 
 
 def test_merging_adds_counts_and_keeps_what_each_stream_knows():
-    graph, options = weighted(), StreamOptions(chunk=64)
+    graph, options = weighted(), StreamOptions(chunk_size=64)
     streams = [
         StreamSparsifier(
             n_edges=220,
@@ -159,13 +159,13 @@ def test_a_leader_hands_on_its_filter_and_a_guide_its_degrees(unit):
         n_edges=220,
         favored_nodes=[3, 4],
         ridge=2.0 * unit,
-        options=StreamOptions(chunk=64),
+        options=StreamOptions(chunk_size=64),
         random_state=5,
     ).partial_fit(graph)
     engine = stream._engine
     engine.shrink(250)  # so that what is merged fits, and no shrink makes another filter
     lead(engine)
-    other = StreamSparsifier(n_edges=220, options=StreamOptions(chunk=64), random_state=6)
+    other = StreamSparsifier(n_edges=220, options=StreamOptions(chunk_size=64), random_state=6)
     other.partial_fit(weighted(seed=14, n_edges=100, factor=unit))
     merged = stream.merge(other)._engine
     assert merged.leads == 1
@@ -187,7 +187,7 @@ def test_a_leader_hands_on_its_filter_and_a_guide_its_degrees(unit):
 def test_a_shrink_leaves_about_as_many_edges_as_it_should(way):
     """The forest is a half of them, and counts."""
     graph = weighted(n_nodes=200, n_edges=2500).simplified()
-    options = StreamOptions(**WAYS[way] | {"chunk": 10**4})
+    options = StreamOptions(**WAYS[way] | {"chunk_size": 10**4})
     stream = StreamSparsifier(n_edges=2000, options=options, random_state=5).partial_fit(graph)
     engine = stream._engine
     assert engine.n_kept == graph.n_edges
@@ -200,7 +200,7 @@ def test_a_settled_stream_keeps_its_filter_only_if_it_leads():
     graph = weighted()
     for leads in (False, True):
         stream = StreamSparsifier(
-            n_edges=220, options=StreamOptions(chunk=64), random_state=5
+            n_edges=220, options=StreamOptions(chunk_size=64), random_state=5
         ).partial_fit(graph)
         if leads:
             lead(stream._engine)
@@ -214,10 +214,10 @@ def test_favored_edges_get_their_share_and_all_of_it_if_they_are_few():
     graph = weighted().simplified()
     resistance = effective_resistance(graph, method="exact")
     ones = np.ones(graph.n_edges, np.int32)
-    edges = KeptEdges(graph.tail, graph.head, graph.weight, ones, ones == 0)
+    edges = SampledEdges(graph.tail, graph.head, graph.weight, ones, ones == 0)
     budget = 400
     for nodes, share in (([1, 2, 3, 4, 5, 6], 0.4), ([9], 0.5)):
-        favored = Favored(np.isin(np.arange(50), nodes), share=share)
+        favored = PriorityNodes(np.isin(np.arange(50), nodes), share=share)
         raised, boost = favored.boost_edges(edges, resistance, budget)
         chosen = favored.edges(edges.tail, edges.head)
         np.testing.assert_allclose(raised[~chosen], resistance[~chosen])
@@ -238,7 +238,7 @@ def test_leverages_of_a_filter_are_those_it_samples_by():
     """Both ends of an edge, both degrees; unknown nodes and other components are certain."""
     rng = np.random.default_rng(8)
     stream = StreamSparsifier(
-        n_edges=220, options=StreamOptions(chunk=64), random_state=5
+        n_edges=220, options=StreamOptions(chunk_size=64), random_state=5
     ).partial_fit(weighted())
     known = stream._engine.filter
     tail, head = rng.integers(50, size=(2, 300))
@@ -307,8 +307,8 @@ def test_the_prediction_of_a_result_knows_how_many_edges_were_read(n_read, monke
         calls.append((named["n_seen"], arguments[5], sampling_error(*arguments, **named)))
         return calls[-1][-1]
 
-    monkeypatch.setattr(last_shrink, "sampling_error", recorded)
-    graph, options = weighted().part(0, n_read), StreamOptions(chunk=64, room=6.0)
+    monkeypatch.setattr(finalize, "sampling_error", recorded)
+    graph, options = weighted().part(0, n_read), StreamOptions(chunk_size=64, high_watermark=6.0)
     stream = StreamSparsifier(n_edges=200, options=options, random_state=5).partial_fit(graph)
     assert (stream.n_shrinks_ > 0) == (n_read == 4000)
     stream.sparsifier()

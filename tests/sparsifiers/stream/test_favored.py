@@ -1,4 +1,4 @@
-"""Favored nodes: their edges stay, the budget holds, and the expectation never moves."""
+"""PriorityNodes nodes: their edges stay, the budget holds, and the expectation never moves."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
 from graphsqueak.sparsifiers.resistance.sketch import Embedding
-from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored
+from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter, PriorityNodes
 
 N_NODES = 400
 NODES = [3, 50, 399]
@@ -58,7 +58,7 @@ def test_favored_edges_are_unbiased_on_arrival(dense):
     """The mean weight over seeds of all favored edges is theirs, within six standard errors."""
     graph, batches = dense
     nodes = np.arange(0, N_NODES, 4)
-    plain = gs.StreamOptions(calibrate=False)
+    plain = gs.StreamOptions(rescale_to_degrees=False)
     isin = np.isin(graph.tail, nodes) | np.isin(graph.head, nodes)
     totals = []
     for seed in range(12):
@@ -126,7 +126,7 @@ def test_the_filter_keeps_every_edge_with_its_probability(away):
     arrivals = ArrivalFilter.from_sketch(sketch, component, 3.0)
     tail, head = rng.integers(1, 39, size=600), np.append(rng.integers(1, 40, size=590), [45] * 10)
     weight = rng.uniform(0.1, 4.0, size=600)
-    favored = Favored(np.isin(np.arange(46), [5, 6]))
+    favored = PriorityNodes(np.isin(np.arange(46), [5, 6]))
     favored.boost = 7.0
     far = np.minimum(head, 39)
     apart = ((sketch.points[tail] - sketch.points[far]) ** 2).sum(axis=1) / 4

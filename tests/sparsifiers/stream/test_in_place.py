@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources
-from graphsqueak.sparsifiers.stream.edges import KeptEdges
-from graphsqueak.sparsifiers.stream.in_place import (
-    choose_in_order,
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
+from graphsqueak.sparsifiers.stream.pivotal_sampling import (
+    pivotal_sample,
     coalesce_in_place,
-    keep_chosen,
+    select_in_place,
     scale_for_edges,
 )
 from tests import reference
 
-MANY = StreamOptions(many_edges=1, many_nodes=1, chunk=2**11)
+MANY = StreamOptions(inplace_min_edges=1, degree_approx_min_nodes=1, chunk_size=2**11)
 
 
 def parallel_edges(n_nodes, n_edges, dtype=np.float64):
@@ -22,7 +22,7 @@ def parallel_edges(n_nodes, n_edges, dtype=np.float64):
     tail = rng.integers(n_nodes, size=n_edges).astype(np.int32)
     head = ((tail + rng.integers(1, n_nodes, size=n_edges)) % n_nodes).astype(np.int32)
     weight = rng.integers(1, 5, size=n_edges).astype(dtype)
-    return KeptEdges(tail, head, weight, np.ones(n_edges, np.uint8), rng.random(n_edges) < 0.01)
+    return SampledEdges(tail, head, weight, np.ones(n_edges, np.uint8), rng.random(n_edges) < 0.01)
 
 
 def test_sums_and_pins_are_those_of_a_dictionary_on_any_number_of_threads():
@@ -49,9 +49,9 @@ def test_sums_and_pins_are_those_of_a_dictionary_on_any_number_of_threads():
 
 
 def drawn_in_order(edges, resistance, *, seed):
-    chosen = choose_in_order(edges, resistance, 1.0, seed=seed)
-    own = KeptEdges(*(column.copy() for column in edges))
-    return keep_chosen(own, resistance, 1.0, chosen)
+    chosen = pivotal_sample(edges, resistance, 1.0, seed=seed)
+    own = SampledEdges(*(column.copy() for column in edges))
+    return select_in_place(own, resistance, 1.0, chosen)
 
 
 def test_every_edge_is_kept_with_its_probability():
@@ -77,7 +77,7 @@ def test_nodes_get_the_number_of_edges_that_they_expect():
     head = np.repeat(np.arange(n_each, n_each + n_heads), n_each).astype(np.int32)
     tail = np.tile(np.arange(n_each), n_heads).astype(np.int32)
     free = np.zeros(head.size, np.bool_)
-    edges = KeptEdges(tail, head, np.ones(head.size), np.ones(head.size, np.uint8), free)
+    edges = SampledEdges(tail, head, np.ones(head.size), np.ones(head.size, np.uint8), free)
     resistance = np.random.default_rng(8).uniform(0.2, 0.8, size=head.size)
     drawn = drawn_in_order(edges, resistance, seed=77)
     off = np.bincount(drawn.head) - np.bincount(head, resistance)
@@ -104,7 +104,7 @@ def sparsify(graph, *, seed, options=MANY, cuts=(), **how):
 
 def test_results_of_many_edges_are_as_good_as_those_of_few():
     graph = sources.erdos_renyi(300, 30_000, random_state=9).to_edge_list()
-    simple, usual = graph.simplified(), StreamOptions(chunk=2**11)
+    simple, usual = graph.simplified(), StreamOptions(chunk_size=2**11)
     errors = np.empty((2, 5))
     for seed in range(5):
         for kind, options in enumerate((MANY, usual)):
@@ -119,7 +119,7 @@ def test_results_of_many_edges_are_as_good_as_those_of_few():
 def test_weights_keep_their_expectation():
     """Total weight across a cut, without calibration, over 200 seeds, within six sigmas."""
     graph = sources.erdos_renyi(100, 8000, random_state=2).to_edge_list()
-    options = StreamOptions(many_edges=1, many_nodes=1, chunk=2**10, calibrate=False)
+    options = StreamOptions(inplace_min_edges=1, degree_approx_min_nodes=1, chunk_size=2**10, rescale_to_degrees=False)
     across = (graph.tail < 50) != (graph.head < 50)
     cuts = []
     for seed in range(200):
@@ -135,7 +135,7 @@ def test_batches_stops_and_using_up_do_not_matter(tmp_path):
     stream, result = sparsify(graph, seed=4)
     again = stream.sparsifier()  # the stream was left as it is
     _, in_parts = sparsify(graph, seed=4, cuts=(777, 20_000))
-    used, of_its_own = sparsify(graph, seed=4, use_up=True)
+    used, of_its_own = sparsify(graph, seed=4, consume=True)
     first = StreamSparsifier(n_edges=3000, random_state=4, options=MANY)
     first.partial_fit(graph.part(0, 21_111)).save(tmp_path / "run.ckpt")
     resumed = StreamSparsifier.load(tmp_path / "run.ckpt").partial_fit(graph.part(21_111))
@@ -144,7 +144,7 @@ def test_batches_stops_and_using_up_do_not_matter(tmp_path):
             np.testing.assert_array_equal(getattr(other, column), getattr(result, column))
     assert used.n_edges_seen_ == graph.n_edges
     for goes_on in (lambda: used.partial_fit(graph), used.sparsifier, used.to_bytes):
-        with pytest.raises(InputError, match="use_up"):
+        with pytest.raises(InputError, match="consume"):
             goes_on()
 
 

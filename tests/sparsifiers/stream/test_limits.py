@@ -17,10 +17,10 @@ from graphsqueak.sources import read_edges
 from graphsqueak.sources.synthetic.random_graphs import erdos_renyi
 from graphsqueak.sparsifiers.budget import stream_bytes
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
-from graphsqueak.sparsifiers.stream.edges import KeptEdges, coalesce
-from graphsqueak.sparsifiers.stream.thinning import round_keeping_degrees
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, coalesce
+from graphsqueak.sparsifiers.stream.subsample import dependent_rounding
 
-SHORT = StreamOptions(chunk=64)
+SHORT = StreamOptions(chunk_size=64)
 
 
 def random_graph(weight, n_nodes=40, n_edges=4000, seed=351_887):
@@ -86,13 +86,13 @@ def test_indices_of_64_bits_change_nothing():
     """What more than 2^31 kept edges would take, forced on a few."""
     graph = random_graph(lambda rng, n: rng.lognormal(size=n))
     none, ones = np.zeros(graph.n_edges, bool), np.ones(graph.n_edges, np.int32)
-    edges = KeptEdges(graph.tail, graph.head, graph.weight, ones, none)
+    edges = SampledEdges(graph.tail, graph.head, graph.weight, ones, none)
     narrow, wide = (coalesce(edges, 40, largest_index=most, few=0) for most in (2**31 - 1, 10))
     for one, other in zip(narrow, wide, strict=True):
         assert np.array_equal(one, other)
     prob = np.random.default_rng(9).random(graph.n_edges)
     masks = [
-        round_keeping_degrees(graph.tail, graph.head, prob, 40, seed=3, largest_index=most)
+        dependent_rounding(graph.tail, graph.head, prob, 40, seed=3, largest_index=most)
         for most in (2**31 - 1, 10)
     ]
     assert np.array_equal(*masks)
@@ -148,7 +148,7 @@ def test_memory_that_does_not_do_is_told_before_the_run(tmp_path, capsys, option
 
 def test_memory_is_kept_to_by_keeping_fewer():
     """Room for 3,000 kept edges where three times 2,000 were usual; the result is as asked for."""
-    options = StreamOptions(chunk=1000, memory_limit=stream_bytes(100, 3000))
+    options = StreamOptions(chunk_size=1000, memory_limit=stream_bytes(100, 3000))
     stream = StreamSparsifier(n_edges=2000, options=options, random_state=3)
     kept = []
     graph = erdos_renyi(100, 60_000, random_state=7).to_edge_list()

@@ -12,7 +12,7 @@ from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
 pytestmark = pytest.mark.filterwarnings("ignore::graphsqueak.errors.AccuracyWarning")
 
 # The buffer holds little more than the budget, so that every merge is followed by a shrink.
-TIGHT = StreamOptions(room=1.1, target=1.0, chunk=32)
+TIGHT = StreamOptions(high_watermark=1.1, low_watermark=1.0, chunk_size=32)
 
 
 def near_tree(seed, n_nodes=150, n_trees=6, n_extra=60):

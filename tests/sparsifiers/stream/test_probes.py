@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from graphsqueak import AccuracyWarning, EdgeList, StreamSparsifier, sources
-from graphsqueak.sparsifiers.stream.edges import KeptEdges
-from graphsqueak.sparsifiers.stream.probes import Probes, WeakCuts
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
+from graphsqueak.sparsifiers.stream.cut_probes import RandomCuts, BottleneckCuts
 from tests import reference
 
 
 def test_forms_are_those_of_the_laplacian():
     graph = sources.block_model(200, 4_000, random_state=5).to_edge_list()
-    probes = Probes()
+    probes = RandomCuts()
     probes.add(graph.tail, graph.head, graph.weight, graph.n_nodes)
     signs = 1.0 - 2.0 * np.unpackbits(probes._signs[:, None], axis=1)
     lighter = EdgeList(
@@ -41,7 +41,7 @@ def test_a_bad_sparsifier_is_warned_of():
 
 def test_a_sparsifier_in_pieces_is_infinitely_wrong():
     path = sources.path(5).to_edge_list()
-    probes = Probes()
+    probes = RandomCuts()
     probes.add(path.tail, path.head, path.weight, 5)
     assert probes.error(path.tail[1:], path.head[1:], path.weight[1:], 1) == np.inf
 
@@ -80,11 +80,11 @@ def test_a_change_of_a_weak_cut_is_reported_beyond_chance_and_not_below(sigmas):
     tail, head = many.copy(), many + 1
     head[0] = 2  # the only edge of the cut
     weight = np.ones(10_000)
-    edges = KeptEdges(tail, head, weight, many, many > 0)
-    cuts = WeakCuts(sides, np.zeros(8)).weighed(edges)
+    edges = SampledEdges(tail, head, weight, many, many > 0)
+    cuts = BottleneckCuts(sides, np.zeros(8)).weighed(edges)
     assert cuts.weights.tolist() == [1.0] + [0.0] * 7
     chance = sigmas * 0.02
     for change, expected in ((0.99 * chance, 0.0), (1.01 * chance, 1.01 * chance)):
         for factor in (1 + change, 1 - change):
             after = edges._replace(weight=np.append(factor, weight[1:]))
-            assert cuts.odd_change(after, sigmas) == pytest.approx(expected)
+            assert cuts.significant_change(after, sigmas) == pytest.approx(expected)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from graphsqueak import certify, sources, sparsify
-from graphsqueak.sparsifiers.stream.thinning import count_spread, round_keeping_degrees
+from graphsqueak.sparsifiers.stream.subsample import count_std, dependent_rounding
 
 
 def test_every_edge_is_kept_with_its_own_probability():
@@ -15,7 +15,7 @@ def test_every_edge_is_kept_with_its_own_probability():
     prob[:3] = 0.0, 1.0, 0.5
     count = np.zeros(n_edges)
     for seed in range(n_runs):
-        count += round_keeping_degrees(tail, head, prob, n_nodes, seed=7_000_003 * seed + 11)
+        count += dependent_rounding(tail, head, prob, n_nodes, seed=7_000_003 * seed + 11)
     sigma = np.sqrt(prob * (1 - prob) / n_runs)
     assert np.all(np.abs(count / n_runs - prob) <= 6 * sigma)
 
@@ -23,7 +23,7 @@ def test_every_edge_is_kept_with_its_own_probability():
 def test_degrees_stay_where_independent_coins_would_scatter_them():
     graph = sources.complete(400).to_edge_list()
     prob = np.full(graph.n_edges, 0.05)
-    kept = round_keeping_degrees(graph.tail, graph.head, prob, 400, seed=5_150)
+    kept = dependent_rounding(graph.tail, graph.head, prob, 400, seed=5_150)
     degree = np.bincount(np.r_[graph.tail[kept], graph.head[kept]], minlength=400)
     coins = np.sqrt(399 * 0.05 * 0.95)  # 4.4
     assert degree.std() < 0.5 * coins
@@ -33,7 +33,7 @@ def test_degrees_stay_where_independent_coins_would_scatter_them():
 def test_half_of_every_node_of_an_even_graph():
     graph = sources.complete(9).to_edge_list()  # all degrees 8
     for seed in range(50):
-        kept = round_keeping_degrees(graph.tail, graph.head, np.full(36, 0.5), 9, seed=seed)
+        kept = dependent_rounding(graph.tail, graph.head, np.full(36, 0.5), 9, seed=seed)
         degree = np.bincount(np.r_[graph.tail[kept], graph.head[kept]], minlength=9)
         assert np.abs(degree - 4).max() <= 2  # an odd tour leaves two at the node where it closes
         assert np.abs(degree - 4).sum() <= 6
@@ -41,9 +41,9 @@ def test_half_of_every_node_of_an_even_graph():
 
 def test_nothing_and_everything():
     tail, head = np.array([0, 1]), np.array([1, 2])
-    assert not round_keeping_degrees(tail, head, np.zeros(2), 3, seed=1).any()
-    assert round_keeping_degrees(tail, head, np.ones(2), 3, seed=1).all()
-    assert round_keeping_degrees(tail[:0], head[:0], np.zeros(0), 3, seed=1).size == 0
+    assert not dependent_rounding(tail, head, np.zeros(2), 3, seed=1).any()
+    assert dependent_rounding(tail, head, np.ones(2), 3, seed=1).all()
+    assert dependent_rounding(tail[:0], head[:0], np.zeros(0), 3, seed=1).size == 0
 
 
 def test_odd_tours_do_not_change_how_many_edges_are_kept():
@@ -53,7 +53,7 @@ def test_odd_tours_do_not_change_how_many_edges_are_kept():
     head = np.concatenate([first + 1, first + 2, first])
     count = np.zeros(9000)
     for seed in range(200):
-        kept = round_keeping_degrees(tail, head, np.full(9000, 0.5), 9000, seed=31 * seed + 5)
+        kept = dependent_rounding(tail, head, np.full(9000, 0.5), 9000, seed=31 * seed + 5)
         assert abs(kept.sum() - 4500) <= 1
         count += kept
     assert abs(count.mean() / 200 - 0.5) <= 1e-3
@@ -65,13 +65,13 @@ def test_the_spread_of_degrees_and_counts_is_that_of_the_first_rounding():
     prob = np.full(graph.n_edges, 0.3)
     degrees, counts = [], []
     for seed in range(40):
-        kept = round_keeping_degrees(graph.tail, graph.head, prob, 300, seed=seed, n_bits=4)
+        kept = dependent_rounding(graph.tail, graph.head, prob, 300, seed=seed, n_bits=4)
         degrees.append(np.bincount(np.r_[graph.tail[kept], graph.head[kept]], minlength=300))
         counts.append(kept.sum())
     fraction = (0.3 * 16) % 1
     by_dither = np.sqrt(299 * fraction * (1 - fraction)) / 16
     assert by_dither <= np.std(degrees) <= np.sqrt(by_dither**2 + 4)
-    spread = count_spread(prob, n_bits=4)
+    spread = count_std(prob, n_bits=4)
     assert abs(np.std(counts) / spread - 1) <= 6 / np.sqrt(2 * 40)
     assert np.abs(np.array(counts) - prob.sum()).max() <= 6 * spread + 1
 

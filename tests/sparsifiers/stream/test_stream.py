@@ -11,11 +11,11 @@ import pytest
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources, sparsify
 from graphsqueak.cli import run
 from graphsqueak.graph.forest import labels
-from graphsqueak.sparsifiers.stream import state as checkpoint
+from graphsqueak.sparsifiers.stream import checkpoint as checkpoint
 from graphsqueak.system.packing import pack_bytes
 from tests import reference
 
-SHORT = StreamOptions(chunk=64)  # looks around often, so that small streams shrink, too
+SHORT = StreamOptions(chunk_size=64)  # looks around often, so that small streams shrink, too
 
 
 def small_graph(n_nodes=16, n_edges=600, seed=901_447):
@@ -39,7 +39,7 @@ def fed(stream, graph, batch_size=10**6):
     return stream
 
 
-PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25, chunk=64)  # little room: many shrinks
+PLAIN = StreamOptions(rescale_to_degrees=False, high_watermark=1.5, low_watermark=1.25, chunk_size=64)  # little room: many shrinks
 
 
 COPIES, UNCLAMPED = replace(PLAIN, n_copies=5), replace(PLAIN, filter_arrivals=False, clamp=False)
@@ -51,7 +51,7 @@ COPIES, UNCLAMPED = replace(PLAIN, n_copies=5), replace(PLAIN, filter_arrivals=F
     [
         (PLAIN, 600, 60),
         (PLAIN, 1500, 95),
-        (replace(PLAIN, keep_degrees=False), 600, 60),
+        (replace(PLAIN, dependent_rounding=False), 600, 60),
         (COPIES, 600, 60),
         (UNCLAMPED, 600, 60),
     ],

@@ -5,8 +5,8 @@ import pytest
 
 from graphsqueak import EdgeList, InputError, StreamSparsifier, effective_resistance, sources
 from graphsqueak.randomness import Step, child_seed
-from graphsqueak.sparsifiers.stream import thesis
-from graphsqueak.sparsifiers.stream.thesis import ThesisEngine, _safe_resistances, thesis_copies
+from graphsqueak.sparsifiers.stream import kelner_levin
+from graphsqueak.sparsifiers.stream.kelner_levin import KelnerLevinEngine, _safe_resistances, thesis_copies
 from tests import reference
 
 EPSILON, DELTA = 0.5, 0.1
@@ -20,7 +20,7 @@ def parallel_edges(n_nodes=30, n_edges=60_000, seed=271_828):
 
 
 def run_engine(graph, n_copies, block, seed):
-    engine = ThesisEngine(n_copies, block=block, seed=seed)
+    engine = KelnerLevinEngine(n_copies, block=block, seed=seed)
     engine.absorb(graph.tail, graph.head, graph.weight, graph.n_nodes)
     return engine
 
@@ -80,7 +80,7 @@ def test_every_step_is_that_of_a_literal_chain(seed):
     """The same random numbers give the same edges, with the same weights up to rounding."""
     graph = parallel_edges(9, 700, seed=seed)
     weight = graph.weight * np.random.default_rng(seed).lognormal(size=700)
-    engine = ThesisEngine(7, block=90, seed=seed)
+    engine = KelnerLevinEngine(7, block=90, seed=seed)
     engine.absorb(graph.tail, graph.head, weight, 9)
     assert engine.n_shrinks >= 4
     numbers = [*range(engine.n_shrinks), Step.LAST]
@@ -116,7 +116,7 @@ def test_a_merge_goes_on_with_the_probabilities_of_both_chains():
 
 def test_probabilities_never_rise():
     graph = parallel_edges(12, 2000)
-    engine = ThesisEngine(5, block=300, seed=9)
+    engine = KelnerLevinEngine(5, block=300, seed=9)
     before = {}
     for start in range(0, 2000, 100):
         part = graph.part(start, start + 100)

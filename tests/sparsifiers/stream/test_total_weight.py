@@ -6,8 +6,8 @@ import pytest
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sources, sparsify
 from graphsqueak.graph import TimedEdges
 from graphsqueak.graph.forest import find_bridges, join, roots
-from graphsqueak.sparsifiers.stream.edges import KeptEdges
-from graphsqueak.sparsifiers.stream.last_shrink import calibrate
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
+from graphsqueak.sparsifiers.stream.finalize import calibrate
 
 SEED = 514_229
 
@@ -73,7 +73,7 @@ def merged(graph, **settings):
         lambda graph, n_edges: whole(  # several shrinks, single precision, thinned in place
             graph,
             n_edges=n_edges,
-            options=StreamOptions(chunk=2**10, many_nodes=1, many_edges=1),
+            options=StreamOptions(chunk_size=2**10, degree_approx_min_nodes=1, inplace_min_edges=1),
         ),
     ],
     ids=["merged", "ridge", "priority nodes", "in place"],
@@ -130,7 +130,7 @@ def test_a_little_more_than_a_forest_has_the_total_weight(graph):
 def kept(tail, head, weight):
     tail, head = (np.asarray(end, dtype=np.int32) for end in (tail, head))
     none = np.zeros(tail.size, dtype=bool)
-    return KeptEdges(tail, head, np.asarray(weight, dtype=float), np.ones(tail.size, int), none)
+    return SampledEdges(tail, head, np.asarray(weight, dtype=float), np.ones(tail.size, int), none)
 
 
 def rescaled(edges, degree, fixed):

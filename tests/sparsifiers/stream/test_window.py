@@ -7,7 +7,7 @@ from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, T
 from graphsqueak.system.packing import pack_bytes, unpack
 from tests import reference
 
-PLAIN = StreamOptions(calibrate=False, room=1.5, target=1.25, chunk=80)
+PLAIN = StreamOptions(rescale_to_degrees=False, high_watermark=1.5, low_watermark=1.25, chunk_size=80)
 
 
 def timed(graph, n_units, seed=77_191):
@@ -98,7 +98,7 @@ def test_kept_edges_stay_within_the_documented_budgets(forgets, most_budgets, at
     """
     edges = timed(sources.erdos_renyi(120, 40_000, random_state=7).to_edge_list(), 30.0)
     chunk, budget = 64, 960
-    options = StreamOptions(chunk=chunk)
+    options = StreamOptions(chunk_size=chunk)
     stream = StreamSparsifier(n_edges=budget, **forgets, options=options, random_state=1)
     most = 0
     for start in range(0, edges.n_edges, 250):
@@ -177,7 +177,7 @@ def test_batches_order_and_a_stop_change_nothing(forgets, tmp_path):
     graph = timed(sources.erdos_renyi(60, 9000, random_state=2).to_edge_list(), 20.0)
     late = graph.time + np.random.default_rng(3).uniform(-1.5, 0, graph.n_edges)
     edges = TimedEdges.of(graph, late)
-    settings = {"n_edges": 150, **forgets, "random_state": 12, "options": StreamOptions(chunk=64)}
+    settings = {"n_edges": 150, **forgets, "random_state": 12, "options": StreamOptions(chunk_size=64)}
     whole = StreamSparsifier(**settings).partial_fit(edges)
     cut = StreamSparsifier(**settings)
     for start, stop in ((0, 1), (1, 777), (777, 7000), (7000, 7000), (7000, 8100), (8100, None)):

@@ -28,7 +28,7 @@ from tests import reference
 N_PARTS, N_SEEDS = 6, 30
 
 
-SHORT = StreamOptions(chunk=512)  # looks around often, so that small streams shrink, too
+SHORT = StreamOptions(chunk_size=512)  # looks around often, so that small streams shrink, too
 
 
 @pytest.mark.slow

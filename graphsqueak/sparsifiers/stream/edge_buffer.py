@@ -1,0 +1,170 @@
+"""Columns of the edges that a stream has sampled so far, with spare capacity at the end."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["EdgeBuffer", "SampledEdges", "fits_float32"]
+
+# Above this size the whole capacity is reserved at once. Pages that are never written take no
+# memory, so that reserving is free, while growing by half copies all edges several times.
+_MIN_EDGES_TO_RESERVE_ALL = 2**18
+# Edges that `replace_blocks` filters at once: 25 MB of columns. Blocks of half or twice the size
+# take the same time.
+_BLOCK_EDGES = 2**20
+# Single precision reaches 2^127. Sums of up to 2^47 weights below this one cannot overflow.
+_LARGEST_FLOAT32_WEIGHT = 2.0**80
+
+
+class SampledEdges(NamedTuple):
+    """Edges in a sample, as columns.
+
+    Attributes
+    ----------
+    tail, head : ndarray of int32
+    weight : ndarray of float64 or float32
+        In units of `StreamState.weight_scale`, divided by the sampling probability.
+    in_forest : ndarray of bool
+        Whether the edge belongs to the spanning forest, which is sampled with probability 1.
+    """
+
+    tail: np.ndarray
+    head: np.ndarray
+    weight: np.ndarray
+    in_forest: np.ndarray
+
+    @classmethod
+    def empty(cls) -> "SampledEdges":
+        """Return no edges."""
+        return cls(
+            tail=np.zeros(0, dtype=np.int32),
+            head=np.zeros(0, dtype=np.int32),
+            weight=np.zeros(0),
+            in_forest=np.zeros(0, dtype=np.bool_),
+        )
+
+    @property
+    def n_edges(self) -> int:
+        return self.tail.size
+
+    def select(self, index: np.ndarray | slice) -> "SampledEdges":
+        """Return the edges of an index array, a mask or a slice."""
+        return SampledEdges(*(column[index] for column in self))
+
+    def copy(self) -> "SampledEdges":
+        """Return a copy with columns of its own."""
+        return SampledEdges(*(column.copy() for column in self))
+
+
+def fits_float32(weight: np.ndarray, *, exactly: bool = False) -> bool:
+    """Return whether single precision can represent weights and their sums.
+
+    Parameters
+    ----------
+    weight : ndarray
+    exactly : bool
+        Whether every weight must be represented without rounding.
+
+    Examples
+    --------
+    >>> fits_float32(np.array([0.1])), fits_float32(np.array([0.1]), exactly=True)
+    (True, False)
+    """
+    if exactly:
+        return bool((weight.astype(np.float32) == weight).all())
+    is_small = weight.max() <= _LARGEST_FLOAT32_WEIGHT
+    is_large = weight.min() >= 1 / _LARGEST_FLOAT32_WEIGHT
+    return bool(is_small and is_large)
+
+
+class EdgeBuffer:
+    """Growable columns of `SampledEdges`.
+
+    Examples
+    --------
+    >>> buffer = EdgeBuffer()
+    >>> in_forest = np.zeros(2, dtype=bool)
+    >>> buffer.append(SampledEdges(np.array([0, 1]), np.array([1, 2]), np.ones(2), in_forest))
+    >>> buffer.edges().head
+    array([1, 2], dtype=int32)
+    """
+
+    def __init__(self, edges: SampledEdges | None = None) -> None:
+        self._columns: SampledEdges = SampledEdges.empty() if edges is None else edges
+        self._n_edges = self._columns.n_edges
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges in use."""
+        return self._n_edges
+
+    def edges(self) -> SampledEdges:
+        """Return the edges as views of the buffer."""
+        return self._columns.select(slice(0, self._n_edges))
+
+    def append(self, edges: SampledEdges, *, capacity: int = 0) -> None:
+        """Append edges; `capacity` is the largest number of edges that is expected."""
+        n_edges = self._n_edges + edges.n_edges
+        self._reserve(n_edges, capacity)
+        for column, new in zip(self._columns, edges, strict=True):
+            column[self._n_edges : n_edges] = new
+        self._n_edges = n_edges
+
+    def replace_blocks(
+        self,
+        choose: Callable[[SampledEdges, int], SampledEdges],
+        source: SampledEdges | None = None,
+    ) -> None:
+        """Replace all edges by what `choose` returns for one block of edges after the other.
+
+        Parameters
+        ----------
+        choose : callable
+            `choose(edges, first)` returns a subset of a block that begins with edge `first`.
+        source : SampledEdges, optional
+            The edges to choose from. Default: those of the buffer, which are overwritten.
+        """
+        edges = self.edges() if source is None else source
+        self._n_edges = 0
+        for start in range(0, edges.n_edges, _BLOCK_EDGES):
+            block = edges.select(slice(start, start + _BLOCK_EDGES))
+            self.append(choose(block, start))
+
+    def truncate(self, n_edges: int) -> None:
+        """Keep only the first `n_edges` edges."""
+        self._n_edges = n_edges
+
+    def release_capacity(self) -> None:
+        """Free the memory beyond the edges in use; views of the buffer become invalid."""
+        for column in self._columns:
+            if column.flags.owndata and column.flags.writeable:
+                column.resize(self._n_edges, refcheck=False)
+
+    @property
+    def weight_dtype(self) -> np.dtype:
+        return self._columns.weight.dtype
+
+    def set_weight_dtype(self, dtype: type) -> None:
+        """Store the weights in single or double precision."""
+        if dtype == self.weight_dtype:
+            return
+        weight: np.ndarray = np.empty(self._columns.weight.size, dtype=dtype)
+        weight[: self._n_edges] = self._columns.weight[: self._n_edges]
+        self._columns = self._columns._replace(weight=weight)
+
+    def _reserve(self, n_edges, capacity):
+        old_capacity = self._columns.n_edges
+        if n_edges <= old_capacity:
+            return
+        new_capacity = max(n_edges, old_capacity * 3 // 2)
+        if old_capacity > _MIN_EDGES_TO_RESERVE_ALL:
+            new_capacity = max(new_capacity, capacity)
+        columns = list(self._columns)
+        # Drop the reference to all columns, so that each old one is freed before the next is made.
+        self._columns = SampledEdges.empty()
+        for number in range(len(columns)):
+            grown = np.empty(new_capacity, dtype=columns[number].dtype)
+            grown[: self._n_edges] = columns[number][: self._n_edges]
+            columns[number] = grown
+        self._columns = SampledEdges(*columns)
