@@ -26,15 +26,15 @@ from graphsqueak.sparsifiers.budget import (
     sampling_error,
     stream_bytes,
 )
-from graphsqueak.sparsifiers.resistance.degrees import degree_resistances, degree_sketch
-from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
+from graphsqueak.sparsifiers.resistance.estimate import estimate
 
 __all__ = ["SHARES", "Expected", "Forecast"]
 
 SHARES = (0.05, 0.1, 0.2, 0.5)
-_PROBES = 16
-_MANY_NODES = 2**12  # from which on degrees are tried first
-_SKETCHED = 2**20  # edges; of more, leverages are told by degrees
+# Right-hand sides of the resistance sketch, as in the final sample of a stream.
+_N_PROBES = 16
+# Above this number of edges 1 / d_u + 1 / d_v replaces the estimate, which would take seconds.
+_MAX_EDGES_TO_ESTIMATE = 2**20
 _BYTES = 20  # of an edge in a file of text
 _HALVINGS = 12
 
@@ -218,23 +218,30 @@ class Forecast:
         return max(6 / (share * max(beyond, 1 / self.n_nodes) ** 0.6), 1.0)
 
 
-def _resistances(graph, degree, seed):
-    """Sketched, or, of many nodes or edges, by degrees: at least 1 / d_u + 1 / d_v, nearly."""
-    own, ends = (
-        graph.degrees() if degree is None else degree,
-        (graph.tail, graph.head, graph.weight),
+def _resistances(graph, degrees, seed):
+    """Return the resistances of a graph; of a sample, or of many edges, lower bounds from degrees.
+
+    Parameters
+    ----------
+    graph : EdgeList
+    degrees : ndarray or None
+        Degrees of the whole graph, if `graph` is a sample of it.
+    seed : int
+    """
+    is_sample = degrees is not None
+    degrees = degrees if is_sample else graph.degrees()
+    if is_sample or graph.n_edges > _MAX_EDGES_TO_ESTIMATE:
+        return 1 / degrees[graph.tail] + 1 / degrees[graph.head]
+    found = estimate(
+        graph.tail,
+        graph.head,
+        graph.weight,
+        join(roots(graph.n_nodes), graph.tail, graph.head),
+        degrees,
+        n_probes=_N_PROBES,
+        seed=seed,
     )
-    if degree is not None or graph.n_edges > _SKETCHED:
-        return 1 / own[graph.tail] + 1 / own[graph.head]
-    sketch = None
-    if graph.n_nodes >= _MANY_NODES:
-        in_forest = join(roots(graph.n_nodes), *ends[:2])
-        sketch = degree_sketch(*ends, in_forest, own, seed=seed)
-    if sketch is None:
-        sketch = precise_embedding(graph, *ends, n_probes=_PROBES, seed=seed)
-        return sketch_resistances(sketch, *ends)
-    points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
-    return degree_resistances(points, own, *ends)
+    return found.resistance
 
 
 def _kappa_of_stream(epsilon):

@@ -23,15 +23,14 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.forest import find_bridges
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.budget import ErrorCurve, sampling_error, sampling_error_curve
-from graphsqueak.sparsifiers.resistance.degrees import degree_resistances, leverages_fit
+from graphsqueak.sparsifiers.resistance.estimate import resistances_if_current
 from graphsqueak.sparsifiers.stream.coalesce import coalesce, coalesce_in_place
 from graphsqueak.sparsifiers.stream.cut_probes import BottleneckCuts
 from graphsqueak.sparsifiers.stream.edge_buffer import EdgeBuffer, SampledEdges
 from graphsqueak.sparsifiers.stream.rescale import rescale_to_degrees
 from graphsqueak.sparsifiers.stream.resparsify import (
-    degree_embedding,
+    estimate_resistances,
     passing_fraction,
-    solve_resistances,
 )
 from graphsqueak.sparsifiers.stream.subsample import sample_to_budget
 from graphsqueak.system.kernels import alongside
@@ -230,20 +229,16 @@ def _score_and_sample(result, state, config, bridge, cuts, n_edges, *, epsilon, 
 
 def _final_resistances(state, config, edges):
     """Return the resistances of all edges, and whether they were told from degrees."""
-    degrees = state.grounded_degrees()
     if state.degree_filter_n_seen and state.filter is not None:
-        resistance = degree_resistances(
-            state.filter.points, degrees, edges.tail, edges.head, edges.weight
+        resistance = resistances_if_current(
+            state.filter.points, state.grounded_degrees(), edges.tail, edges.head, edges.weight
         )
-        if leverages_fit(resistance, edges.weight, state.n_nodes):
+        if resistance is not None:
             return resistance, True
-    sketch = degree_embedding(state, config, edges, Step.LAST)
-    if sketch is not None:
-        points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
-        resistance = degree_resistances(points, degrees, edges.tail, edges.head, edges.weight)
-        return resistance, True
-    resistance, _ = solve_resistances(state, edges, config.options.final_probes, Step.LAST)
-    return resistance, False
+    found = estimate_resistances(
+        state, config, edges, n_probes=config.options.final_probes, key=Step.LAST
+    )
+    return found.resistance, found.is_from_degrees
 
 
 def _coalesced_sample(state, config, n_edges, *, consume):

@@ -21,12 +21,11 @@ References
 
 import numpy as np
 
-from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import labels
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
-from graphsqueak.sparsifiers.resistance.degrees import FOSTER_TOLERANCE, degree_sketch
-from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
+from graphsqueak.sparsifiers.resistance.degrees import FOSTER_TOLERANCE
+from graphsqueak.sparsifiers.resistance.estimate import estimate
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 from graphsqueak.sparsifiers.stream.coalesce import repeated_fraction
 from graphsqueak.sparsifiers.stream.cut_probes import BottleneckCuts
@@ -36,13 +35,12 @@ from graphsqueak.system.memory import release_memory
 
 __all__ = [
     "BufferOverflow",
-    "degree_embedding",
+    "estimate_resistances",
     "has_many_repeats",
     "passing_fraction",
     "refilter",
     "resparsify",
     "resparsify_if_full",
-    "solve_resistances",
 ]
 
 # A resparsification leaves at least this many edges per forest edge. With fewer, the forest would
@@ -106,27 +104,31 @@ def resparsify(state, config, n_edges):
         # Sampled weights are not exact any more, so that single precision is enough.
         state.buffer.set_weight_dtype(np.float32)
     edges = state.buffer.edges()
-    sketch = None
+    n_probes = config.options.n_probes
+    key = state.n_resparsifications
+    found = None
     if edges.n_edges > _MIN_EDGES_TO_ESTIMATE_REPEATS and not has_many_repeats(edges):
-        sketch = degree_embedding(state, config, edges, state.n_resparsifications)
-    if sketch is None:
+        found = estimate_resistances(
+            state, config, edges, n_probes=n_probes, key=key, may_solve=False
+        )
+    if found is None:
         edges = state.coalesce(in_place=in_place)
     n_forest = np.count_nonzero(edges.in_forest)
     n_edges = max(n_edges, int(_MIN_EDGES_PER_FOREST_EDGE * n_forest))
-    if sketch is None and edges.n_edges > n_edges:
-        sketch = degree_embedding(state, config, edges, state.n_resparsifications)
-    if sketch is not None:
+    if found is None and edges.n_edges > n_edges:
+        found = estimate_resistances(state, config, edges, n_probes=n_probes, key=key)
+    if found is None:
+        state.record_resparsification()
+    elif found.is_from_degrees:
         # The new filter samples the edges, and no resistance has to be stored.
         state.set_filter(
-            ArrivalFilter.from_sketch(sketch, labels(state.parent)),
+            ArrivalFilter.from_sketch(found.embedding, labels(state.parent)),
             edges_per_node=state.filter_edges_per_node,
             from_degrees=True,
         )
         refilter(state, config, n_edges, is_new=True)
-    elif edges.n_edges > n_edges:
-        _resparsify_by_solving(state, config, edges, n_edges)
     else:
-        state.record_resparsification()
+        _sample_by_resistances(state, config, edges, found, n_edges)
     if not config.options.filter_arrivals:
         state.drop_filter()
 
@@ -183,80 +185,62 @@ def has_many_repeats(edges):
     return repeated_fraction(edges.tail, edges.head) > _MAX_REPEATED_FRACTION
 
 
-def degree_embedding(state, config, edges, key):
-    """Return an embedding that tells resistances from degrees; None if degrees are not enough.
+def estimate_resistances(state, config, edges, *, n_probes, key, may_solve=True):
+    """Estimate the effective resistances of the edges in the sample of a state.
 
     Parameters
     ----------
     state : StreamState
     config : StreamConfig
     edges : SampledEdges
+        Without parallel edges, unless `may_solve=False`.
+    n_probes : int
+        Right-hand sides, if linear systems have to be solved.
     key : int
         Key of the random numbers.
+    may_solve : bool
+        Whether to solve if degrees are not enough. If not, the result is None.
+
+    Returns
+    -------
+    ResistanceEstimate or None
     """
-    if state.n_nodes < config.options.degree_approx_min_nodes:
-        return None
     edges_per_node = config.current_budget(state) / state.n_nodes
-    sketch = degree_sketch(
+    found = estimate(
         edges.tail,
         edges.head,
         edges.weight,
         edges.in_forest,
         state.grounded_degrees(),
-        seed=child_seed(state.seed, key) >> 1,
-        is_averaged=edges_per_node >= _MIN_EDGES_PER_NODE_FOR_AVERAGING,
-        ridge=state.ridge / state.weight_scale,
-    )
-    if config.works_in_place(state):
-        release_memory()
-    return sketch
-
-
-def solve_resistances(state, edges, n_probes, key):
-    """Return the resistances of edges without parallel ones by linear solves, and the embedding.
-
-    Parameters
-    ----------
-    state : StreamState
-    edges : SampledEdges
-    n_probes : int
-        Right-hand sides of the sketch.
-    key : int
-        Key of the random numbers.
-    """
-    graph = EdgeList.from_clean(edges.tail, edges.head, edges.weight, state.n_nodes)
-    sketch = precise_embedding(
-        graph,
-        edges.tail,
-        edges.head,
-        edges.weight,
         n_probes=n_probes,
         seed=child_seed(state.seed, key) >> 1,
         ridge=state.ridge / state.weight_scale,
+        is_averaged=edges_per_node >= _MIN_EDGES_PER_NODE_FOR_AVERAGING,
+        min_nodes=config.options.degree_approx_min_nodes,
+        may_solve=may_solve,
     )
-    return sketch_resistances(sketch, edges.tail, edges.head, edges.weight), sketch
+    if config.works_in_place(state):
+        release_memory()
+    return found
 
 
-def _resparsify_by_solving(state, config, edges, n_edges):
-    """Resparsify by sketched resistances."""
-    resistance, sketch = solve_resistances(
-        state, edges, config.options.n_probes, state.n_resparsifications
-    )
-    factor = state.priority.oversampling_for(edges, resistance, n_edges)
+def _sample_by_resistances(state, config, edges, found, n_edges):
+    """Sample the edges by their sketched resistances, and make a filter of their embedding."""
+    factor = state.priority.oversampling_for(edges, found.resistance, n_edges)
     state.set_oversampling(factor)
-    resistance = state.priority.oversample(edges, resistance, factor)
+    resistance = state.priority.oversample(edges, found.resistance, factor)
     is_free = ~edges.in_forest
     n_free = n_edges - np.count_nonzero(edges.in_forest)
     scale = scale_for((edges.weight * resistance)[is_free], n_free)
     sampled = sample_edges(edges, resistance, scale, seed=state.resparsification_seed())
     cut_error = 0.0
-    if sketch.has_weak_cuts:
+    if found.embedding.has_weak_cuts:
         # Few random signs say little about such cuts: check what happened to them.
         cuts = BottleneckCuts.of(edges, state.n_nodes).with_weights(edges)
         cut_error = cuts.significant_change(sampled, n_std=_N_STD_OF_CUTS)
     state.replace_edges(sampled)
     state.set_filter(
-        ArrivalFilter.from_sketch(sketch, labels(state.parent), scale),
+        ArrivalFilter.from_sketch(found.embedding, labels(state.parent), scale),
         edges_per_node=config.current_budget(state) / state.n_nodes,
         from_degrees=False,
     )

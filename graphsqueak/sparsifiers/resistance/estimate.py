@@ -1,0 +1,175 @@
+"""Effective resistances of all edges of a graph, by the cheapest method that is accurate enough.
+
+    degrees   r is close to 1 / d_u + 1 / d_v on graphs without bottlenecks. `degrees` checks on a
+              small sample of the graph whether that is so, and corrects it where it is not.
+    sketch    otherwise, a few linear systems are solved (`sketch`)
+
+This is the only place where the choice is made: resparsification, finalization and forecasts all
+use it.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sparsifiers.resistance.degrees import (
+    degree_resistances,
+    degree_sketch,
+    leverages_fit,
+)
+from graphsqueak.sparsifiers.resistance.sketch import (
+    Embedding,
+    precise_embedding,
+    sketch_resistances,
+)
+
+__all__ = [
+    "DEGREE_APPROX_MIN_NODES",
+    "ResistanceEstimate",
+    "estimate",
+    "resistances_if_current",
+]
+
+# Below this number of nodes solving takes milliseconds, and degrees are not tried.
+DEGREE_APPROX_MIN_NODES = 2**12
+
+
+class ResistanceEstimate:
+    """Estimated resistances of edges.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Of the nodes.
+    is_from_degrees : bool
+        Whether they are corrected degrees, or sketched.
+    degrees : ndarray
+        Weighted degrees, with the ridge.
+    tail, head, weight : ndarray
+        The edges.
+
+    Attributes
+    ----------
+    resistance : ndarray
+        One number per edge, computed when it is first used.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        *,
+        is_from_degrees: bool,
+        degrees: np.ndarray,
+        tail: np.ndarray,
+        head: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        self.embedding = embedding
+        self.is_from_degrees = is_from_degrees
+        self._degrees = degrees
+        self._edges = (tail, head, weight)
+
+    @cached_property
+    def resistance(self) -> np.ndarray:
+        if not self.is_from_degrees:
+            return sketch_resistances(self.embedding, *self._edges)
+        points = self.embedding.points
+        points = points / np.float32(np.sqrt(points.shape[1]))
+        return degree_resistances(points, self._degrees, *self._edges)
+
+
+def estimate(
+    tail,
+    head,
+    weight,
+    in_forest,
+    degrees,
+    *,
+    n_probes,
+    seed,
+    ridge=0.0,
+    is_averaged=True,
+    min_nodes=DEGREE_APPROX_MIN_NODES,
+    may_solve=True,
+):
+    """Return the resistances of all edges of a graph, from degrees or by a sketch.
+
+    Parameters
+    ----------
+    tail, head, weight : ndarray
+        The edges, without parallel ones. With `may_solve=False` some may be parallel.
+    in_forest : ndarray of bool
+        Which of them are a spanning forest.
+    degrees : ndarray
+        Weighted degrees of the graph, with the ridge.
+    n_probes : int
+        Right-hand sides of the sketch.
+    seed : int
+    ridge : float
+    is_averaged : bool
+        See `degree_sketch`.
+    min_nodes : int
+        Degrees are tried for graphs with at least as many nodes.
+    may_solve : bool
+        Whether to sketch if degrees are not enough. If not, the result is None.
+
+    Returns
+    -------
+    ResistanceEstimate or None
+
+    Examples
+    --------
+    In the complete graph of 100 nodes all resistances are 2 / 100:
+
+    >>> from graphsqueak.sources import complete
+    >>> graph = complete(100).to_edge_list()
+    >>> in_forest = graph.tail == 0
+    >>> found = estimate(
+    ...     graph.tail, graph.head, graph.weight, in_forest, graph.degrees(), n_probes=8, seed=7
+    ... )
+    >>> float(found.resistance.mean().round(3)), found.is_from_degrees
+    (0.02, False)
+    """
+    embedding = None
+    if degrees.size >= min_nodes:
+        embedding = degree_sketch(
+            tail,
+            head,
+            weight,
+            in_forest,
+            degrees,
+            seed=seed,
+            ridge=ridge,
+            is_averaged=is_averaged,
+        )
+    is_from_degrees = embedding is not None
+    if embedding is None:
+        if not may_solve:
+            return None
+        graph = EdgeList.from_clean(tail, head, weight, degrees.size)
+        embedding = precise_embedding(
+            graph, tail, head, weight, n_probes=n_probes, seed=seed, ridge=ridge
+        )
+    return ResistanceEstimate(
+        embedding,
+        is_from_degrees=is_from_degrees,
+        degrees=degrees,
+        tail=tail,
+        head=head,
+        weight=weight,
+    )
+
+
+def resistances_if_current(points, degrees, tail, head, weight):
+    """Return resistances from current degrees and earlier points; None if these are outdated.
+
+    Parameters
+    ----------
+    points : ndarray
+        Points of an earlier estimate from degrees, divided by sqrt(k).
+    degrees, tail, head, weight : ndarray
+        Of the current graph.
+    """
+    resistance = degree_resistances(points, degrees, tail, head, weight)
+    return resistance if leverages_fit(resistance, weight, degrees.size) else None
