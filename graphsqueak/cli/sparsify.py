@@ -150,9 +150,9 @@ def sparsify(
 
     Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
     """
-    from graphsqueak.sparsifiers.plan import RunPlan
+    from graphsqueak.sparsifiers.config import SparsifyConfig
     from graphsqueak.sparsifiers.result import error_in_short, next_step, uses, verdict
-    from graphsqueak.sparsifiers.run import run_plan
+    from graphsqueak.sparsifiers.run import run_sparsify
     from graphsqueak.system.memory import size_in_bytes
     from graphsqueak.system.progress import reporter
 
@@ -163,7 +163,7 @@ def sparsify(
         raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
     if certify is None and report is not None and source.is_rereadable:
         certify = True
-    run = RunPlan(
+    config = SparsifyConfig(
         n_edges=n_edges,
         epsilon=epsilon,
         keep=keep,
@@ -184,16 +184,16 @@ def sparsify(
         progress=options.shows_progress(quiet=quiet, as_json=as_json),
     )
     if plan:
-        _print_plan(source, run, as_json=as_json)
+        _print_plan(source, config, as_json=as_json)
         return
     if out is None:
         raise InputError("--out FILE is missing: where to write the sparsifier")
-    if follow and (certify or run.is_tree or report is not None or dry_run or out == "-"):
+    if follow and (certify or config.is_tree or report is not None or dry_run or out == "-"):
         raise InputError(
             "--follow writes --out, a file, again and again, and does nothing else: leave "
             "--certify, --report, --dry-run, --workers, --scheduler and --tree away"
         )
-    run.certifies(source)  # refuses a pipe before the work
+    config.is_certified(source)  # refuses a pipe before the work
     options.check_table(out)
     if report is not None:
         options.check_drawing("--report")
@@ -206,29 +206,29 @@ def sparsify(
         resumes=checkpoint if resume else None,
     )
     if follow:
-        _follow(source, run, out, header=not no_header_out, quiet=quiet, as_json=as_json)
+        _follow(source, config, out, header=not no_header_out, quiet=quiet, as_json=as_json)
         return
     if dry_run:
-        _dry_run(source, run, [out, report], force=force, as_json=as_json)
+        _dry_run(source, config, [out, report], force=force, as_json=as_json)
         return
-    if not (quiet or as_json or run.is_tree or run.is_timed) and epsilon is None:
-        forecast = _forecast_of_small(source, run)
-        if forecast is not None and (said := _expected_in_short(forecast, run)):
+    if not (quiet or as_json or config.is_tree or config.is_timed) and epsilon is None:
+        forecast = _forecast_of_small(source, config)
+        if forecast is not None and (said := _expected_in_short(forecast, config)):
             options.print_line(said, on_stderr=True)
     with resumable_from(checkpoint):
-        result = run_plan(source, run)
+        result = run_sparsify(source, config)
         with written_together():
             options.write_result(result.sparsifier, out, header=not no_header_out)
             if report is not None:
                 from graphsqueak.sparsifiers.run_page import write_report
 
-                with reporter(run.progress, "drawing the page"):
+                with reporter(config.progress, "drawing the page"):
                     write_report(
                         result,
                         report,
                         edges=edges,
                         out=out,
-                        is_rereadable=source.is_rereadable and not run.is_timed,
+                        is_rereadable=source.is_rereadable and not config.is_timed,
                         reading=reading_words(reading),
                     )
             if checkpoint is not None:
@@ -250,7 +250,7 @@ def sparsify(
                 options.print_summary(said, out)
 
 
-def _forecast_of_small(source, plan):
+def _forecast_of_small(source, config):
     """The forecast of a file that is read in a moment, or of its recent edges; else None."""
     if not source.is_rereadable:
         return None
@@ -259,24 +259,24 @@ def _forecast_of_small(source, plan):
     from graphsqueak.sparsifiers.forecast import Forecast
 
     recent = source
-    if plan.is_timed:
+    if config.is_timed:
         from graphsqueak.sources.recent import recent_edges
 
-        recent = recent_edges(source, window=plan.window, half_life=plan.half_life)
+        recent = recent_edges(source, window=config.window, half_life=config.half_life)
     edges = recent.to_edge_list()
     return Forecast(edges) if edges.n_edges else None
 
 
-def _expected_in_short(forecast, plan):
-    """What the run of a plan is to give, in a line, and what to ask for where that is little."""
-    n_edges = plan.n_edges
+def _expected_in_short(forecast, config):
+    """Return the expected result in one line, with a better option if it is poor."""
+    n_edges = config.n_edges
     if n_edges is None:
-        if plan.keep is None:
+        if config.keep is None:
             return ""
-        n_edges = math.ceil(plan.keep * forecast.n_edges)
+        n_edges = math.ceil(config.keep * forecast.n_edges)
     if n_edges >= forecast.n_edges or n_edges < forecast.n_forest:
         return ""
-    method = "subgraph" if plan.method == "subgraph" else "fast"
+    method = "subgraph" if config.method == "subgraph" else "fast"
     row = forecast.expect(n_edges, method=method)
     error = f"of about {row.epsilon:.2g}" if row.epsilon < 1 else "above 1"
     kappa = f"{row.kappa:.2g}" if row.kappa < 100 else f"{row.kappa:,.0f}"
@@ -286,13 +286,11 @@ def _expected_in_short(forecast, plan):
         return said
     enough = math.ceil(100 * forecast.share_for(0.5)) / 100
     better = f"; --keep {enough:g} gives an error of about 0.5" if enough < 1 else ""
-    return (
-        f"warning: {'--edges' if plan.keep is None else '--keep'} leaves {per_node:.1f} edges per "
-        f"node; {said}{better}"
-    )
+    option = "--edges" if config.keep is None else "--keep"
+    return f"warning: {option} leaves {per_node:.1f} edges per node; {said}{better}"
 
 
-def _follow(source, plan, out, *, header, quiet, as_json):
+def _follow(source, config, out, *, header, quiet, as_json):
     """Write the sparsifier of a growing file again and again, and say so."""
     from graphsqueak.sparsifiers.run import follow_stream
 
@@ -307,45 +305,45 @@ def _follow(source, plan, out, *, header, quiet, as_json):
         if not quiet and not as_json:
             options.print_line(said, on_stderr=True)
 
-    stream = follow_stream(source, plan, write)
+    stream = follow_stream(source, config, write)
     if stream.n_edges_seen_:
         understood = tell_understood(source, quiet=quiet)
         if as_json:
             record = {"nodes": stream.n_nodes_, "edges_read": stream.n_edges_seen_}
-            record |= {"written": n_written, "seed": plan.random_state, "input": understood}
+            record |= {"written": n_written, "seed": config.random_state, "input": understood}
             options.print_json(record)
 
 
-def _dry_run(source, plan, paths, *, force, as_json):
+def _dry_run(source, config, paths, *, force, as_json):
     from graphsqueak.sparsifiers.run import open_stream
 
     reads = [beginning_of_edges(source)]
-    n_seen = 0 if plan.is_tree else open_stream(plan).n_edges_seen_
+    n_seen = 0 if config.is_tree else open_stream(config).n_edges_seen_
     if n_seen:
-        reads.append(f"{plan.checkpoint}, which has seen {n_seen:,} edges")
+        reads.append(f"{config.checkpoint}, which has seen {n_seen:,} edges")
     writes = [path for path in paths if path is not None]
-    forecast = _forecast_of_small(source, plan)
+    forecast = _forecast_of_small(source, config)
     more = {} if forecast is None else forecast_record(forecast)
     if forecast is not None and not as_json:
         tell_forecast(forecast)
-        if said := _expected_in_short(forecast, plan):
+        if said := _expected_in_short(forecast, config):
             options.print_line(said)
         options.print_line()
     tell_dry_run(reads, writes, force=force, as_json=as_json, more=more)
 
 
-def _print_plan(source, plan, *, as_json):
+def _print_plan(source, config, *, as_json):
     """Print what a merge tree would cost, as JSON or for a person."""
-    from graphsqueak.sparsifiers.tree.plan import estimate_cost
+    from graphsqueak.sparsifiers.cost import estimate_cost
     from graphsqueak.system.memory import readable_size
 
     cost = estimate_cost(
         source,
-        plan.settings(),
-        tree=plan.shape,
-        n_parts=plan.n_parts,
-        workers=plan.workers,
-        memory_limit=plan.memory_limit,
+        config.stream_settings(),
+        tree=config.tree_shape,
+        n_parts=config.n_parts,
+        workers=config.workers,
+        memory_limit=config.memory_limit,
     )
     if as_json:
         options.print_json(cost._asdict())

@@ -6,12 +6,14 @@ from graphsqueak.sparsifiers.budget import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos as BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate as Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify as certify
+from graphsqueak.sparsifiers.config import SparsifyConfig as SparsifyConfig
+from graphsqueak.sparsifiers.cost import CostEstimate as CostEstimate
+from graphsqueak.sparsifiers.cost import estimate_cost as estimate_cost
 from graphsqueak.sparsifiers.forecast import Forecast as Forecast
 from graphsqueak.sparsifiers.merge_files import merge_edge_files as merge_edge_files
-from graphsqueak.sparsifiers.plan import RunPlan as RunPlan
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance as effective_resistance
-from graphsqueak.sparsifiers.result import RunResult as RunResult
-from graphsqueak.sparsifiers.run import run_plan as run_plan
+from graphsqueak.sparsifiers.result import SparsifyResult as SparsifyResult
+from graphsqueak.sparsifiers.run import run_sparsify as run_sparsify
 from graphsqueak.sparsifiers.run_page import write_report as write_report
 from graphsqueak.sparsifiers.stream.kelner_levin import thesis_copies as thesis_copies
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier as StreamSparsifier
@@ -20,16 +22,14 @@ from graphsqueak.sparsifiers.stream.timed_sparsifier import load_stream as load_
 from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest as low_stretch_forest
 from graphsqueak.sparsifiers.subgraph.subgraph import subgraph_sparsifier as subgraph_sparsifier
 from graphsqueak.sparsifiers.tree.parts import grow_tree as grow_tree
-from graphsqueak.sparsifiers.tree.plan import CostEstimate as CostEstimate
-from graphsqueak.sparsifiers.tree.plan import estimate_cost as estimate_cost
 
 __all__ = [
     "BlockLanczos",
     "Certificate",
     "CostEstimate",
     "Forecast",
-    "RunPlan",
-    "RunResult",
+    "SparsifyConfig",
+    "SparsifyResult",
     "StreamOptions",
     "StreamSparsifier",
     "TimedSparsifier",
@@ -42,7 +42,7 @@ __all__ = [
     "load_stream",
     "low_stretch_forest",
     "merge_edge_files",
-    "run_plan",
+    "run_sparsify",
     "subgraph_sparsifier",
     "thesis_copies",
     "uniform_sparsifier",

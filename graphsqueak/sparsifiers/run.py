@@ -1,14 +1,14 @@
-"""One run from a graph to its sparsifier: a plan in, a result out.
+"""Run `sparsify`: one pass or a merge tree, then the certificate and further runs if needed.
 
-    pass    all batches of the edges through one stream, with checkpoints, from where it stands
-    tree    or the parts of the input, merged
-    choice  with method="subgraph" the graph is read once more, held, and its edges are chosen
-    goal    the certificate measures the error; further runs search for the fewest edges that meet
-            `epsilon` (`edge_search`)
+    pass        all batches of edges through one stream, with checkpoints
+    tree        or the parts of the input, merged (`tree.parts`)
+    subgraph    with method="subgraph" the graph is read again into memory and its edges are chosen
+    epsilon     the certificate measures the error; further runs search for the fewest edges that
+                meet it (`edge_search`)
 
-During the first pass for an `epsilon`, memory is planned as for a dense graph, which needs
-n_edges = 2 n / eps^2. At its end the edges are scored, and the predicted error gives the number of
-edges that this graph needs.
+During the first pass for an `epsilon`, memory is that of a dense graph, which needs 2 n / eps^2
+edges. At its end the edges are scored, and the predicted error gives the number of edges that this
+graph needs.
 """
 
 import os
@@ -32,126 +32,152 @@ from graphsqueak.sources.times import Duration
 from graphsqueak.sparsifiers.budget import Budget, ErrorCurve
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
+from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.edge_search import EdgeSearch
-from graphsqueak.sparsifiers.plan import RunPlan
-from graphsqueak.sparsifiers.result import RunResult
+from graphsqueak.sparsifiers.result import SparsifyResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph
-from graphsqueak.sparsifiers.tree.parts import run_parts
+from graphsqueak.sparsifiers.tree.parts import MergeTree
 from graphsqueak.sparsifiers.tree.tasks import DROPPED
 from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists
 
-__all__ = ["certify_and_correct", "follow_stream", "open_stream", "run_plan", "run_stream"]
+__all__ = [
+    "CertifiedRun",
+    "certify_and_search",
+    "follow_stream",
+    "open_stream",
+    "run_sparsify",
+    "run_stream",
+]
 
 Stream = StreamSparsifier | TimedSparsifier
 # The error of a dense graph: proportional to 1 / sqrt(n_edges).
 DENSE_CURVE = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
 
 
-def run_plan(graph: GraphLike, plan: RunPlan) -> RunResult:
-    """Run a plan.
+class CertifiedRun(NamedTuple):
+    """A sparsifier, its certificate, the stream that made it, and the number of runs."""
+
+    sparsifier: EdgeList
+    certificate: Certificate | None
+    stream: Stream
+    n_runs: int
+
+
+def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
+    """Sparsify a graph; return the sparsifier with counters, certificate and timings.
 
     Parameters
     ----------
     graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
-    plan : RunPlan
+    config : SparsifyConfig
+
+    Returns
+    -------
+    SparsifyResult
 
     Examples
     --------
     >>> from graphsqueak.sources import complete
-    >>> result = run_plan(complete(300), RunPlan(n_edges=4000, random_state=7))
+    >>> result = run_sparsify(complete(300), SparsifyConfig(n_edges=4000, random_state=7))
     >>> result.stream.n_edges_seen_, result.sparsifier.n_edges <= 4000, result.dropped["bad_lines"]
     (44850, True, 0)
     """
     began = time.perf_counter()
     source = as_stream(graph)
-    source = Budget(plan.n_edges, plan.epsilon, plan.keep).checked(source).drawn(source)
-    certifies = plan.certifies(source)
-    _expect_seconds(source, plan)
-    tree = rerun = None
+    source = config.budget.checked(source).drawn(source)
+    is_certified = config.is_certified(source)
+    _require_seconds(source, config)
+    tree = None
+    tree_result = None
     stream: Stream
-    with resumable_from(plan.checkpoint):
-        if plan.is_tree:
-            tree = run_parts(source, plan)
-            rerun = tree.rerun
-            stream, dropped = tree.stream, tree.stream.note
+    with resumable_from(config.checkpoint):
+        if config.is_tree:
+            tree = MergeTree(source, config)
+            tree_result = tree.run()
+            stream = tree_result.stream
+            dropped = stream.note
         else:
             stream = run_stream(
-                open_stream(plan),
+                open_stream(config),
                 source,
-                progress=plan.progress,
-                checkpoint=plan.checkpoint,
-                every=plan.every,
+                progress=config.progress,
+                checkpoint=config.checkpoint,
+                every=config.every,
             )
             dropped = {name: getattr(source, name, 0) for name in DROPPED}
-    rate = stream.n_edges_seen_ / (time.perf_counter() - began)
+    edges_per_second = stream.n_edges_seen_ / (time.perf_counter() - began)
     span = stream.span_ if isinstance(stream, TimedSparsifier) else None
-    if certifies and span is not None:
-        source = recent_edges(source, since=span[0], at=span[1], half_life=plan.half_life)
-    method, factor = plan.settings()["method"], 1.0
-    sparsifier = expected = None
-    if plan.takes_a_subgraph(source, stream):
-        sparsifier, expected = _chosen_subgraph(source, stream.budget_, plan)
-        method, factor = "subgraph", 1 + expected
-    if certifies:
-        made = certify_and_correct(
+    if is_certified and span is not None:
+        source = recent_edges(source, since=span[0], at=span[1], half_life=config.half_life)
+    method = config.stream_method
+    factor = 1.0
+    sparsifier = None
+    predicted_error = None
+    if config.needs_subgraph(source, stream):
+        sparsifier, predicted_error = _choose_subgraph(source, stream.budget_, config)
+        method = "subgraph"
+        factor = 1 + predicted_error
+    if is_certified:
+        made = certify_and_search(
             source,
             stream,
-            epsilon=plan.goal,
-            delta=plan.delta,
-            random_state=plan.random_state,
-            progress=plan.progress,
-            rerun=rerun,
+            epsilon=config.certified_epsilon,
+            delta=config.delta,
+            random_state=config.random_state,
+            progress=config.progress,
+            rerun=None if tree is None else tree.rerun,
             sparsifier=sparsifier,
         )
     else:
-        thinned = _thinned(stream, plan.progress) if sparsifier is None else sparsifier
-        made = _Certified(thinned, None, stream, 1)
-    return RunResult(
-        **made._asdict(),
+        if sparsifier is None:
+            sparsifier = _finalize(stream, config.progress)
+        made = CertifiedRun(sparsifier, None, stream, n_runs=1)
+    if predicted_error is None:
+        predicted_error = made.stream.epsilon_predicted_
+    return SparsifyResult(
+        sparsifier=made.sparsifier,
+        stream=made.stream,
+        certificate=made.certificate,
+        n_runs=made.n_runs,
         method=method,
         factor=factor,
-        epsilon_predicted=made.stream.epsilon_predicted_ if expected is None else expected,
-        plan=plan,
+        epsilon_predicted=predicted_error,
+        config=config,
         dropped={name.removeprefix("n_"): dropped[name] for name in DROPPED},
-        tree=tree,
+        tree=tree_result,
         seconds=time.perf_counter() - began,
-        edges_per_second=rate,
+        edges_per_second=edges_per_second,
         span=span,
     )
 
 
-def _expect_seconds(source, plan):
-    """Hold a source to times in seconds where the plan has a span such as 7d."""
-    has_unit = isinstance(plan.window, Duration) or isinstance(plan.half_life, Duration)
-    if has_unit and isinstance(source, EdgeSource):
-        source.expect_seconds()
-
-
-def open_stream(plan: RunPlan) -> Stream:
-    """The stream of a single pass: new, or, to be resumed, from its checkpoint."""
-    fresh = plan.new_stream()
-    if not plan.resume or plan.checkpoint is None or not exists(plan.checkpoint):
-        return fresh  # there may be no file: stopped before the first one
-    stream = load_stream(plan.checkpoint)
-    times = {"half_life": plan.half_life, "window": plan.window}
-    for name, asked in (times | plan.settings()).items():
-        if (held := getattr(stream, name, None)) != asked:
+def open_stream(config: SparsifyConfig) -> Stream:
+    """Return the stream of a single pass: a new one, or the one of its checkpoint to resume."""
+    fresh = config.new_stream()
+    # A run that was stopped before its first checkpoint starts again.
+    if not config.resume or config.checkpoint is None or not exists(config.checkpoint):
+        return fresh
+    stream = load_stream(config.checkpoint)
+    wanted = {"half_life": config.half_life, "window": config.window} | config.stream_settings()
+    for name, value in wanted.items():
+        found = getattr(stream, name, None)
+        if found != value:
             raise InputError(
-                f"{plan.checkpoint} was written with {name}={held}, not {asked}; "
-                "resume with the same options"
+                f"{config.checkpoint} was written with {name}={found}, not {value}; resume with "
+                "the same options"
             )
-    if stream.options != plan.options:
+    if stream.options != config.options:
         raise InputError(
-            f"{plan.checkpoint} was written with another memory_limit or other options; resume "
+            f"{config.checkpoint} was written with another memory_limit or other options; resume "
             "with the same"
         )
-    if plan.random_state is not None and not stream.same_seed(fresh):
+    if config.random_state is not None and not stream.same_seed(fresh):
         raise InputError(
-            f"{plan.checkpoint} was written with another random_state; resume with the same one"
+            f"{config.checkpoint} was written with another random_state; resume with the same one"
         )
     return stream
 
@@ -165,36 +191,57 @@ def run_stream(
     every: float = 60.0,
     write: Callable[[Stream], None] | None = None,
 ) -> Stream:
-    """Feed all batches of `source` to `stream`, from where it stands.
+    """Process all batches of `source`, from where the stream stands.
 
-    A stream that has seen edges already (a loaded checkpoint) skips them, after checking by
-    their degrees that they are the same. With `checkpoint`, its state is saved every `every`
-    seconds, at the end, and when something ends the run between two batches (a signal, a bad line).
-    A checkpoint that cannot be written is a warning: the work goes on. `write` is called as often,
-    where edges have come since, and at the end.
+    Parameters
+    ----------
+    stream : StreamSparsifier or TimedSparsifier
+        If it has seen edges already (a loaded checkpoint), these are skipped, after checking by
+        degrees or checksums that they are the same.
+    source : EdgeSource or EdgeList
+    progress : bool or callable
+    checkpoint : path, optional
+        Save the state every `every` seconds, at the end, and when something ends the run between
+        two batches: a signal or a bad line. If that fails, a warning is issued and the run goes on.
+    every : float
+        Seconds between two checkpoints.
+    write : callable, optional
+        Called as `write(stream)` when the state is saved, if new edges have arrived.
+
+    Returns
+    -------
+    StreamSparsifier or TimedSparsifier
     """
-    n_skip = n_saved = stream.n_edges_seen_
-    skipped = _Skipped(stream)
-    n_read, saved, is_busy = 0, time.monotonic(), False
+    n_skip = stream.n_edges_seen_
+    n_saved = n_skip
+    prefix = _PrefixCheck(stream)
+    n_read = 0
+    last_saved = time.monotonic()
+    is_saving = checkpoint is not None or write is not None
+    is_busy = False
     try:
         with reporter(progress, "sparsifying") as report:
             for batch in source:
+                # A signal waits until the stream is consistent again.
                 with hold_signals():
                     is_busy = True
-                    n_old = min(n_skip - n_read, batch.n_edges) if n_read < n_skip else 0
+                    n_old = min(max(n_skip - n_read, 0), batch.n_edges)
                     if n_old:
-                        skipped.add(batch.part(0, n_old), is_last=n_read + batch.n_edges >= n_skip)
+                        prefix.add(batch.part(0, n_old), is_last=n_read + batch.n_edges >= n_skip)
                     n_read += batch.n_edges
                     if n_old < batch.n_edges:
                         stream.partial_fit(batch.part(n_old))
-                    is_due = stream.n_edges_seen_ > n_saved and time.monotonic() - saved > every
-                    if is_due and (checkpoint or write):
+                    has_new_edges = stream.n_edges_seen_ > n_saved
+                    is_due = time.monotonic() - last_saved > every
+                    if is_saving and has_new_edges and is_due:
                         _save(stream, checkpoint, write)
-                        n_saved, saved = stream.n_edges_seen_, time.monotonic()
+                        n_saved = stream.n_edges_seen_
+                        last_saved = time.monotonic()
                     is_busy = False
-                report(n_read, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
+                fraction = getattr(source, "fraction_read", 1.0)
+                report(n_read, fraction, f"kept {stream.n_kept_:,}")
     except BaseException:
-        if (checkpoint or write) and not is_busy and stream.n_edges_seen_ > n_saved:
+        if is_saving and not is_busy and stream.n_edges_seen_ > n_saved:
             with hold_signals():
                 _save(stream, checkpoint, write)
         raise
@@ -203,39 +250,40 @@ def run_stream(
             f"the checkpoint has seen {n_skip:,} edges, the input holds {n_read:,}; "
             "it belongs to another input"
         )
-    if (checkpoint or write) and stream.n_edges_seen_ > n_saved:
+    if is_saving and stream.n_edges_seen_ > n_saved:
         _save(stream, checkpoint, write)
     return stream
 
 
-def follow_stream(source: EdgeSource, plan: RunPlan, write: Callable[[Stream], None]) -> Stream:
-    """Feed edges as they come to the stream of a plan until a signal, or a pipe's end, ends it.
+def follow_stream(
+    source: EdgeSource, config: SparsifyConfig, write: Callable[[Stream], None]
+) -> Stream:
+    """Process edges as they arrive, until a signal or the end of a pipe.
 
-    Every `plan.every` seconds, if edges have come, and at the end, `write(stream)` is called and
-    the checkpoint saved.
+    Every `config.every` seconds, if new edges have arrived, and at the end, `write(stream)` is
+    called and the checkpoint is saved.
 
     Parameters
     ----------
     source : EdgeSource
-        That gives empty batches while nothing comes (`follow_edges`).
-    plan : RunPlan
+    config : SparsifyConfig
     write : callable
     """
-    _expect_seconds(source, plan)
-    stream = open_stream(plan)
+    _require_seconds(source, config)
+    stream = open_stream(config)
     with suppress(Stopped):
         run_stream(
             stream,
             source,
-            progress=plan.progress,
-            checkpoint=plan.checkpoint,
-            every=plan.every,
+            progress=config.progress,
+            checkpoint=config.checkpoint,
+            every=config.every,
             write=write,
         )
     return stream
 
 
-def certify_and_correct(
+def certify_and_search(
     source: EdgeSource | EdgeList,
     stream: Stream,
     *,
@@ -243,10 +291,10 @@ def certify_and_correct(
     delta: float = 0.01,
     random_state: RandomState = None,
     progress: Progress = False,
-    rerun: Callable[[int], Stream] | None = None,
+    rerun: Callable[[int], StreamSparsifier] | None = None,
     sparsifier: EdgeList | None = None,
-) -> "_Certified":
-    """Certify the sparsifier of `stream`; with `epsilon`, search for the fewest edges that meet it.
+) -> CertifiedRun:
+    """Certify the sparsifier of a stream; with `epsilon`, search for the fewest edges that meet it.
 
     The certificate of run i may fail with probability delta / 2^i, so that the result meets epsilon
     with probability 1 - delta.
@@ -255,7 +303,7 @@ def certify_and_correct(
     ----------
     source : EdgeSource or EdgeList
         The graph.
-    stream : StreamSparsifier
+    stream : StreamSparsifier or TimedSparsifier
         That has seen all of it. Its sparsifier is the first one to be measured.
     epsilon : float, optional
         Without it, the first sparsifier is certified and returned.
@@ -269,40 +317,45 @@ def certify_and_correct(
     sparsifier : EdgeList, optional
         Replaces the one that `stream` makes.
 
+    Returns
+    -------
+    CertifiedRun
+
     Examples
     --------
     >>> from graphsqueak.sources import complete
     >>> stream = StreamSparsifier(n_edges=600, random_state=4).partial_fit(complete(200))
-    >>> result = certify_and_correct(complete(200), stream, epsilon=0.5, random_state=4)
+    >>> result = certify_and_search(complete(200), stream, epsilon=0.5, random_state=4)
     >>> result.certificate.meets(0.5), result.n_runs > 1
     (True, True)
     """
     if sparsifier is None:
-        sparsifier = _thinned(stream, progress)
+        sparsifier = _finalize(stream, progress)
     if epsilon is None:
-        certificate = _certified(source, sparsifier, stream, delta, random_state, progress)
-        return _Certified(sparsifier, certificate, stream, n_runs=1)
+        certificate = _certificate(source, sparsifier, stream, delta, random_state, progress)
+        return CertifiedRun(sparsifier, certificate, stream, n_runs=1)
     search = EdgeSearch(epsilon, stream.error_curve_ or DENSE_CURVE)
     best = None
     while best is None or not search.is_finished:
         if search.n_runs > 0:
-            source = Budget(search.next_n_edges, None, None).drawn(source)
+            n_edges = search.next_n_edges
+            source = Budget(n_edges, None, None).drawn(source)
             if rerun is not None:
-                stream = rerun(search.next_n_edges)
+                stream = rerun(n_edges)
             else:
                 fresh = StreamSparsifier(
-                    n_edges=search.next_n_edges,
+                    n_edges=n_edges,
                     ridge=stream.ridge,
                     options=stream.options,
                     random_state=random_state,
                 )
                 stream = run_stream(fresh, source, progress=progress)
-            sparsifier = _thinned(stream, progress)
-        delta_of_run = delta / 2 ** (search.n_runs + 1)
-        certificate = _certified(source, sparsifier, stream, delta_of_run, random_state, progress)
+            sparsifier = _finalize(stream, progress)
+        run_delta = delta / 2 ** (search.n_runs + 1)
+        certificate = _certificate(source, sparsifier, stream, run_delta, random_state, progress)
         error = certificate.epsilon_upper
         if search.record(sparsifier.n_edges, error):
-            best = _Certified(sparsifier, certificate, stream, n_runs=search.n_runs)
+            best = CertifiedRun(sparsifier, certificate, stream, n_runs=search.n_runs)
         elif stream.is_whole_ and error > epsilon and not _can_draw_more(source, search):
             raise InputError(
                 f"epsilon={epsilon:g} cannot be met: all edges drawn of large cliques are kept, at "
@@ -311,7 +364,7 @@ def certify_and_correct(
     return best._replace(n_runs=search.n_runs)
 
 
-def _certified(source, sparsifier, stream, delta, random_state, progress):
+def _certificate(source, sparsifier, stream, delta, random_state, progress):
     """Return the certificate of a sparsifier; that of a whole graph needs no measurement."""
     if stream.is_whole_ and getattr(source, "is_exact", True):
         return Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
@@ -326,36 +379,35 @@ def _certified(source, sparsifier, stream, delta, random_state, progress):
 
 
 def _can_draw_more(source, search):
-    """Whether a source that samples its edges gives others for the next number of edges."""
+    """Return whether a source that samples its edges gives others for the next number of edges."""
     return Budget(search.next_n_edges, None, None).drawn(source) is not source
 
 
-def _chosen_subgraph(source, n_edges, plan):
-    """The best subgraph of the whole source, which is held, and the error to expect of it."""
-    with reporter(plan.progress, "reading again, for a subgraph"):
+def _choose_subgraph(source, n_edges, config):
+    """Read the graph into memory; return its best subgraph and the expected error."""
+    with reporter(config.progress, "reading again, for a subgraph"):
         graph = as_edge_list(source).simplified()
-    seed = int(np.random.default_rng(plan.random_state).integers(2**63))
-    with reporter(plan.progress, "choosing a subgraph"):
+    seed = int(np.random.default_rng(config.random_state).integers(2**63))
+    with reporter(config.progress, "choosing a subgraph"):
         return best_subgraph(graph, n_edges, seed=seed)
 
 
-def _thinned(stream, progress):
-    """The sparsifier of a stream; of a large one the last shrink takes a while."""
-    with reporter(progress, "thinning to the budget"):
+def _finalize(stream, progress):
+    """Return the sparsifier of a stream and end it, which takes a while for large samples."""
+    with reporter(progress, "sampling to the budget"):
         return stream.sparsifier(consume=True)
 
 
-class _Certified(NamedTuple):
-    """A sparsifier, what is proved about it, the stream that made it, and how many were made."""
-
-    sparsifier: EdgeList
-    certificate: Certificate | None
-    stream: Stream
-    n_runs: int
+def _require_seconds(source, config):
+    """Check that times are in seconds if a duration has a unit, such as 7d."""
+    durations = (config.window, config.half_life)
+    has_unit = any(isinstance(duration, Duration) for duration in durations)
+    if has_unit and isinstance(source, EdgeSource):
+        source.expect_seconds()
 
 
 def _save(stream, checkpoint, write=None):
-    """A full disk must not end a run that can do without: the last checkpoint is still whole."""
+    """Write outputs and a checkpoint. A full disk does not end the run: the last one is intact."""
     if write is not None:
         write(stream)
     if checkpoint is None:
@@ -366,27 +418,34 @@ def _save(stream, checkpoint, write=None):
         warnings.warn(SavingWarning(f"no checkpoint: {error}"), stacklevel=3)
 
 
-class _Skipped:
-    """Edges of an input that a checkpoint has seen; an InputError if they are others.
+class _PrefixCheck:
+    """Check that the edges which are skipped are those that a checkpoint has seen.
 
-    A plain stream knows the degrees of all that it has seen, one with times a checksum.
+    A `StreamSparsifier` has the degrees of all edges so far, a `TimedSparsifier` a checksum.
     """
 
     def __init__(self, stream):
-        self._stream, self._n_seen = stream, stream.n_edges_seen_
+        self._n_seen = stream.n_edges_seen_
         self._is_timed = isinstance(stream, TimedSparsifier)
-        self._found = NO_CHECKSUMS if self._is_timed else np.zeros(stream.n_nodes_)
-        self._wanted = stream.checksums_ if self._is_timed else stream.degrees_
+        if self._is_timed:
+            self._found = NO_CHECKSUMS
+            self._expected = stream.checksums_
+        else:
+            self._found = np.zeros(stream.n_nodes_)
+            self._expected = stream.degrees_
 
     def add(self, edges, *, is_last):
-        fits = isinstance(edges, TimedEdges)
-        if self._is_timed and fits:
-            self._found = checksums(edges, self._found)
-        elif not self._is_timed:
-            fits = max(edges.tail.max(), edges.head.max()) < self._found.size
-            if fits:
+        """Add skipped edges; raise an InputError if they are others."""
+        if self._is_timed:
+            is_same_kind = isinstance(edges, TimedEdges)
+            if is_same_kind:
+                self._found = checksums(edges, self._found)
+        else:
+            is_same_kind = max(edges.tail.max(), edges.head.max()) < self._found.size
+            if is_same_kind:
                 add_degrees(self._found, edges.tail, edges.head, edges.weight)
-        if not fits or (is_last and not np.array_equal(self._found, self._wanted)):
+        is_complete = not is_last or np.array_equal(self._found, self._expected)
+        if not is_same_kind or not is_complete:
             raise InputError(
                 f"the first {self._n_seen:,} edges of the input are not those that the checkpoint "
                 "has seen; it belongs to another input"

@@ -10,7 +10,7 @@ import numpy as np
 from graphsqueak import __version__
 from graphsqueak.report.page import html_page, picture
 from graphsqueak.report.table import html_table
-from graphsqueak.sparsifiers.result import RunResult, error_in_short, next_step, uses, verdict
+from graphsqueak.sparsifiers.result import SparsifyResult, error_in_short, next_step, uses, verdict
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.memory import readable_size
 
@@ -50,7 +50,7 @@ _FROM_A_PIPE = (
 
 
 def write_report(
-    result: RunResult,
+    result: SparsifyResult,
     path: str | os.PathLike,
     *,
     edges: Sequence[str],
@@ -62,7 +62,7 @@ def write_report(
 
     Parameters
     ----------
-    result : RunResult
+    result : SparsifyResult
     path : path
         Of the HTML file.
     edges : sequence of str
@@ -217,7 +217,7 @@ def _about_weights(result):
         return "Nothing was dropped, so that every node has its degree."
     if result.method == "subgraph":
         return _SUBGRAPH.format(result.factor)
-    is_scaled = result.method == "fast" and result.plan.options.calibrate
+    is_scaled = result.method == "fast" and result.config.options.rescale_to_degrees
     return _SCALED if is_scaled else _UNBIASED
 
 

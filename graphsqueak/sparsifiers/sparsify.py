@@ -15,8 +15,8 @@ from graphsqueak.sparsifiers.baselines import (
     uniform_sparsifier,
 )
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
-from graphsqueak.sparsifiers.plan import METHODS, RunPlan
-from graphsqueak.sparsifiers.run import run_plan
+from graphsqueak.sparsifiers.config import METHODS, SparsifyConfig
+from graphsqueak.sparsifiers.run import run_sparsify
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice
 
@@ -144,7 +144,7 @@ def sparsify(
     if keep is not None and isinstance(source, EdgeList) and not is_timed:  # their number is known
         n_edges = Budget(n_edges, epsilon, keep).checked()(source.n_nodes, source.n_edges)
         keep = None
-    plan = RunPlan(
+    config = SparsifyConfig(
         n_edges=n_edges,
         epsilon=epsilon,
         keep=keep,
@@ -167,5 +167,5 @@ def sparsify(
         random_state=random_state,
         progress=progress,
     )
-    result = run_plan(source, plan)
+    result = run_sparsify(source, config)
     return result.sparsifier.in_id_order().with_certificate(result.certificate)

@@ -1,21 +1,18 @@
-"""The merge tree of a graph: parts of the stream apart, their states merged up to one.
+"""Sparsify the parts of a graph separately and merge their states up a tree.
 
 The tasks of the tree (`tasks`) are pure functions, so that it can run anywhere: same seed, parts
-and shape, same bytes.
+and shape, same result. For graphs a merge costs no accuracy, only its resparsification does [C17,
+Section 3.3.2]: the shape of the tree decides about time and memory, not about quality. In a guided
+tree, the default, later parts continue the filter of earlier ones and keep what a single pass would
+have kept: about a third of the edges, for 16 parts, and merges that solve no linear system.
 
-Finished leaves may be kept in a folder, on disk or at an address, so that a stopped run does not
-repeat them:
+Finished parts may be stored in a folder, on disk or remote, so that a stopped run does not repeat
+them:
 
-    run.json          what the leaves belong to: settings, seed, and the parts with their sizes
+    run.json          what they belong to: settings, seed, and the parts with their sizes
     part-00003.ckpt   the state of part 3, a checkpoint
 
-A leaf is written, whole or not at all, by the worker that made it: workers and whoever resumes must
-see the same folder.
-
-For graphs a merge costs no accuracy, only its shrink does [C17, Section 3.3.2]: the shape of the
-tree decides about time and memory, not about quality. In a guided tree, the default, a later part
-keeps what one pass would have kept of it, not a sparsifier of its own: about a third of
-the edges in all, for 16 parts, and merges that need no solve.
+Each is written by the worker that made it, so that all workers must see the same folder.
 
 References
 ----------
@@ -25,6 +22,7 @@ References
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,6 +33,7 @@ from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.splitting import split, unread
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import StreamOptions
+from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
 from graphsqueak.system.atomic import atomic_file
@@ -45,24 +44,30 @@ from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import TreeRun, run_here, run_tree
 from graphsqueak.trees.shapes import Tree, as_tree
 
-__all__ = [
-    "GrownTree",
-    "LeafStore",
-    "TreeResult",
-    "grow_tree",
-    "open_store",
-    "run_parts",
-    "stored_seed",
-]
+__all__ = ["LeafStore", "MergeTree", "TreeResult", "grow_tree", "open_store", "stored_seed"]
 
-_RUN, _LEAVES = "run.json", "part-*.ckpt"
+_RUN_FILE = "run.json"
+_PART_FILES = "part-*.ckpt"
 
 
-class GrownTree(NamedTuple):
-    """The stream at the root, whose `note` says what readers dropped, and how the tree ran."""
+class TreeResult(NamedTuple):
+    """The stream at the root of a merge tree, and how the tree ran.
+
+    Attributes
+    ----------
+    stream : StreamSparsifier
+        Its `note` counts what readers dropped.
+    run : TreeRun
+        Memory and traffic.
+    n_parts : int
+    n_resumed : int
+        Parts that were found in the folder of a stopped run.
+    """
 
     stream: StreamSparsifier
     run: TreeRun
+    n_parts: int
+    n_resumed: int = 0
 
 
 def grow_tree(
@@ -75,7 +80,7 @@ def grow_tree(
     backend: Callable = run_here,
     store: "LeafStore | None" = None,
     progress: Progress = False,
-) -> GrownTree:
+) -> TreeResult:
     """Run the merge tree over the parts of a graph.
 
     Parameters
@@ -83,19 +88,19 @@ def grow_tree(
     pieces : list
         Graphs or sources, as from `graphsqueak.sources.files.splitting.split`.
     settings : dict
-        Arguments of the `StreamSparsifier` but options and seed.
+        Parameters of the `StreamSparsifier` but options and seed.
     options : StreamOptions, optional
     shape : {"guided", "balanced", "sequential"}, int or Tree
     seed : int
     backend : callable
-        Who computes it, see `graphsqueak.trees.backends`. Default: this process.
+        Where it runs, see `graphsqueak.trees.backends`. Default: this process.
     store : LeafStore, optional
-        Where finished leaves are kept, and looked up.
+        Where finished parts are stored and looked up.
     progress : bool or callable
 
     Returns
     -------
-    GrownTree
+    TreeResult
 
     Examples
     --------
@@ -108,11 +113,15 @@ def grow_tree(
     (100000, True)
     """
     tree = as_tree(shape, len(pieces), may_guide=True)
+    # Ridges of merged streams add up.
     ridge = settings.get("ridge", 0.0)
-    settings = settings | {"ridge": ridge / len(pieces)}
+    leaf_settings = settings | {"ridge": ridge / len(pieces)}
+    make_leaf = partial(
+        leaf, settings=leaf_settings, options=options, store=store, leads=bool(tree.guides)
+    )
     run = run_tree(
         tree,
-        partial(leaf, settings=settings, options=options, store=store, leads=bool(tree.guides)),
+        make_leaf,
         merge,
         [Piece(number, unread(graph)) for number, graph in enumerate(pieces)],
         seed=seed,
@@ -121,64 +130,72 @@ def grow_tree(
     )
     stream = StreamSparsifier.from_bytes(run.result)
     stream.set_ridge(ridge)
-    return GrownTree(stream, run)
+    return TreeResult(stream, run, n_parts=len(pieces))
 
 
-class TreeResult(NamedTuple):
-    """The stream at the root of a merge tree, its parts, and how the tree ran.
+class MergeTree:
+    """The merge tree of a graph and a configuration.
 
-    `rerun(n_edges)` gives the stream of another tree over the same parts.
+    Parameters
+    ----------
+    graph : graph-like
+    config : SparsifyConfig
     """
 
-    stream: StreamSparsifier
-    n_parts: int
-    n_resumed: int
-    run: TreeRun
-    rerun: Callable[[int], StreamSparsifier]
+    def __init__(self, graph: GraphLike, config: SparsifyConfig) -> None:
+        self._config = config
+        self._pieces = split(as_stream(graph), config.n_parts)
+        seed = None
+        if config.resume and config.random_state is None:
+            seed = stored_seed(config.checkpoint)
+        if seed is None:
+            seed = int(np.random.default_rng(config.random_state).integers(2**63))
+        self._seed = seed
 
+    def run(self) -> TreeResult:
+        """Return the result, with the parts that a stopped run has stored if it is resumed."""
+        config = self._config
+        store = None
+        n_resumed = 0
+        if config.checkpoint is not None:
+            wanted = config.stream_settings() | {
+                "tree": str(config.tree_shape),
+                "memory_limit": config.memory_limit,
+            }
+            store = open_store(
+                config.checkpoint, self._pieces, wanted, seed=self._seed, resume=config.resume
+            )
+            n_resumed = store.count()
+        result = self._grow(config.stream_settings(), store)
+        return result._replace(n_resumed=n_resumed)
 
-def run_parts(graph: GraphLike, plan: Any) -> TreeResult:
-    """Cut a graph into parts and grow their merge tree, as a `RunPlan` says."""
-    pieces = split(as_stream(graph), plan.n_parts)
-    seed = stored_seed(plan.checkpoint) if plan.resume and plan.random_state is None else None
-    if seed is None:
-        seed = int(np.random.default_rng(plan.random_state).integers(2**63))
-    shape, store, n_resumed = plan.shape, None, 0
-    if plan.checkpoint is not None:
-        wanted = plan.settings() | {"tree": str(shape), "memory_limit": plan.memory_limit}
-        store = open_store(plan.checkpoint, pieces, wanted, seed=seed, resume=plan.resume)
-        n_resumed = store.count()
+    def rerun(self, n_edges: int) -> StreamSparsifier:
+        """Return the stream of another run over the same parts, with another budget."""
+        return self._grow({"n_edges": n_edges, "ridge": self._config.ridge}, None).stream
 
-    def grow(settings, store):
-        with open_backend(workers=plan.workers, scheduler=plan.scheduler) as backend:
+    def _grow(self, settings, store):
+        config = self._config
+        with open_backend(workers=config.workers, scheduler=config.scheduler) as backend:
             return grow_tree(
-                pieces,
+                self._pieces,
                 settings=settings,
-                options=plan.options,
-                shape=shape,
-                seed=seed,
+                options=config.options,
+                shape=config.tree_shape,
+                seed=self._seed,
                 backend=backend,
                 store=store,
-                progress=plan.progress,
+                progress=config.progress,
             )
 
-    grown = grow(plan.settings(), store)
-    return TreeResult(
-        grown.stream,
-        len(pieces),
-        n_resumed,
-        grown.run,
-        lambda n_edges: grow({"n_edges": n_edges, "ridge": plan.ridge}, None).stream,
-    )
 
-
-class LeafStore(NamedTuple):
-    """Where the leaves of one run lie."""
+@dataclass(frozen=True)
+class LeafStore:
+    """Folder with the finished parts of one run."""
 
     folder: str
 
-    def get(self, number):
-        """The state of a part, or None if it is not there or damaged."""
+    def get(self, number: int) -> bytes | None:
+        """Return the state of a part; None if it is missing or damaged."""
         try:
             state = read_bytes(self._path(number))
             StreamSparsifier.from_bytes(state)
@@ -186,58 +203,69 @@ class LeafStore(NamedTuple):
             return None
         return state
 
-    def put(self, number, state):
-        """Keep the state of a part."""
+    def put(self, number: int, state: bytes) -> None:
+        """Store the state of a part."""
         with atomic_file(self._path(number)) as file:
             file.write(state)
 
-    def count(self):
-        """How many leaves are there."""
-        return len(files_in(self.folder, _LEAVES))
+    def count(self) -> int:
+        """Return the number of finished parts."""
+        return len(files_in(self.folder, _PART_FILES))
 
     def _path(self, number):
         return place_in(self.folder, f"part-{number:05d}.ckpt")
 
 
 def open_store(folder, pieces, settings, *, seed, resume):
-    """The store of a run: emptied, or, with `resume`, with what an equal run has left."""
-    folder = _made(folder)
+    """Return the store of a run: empty, or with `resume` what an equal run has stored.
+
+    Parameters
+    ----------
+    folder : path
+    pieces : list
+        The parts of the input.
+    settings : dict
+        They must be equal to those of the run that is resumed, and so must `seed`.
+    seed : int
+    resume : bool
+    """
+    folder = _make_folder(folder)
     run = json.loads(json.dumps({"seed": seed, "settings": settings, "parts": _describe(pieces)}))
-    before = _read_run(folder)
-    if resume and before is not None:
+    earlier = _read_run(folder)
+    if resume and earlier is not None:
         for name, value in run.items():
-            if before.get(name) != value:
+            if earlier.get(name) != value:
                 raise InputError(
                     f"{folder} was written with other {name}; resume with the same input and "
                     "options, or leave --resume out to start again (--force)"
                 )
     else:
-        for old in files_in(folder, _LEAVES):
+        for old in files_in(folder, _PART_FILES):
             remove(place_in(folder, old))
-        with atomic_file(place_in(folder, _RUN)) as file:
+        with atomic_file(place_in(folder, _RUN_FILE)) as file:
             file.write(json.dumps(run, indent=1).encode())
     return LeafStore(folder)
 
 
 def stored_seed(folder):
-    """The seed of the run whose leaves lie in a folder; None if there are none."""
+    """Return the seed of the run that has stored parts in a folder; None if there is none."""
     run = _read_run(folder)
     return None if run is None else run["seed"]
 
 
-def _made(folder):
-    """A folder on disk, made if it is not there, from the root; an address as it is."""
+def _make_folder(folder):
+    """Create a folder on disk and return its absolute path; return an address as it is."""
     if is_remote(folder):
         return str(folder)
     folder = local_path(folder).resolve()
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; the leaves of a merge tree need a folder")
+        raise InputError(f"{folder} is a file; the parts of a merge tree need a folder")
     folder.mkdir(parents=True, exist_ok=True)
     return str(folder)
 
 
 def _read_run(folder):
-    name = place_in(folder, _RUN)
+    name = place_in(folder, _RUN_FILE)
     try:
         return json.loads(read_bytes(name))
     except FileNotFoundError:
@@ -247,7 +275,7 @@ def _read_run(folder):
 
 
 def _describe(pieces):
-    """Name and size of every part: enough to notice another input."""
+    """Return name and size of every part: enough to notice another input."""
     rows = []
     for piece in pieces:
         if isinstance(piece, FileSource):

@@ -1,17 +1,16 @@
-"""The tasks of a merge tree of a graph.
+"""Tasks of a merge tree of a graph.
 
     leaf(part, seed)       the state of a stream that has seen one part
     merge(states, seed)    the state of a stream that has seen the parts of all
 
-and, where they are asked for it, the guide: what later parts need to know of those before them.
+They are pure functions from bytes (or a part to be read) to bytes, so that they can be repeated and
+run anywhere. A state is a compact checkpoint: sampled edges, exact degrees, components and ids, at
+most 14 bytes per edge and 20 per node. Ids are matched when states are merged
+(`graphsqueak.nodes.union`).
 
-They are pure functions from bytes (or a part to be read) to bytes, and can be repeated. A state is
-what a checkpoint holds, settled: kept edges, exact degrees, union-find and ids, at most 14 bytes
-per kept edge and 20 per node. Ids are matched where states are merged (`graphsqueak.nodes.union`).
-
-A guide is the state of a stream without edges: ids, degrees, union-find and the arrival filter of
-the stream that leads, which has seen all parts from the first on. A part that follows it keeps
-about what one pass would have kept of it (`graphsqueak.sparsifiers.stream.merging`).
+In a guided tree both also return a prior for later parts: a state without edges that has the ids,
+degrees, components and the arrival filter of the leader, which has seen all parts from the first
+on. A part that continues it keeps about what a single pass would have kept.
 """
 
 from typing import NamedTuple
@@ -22,7 +21,8 @@ from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 
 __all__ = ["DROPPED", "Piece", "leaf", "merge"]
 
-DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")  # what readers count
+# Counters of readers.
+DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")
 
 
 class Piece(NamedTuple):
@@ -33,26 +33,26 @@ class Piece(NamedTuple):
 
 
 def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=b"", guides=False):
-    """The state of one part.
+    """Return the state of one part.
 
     Parameters
     ----------
     piece : Piece
     seed : int
     settings, options
-        Arguments of the `StreamSparsifier`.
+        Parameters of the `StreamSparsifier`.
     store : LeafStore, optional
-        Where finished leaves are kept, and looked up.
+        Where finished parts are stored and looked up.
     leads : bool
-        Whether later parts may be guided by the first.
+        Whether later parts may continue the first one.
     guide : bytes
-        What guides this part, if anything does.
+        Prior of the parts before this one; empty for none.
     guides : bool
-        Whether to return a guide as well.
+        Whether to return a prior as well.
 
     Returns
     -------
-    bytes, or two of them
+    bytes, or a pair of them
     """
     if store is not None and (found := store.get(piece.number)) is not None:
         return (found, StreamSparsifier.from_bytes(found).export_prior()) if guides else found
@@ -72,7 +72,7 @@ def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=
 
 
 def merge(states, seed, *, guides=False):
-    """The state of all parts whose states are given, in their order, and its guide if asked for."""
+    """Return the state of several parts, given in their order, and its prior if `guides`."""
     streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
     merged = streams[0].merge(*streams[1:], random_state=seed)
     merged.note = {name: sum(stream.note[name] for stream in streams) for name in DROPPED}

@@ -1,14 +1,13 @@
-"""What a merge tree over an input would cost, from a sample of it: nothing is run.
+"""Estimate the time, memory and traffic of a merge tree from a sample of its input.
 
-The first edges of a few parts are read, streamed and merged, and timed. With k parts, w workers,
+The first edges of a few parts are read, sparsified, merged and timed. With k parts and w workers,
 
-    time    = max(work / w, longest path),     work = k leaf + sum of merges,
-    memory  = that of `costs` for the nodes and the room of the largest merge,
-    traffic = the states that merges take in.
+    time     max(work / w, longest path), where work is k leaves and all merges
+    memory   of `budget.stream_bytes` for the nodes and the edges of the largest merge
+    traffic  the states that merges receive
 
-How many nodes there are is estimated from how many of those in one half of the sample the other
-half has, too (Lincoln and Petersen): too few where many nodes are seldom met. Say how many there
-are if you know.
+The number of nodes is estimated from the nodes that two halves of the sample have in common
+(Lincoln and Petersen). The estimate is too small if many nodes have few edges.
 """
 
 import math
@@ -28,9 +27,11 @@ from graphsqueak.trees.shapes import as_tree
 
 __all__ = ["CostEstimate", "Rates", "cost_of_tree", "estimate_cost"]
 
-_N_SAMPLES = 4  # parts that are looked into
-_SAMPLE = 500_000  # edges of each
-_WITHOUT_SHRINK = 0.3  # share of a merge's time that is not its shrink
+# Parts that are sampled, and edges of each: reading them takes about two seconds.
+_N_SAMPLED_PARTS = 4
+_MAX_SAMPLED_EDGES = 500_000
+# Fraction of the time of a merge that is not its resparsification, measured on R-MAT graphs.
+_CONCATENATION_FRACTION = 0.3
 
 
 class Rates(NamedTuple):
@@ -95,7 +96,7 @@ def estimate_cost(
     (8, 3, 40000, 500)
     """
     pieces = split(as_stream(graph), n_parts)
-    chosen = np.unique(np.linspace(0, len(pieces) - 1, _N_SAMPLES).astype(int)).tolist()
+    chosen = np.unique(np.linspace(0, len(pieces) - 1, _N_SAMPLED_PARTS).astype(int)).tolist()
     # The final sample costs what any resparsification does.
     options = StreamOptions(
         memory_limit=memory_limit,
@@ -104,23 +105,30 @@ def estimate_cost(
         dependent_rounding=False,
     )
     _warm_up(options)
-    began, streams, n_read, share = time.perf_counter(), [], 0, 0.0
+    began = time.perf_counter()
+    streams = []
+    n_read = 0
+    sampled_fraction = 0.0
     for number in chosen:
         stream = StreamSparsifier(**settings, options=options, random_state=number)
         for batch in islice(pieces[number], 1):
-            part = batch.part(0, _SAMPLE)
+            part = batch.part(0, _MAX_SAMPLED_EDGES)
             stream.partial_fit(part)
-            share += _share(pieces[number], part, batch)
+            sampled_fraction += _sampled_fraction(pieces[number], part, batch)
         streams.append(stream)
         n_read += stream.n_edges_seen_
-    reading = time.perf_counter() - began
-    n_edges = round(n_read / max(share, 1e-9) * len(pieces))
-    n_nodes = _n_nodes(streams, n_read >= n_edges)
+    seconds_of_reading = time.perf_counter() - began
+    n_edges = round(n_read / max(sampled_fraction, 1e-9) * len(pieces))
+    n_nodes = _estimate_nodes(streams, is_complete=n_read >= n_edges)
     began = time.perf_counter()
     if len(streams) > 1:
         streams[0].merge(*streams[1:]).sparsifier()
-    merging = time.perf_counter() - began
-    rates = Rates(n_read / reading, sum(s.n_kept_ for s in streams) / max(merging, 1e-3))
+    seconds_of_merging = time.perf_counter() - began
+    n_merged = sum(stream.n_kept_ for stream in streams)
+    rates = Rates(
+        edges_per_second=n_read / seconds_of_reading,
+        merged_per_second=n_merged / max(seconds_of_merging, 1e-3),
+    )
     budget = Budget(*(settings.get(name) for name in Budget._fields)).checked()
     return cost_of_tree(
         n_nodes,
@@ -152,69 +160,87 @@ def cost_of_tree(
     (6, 24)
     """
     shape = as_tree(tree, n_parts, may_guide=True)
-    heights = shape.heights()
-    most, target = StreamOptions(memory_limit=memory_limit).watermarks(n_kept, n_nodes)
-    leaf_edges, sizes = n_edges / n_parts, shape.sizes()
-    holds = [leaf_edges if leaf_edges <= most else most / 2] * (shape.root + 1)
-    seconds = [leaf_edges / rates.edges_per_second] * (shape.root + 1)
-    path, moved, most_merged = list(seconds), 0.0, 0.0
+    high, low = StreamOptions(memory_limit=memory_limit).watermarks(n_kept, n_nodes)
+    leaf_edges = n_edges / n_parts
+    n_parts_of_node = shape.sizes()
+    n_tree_nodes = shape.root + 1
+    sampled = [leaf_edges if leaf_edges <= high else high / 2] * n_tree_nodes
+    seconds = [leaf_edges / rates.edges_per_second] * n_tree_nodes
+    path_seconds = list(seconds)
+    moved_bytes = 0.0
+    largest_merge = 0.0
     for node in shape.post_order():
-        merged, guide = shape.children(node), shape.guide(node)
-        if guide is not None:  # it keeps target / (edges so far) of every edge
-            holds[node] = min(holds[node], target * math.log1p(1 / sizes[guide]))
-            path[node] += path[guide]
-        if not merged:
+        guide = shape.guide(node)
+        if guide is not None:
+            # A part that continues others samples each edge with probability low / (edges so far).
+            continued = low * math.log1p(1 / n_parts_of_node[guide])
+            sampled[node] = min(sampled[node], continued)
+            path_seconds[node] += path_seconds[guide]
+        children = shape.children(node)
+        if not children:
             continue
-        fits = most if memory_limit is None else most / len(merged)
-        taken = sum(min(holds[child], fits) for child in merged)
-        moved += sum(state_bytes(n_nodes, holds[child]) for child in merged)
-        most_merged = max(most_merged, taken)
-        thinned = taken if taken > most else sum(holds[n] for n in merged if holds[n] > fits)
-        work = _WITHOUT_SHRINK * taken + (1 - _WITHOUT_SHRINK) * thinned
+        limit = high if memory_limit is None else high / len(children)
+        received = sum(min(sampled[child], limit) for child in children)
+        moved_bytes += sum(state_bytes(n_nodes, sampled[child]) for child in children)
+        largest_merge = max(largest_merge, received)
+        if received > high:
+            resparsified = received
+        else:
+            resparsified = sum(sampled[child] for child in children if sampled[child] > limit)
+        work = _CONCATENATION_FRACTION * received + (1 - _CONCATENATION_FRACTION) * resparsified
         seconds[node] = work / rates.merged_per_second
-        path[node] = seconds[node] + max(path[child] for child in merged)
-        holds[node] = taken if taken <= most else most / 2
-    held = max(min(leaf_edges, most), most_merged)
+        path_seconds[node] = seconds[node] + max(path_seconds[child] for child in children)
+        sampled[node] = received if received <= high else high / 2
+    largest_sample = max(min(leaf_edges, high), largest_merge)
     return CostEstimate(
         parts=n_parts,
         tree=str(tree),
-        levels=heights[-1],
+        levels=shape.heights()[-1],
         workers=workers,
         nodes=n_nodes,
         edges=n_edges,
         edges_kept=min(n_kept, n_edges),
-        seconds=max(sum(seconds) / workers, path[-1]),
+        seconds=max(sum(seconds) / workers, path_seconds[-1]),
         seconds_of_a_leaf=seconds[0],
         seconds_of_the_last_merge=seconds[-1] if shape.merges else 0.0,
-        memory_per_worker_bytes=int(stream_bytes(n_nodes, held)),
-        moved_bytes=int(moved),
+        memory_per_worker_bytes=int(stream_bytes(n_nodes, largest_sample)),
+        moved_bytes=int(moved_bytes),
         result_bytes=state_bytes(n_nodes, n_kept),
     )
 
 
 def _warm_up(options):
-    """Load what is compiled before anything is timed."""
+    """Compile or load all kernels before anything is timed."""
     rng = np.random.default_rng(0)
-    ends = rng.integers(50, size=(2, 2_000))
-    few = EdgeList(tail=ends[0], head=ends[1])
+    tail, head = rng.integers(50, size=(2, 2_000))
+    few = EdgeList(tail=tail, head=head)
     stream = StreamSparsifier(n_edges=200, options=options, random_state=0).partial_fit(few)
     stream.merge(stream).sparsifier()
 
 
-def _share(piece, part, batch):
-    """Which share of its piece a sample is."""
+def _sampled_fraction(piece, part, batch):
+    """Return which fraction of its part a sample is."""
     if not isinstance(piece, FileSource):
         return part.n_edges / max(piece.n_edges, 1)
     fraction = piece.fraction_read if math.isfinite(piece.fraction_read) else 1.0
     return fraction * part.n_edges / max(batch.n_edges, 1)
 
 
-def _n_nodes(streams, is_all):
-    """Nodes of the whole, from samples of its parts."""
+def _estimate_nodes(streams, *, is_complete):
+    """Estimate the number of nodes from samples of some parts.
+
+    Parameters
+    ----------
+    streams : list of StreamSparsifier
+    is_complete : bool
+        Whether the samples are the whole graph.
+    """
     half = len(streams) // 2
     merged = streams[0].merge(*streams[1:]) if len(streams) > 1 else streams[0]
-    if is_all or half == 0:
+    if is_complete or half == 0:
         return merged.n_nodes_
-    first, second = streams[0].merge(*streams[1:half]), streams[half].merge(*streams[half + 1 :])
-    common = first.n_nodes_ + second.n_nodes_ - merged.n_nodes_
-    return max(merged.n_nodes_, round(first.n_nodes_ * second.n_nodes_ / max(common, 1)))
+    first = streams[0].merge(*streams[1:half])
+    second = streams[half].merge(*streams[half + 1 :])
+    n_common = first.n_nodes_ + second.n_nodes_ - merged.n_nodes_
+    estimate = round(first.n_nodes_ * second.n_nodes_ / max(n_common, 1))
+    return max(merged.n_nodes_, estimate)

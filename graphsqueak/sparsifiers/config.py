@@ -1,0 +1,216 @@
+"""Configuration of `graphsqueak.sparsify`, checked before an edge is read."""
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from graphsqueak.errors import InputError
+from graphsqueak.randomness import RandomState
+from graphsqueak.sources.graph_like import GraphLike
+from graphsqueak.sparsifiers.budget import Budget, StreamOptions, check_room, held_bytes
+from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
+from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, new_stream
+from graphsqueak.system.memory import check_fits
+from graphsqueak.system.progress import Progress
+from graphsqueak.validation import check_choice, check_count, check_real
+
+__all__ = ["METHODS", "SparsifyConfig"]
+
+METHODS = ("auto", "fast", "subgraph", "thesis")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparsifyConfig:
+    """Parameters of `graphsqueak.sparsify`, which documents them.
+
+    An inconsistent configuration raises an InputError when it is made. Any of `workers`,
+    `scheduler` and `tree` asks for a merge tree instead of a single pass.
+
+    Examples
+    --------
+    >>> SparsifyConfig(n_edges=100, workers=2).is_tree
+    True
+    >>> SparsifyConfig(n_edges=100, keep=0.5)
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: give exactly one of n_edges, epsilon and keep, not ...
+    """
+
+    n_edges: int | None = None
+    epsilon: float | None = None
+    keep: float | None = None
+    method: str = "auto"
+    ridge: float = 0.0
+    half_life: float | None = None
+    window: float | None = None
+    buckets: int = 16
+    options: StreamOptions = field(default_factory=StreamOptions)
+    certify: bool | None = None
+    delta: float = 0.01
+    workers: int | None = None
+    scheduler: str | None = None
+    tree: str | int | None = None
+    n_parts: int | None = None
+    memory_limit: int | None = None
+    checkpoint: str | os.PathLike | None = None
+    every: float = 60.0
+    resume: bool = False
+    random_state: RandomState = None
+    progress: Progress = False
+
+    def __post_init__(self):
+        check_choice("method", self.method, METHODS)
+        self.budget.checked()
+        check_real("ridge", self.ridge, least=0.0)
+        check_real("delta", self.delta, above=0.0, below=1.0)
+        check_real("every", self.every, least=0.0)
+        check_count("buckets", self.buckets)
+        if self.memory_limit is not None:
+            limit = check_room(check_count("memory_limit", self.memory_limit), self.n_edges)
+            object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
+        self._check_method()
+        self._check_times()
+        self._check_tree()
+        if self.resume and self.checkpoint is None:
+            raise InputError("resume=True needs checkpoint=PATH, the file or folder to go on from")
+
+    def _check_method(self):
+        if self.method == "thesis" and (self.epsilon is None or self.ridge > 0):
+            raise InputError("method='thesis' takes epsilon, no budget and no ridge")
+        if self.method == "subgraph":
+            problem = self._problem_of_subgraph()
+            if problem:
+                raise InputError(f"method='subgraph' {problem}; use method='fast'")
+
+    def _problem_of_subgraph(self):
+        """Return why a subgraph cannot be chosen; empty if it can."""
+        if self.epsilon is not None:
+            return "takes n_edges or keep, not epsilon"
+        if self.ridge > 0:
+            return "has no ridge"
+        if self.is_timed:
+            return "has no window and no half_life"
+        if self.is_tree:
+            return "needs the whole graph in memory and has no merge tree"
+        if self.options != StreamOptions(memory_limit=self.options.memory_limit):
+            return "has no StreamOptions"
+        return ""
+
+    def _check_times(self):
+        for name in ("half_life", "window"):
+            duration = getattr(self, name)
+            if duration is not None:
+                check_real(name, duration, above=0.0, below=float("inf"))
+        if not self.is_timed:
+            return
+        if self.method == "thesis" or self.ridge > 0:
+            raise InputError("window and half_life take method='fast' and no ridge")
+        if self.is_tree:
+            raise InputError(
+                "window and half_life run in one pass; leave out workers, scheduler and tree"
+            )
+
+    def _check_tree(self):
+        if self.tree == "guided" and self.memory_limit is not None:
+            raise InputError(
+                "tree='guided' has no memory limit; use tree='balanced', or no memory_limit"
+            )
+        if self.n_parts is not None:
+            check_count("n_parts", self.n_parts)
+            if not self.is_tree:
+                raise InputError(
+                    "n_parts is for merge trees; give workers, scheduler or tree as well"
+                )
+
+    @property
+    def budget(self) -> Budget:
+        """Number of edges to keep."""
+        return Budget(self.n_edges, self.epsilon, self.keep)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the input is processed in parts that are merged."""
+        return self.workers is not None or self.scheduler is not None or self.tree is not None
+
+    @property
+    def tree_shape(self) -> str | int:
+        """Shape of the merge tree; guided trees need more memory than a limit may allow."""
+        if self.tree not in (None, "auto"):
+            return self.tree
+        return "guided" if self.memory_limit is None else "balanced"
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether edges are forgotten by their age."""
+        return self.half_life is not None or self.window is not None
+
+    @property
+    def certified_epsilon(self) -> float | None:
+        """Error that must be certified; the thesis method has a guarantee of its own."""
+        return None if self.method == "thesis" else self.epsilon
+
+    @property
+    def stream_method(self) -> str:
+        """Method of the stream: "fast" or "thesis"."""
+        return "thesis" if self.method == "thesis" else "fast"
+
+    def stream_settings(self) -> dict[str, Any]:
+        """Return the parameters of the stream but options and seed."""
+        settings: dict[str, Any] = {
+            "n_edges": self.n_edges,
+            "epsilon": self.epsilon,
+            "keep": self.keep,
+            "method": self.stream_method,
+            "ridge": self.ridge,
+        }
+        if self.is_timed:
+            settings |= {
+                "half_life": self.half_life,
+                "window": self.window,
+                "buckets": self.buckets,
+            }
+        return settings
+
+    def new_stream(self) -> StreamSparsifier | TimedSparsifier:
+        """Return a stream that has seen no edges."""
+        return new_stream(
+            **self.stream_settings(), options=self.options, random_state=self.random_state
+        )
+
+    def needs_subgraph(self, source: GraphLike, stream: StreamSparsifier | TimedSparsifier) -> bool:
+        """Return whether edges are chosen from the whole graph instead of sampled by the stream.
+
+        Raises an InputError if that was asked for and the graph does not fit into memory.
+        """
+        if self.method != "subgraph" or stream.is_whole_ or not stream.n_edges_seen_:
+            return False
+        if getattr(source, "is_implicit", False):
+            raise InputError(
+                "method='subgraph' needs the graph in memory, and that of a table of pairs is "
+                "never built; use method='fast'"
+            )
+        n_edges = stream.n_edges_seen_
+        n_bytes = held_bytes(stream.n_nodes_, n_edges)
+        check_fits(n_bytes, f"a subgraph of a graph of {n_edges:,} edges")
+        if self.memory_limit is not None and n_bytes > self.memory_limit:
+            raise InputError(
+                f"method='subgraph' needs the graph in memory, {n_bytes / 2**30:.1f} GiB; allow "
+                "more memory, or use method='fast'"
+            )
+        return True
+
+    def is_certified(self, source: GraphLike) -> bool:
+        """Return whether the result on `source` is certified, which takes further passes."""
+        is_rereadable = getattr(source, "is_rereadable", True)
+        if self.method == "subgraph" and not is_rereadable:
+            raise InputError(
+                "method='subgraph' reads the input twice; a pipe can be read once: write it to a "
+                "file, or use method='fast'"
+            )
+        if self.certify and not is_rereadable:
+            raise InputError(
+                "certify=True reads the input several times; a pipe can be read once: write it to "
+                "a file, or leave certify=True out and get a predicted error"
+            )
+        if self.certify is None:
+            return self.certified_epsilon is not None and is_rereadable
+        return self.certify
