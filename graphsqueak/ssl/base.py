@@ -88,7 +88,7 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
             return None
         if isinstance(X, GraphNodes):
             return X.by_id(given, name)
-        return values_of_rows(given, X) if self.affinity == "knn" else given
+        return values_of_rows(given, X, name) if self.affinity == "knn" else given
 
     def _remember_nodes(self, graph):
         self.ids_ = graph.ids
@@ -101,7 +101,7 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
         if isinstance(X, GraphNodes):
             values = [None if one is None else X.values(one, name) for name, one in given]
         elif self.affinity == "knn":
-            values = [values_of_rows(one, X) for _, one in given]
+            values = [None if one is None else values_of_rows(one, X, name) for name, one in given]
         else:
             return self.transduction_, self._nodes, [one for _, one in given]
         answers = self.predict(X)
