@@ -435,6 +435,17 @@ def test_named_nodes_are_labeled_by_name(graph):
             fitted.score(None, dict(y), sample_weight=np.ones(N_NODES))
 
 
+def test_columns_of_links_are_refused_if_they_could_be_any_node():
+    links = np.eye(N_NODES)[:5]
+    fitted = gs.HFSClassifier().fit(GRAPHS["networkx"], Y)
+    np.testing.assert_array_equal(fitted.predict_new(links), fitted.transduction_[:5])
+    fitted = gs.HFSClassifier().fit(NAMED["networkx"], dict(zip(NAMES, Y, strict=True)))
+    with pytest.raises(InputError, match="pass triples"):
+        fitted.predict_new(links)
+    expected = dict(zip(fitted.ids_, fitted.transduction_, strict=True))
+    assert fitted.predict_new([("new", NAMES[8])]) == expected[NAMES[8]]
+
+
 def test_an_array_goes_by_the_order_in_which_the_nodes_were_listed():
     turned = NAMES[::-1]
     number = np.argsort(turned)
