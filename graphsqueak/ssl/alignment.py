@@ -178,9 +178,7 @@ class NodeValues:
     def _report_absent(self, absent, groups):
         """Warn if most values and all groups are left; else raise an InputError."""
         names = self.names[absent].tolist()
-        left = np.delete(np.arange(self.names.size) if groups is None else groups, absent)
-        is_group_lost = groups is not None and np.setdiff1d(groups, left).size > 0
-        if 2 * absent.size > self.names.size or is_group_lost:
+        if 2 * absent.size > self.names.size:
             fix = f"one of its nodes is {self._some_id!r}; check the spelling"
             if isinstance(names[0], str) and is_integer(self._some_id):
                 fix = f"ids of the graph are integers, such as {self._some_id}: convert yours"
@@ -188,6 +186,15 @@ class NodeValues:
                 f"{self.name} has a {self.kind} for node {names[0]!r}, which is not in the graph; "
                 f"{fix}"
             )
+        if groups is not None:
+            is_lost = ~np.isin(groups[absent], np.delete(groups, absent))
+            if is_lost.any():
+                first = int(np.argmax(is_lost))
+                raise InputError(
+                    f"{self.name} has a {self.kind} for node {names[first]!r}, which is not in the "
+                    f"graph, and no node of the graph has the {self.kind} "
+                    f"{self.values[absent[first]]}; check the spelling, or remove it"
+                )
         warnings.warn(AbsentLabelsWarning(names), stacklevel=2)
 
     def by_id(self, ids: Any) -> dict:

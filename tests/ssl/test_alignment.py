@@ -526,6 +526,12 @@ def test_absent_nodes_are_warned_about():
         assert fitted.score(None, pd.Series(labels)) > 0.9
 
 
+def test_a_class_of_absent_nodes_alone_is_named():
+    labels = LABELS["dict"] | {7_000: 0, 7_001: 8}
+    with pytest.raises(InputError, match="node 7001, .* no node of the graph has the label 8"):
+        gs.StableHFSClassifier().fit(FRAME, labels)
+
+
 @pytest.mark.parametrize(
     ("y", "message"),
     [
