@@ -528,7 +528,7 @@ def test_absent_nodes_are_warned_about():
 
 def test_a_class_of_absent_nodes_alone_is_named():
     labels = LABELS["dict"] | {7_000: 0, 7_001: 8}
-    with pytest.raises(InputError, match="node 7001, .* no node of the graph has the label 8"):
+    with pytest.raises(InputError, match=r"node 7001, .* no node of the graph has the label 8"):
         gs.StableHFSClassifier().fit(FRAME, labels)
 
 
