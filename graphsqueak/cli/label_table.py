@@ -144,7 +144,8 @@ def _read_text_table(source, separator, ids):
     texts = pl.read_csv(source, separator=separator, columns=[node], infer_schema=False)[node]
     # If there is no header, the name of the column is an id as well.
     written = [*texts.drop_nulls(), *([node] if node[:1].isdecimal() else [])]
-    are_integers = all(fits_integer(text.encode(), "int64", canonical=True) for text in written)
+    kind = "uint64" if table.schema[node].is_unsigned_integer() else "int64"
+    are_integers = all(fits_integer(text.encode(), kind, canonical=True) for text in written)
     is_text = ids == "text" or (table.schema[node].is_integer() and not are_integers)
     return table.with_columns(texts) if is_text else table
 

@@ -239,6 +239,16 @@ def test_scikit_learn_picks_rows_of_nodes_in_the_order_of_the_ids():
         fitted.score(nodes[50:], pd.Series(TRUTH)[:40])
 
 
+def test_scikit_learn_does_not_pick_rows_of_an_array_where_they_could_be_any_node():
+    nodes = GraphNodes(nx.Graph((ENDS + 1).tolist()))
+    with pytest.raises(InputError, match="not exactly 0"):
+        gs.HFSClassifier().fit(nodes, Y)
+    fitted = gs.HFSClassifier().fit(nodes, pd.Series(Y, index=range(1, 91)).reindex(nodes.ids))
+    with pytest.raises(InputError, match="not exactly 0"):
+        fitted.score(nodes, TRUTH)
+    assert fitted.score(nodes, pd.Series(TRUTH, index=range(1, 91)).reindex(nodes.ids)) > 0.9
+
+
 def test_folds_of_labels_by_id_are_numbers_of_nodes_in_the_order_of_the_ids():
     folds = [
         list(GraphSplit(3, random_state=7).split(graph, y))
