@@ -135,8 +135,8 @@ def in_options(message):
 
     >>> in_options("4 columns; choose them, e.g. columns=(0, 1), or give weighted=False")
     '4 columns; choose them, e.g. --columns 0,1, or give --no-weights'
-    >>> in_options("keep=5.0 is a share of the edges, at most 1")
-    '--keep 5.0 is a share of the edges, at most 1'
+    >>> in_options("keep=5.0 is a fraction of the edges, at most 1")
+    '--keep 5.0 is a fraction of the edges, at most 1'
     >>> in_options("give header=True (--header) or ids='text' (--ids text)")
     'give --header or --ids text'
     >>> in_options("give columns=('user', 'my friend') (--columns 'user,my friend')")
