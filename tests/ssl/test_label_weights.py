@@ -6,7 +6,8 @@ import pytest
 import graphsqueak as gs
 from graphsqueak.errors import InputError
 from graphsqueak.ssl.choice import leave_one_out
-from graphsqueak.ssl.labels import class_labels
+from graphsqueak.ssl.decisions.label_weights import class_weighted
+from graphsqueak.ssl.labels import ClassLabels, class_labels
 from graphsqueak.ssl.stable import stable_scores
 from tests import reference
 from tests.ssl.graphs import hide, three_parts, two_blocks, uneven_blocks
@@ -90,6 +91,14 @@ def test_a_weight_of_a_class_is_that_of_its_labels():
     by_node = gs.StableHFSClassifier(random_state=7).fit(graph, y, np.where(truth == 1, 3.0, 1.0))
     np.testing.assert_array_equal(by_class.scores_, by_node.scores_)
     assert class_labels(y, graph).weight is None
+
+
+def test_balanced_classes_have_the_same_weight_in_sum_also_if_labels_have_weights():
+    code, weight = np.array([0, 0, 0, 1, 1]), np.array([1.0, 2.0, 0.5, 4.0, 0.25])
+    labels = ClassLabels(np.arange(5), code, np.array(["ham", "spam"]), weight)
+    found = class_weighted(labels, "balanced").weight
+    np.testing.assert_allclose(np.bincount(code, found), weight.sum() / 2)
+    np.testing.assert_allclose(found[:3] / weight[:3], found[0] / weight[0])
 
 
 @pytest.mark.parametrize("passes", [1, 4])
