@@ -221,6 +221,20 @@ def test_sketched_leverages_add_up_to_the_free_dimensions():
     assert found.sum() == pytest.approx(16, rel=1e-9)
 
 
+def test_sketched_edges_have_at_most_the_resistance_of_the_edge_alone():
+    """Every edge of a tree has 1 / w, and half of all sketches of eight signs say more."""
+    rng = np.random.default_rng(SEED)
+    tree = EdgeList(
+        tail=[int(rng.integers(node)) for node in range(1, 40)],
+        head=np.arange(1, 40),
+        weight=rng.lognormal(size=39),
+    )
+    cycle = sources.cycle(40).to_edge_list()
+    for graph in (tree, cycle):
+        found = effective_resistance(graph, keep=1.0, n_probes=8, random_state=SEED)
+        assert (found <= 1 / graph.weight).all()
+
+
 def test_random_flows_do_not_depend_on_batches_or_blocks(monkeypatch):
     """An edge has the signs of its number in the stream, other ones in every column."""
     source = sources.erdos_renyi(60, 500, random_state=SEED, batch_size=70)
