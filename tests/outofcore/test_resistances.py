@@ -264,6 +264,21 @@ def test_random_flows_do_not_depend_on_batches_or_blocks(monkeypatch):
     assert alike.max() <= 6 / np.sqrt(59)
 
 
+@pytest.mark.parametrize("rtol", [0.1, 0.01])
+def test_solves_for_a_sketch_add_a_quarter_of_its_error(rtol):
+    """The energy of what is wrong with the potentials, up to the ratios of the sparsifier."""
+    graph = examples()["dense"]
+    solver = StreamedSolver(graph, keep=0.2, tol=1e-14, random_state=SEED)
+    most = certify(graph, bare(solver.sparsifier_)).lambda_max
+    rng = np.random.default_rng(SEED)
+    laplacian = StreamedLaplacian(graph, solver.sparsifier_)
+    ((flows, points),) = resistances.random_potentials(laplacian, solver, 20, rtol, rng)
+    error = points - reference.pseudo_solve(graph, flows)
+    energy = (error * (graph.laplacian() @ error)).sum(axis=0)
+    assert energy.max() > 1e-12
+    assert (energy <= 1.01 * most * (rtol / 4) ** 2).all()
+
+
 def test_brackets_of_a_comparison():
     graph = examples()["dense"]
     sparsifier = sparsify(graph, keep=0.5, certify=True, random_state=SEED)
