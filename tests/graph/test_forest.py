@@ -4,7 +4,14 @@ import networkx
 import numpy as np
 import pytest
 
-from graphsqueak.graph.forest import extended, find_bridges, heavy_forest, join, roots
+from graphsqueak.graph.forest import (
+    extended,
+    find_bridges,
+    heavy_forest,
+    join,
+    roots,
+    weak_cuts,
+)
 
 
 def test_arrays_that_grow_from_the_same_one_do_not_share_what_is_new():
@@ -52,3 +59,13 @@ def test_a_heavy_forest_has_every_component_and_nearly_the_largest_weight(decade
     n_together = 2 ** max(int(highest - lowest).bit_length() - 6, 0)
     ratio = np.sort(weight[best]) / np.sort(weight[forest])
     assert ratio.max() <= 2.0**n_together
+
+
+def test_weak_cuts_are_those_of_the_lightest_edges_of_a_path():
+    """Bit k of a node changes along the path at one edge, another one of the eight lightest."""
+    weight = 2.0 ** np.random.default_rng(81_200).permutation(12)
+    sides = weak_cuts(np.arange(12), np.arange(1, 13), weight, 13)
+    crossed = np.bitwise_xor(sides[:-1], sides[1:])
+    lightest = np.argsort(weight)[:8]
+    assert sorted(crossed[lightest].tolist()) == [1 << k for k in range(8)]
+    assert not np.delete(crossed, lightest).any()
