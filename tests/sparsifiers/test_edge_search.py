@@ -179,3 +179,13 @@ def test_the_certificates_of_all_runs_fail_together_with_probability_delta(monke
     result = run.certify_and_correct(complete(200), stream, epsilon=0.5, delta=0.03, random_state=4)
     assert result.n_runs == len(deltas) > 1
     assert deltas == [0.03 / 2**number for number in range(1, len(deltas) + 1)]
+
+
+def test_edges_dropped_before_have_the_mean_leverage_of_all():
+    """V = 1 / c - t with c = 990 / 99 and t = 99 / 49,500: one edge in ten is left."""
+    graph = complete(100).to_edge_list()
+    columns = (graph.tail, graph.head, graph.weight, np.full(4950, 2 / 100), np.zeros(4950, bool))
+    whole = sampling_error(*columns, 990, n_nodes=100)
+    rest = sampling_error(*columns, 990, n_nodes=100, n_seen=49_500)
+    assert whole == pytest.approx(math.sqrt(2 * (0.1 - 0.02)))
+    assert rest == pytest.approx(math.sqrt(2 * (0.1 - 0.002)))
