@@ -11,6 +11,7 @@ from graphsqueak.sparsifiers.resistance.degrees import (
     degree_sketch,
     leverages_fit,
 )
+from graphsqueak.sparsifiers.resistance.sketch import Embedding, sketch_resistances
 from tests import reference
 from tests.sparsifiers.test_weak_links import lognormal
 
@@ -211,3 +212,14 @@ def test_no_resistance_by_degrees_is_above_that_of_the_edge_alone():
     columns = (graph.tail, graph.head, graph.weight)
     found = degree_resistances(points, graph.degrees(), *columns)
     np.testing.assert_allclose(found, 1 / graph.weight)
+
+
+def test_links_of_a_weak_cut_have_at_least_the_resistance_of_the_cut():
+    """Two triangles joined by two edges of weight 0.001: 500, whatever the sketch says."""
+    tail, head = np.array([0, 1, 2, 3, 4, 5, 0, 1]), np.array([1, 2, 0, 4, 5, 3, 3, 4])
+    weight = np.repeat([1.0, 0.001], [6, 2])
+    degree = EdgeList(tail=tail, head=head, weight=weight).degrees()
+    for spread, least in ((10.0, 500.0), (1.0, 0.9)):
+        sketch = Embedding(np.zeros((6, 8), np.float32), degree, spread)
+        found = sketch_resistances(sketch, tail, head, weight, clamp=True)
+        assert found[6:] == pytest.approx([least, least], rel=0.15)
