@@ -5,8 +5,11 @@ import pytest
 
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
+from graphsqueak.graph.forest import join, roots
 from graphsqueak.sparsifiers.resistance.sketch import Embedding
 from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter, Favored
+from graphsqueak.sparsifiers.stream.edges import KeptEdges
+from graphsqueak.sparsifiers.stream.in_place import stricter_filter
 
 N_NODES = 400
 NODES = [3, 50, 399]
@@ -147,3 +150,27 @@ def test_the_filter_keeps_every_edge_with_its_probability(away):
     assert (np.abs(share - prob) <= 6 * sigma + 1e-12).all()
     assert (np.abs(mean - weight) <= 6 * weight / prob * sigma + 1e-5).all()
     assert 0.2 < prob.mean() < 0.8
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_stricter_filter_counts_favored_edges_as_it_samples_them(dense, is_new):
+    """Probabilities, those of favored edges with their boost, add up to the target."""
+    graph, _ = dense
+    edges = KeptEdges(
+        graph.tail,
+        graph.head,
+        graph.weight,
+        np.ones(graph.n_edges, np.uint8),
+        join(roots(N_NODES), graph.tail, graph.head),
+    )
+    sketch = Embedding(np.zeros((N_NODES, 4), np.float32), graph.degrees(), 1.0)
+    arrivals = ArrivalFilter.from_sketch(sketch, np.zeros(N_NODES, np.int32))
+    favored = Favored(np.arange(N_NODES) % 8 == 0, share=0.5)
+    if not is_new:
+        favored.boost = 2.5
+    stricter = stricter_filter(arrivals, edges, N_NODES, 4_000, favored, is_new=is_new)
+    assert favored.boost > 1.5
+    leverage = graph.weight * (1 / graph.degrees()[graph.tail] + 1 / graph.degrees()[graph.head])
+    boost = np.where(favored.edges(graph.tail, graph.head), favored.boost, 1.0)
+    prob = np.where(edges.pinned, 1.0, np.minimum(stricter.scale * boost * leverage, 1.0))
+    assert prob.sum() == pytest.approx(4_000, rel=1e-4)
