@@ -28,7 +28,7 @@ from graphsqueak.cli.spam import spam
 from graphsqueak.cli.sparsify import sparsify
 from graphsqueak.errors import DistanceWeightsWarning, InputError
 from graphsqueak.system.atomic import Stopped, stoppable, written_paths
-from graphsqueak.system.terminal import is_open_at_start, printable
+from graphsqueak.system.terminal import is_open_at_start, print_message, printable
 
 __all__ = ["app", "in_options", "run", "show_warning"]
 
@@ -197,4 +197,4 @@ def _complain(message, code):
 
 def _print_on_stderr(message):
     line = re.sub(r"\s*\n\s*", " ", message.strip())
-    print(printable(line), file=sys.stderr)  # noqa: T201
+    print_message(printable(line))

@@ -151,10 +151,18 @@ def _read_text_table(source, separator, ids):
 
 
 def _with_integers(table, path):
-    """The table with integers where pandas has made floats of them, since a column had gaps."""
+    """The table with integers where pandas has made floats of them, since a column had gaps.
+
+    Columns of lists or structs are refused.
+    """
     import polars as pl
 
-    for name in {"node", "label", "truth"} & set(table.columns):
+    for name in [name for name in ("node", "label", "truth") if name in table.columns]:
+        if table.schema[name].is_nested():
+            raise InputError(
+                f"{path}: the column {name} holds {table.schema[name]}, not texts or numbers; "
+                "write one value per row"
+            )
         if not table.schema[name].is_float():
             continue
         values = table[name].fill_nan(None)
