@@ -31,8 +31,10 @@ def main():
 
 def _leave(number, frame):
     """End the program at once: there is nothing to save before a command begins or after it."""
-    os.write(2, b"graphsqueak: interrupted\n")
-    os._exit(128 + number)
+    try:
+        os.write(2, b"graphsqueak: interrupted\n")
+    finally:  # also if standard error is closed
+        os._exit(128 + number)
 
 
 if __name__ == "__main__":

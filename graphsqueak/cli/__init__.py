@@ -28,7 +28,7 @@ from graphsqueak.cli.spam import spam
 from graphsqueak.cli.sparsify import sparsify
 from graphsqueak.errors import DistanceWeightsWarning, InputError
 from graphsqueak.system.atomic import Stopped, stoppable, written_paths
-from graphsqueak.system.terminal import is_open_at_start, printable
+from graphsqueak.system.terminal import is_open_at_start, print_message, printable
 
 __all__ = ["app", "in_options", "run", "show_warning"]
 
@@ -135,8 +135,8 @@ def in_options(message):
 
     >>> in_options("4 columns; choose them, e.g. columns=(0, 1), or give weighted=False")
     '4 columns; choose them, e.g. --columns 0,1, or give --no-weights'
-    >>> in_options("keep=5.0 is a share of the edges, at most 1")
-    '--keep 5.0 is a share of the edges, at most 1'
+    >>> in_options("keep=5.0 is a fraction of the edges, at most 1")
+    '--keep 5.0 is a fraction of the edges, at most 1'
     >>> in_options("give header=True (--header) or ids='text' (--ids text)")
     'give --header or --ids text'
     >>> in_options("give columns=('user', 'my friend') (--columns 'user,my friend')")
@@ -197,4 +197,4 @@ def _complain(message, code):
 
 def _print_on_stderr(message):
     line = re.sub(r"\s*\n\s*", " ", message.strip())
-    print(printable(line), file=sys.stderr)  # noqa: T201
+    print_message(printable(line))

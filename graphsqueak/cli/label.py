@@ -144,7 +144,7 @@ def label(
         quiet=quiet,
         as_json=as_json,
     )
-    label_table = read_label_table(labels)
+    label_table = read_label_table(labels, ids=reading.ids)
     given, truth, weight, _ = label_table
     if weight and method not in _OWN:
         raise InputError(

@@ -52,18 +52,20 @@ class LabelTable(NamedTuple):
     nodes: list
 
 
-def read_label_table(path: str | Path) -> LabelTable:
+def read_label_table(path: str | Path, *, ids: str = "auto") -> LabelTable:
     """As `read_labels`, with the weight of each label (empty is 1) and all nodes of the table.
 
     Parameters
     ----------
     path : str or Path
+    ids : {"auto", "integer", "text"}
+        How node ids are read from text, as in `read_edges`.
 
     Returns
     -------
     LabelTable
     """
-    table = _with_integers(_name_columns(_read_table(path), path), path)
+    table = _with_integers(_name_columns(_read_table(path, ids), path), path)
     given: dict = {}
     truth: dict = {}
     weight: dict = {}
@@ -101,7 +103,7 @@ def _as_weight(value, path, number):
     return weight
 
 
-def _read_table(path):
+def _read_table(path, ids):
     import polars as pl
     import pyarrow as pa
 
@@ -117,7 +119,7 @@ def _read_table(path):
                 io.BytesIO(read_bytes(path)) if is_remote(path) else local_path(path)
             )
         separator = "\t" if ".tsv" in name or ".txt" in name else ","
-        return pl.read_csv(text_source(path), separator=separator, infer_schema_length=None)
+        return _read_text_table(text_source(path), separator, ids)
     except InputError:
         raise
     except FileNotFoundError:
@@ -129,11 +131,38 @@ def _read_table(path):
         ) from None
 
 
-def _with_integers(table, path):
-    """The table with integers where pandas has made floats of them, since a column had gaps."""
+def _read_text_table(source, separator, ids):
+    """A table of text, with node ids that are read as `read_edges` reads them: 007 is not 7."""
     import polars as pl
 
-    for name in {"node", "label", "truth"} & set(table.columns):
+    from graphsqueak.sources.files.fields import fits_integer
+
+    table = pl.read_csv(source, separator=separator, infer_schema_length=None)
+    node = "node" if "node" in table.columns else table.columns[0]
+    if ids == "integer" or not table.schema[node].is_numeric():
+        return table
+    texts = pl.read_csv(source, separator=separator, columns=[node], infer_schema=False)[node]
+    # If there is no header, the name of the column is an id as well.
+    written = [*texts.drop_nulls(), *([node] if node[:1].isdecimal() else [])]
+    kind = "uint64" if table.schema[node].is_unsigned_integer() else "int64"
+    are_integers = all(fits_integer(text.encode(), kind, canonical=True) for text in written)
+    is_text = ids == "text" or (table.schema[node].is_integer() and not are_integers)
+    return table.with_columns(texts) if is_text else table
+
+
+def _with_integers(table, path):
+    """The table with integers where pandas has made floats of them, since a column had gaps.
+
+    Columns of lists or structs are refused.
+    """
+    import polars as pl
+
+    for name in [name for name in ("node", "label", "truth") if name in table.columns]:
+        if table.schema[name].is_nested():
+            raise InputError(
+                f"{path}: the column {name} holds {table.schema[name]}, not texts or numbers; "
+                "write one value per row"
+            )
         if not table.schema[name].is_float():
             continue
         values = table[name].fill_nan(None)

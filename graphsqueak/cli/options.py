@@ -11,7 +11,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.system import atomic
 from graphsqueak.system.atomic import STANDARD_OUTPUT, written_together
 from graphsqueak.system.remote import exists, place_in
-from graphsqueak.system.terminal import printable
+from graphsqueak.system.terminal import print_message, printable
 
 __all__ = [
     "Force",
@@ -231,7 +231,10 @@ def print_json(record):
 
 def print_line(text="", *, on_stderr=False):
     """Print one line for a person, on standard output or standard error; escape what is odd."""
-    print(printable(text), file=sys.stderr if on_stderr else sys.stdout)
+    if on_stderr:
+        print_message(printable(text))
+    else:
+        print(printable(text))  # noqa: T201
 
 
 def print_lines(text):

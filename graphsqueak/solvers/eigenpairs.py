@@ -111,7 +111,10 @@ def without_constants(X: np.ndarray, component: np.ndarray, scale: np.ndarray) -
 
 def _roots_of(degree, *, inverted=False):
     root = np.sqrt(degree)
-    return np.divide(1.0, root, out=np.zeros_like(root), where=root > 0) if inverted else root
+    if inverted:
+        return np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+    # An isolated node is a component of its own: its vector of eigenvalue zero is the node itself.
+    return np.where(root > 0, root, 1.0)
 
 
 def _by_products(graph, component, n_pairs, normalized, tol, rng):

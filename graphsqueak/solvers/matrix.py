@@ -116,7 +116,8 @@ def rows_of_batches(batches, n_nodes, most_bytes, *, many_edges=MANY_EDGES):
     kept, n_edges, width = [], 0, 0
     for tail, head, weight in batches:
         n_edges += tail.size
-        short = weight.astype(np.float32)
+        with np.errstate(over="ignore"):  # a weight that becomes infinite has changed
+            short = weight.astype(np.float32)
         short = short if np.array_equal(short, weight) else weight
         width = max(width, np.dtype(index).itemsize + short.itemsize)
         if 2 * n_edges * width > most_bytes:

@@ -137,7 +137,9 @@ class Budget(NamedTuple):
         elif self.epsilon is not None:
             check_real("epsilon", self.epsilon, above=0.0, below=1.0)
         elif check_real("keep", self.keep, above=0.0) > 1:
-            raise InputError(f"keep={self.keep} is a share of the edges, at most 1")
+            raise InputError(
+                f"keep={self.keep} is a fraction of the edges, at most 1; give 0.3 for 30 % of them"
+            )
         return self
 
 

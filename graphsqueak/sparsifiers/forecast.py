@@ -157,8 +157,9 @@ class Forecast:
         )
 
     def table(self) -> list[Expected]:
-        """What a twentieth, a tenth, a fifth and a half of the edges give."""
-        return [self.expect(math.ceil(share * self.n_edges)) for share in SHARES]
+        """What 5, 10, 20 and 50 % of the edges give; fewer rows if some are equal, or all edges."""
+        sizes = sorted({math.ceil(share * self.n_edges) for share in SHARES})
+        return [self.expect(size) for size in sizes if size < self.n_edges]
 
     def share_for(self, epsilon: float) -> float:
         """The fraction of the edges at which the error is about `epsilon`: of whole edges."""

@@ -15,8 +15,9 @@ Estimators renumber a graph by `EdgeList.in_id_order` before they use it. The ru
 array goes by node number if `EdgeList.has_explicit_order`. The range of the integer ids of a stream
 is known only at its end: an array goes by id meanwhile, and `locate` checks the range.
 
-Points are rows, as in scikit-learn: a Series goes by the index of the data frame of points, or by
-position if the points are an array (`values_of_rows`).
+Points are rows, as in scikit-learn: values by id go by the index of the data frame of points. If
+the points are an array, ids are row numbers, and a Series with an entry per row goes by position
+(`values_of_rows`).
 """
 
 import warnings
@@ -177,9 +178,7 @@ class NodeValues:
     def _report_absent(self, absent, groups):
         """Warn if most values and all groups are left; else raise an InputError."""
         names = self.names[absent].tolist()
-        left = np.delete(np.arange(self.names.size) if groups is None else groups, absent)
-        is_group_lost = groups is not None and np.setdiff1d(groups, left).size > 0
-        if 2 * absent.size > self.names.size or is_group_lost:
+        if 2 * absent.size > self.names.size:
             fix = f"one of its nodes is {self._some_id!r}; check the spelling"
             if isinstance(names[0], str) and is_integer(self._some_id):
                 fix = f"ids of the graph are integers, such as {self._some_id}: convert yours"
@@ -187,6 +186,15 @@ class NodeValues:
                 f"{self.name} has a {self.kind} for node {names[0]!r}, which is not in the graph; "
                 f"{fix}"
             )
+        if groups is not None:
+            is_lost = ~np.isin(groups[absent], np.delete(groups, absent))
+            if is_lost.any():
+                first = int(np.argmax(is_lost))
+                raise InputError(
+                    f"{self.name} has a {self.kind} for node {names[first]!r}, which is not in the "
+                    f"graph, and no node of the graph has the {self.kind} "
+                    f"{self.values[absent[first]]}; check the spelling, or remove it"
+                )
         warnings.warn(AbsentLabelsWarning(names), stacklevel=2)
 
     def by_id(self, ids: Any) -> dict:
@@ -220,11 +228,9 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
     """
     if isinstance(values, Mapping):
         return list(values), as_objects(list(values.values()))
-    if hasattr(values, "iloc") and values.ndim == 2:
-        if values.index.name == "node" and "node" not in values.columns:
-            values = values.reset_index()
-        elif values.shape[1] == 1:
-            values = values.iloc[:, 0]
+    values = _column_as_series(values)
+    if hasattr(values, "iloc") and values.index.name == "node" and values.ndim == 2:
+        values = values if "node" in values.columns else values.reset_index()
     if is_series(values):
         names, entries = values.index.tolist(), values.to_numpy()
         where = "index"
@@ -247,34 +253,45 @@ def is_series(values: Any) -> bool:
     return hasattr(values, "index") and hasattr(values, "iloc") and values.ndim == 1
 
 
-def values_of_rows(values: Any, X: Any) -> Any:
-    """Values for points: a Series is matched to the rows of X, anything else stays as it is.
+def _column_as_series(values):
+    """The column of a pandas frame that has one column; other values as they are."""
+    is_column = hasattr(values, "iloc") and values.ndim == 2 and values.shape[1] == 1
+    return values.iloc[:, 0] if is_column else values
 
-    If X is a data frame, by its index. If X is an array, a Series with an entry per row is in the
-    order of the rows, and a shorter one is indexed by row number.
+
+def values_of_rows(values: Any, X: Any, name: str = "y") -> Any:
+    """Values for points, matched to the rows of X: an array, or a mapping from row numbers.
+
+    If X is a data frame, values by id go by its index. If X is an array, a Series with an entry per
+    row is in the order of the rows, and other ids are row numbers.
 
     >>> import pandas as pd
     >>> X = pd.DataFrame({"width": [1.0, 2.0]}, index=["ann", "bob"])
     >>> values_of_rows(pd.Series({"bob": 1}), X)
     {1: 1}
     """
-    if not is_series(values):
+    values = _column_as_series(values)
+    has_index = hasattr(X, "iloc")
+    if is_series(values):
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        is_in_order = values.index.equals(X.index) if has_index else len(values) == n_rows
+        if is_in_order:
+            return values.to_numpy()
+    if not has_index:
         return values
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    if not hasattr(X, "iloc"):
-        return values.to_numpy() if len(values) == n_rows else values
-    if values.index.equals(X.index):
-        return values.to_numpy()
-    if not (values.index.is_unique and X.index.is_unique):
-        raise InputError("X and y have different indices with repeated entries; reset both")
-    rows = X.index.get_indexer(values.index)
+    names, entries = split_by_id(values, name)
+    if names is None:
+        return entries
+    if not X.index.is_unique:
+        raise InputError(f"X has repeated entries in its index, and {name} another index; reset X")
+    rows = X.index.get_indexer(names)
     if (rows < 0).any():
-        lost = values.index[rows < 0].tolist()[0]
+        lost = names[int(np.argmin(rows))]
         raise InputError(
-            f"y has {lost!r} in its index, and X does not; pass y.to_numpy() if y is in the order "
-            "of the rows of X"
+            f"{name} has a value for {lost!r}, which is not in the index of X; pass an array if "
+            f"{name} is in the order of the rows of X"
         )
-    return dict(zip(rows.tolist(), values.tolist(), strict=True))
+    return dict(zip(rows.tolist(), entries.tolist(), strict=True))
 
 
 def ambiguous_order(

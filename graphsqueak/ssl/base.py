@@ -88,7 +88,7 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
             return None
         if isinstance(X, GraphNodes):
             return X.by_id(given, name)
-        return values_of_rows(given, X) if self.affinity == "knn" else given
+        return values_of_rows(given, X, name) if self.affinity == "knn" else given
 
     def _remember_nodes(self, graph):
         self.ids_ = graph.ids
@@ -101,7 +101,7 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
         if isinstance(X, GraphNodes):
             values = [None if one is None else X.values(one, name) for name, one in given]
         elif self.affinity == "knn":
-            values = [values_of_rows(one, X) for _, one in given]
+            values = [None if one is None else values_of_rows(one, X, name) for name, one in given]
         else:
             return self.transduction_, self._nodes, [one for _, one in given]
         answers = self.predict(X)
@@ -124,10 +124,18 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
                 distance, neighbor, self._index.n_samples_fit_, self._index.sharpness_
             )
         if not scipy.sparse.issparse(X) and not isinstance(X, np.ndarray | EdgeList):
-            X = self._links_of_triples(X)
+            return self._links_of_triples(X)
         if getattr(X, "ndim", 0) != 2:
             raise InputError(_LINKS)
-        links = scipy.sparse.csr_array(X).astype(np.float64)
+        if not self._nodes.has_explicit_order:
+            raise InputError(
+                f"the columns of links do not say which nodes of the graph (one is "
+                f"{self.ids_[:1].tolist()[0]!r}) they are about; pass triples "
+                "(new node, known id, weight)"
+            )
+        return self._checked_links(scipy.sparse.csr_array(X).astype(np.float64))
+
+    def _checked_links(self, links):
         if links.shape[1] != len(self.ids_):
             raise InputError(f"links have {links.shape[1]} columns for {len(self.ids_)} nodes")
         if links.nnz and not (links.data >= 0).all():
@@ -148,7 +156,8 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
         rows = [row_of.setdefault(new, len(row_of)) for new, _, _ in triples]
         weights = [float(weight) for _, _, weight in triples]
         shape = (len(row_of), len(self.ids_))
-        return scipy.sparse.coo_array((weights, (rows, columns)), shape=shape)
+        links = scipy.sparse.coo_array((weights, (rows, columns)), shape=shape).tocsr()
+        return self._checked_links(links)
 
     def _check_fitted(self):
         """Refuse to answer before a fit; where edges keep coming, fit to the newest ones first."""
@@ -266,7 +275,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         Parameters
         ----------
         links : array or sparse matrix (n_new, n_nodes), or triples (new node, known id, weight)
-            In the order in which new nodes first appear.
+            Columns of a matrix are matched to nodes as an array `y` in `fit`. Triples give the
+            new nodes in the order in which they first appear.
         """
         return self.predict(links)
 

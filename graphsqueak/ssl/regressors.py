@@ -79,6 +79,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         Parameters
         ----------
         links : array or sparse matrix (n_new, n_nodes), or triples (new node, known id, weight)
+            As in `HFSClassifier.predict_new`.
         """
         return self.predict(links)
 

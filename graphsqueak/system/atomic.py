@@ -1,28 +1,40 @@
 """All or nothing: files that appear whole, and work that Ctrl-C does not cut in the middle.
 
 A file is written next to its path and renamed at the end. Files of one run are renamed together
-(`written_together`), so that either all of them appear or none does. An output is never an input of
-the same run. A run with a checkpoint notes the digests of its outputs (`run.ckpt.sha256`, which
-`sha256sum --check` reads); a resumed run may replace these outputs and no others.
+(`written_together`), so that either all of them appear or none does. A killed process leaves
+partial files; the next run that writes the same file removes them.
+
+An output is never an input of the same run. A run with a checkpoint notes the digests of its
+outputs (`run.ckpt.sha256`, which `sha256sum --check` reads); a resumed run may replace these
+outputs and no others.
 
 Ctrl-C and `kill` stop a run between two batches: it saves, cleans up, and exits with 130 or 143.
 """
 
 import bz2
+import fcntl
 import gzip
 import hashlib
 import os
+import re
 import secrets
 import signal
 import sys
 import tempfile
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.paths import is_remote, is_within, local_path, matches, same_file
+from graphsqueak.system.paths import (
+    is_remote,
+    is_within,
+    local_path,
+    matches,
+    resolved,
+    same_file,
+)
 from graphsqueak.system.remote import (
     check_address,
     files_in,
@@ -52,7 +64,10 @@ __all__ = [
 ]
 
 STANDARD_OUTPUT = "-"
+_MAX_NAME_BYTES = 200  # of a target's name, in the name of its partial file
+_RESENT_AFTER_SECONDS = 0.05  # a finalizer has ended by then
 _NOTE = b"# outputs of a graphsqueak run, noted for --resume\n"  # a comment to sha256sum
+_NOTED = re.compile(rb"\\?[0-9a-f]{64}  [^\n]+\n")
 
 
 @contextmanager
@@ -86,30 +101,25 @@ def atomic_file(path, compression=None):
         sys.stdout.buffer.flush()
         _written.append("standard output")
         return
-    target = None if is_remote(path) else local_path(path).resolve()
+    target = None if is_remote(path) else resolved(local_path(path))
     if target is not None and target.exists() and not target.is_file():
         with _opened(target, "wb") as file, _compressed(file, compression) as outer:
             yield outer
         _written.append(str(path))
         return
-    if target is None:
-        handle, name = tempfile.mkstemp()
-        os.close(handle)
-        beside = Path(name)
-    else:
-        beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    beside, opened, lock = _open_partial(target)
+    finished = _Finished(path, beside, target, lock)
     try:
-        with _opened(beside, "xb" if target is not None else "wb") as file:
+        with opened as file:
             with _compressed(file, compression) as outer:
                 yield outer
             file.flush()
             os.fsync(file.fileno())
     except BaseException as error:
-        beside.unlink(missing_ok=True)
+        finished.discard()
         if isinstance(error, OSError):  # a full disk, most of all
             raise _unfinished(path, error) from None
         raise
-    finished = _Finished(path, beside, target)
     together = _finished_together.get()
     if together is None:
         _publish([finished])
@@ -155,19 +165,62 @@ def written_paths():
 class _Finished:
     """A file that is complete, next to its place (`target`) on disk or on its way to an address."""
 
-    def __init__(self, path, beside, target):
+    def __init__(self, path, beside, target, lock):
         self.path, self.beside, self.target = path, beside, target
+        self._lock = lock
 
     def publish(self):
         if self.target is not None:
             os.replace(self.beside, self.target)
         else:
             send_file(self.beside, str(self.path))
-            self.discard()
+        self.discard()
         _written.append(str(self.path))
 
     def discard(self):
         self.beside.unlink(missing_ok=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def _open_partial(target):
+    """Open a new file next to `target`, or in the temporary folder; return path, file and lock.
+
+    A process that is killed leaves its partial file. So the file is locked until it is renamed, and
+    partial files of the same target that nobody has locked are removed.
+    """
+    if target is None:
+        handle, name = tempfile.mkstemp()
+        return Path(name), open(handle, "wb"), None
+    # Names have at most 255 bytes.
+    start = os.fsdecode(b"." + os.fsencode(target.name)[:_MAX_NAME_BYTES] + b".")
+    _remove_abandoned(target.parent, start)
+    while True:
+        path = target.with_name(f"{start}{secrets.token_hex(4)}.part")
+        file = _opened(path, "xb")
+        lock = os.dup(file.fileno())
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Another run may have taken the file for an abandoned one before it was locked.
+        if path.exists():
+            return path, file, lock
+        file.close()
+        os.close(lock)
+
+
+def _remove_abandoned(folder, start):
+    """Remove the partial files in a folder whose names begin so and that no process has locked."""
+    is_partial = re.compile(re.escape(start) + r"[0-9a-f]{8}\.part", re.DOTALL).fullmatch
+    try:
+        names = filter(is_partial, os.listdir(folder))
+    except OSError:  # a folder that may be written to, but not listed
+        return
+    for name in names:
+        # It may have been renamed meanwhile, be locked, or belong to another user.
+        with suppress(OSError), open(folder / name, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(folder / name)
 
 
 _finished_together: ContextVar[list[_Finished] | None] = ContextVar("finished", default=None)
@@ -295,7 +348,7 @@ def is_note(path):
     if not is_file(path):
         return False
     with open_bytes(path) as file:
-        return file.read(len(_NOTE)) == _NOTE
+        return file.read(len(_NOTE)) == _NOTE and all(map(_NOTED.fullmatch, file))
 
 
 def note_written(checkpoint, paths):
@@ -337,10 +390,39 @@ def stoppable():
     for number in before:
         signal.signal(number, _stop)
     try:
-        yield
+        with _lost_signals_sent_again():
+            yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _lost_signals_sent_again():
+    """Send a signal again if the exception that it raised was ignored.
+
+    Python ignores exceptions in finalizers, and while numba compiles, many objects of LLVM are
+    finalized: the run would go on as if there had been no signal.
+    """
+    timers = []
+    hook = sys.unraisablehook
+
+    def send_again(unraisable):
+        if not isinstance(unraisable.exc_value, Stopped):
+            hook(unraisable)
+            return
+        arguments = (os.getpid(), unraisable.exc_value.number)
+        timers.append(threading.Timer(_RESENT_AFTER_SECONDS, os.kill, arguments))
+        timers[-1].daemon = True
+        timers[-1].start()
+
+    sys.unraisablehook = send_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        for timer in timers:
+            timer.cancel()
 
 
 @contextmanager

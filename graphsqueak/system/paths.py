@@ -22,7 +22,16 @@ from urllib.parse import unquote
 
 from graphsqueak.errors import InputError
 
-__all__ = ["ADDRESS", "is_remote", "is_utf8", "is_within", "local_path", "matches", "same_file"]
+__all__ = [
+    "ADDRESS",
+    "is_remote",
+    "is_utf8",
+    "is_within",
+    "local_path",
+    "matches",
+    "resolved",
+    "same_file",
+]
 
 ADDRESS = re.compile(r"(?!(?i:file|local)://)[a-zA-Z0-9]+://")  # of another file system
 _ADDRESS_ON_DISK = re.compile(r"(?:file:(?://(?:localhost(?=/))?)?|local://)", re.IGNORECASE)
@@ -107,7 +116,7 @@ def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
     try:
         return os.path.samefile(one, other)
     except OSError:  # one of them does not exist yet
-        return one.resolve() == other.resolve()
+        return resolved(one) == resolved(other)
 
 
 def is_within(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
@@ -120,7 +129,7 @@ def is_within(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
     if is_remote(path) != is_remote(folder):
         return False
     if not is_remote(path):
-        return local_path(path).resolve().is_relative_to(local_path(folder).resolve())
+        return resolved(local_path(path)).is_relative_to(resolved(local_path(folder)))
     inner, outer = _key_of(path), _key_of(folder)
     return _same_store(inner, outer) and f"{inner.key}/".startswith(f"{outer.key.rstrip('/')}/")
 
@@ -145,8 +154,19 @@ def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
         return False
     parts = Path(os.path.abspath(expanded)).parts
     n_plain = next(number for number, part in enumerate(parts) if glob.has_magic(part))
-    folder = Path(*parts[:n_plain]).resolve()
-    return _fits(local_path(path).resolve().parts, (*folder.parts, *parts[n_plain:]))
+    folder = resolved(Path(*parts[:n_plain]))
+    return _fits(resolved(local_path(path)).parts, (*folder.parts, *parts[n_plain:]))
+
+
+def resolved(path: str | os.PathLike) -> Path:
+    """Return an absolute path without links; one that leads to itself is kept as it is.
+
+    `Path.resolve` raises a RuntimeError there, up to Python 3.12.
+
+    >>> resolved("/tmp/../edges.tsv")
+    PosixPath('/edges.tsv')
+    """
+    return Path(os.path.realpath(path))
 
 
 class _Key(NamedTuple):

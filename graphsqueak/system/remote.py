@@ -101,18 +101,20 @@ def _file_system(address: str) -> tuple[Any, str]:
     try:
         import fsspec
 
-        # Without a cache of listings, files that others write are seen.
-        system, key = call_within(
-            timeout_seconds(), fsspec.core.url_to_fs, address, use_listings_cache=False
-        )
+        # Some file systems connect, or open an archive, when they are made.
+        with _told(address, but=(ImportError, ValueError)):
+            # Without a cache of listings, files that others write are seen.
+            system, key = call_within(
+                timeout_seconds(), fsspec.core.url_to_fs, address, use_listings_cache=False
+            )
         return TimedFileSystem(system), key
     except ImportError as error:
         raise InputError(
             f"{address} needs a package ({error}): pip install 'graphsqueak[remote]', or pipe it "
             f"in: {line} | graphsqueak info -"
         ) from None
-    except TimeoutError as error:
-        raise InputError(f"{address} cannot be reached: {error.strerror}") from None
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(f"{address}: {error}; save it first, and give the file") from None
 
@@ -138,7 +140,7 @@ def open_bytes(path: str | os.PathLike) -> Any:
     if not is_remote(path):
         return open(local_path(path), "rb")
     system, key = _file_system(str(path))
-    with _told(path, but=OSError):
+    with _told(path, but=(OSError,)):
         return system.open(key, "rb")
 
 
@@ -233,11 +235,11 @@ def send_file(path: str | os.PathLike, address: str) -> None:
 
 
 @contextmanager
-def _told(address, but=InputError):
-    """What a service refuses, in one line; errors of the kind `but` are left to the caller."""
+def _told(address, but=()):
+    """What a service refuses, in one line; errors of the kinds `but` are left to the caller."""
     try:
         yield
-    except (InputError, but):
+    except (InputError, *but):
         raise
     except Exception as error:  # every service has its own
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

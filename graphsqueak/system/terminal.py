@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-__all__ = ["is_open_at_start", "open_closed_streams", "printable"]
+__all__ = ["is_open_at_start", "open_closed_streams", "print_message", "printable"]
 
 # C0 and C1 control characters, marks and overrides of direction, line separators, surrogates
 _UNPRINTABLE = re.compile(
@@ -43,17 +43,40 @@ def _escape(character):
 
 
 def open_closed_streams() -> None:
-    """Open the null device for standard streams that are closed; call before other files open."""
+    """Open the null device for standard streams that are closed; call before other files open.
+
+    A stream that is open for reading only counts as closed: if standard error is closed, bash
+    opens the script that it runs in its place.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
-            os.fstat(number)
+            if name == "stdin":
+                os.fstat(number)
+            else:
+                os.write(number, b"")
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the smallest free number, which is this one
+            null = os.open(os.devnull, os.O_RDWR)  # gets `number` if that is free
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
             _closed_at_start.add(number)
         if getattr(sys, name) is None:
             _closed_at_start.add(number)
             if name != "stdin":
-                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+                setattr(sys, name, _null_stream())
+
+
+def print_message(line: str) -> None:
+    """Print a line on standard error; a log on a full disk or a closed pipe does not end a run."""
+    try:
+        print(line, file=sys.stderr)  # noqa: T201
+    except OSError:
+        # Python would try again to write the line at exit, and change the exit code.
+        sys.stderr = _null_stream()
+
+
+def _null_stream():
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def is_open_at_start(number: int) -> bool:

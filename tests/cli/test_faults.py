@@ -320,6 +320,71 @@ def test_a_signal_waits_for_the_end_of_what_is_held():
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+class RaisingFinalizer:
+    """An object during whose finalizer a signal arrives."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_signal_that_a_finalizer_loses_is_sent_again():
+    """Python ignores exceptions in finalizers."""
+
+    def work():
+        with atomic.stoppable():
+            RaisingFinalizer()
+            threading.Event().wait(20)
+
+    with pytest.raises(atomic.Stopped) as caught:
+        work()
+    assert caught.value.number == signal.SIGTERM
+
+
+KILLED = """
+import os, signal, sys
+from graphsqueak.system.atomic import atomic_file
+
+with atomic_file(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("name", ["out.tsv", "\u00e9" * 125 + ".tsv"])
+def test_what_a_killed_run_leaves_is_removed_by_the_next_one(tmp_path, monkeypatch, name):
+    """Partial files that a process still writes, and files of others, stay."""
+    monkeypatch.chdir(tmp_path)
+    others = [".out.tsv.part", ".other.tsv.01234567.part", ".out.tsv.0123456x.part"]
+    for other in others:
+        (tmp_path / other).write_bytes(b"")
+    killed = subprocess.run([sys.executable, "-c", KILLED, name], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (abandoned,) = {path.name for path in tmp_path.iterdir()} - set(others)
+    with atomic.atomic_file(name) as first:
+        assert not (tmp_path / abandoned).exists()
+        first.write(b"first")
+        with atomic.written_together():
+            with atomic.atomic_file(name) as second:
+                second.write(b"second")
+            with atomic.atomic_file(name) as third:  # the second is complete and waits
+                third.write(b"third")
+        assert (tmp_path / name).read_bytes() == b"third"
+    assert (tmp_path / name).read_bytes() == b"first"
+    assert {path.name for path in tmp_path.iterdir()} == {*others, name}
+
+
+def test_a_folder_that_cannot_be_listed_is_written_to(tmp_path, monkeypatch):
+    def refuse(folder):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "listdir", refuse)
+        with atomic.atomic_file(tmp_path / "out.tsv") as file:
+            file.write(b"42")
+    assert (tmp_path / "out.tsv").read_bytes() == b"42"
+
+
 def test_the_last_checkpoint_holds_the_whole_input(edges, tmp_path):
     saved, out = tmp_path / "run.ckpt", tmp_path / "out.tsv"
     command = ["sparsify", str(edges), *BUDGET, "-o", str(out), "--checkpoint", str(saved)]

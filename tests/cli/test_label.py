@@ -99,6 +99,31 @@ def test_text_ids_match_labels_that_look_like_numbers(tmp_path, capsys):
     assert record["accuracy"] > 0.7
 
 
+@pytest.mark.parametrize("header", ["node,label\n", ""])
+def test_leading_zeros_of_labeled_nodes_are_kept_as_in_edges(header, tmp_path, capsys):
+    """007 was read as the integer 7, and its label given to the node 7."""
+    edges, labels = tmp_path / "edges.csv", tmp_path / "labels.csv"
+    edges.write_text("source,target\n007,008\n008,009\n7,8\n8,9\n")
+    labels.write_text(f"{header}007,agent\n9,number\n")
+    out = tmp_path / "out.csv"
+    command = ["label", str(edges), str(labels), "-o", str(out), "--force"]
+    assert run(command) == 0
+    found = dict(pl.read_csv(out, infer_schema=False).select("node", "label").iter_rows())
+    assert found == dict.fromkeys(["007", "008", "009"], "agent") | dict.fromkeys("789", "number")
+    assert run([*command, "--ids", "integer"]) == 0
+    assert pl.read_csv(out)["node"].sort().to_list() == [7, 8, 9]
+
+
+def test_text_ids_of_labels_are_as_they_are_written(tmp_path, capsys):
+    edges, labels = tmp_path / "edges.csv", tmp_path / "labels.csv"
+    edges.write_text("source,target\n1.0,2.0\n1,2\n")
+    labels.write_text("node,label\n1.0,float\n2.0,float\n1,integer\n")
+    out = tmp_path / "out.csv"
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--ids", "text"]) == 0
+    found = dict(pl.read_csv(out, infer_schema=False).select("node", "label").iter_rows())
+    assert found == {"1.0": "float", "2.0": "float", "1": "integer", "2": "integer"}
+
+
 def test_a_small_budget_is_kept(tmp_path, capsys):
     from graphsqueak.sources import block_model, write_edges
 

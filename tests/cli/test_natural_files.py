@@ -36,6 +36,11 @@ READ = {
     "Gephi": ("Source,Target,Type,Id,Label,Weight\n1,2,Undirected,0,,.5\n2,3,Undirected,1,,1.5\n"
               "3,1,Undirected,2,,2.5\n", HEAVY),
     "stops": ("from_stop,to_stop\nann,bob\nbob,cy\ncy,ann\n", NAMES),
+    "two people who are called sender and receiver": (
+        "sender 1\nreceiver 1\n", {("1", "sender", 1.0), ("1", "receiver", 1.0)}),
+    "sources as long as days, with weights": (
+        "20240101,20240103,1\n20240102,20240101,2\n20240103,20240102,1\n",
+        {(20240101, 20240103, 1.0), (20240102, 20240101, 2.0), (20240103, 20240102, 1.0)}),
     "nodes that are numbered names": ("n1 n2\nn2 n3\n", {("n1", "n2", 1.0), ("n2", "n3", 1.0)}),
     "ids as long as Unix times, sorted": (
         "".join(f"{10**9 + k * k},{2 * 10**9 - k * k},{k % 3}.5\n" for k in range(1, 30)),
@@ -78,6 +83,31 @@ ASKED = {
     "German dates, with semicolons": (
         "31.12.2024;1;2\n31.12.2024;2;3\n1.1.2025;3;1\n",
         {"--columns 1,2": PLAIN}),
+    "days first": (
+        "20240101,1,2\n20240102,2,3\n20240102,3,1\n",
+        {"--columns 1,2": PLAIN, "--time 0": PLAIN, "--columns 0,1,2": None}),
+    "Unix times first": (
+        "1600000000 1 2\n1600000005 2 3\n1600000009 3 1\n",
+        {"--columns 1,2": PLAIN, "--time 0": PLAIN, "--columns 0,1,2": None}),
+    "Unix milliseconds first, nodes with names": (
+        "1600000000123,ann,bob\n1600000005456,bob,cy\n1600000009789,cy,ann\n",
+        {"--columns 1,2": NAMES, "--time 0": NAMES, "--columns 0,1,2": None}),
+    "names of months first": (
+        "01-Jan-2024,1,2\n02-Feb-2024,2,3\n03-Mar-2024,3,1\n",
+        {"--columns 1,2": PLAIN}),
+    "months first": (
+        "2024-01,1,2\n2024-02,2,3\n2024-03,3,1\n",
+        {"--columns 1,2": PLAIN}),
+    "times of Twitter first": (
+        "Mon Apr 06 22:19:45 PDT 2009,1,2\nMon Apr 06 22:20:00 PDT 2009,2,3\n"
+        "Tue Apr  7 01:00:00 PDT 2009,3,1\n",
+        {"--columns 1,2": PLAIN}),
+    "an id of transactions": (
+        "transaction_id,sender,receiver,amount\n7,1,2,.5\n8,2,3,1.5\n9,3,1,2.5\n",
+        {"--columns sender,receiver": PLAIN, "--columns sender,receiver,amount": HEAVY}),
+    "balances of the two ends": (
+        "type,fee,nameOrig,oldOrig,nameDest\nPAY,1,ann,4,bob\nPAY,2,bob,4,cy\nPAY,3,cy,4,ann\n",
+        {"--columns nameOrig,nameDest": NAMES}),
     "dates in the middle": (
         "1,2024-01-01,2\n2,2024-01-02,3\n3,2024-01-02,1\n",
         {"--columns 0,2": PLAIN, "--time 1": PLAIN}),

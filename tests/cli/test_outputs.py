@@ -86,8 +86,14 @@ def test_addresses_on_disk_are_read_and_written_as_paths(folder, capsys):
 
 @pytest.mark.parametrize(
     "content",
-    ["mine", "", f"{64 * 'a'}  run.ckpt\n", "# outputs of another program\n"],
-    ids=["text", "empty", "sha256sum", "comment"],
+    [
+        "mine",
+        "",
+        f"{64 * 'a'}  run.ckpt\n",
+        "# outputs of another program\n",
+        "# outputs of a graphsqueak run, noted for --resume\nmine\n",
+    ],
+    ids=["text", "empty", "sha256sum", "comment", "edited"],
 )
 def test_the_note_of_a_checkpoint_replaces_no_other_file(folder, capsys, content):
     note = folder / "run.ckpt.sha256"

@@ -64,6 +64,24 @@ def test_standard_output_that_is_closed(folder):
     assert read_edges("out.tsv").to_edge_list().n_edges <= 300
 
 
+@pytest.mark.parametrize("redirection", ["2</dev/null", "2>/dev/full"])
+def test_messages_that_cannot_be_printed_do_not_end_a_run(folder, redirection):
+    """Standard error is a log on a full disk, or open for reading only.
+
+    The latter happens in a bash script that is started with `2>&-`.
+    """
+    done = shell(["info", "edges.tsv", "--json"], redirection)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["edges"] == 900
+    assert shell(["info", "missing.tsv"], redirection).returncode == 2
+
+
+def test_standard_output_that_is_open_for_reading_only(folder):
+    done = shell(["info", "edges.tsv", "--json"], "1</dev/null")
+    assert done.returncode == 2
+    assert re.fullmatch(rb"graphsqueak: .*standard output.* closed; .*\n", done.stderr)
+
+
 INTERRUPTED = """
 import importlib.abc, os, signal, sys
 
@@ -95,6 +113,19 @@ def test_an_interrupt_while_the_program_starts(folder, module):
     assert done.returncode == 130
     assert re.fullmatch("graphsqueak: (interrupted|stopped; nothing was written)\n", done.stderr)
     assert not (folder / "out.tsv").exists()
+
+
+def test_an_interrupt_while_the_program_starts_with_standard_error_closed(folder):
+    command = [
+        sys.executable,
+        "-c",
+        INTERRUPTED,
+        "graphsqueak.system.terminal",
+        "info",
+        "edges.tsv",
+    ]
+    done = subprocess.run(["sh", "-c", 'exec "$@" 2>&-', "sh", *command], check=False)
+    assert done.returncode == 130
 
 
 def test_an_ignored_interrupt_stays_ignored_while_the_program_starts(folder):

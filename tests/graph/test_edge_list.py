@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from graphsqueak import EdgeList, InputError
+from graphsqueak import EdgeList, InputError, TimedEdges
 
 RNG = np.random.default_rng(480_215_977)
 
@@ -215,3 +215,17 @@ def test_notebooks_show_the_size_and_the_first_edges():
     assert "<td>a&lt;b</td><td>b</td><td>0.5</td>" in shown
     assert shown.count("<tr>") == 7
     assert "0 edges" in EdgeList(tail=[], head=[])._repr_html_()
+
+
+def test_times_stay_with_their_edges_where_others_are_dropped():
+    """A self-loop, an edge of weight zero, and one that is both."""
+    edges = TimedEdges(
+        tail=[0, 1, 1, 2, 3],
+        head=[1, 1, 2, 3, 3],
+        weight=[1.0, 2.0, 0.0, 3.0, 0.0],
+        time=[10.0, 11.0, 12.0, 13.0, 14.0],
+    )
+    assert edges.time.tolist() == [10.0, 13.0]
+    assert edges.weight.tolist() == [1.0, 3.0]
+    assert (edges.n_self_loops, edges.n_zero_weights) == (2, 1)
+    assert edges.part(1).time.tolist() == [13.0]

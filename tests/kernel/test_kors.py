@@ -126,6 +126,33 @@ def test_thinning_divides_faded_weights_by_their_chances(discount):
     np.testing.assert_allclose(full.sampler.weights, expected, rtol=1e-6)
 
 
+def test_every_thinning_discounts_the_rounds_since_the_last_one():
+    """After two of them an atom has faded once for each of its rounds, not twice for some."""
+    X, kernel, discount = clusters(300), as_kernel("rbf", PARAMS), 0.98
+    settings = {"ridge": 1.0, "n_copies": 3, "epsilon": 0.5, "form": "thesis", "seed": 5}
+    stream = AtomStream(ceiling=12, after=9, discount=discount, **settings)
+    expected, now = {}, 0
+    for block in stream.blocks(kernel, X):
+        for _ in block.insertions():
+            expected[stream.rows[-1]] = stream.sampler.weights[-1]
+        if block.thinning is None:
+            continue
+        newest = max(expected)
+        rows = np.array(sorted(expected))
+        ages = newest - np.maximum(rows, now)
+        faded = np.array([expected[row] for row in rows]) * discount**ages
+        now = newest
+        root = np.sqrt(faded)
+        tau = reference.kernel_leverage(root[:, None] * gaussian_matrix(X[rows]) * root, 1.0)
+        c = brentq(lambda c, tau=tau: np.minimum(1.0, c * tau).sum() - 9, 1e-6, 1e6, xtol=1e-12)
+        weights = dict(zip(rows.tolist(), faded / np.minimum(1.0, c * tau), strict=True))
+        expected = {row: weights[row] for row in stream.rows}
+        np.testing.assert_allclose(stream.sampler.weights, list(expected.values()), rtol=1e-6)
+        if stream.n_thinned == 3:
+            break
+    assert stream.n_thinned == 3
+
+
 def test_a_ceiling_does_not_depend_on_the_blocks():
     X = clusters(500)
     settings = {"kernel_params": PARAMS, "n_components": 12, "random_state": 3, "horizon": 500}

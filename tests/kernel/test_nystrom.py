@@ -185,8 +185,11 @@ def test_centered_components_are_scikit_learns():
     ).fit(X)
     theirs = KernelPCA(n_components=3, kernel="rbf", gamma=0.5).fit(X)
     np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-6)
-    left, right = ours.transform(X), theirs.transform(X)
-    np.testing.assert_allclose(np.abs(np.sum(left * right, axis=0)), ours.eigenvalues_, rtol=1e-5)
+    signs = np.sign(np.sum(ours.transform(X) * theirs.transform(X), axis=0))
+    others = clusters(40, seed=90_046)  # whose mean is not that of X
+    for points in (X, others):
+        expected = signs * theirs.transform(points)
+        np.testing.assert_allclose(ours.transform(points), expected, atol=1e-5)
 
 
 def test_components_of_a_stream_are_close_to_those_of_two_passes():

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.sides import side_names
 from graphsqueak.nodes.text_ids import TextIds
 
 any_int64 = st.one_of(
@@ -110,3 +111,8 @@ def test_many_texts():
     assert ids.number(*spans_of(words)).ravel().tolist() == list(range(20_000))
     assert ids.number(*spans_of(words[::-1])).ravel().tolist() == list(range(20_000))[::-1]
     assert np.asarray(ids).tolist() == words
+
+
+def test_two_columns_of_one_name_keep_their_sides_apart():
+    assert side_names(("id", "id", "weight")) == ("source", "target")
+    assert side_names(("user", 1)) == ("source", "target")

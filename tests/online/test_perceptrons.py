@@ -137,12 +137,13 @@ class _Scaled:
 
 
 @pytest.mark.parametrize("learner", FAMILY[2:4], ids=["plain", "margins"])
-@pytest.mark.parametrize("threshold", [0.2, 1.5])
-def test_projections_are_the_least_squares_ones(learner, threshold):
+@pytest.mark.parametrize(("threshold", "scale"), [(0.2, 1.0), (0.2, 0.4), (1.5, 1.0)])
+def test_projections_are_the_least_squares_ones(learner, threshold, scale):
     X, y = problem()
-    learner = fresh(learner, threshold=threshold)
+    kernel = _Scaled(scale)
+    learner = fresh(learner, threshold=threshold, kernel=kernel, kernel_params=None)
     got = learner.predict_then_learn(X, y)
-    K, kept, a, expected = matrix(X), [], np.zeros(300), []
+    K, kept, a, expected = scale * matrix(X), [], np.zeros(300), []
     for t in range(len(X)):
         expected.append(K[t] @ a)
         margin = y[t] * expected[-1]
@@ -165,13 +166,17 @@ def test_projections_are_the_least_squares_ones(learner, threshold):
     assert learner.n_support_ == (BUDGET if threshold < 1 else 1)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
-def test_passive_aggressive_rounds_replace_the_cheapest_point_by_the_best_step(loss):
+@pytest.mark.parametrize(
+    ("loss", "scale"), [("hinge", 1.0), ("hinge", 2.5), ("epsilon_insensitive", 1.0)]
+)
+def test_passive_aggressive_rounds_replace_the_cheapest_point_by_the_best_step(loss, scale):
     X, y = problem(120)
     y = y if loss == "hinge" else 0.8 * y + 0.1 * X[:, 0]
-    most, learner = 0.4, fresh(FAMILY[4], loss=loss, aggressiveness=0.4, clip=None)
+    most = 0.4
+    settings = {"kernel": _Scaled(scale), "kernel_params": None, "clip": None}
+    learner = fresh(FAMILY[4], loss=loss, aggressiveness=most, **settings)
     got = learner.predict_then_learn(X, y)
-    K, a, kept, law = matrix(X), np.zeros(120), [], LOSSES[loss]
+    K, a, kept, law = scale * matrix(X), np.zeros(120), [], LOSSES[loss]
     for t in range(len(X)):
         value = K[t] @ a
         assert got[t] == pytest.approx(value, abs=1e-6)

@@ -17,7 +17,8 @@ from graphsqueak import (
     sparsify,
     write_edges,
 )
-from graphsqueak.outofcore import resistances
+from graphsqueak.outofcore import StreamedSolver, resistances
+from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from tests import reference
 from tests.outofcore.graphs import examples
 
@@ -165,7 +166,7 @@ def small_graph(seed):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::graphsqueak.AccuracyWarning")
 def test_brackets_always_contain_the_truth():
-    """200 random small graphs, exact certificates: cuts, eigenvalues and resistances, no miss."""
+    """200 random small graphs, exact certificates: cuts, conductances, eigenvalues, resistances."""
     rng = np.random.default_rng(SEED + 1)
     widest = 0.0
     for seed in range(95_100, 95_300):
@@ -178,11 +179,15 @@ def test_brackets_always_contain_the_truth():
         pairs = pairs[(label[pairs[:, 0]] == label[pairs[:, 1]]) & (pairs[:, 0] != pairs[:, 1])]
         sides = rng.random((graph.n_nodes, 20)) < rng.random(20)
         cuts = [g.weight @ (sides[g.tail] != sides[g.head]) for g in (graph, sparsifier)]
+        volumes = [sides.T @ g.degrees() for g in (graph, sparsifier)]
+        filled = volumes[0] > 0
+        shares = [cut[filled] / volume[filled] for cut, volume in zip(cuts, volumes, strict=True)]
         n_zero = label.max() + 1
         values = [np.linalg.eigvalsh(g.laplacian().toarray())[n_zero:] for g in (graph, sparsifier)]
         lengths = [effective_resistance(g, pairs, method="exact") for g in (graph, sparsifier)]
         for of, (truth, held) in {
             "cuts": cuts,
+            "conductances": shares,
             "eigenvalues": values,
             "resistances": lengths,
         }.items():
@@ -191,6 +196,87 @@ def test_brackets_always_contain_the_truth():
             assert (truth <= high).all(), (seed, of)
         widest = max(widest, certificate.lambda_max / certificate.lambda_min)
     assert widest > 2  # some of them are coarse
+
+
+def test_bounds_do_not_use_a_certificate_of_another_matrix():
+    """A certificate of L + ridge I is replaced by one of L; any other is used as it is."""
+    graph = examples()["dense"]
+    kept = bare(sparsify(graph, keep=0.5, random_state=SEED))
+    pairs = [(0, 5), (3, 9)]
+    expected = effective_resistance(graph, pairs, sparsifier=kept, bounds=True)
+    with_ridge = kept.with_certificate(certify(graph, kept, ridge=50.0))
+    found = effective_resistance(graph, pairs, sparsifier=with_ridge, bounds=True)
+    np.testing.assert_array_equal(found, expected)
+    wide = certify(graph, EdgeList(tail=kept.tail, head=kept.head, weight=2 * kept.weight))
+    other = effective_resistance(graph, pairs, sparsifier=kept.with_certificate(wide), bounds=True)
+    np.testing.assert_allclose(other, 2 * expected, rtol=1e-6)
+
+
+def test_sketched_leverages_add_up_to_the_free_dimensions():
+    """Nodes less components, exactly where no resistance is near 1 / w: of two complete graphs."""
+    tail, head = np.triu_indices(9, 1)
+    graph = EdgeList(tail=np.r_[tail, tail + 9], head=np.r_[head, head + 9])
+    found = effective_resistance(graph, keep=1.0, n_probes=300, random_state=SEED)
+    assert found.max() < 0.5
+    assert found.sum() == pytest.approx(16, rel=1e-9)
+
+
+def test_sketched_edges_have_at_most_the_resistance_of_the_edge_alone():
+    """Every edge of a tree has 1 / w, and half of all sketches of eight signs say more."""
+    rng = np.random.default_rng(SEED)
+    tree = EdgeList(
+        tail=[int(rng.integers(node)) for node in range(1, 40)],
+        head=np.arange(1, 40),
+        weight=rng.lognormal(size=39),
+    )
+    cycle = sources.cycle(40).to_edge_list()
+    for graph in (tree, cycle):
+        found = effective_resistance(graph, keep=1.0, n_probes=8, random_state=SEED)
+        assert (found <= 1 / graph.weight).all()
+
+
+def test_random_flows_do_not_depend_on_batches_or_blocks(monkeypatch):
+    """An edge has the signs of its number in the stream, other ones in every column."""
+    source = sources.erdos_renyi(60, 500, random_state=SEED, batch_size=70)
+    graph = source.to_edge_list()
+    solver = StreamedSolver(graph, keep=0.9, tol=1e-10, random_state=SEED)
+
+    def flows_of(given, n_probes):
+        laplacian = StreamedLaplacian(given, solver.sparsifier_)
+        rng = np.random.default_rng(SEED)
+        blocks = resistances.random_potentials(laplacian, solver, n_probes, 0.5, rng)
+        return [flows for flows, _ in blocks]
+
+    (one,) = flows_of(graph, 100)
+    (many,) = flows_of(source, 100)
+    np.testing.assert_array_equal(one, many)
+    monkeypatch.setattr(resistances, "_BLOCK_BYTES", 1)
+    parts = flows_of(graph, 100)
+    assert [part.shape[1] for part in parts] == [64, 36]
+    np.testing.assert_array_equal(np.hstack(parts), one)
+    # Y Y' / k is L on average; a pair of nodes without an edge has no correlation.
+    laplacian = graph.laplacian().toarray()
+    degree = np.sqrt(np.outer(graph.degrees(), graph.degrees()))
+    sigma = (degree + np.abs(laplacian)) / np.sqrt(100)
+    assert (np.abs(one @ one.T / 100 - laplacian) <= 6 * sigma).all()
+    columns = one / np.linalg.norm(one, axis=0)
+    alike = np.abs(columns.T @ columns)[np.triu_indices(100, 1)]
+    assert alike.max() <= 6 / np.sqrt(59)
+
+
+@pytest.mark.parametrize("rtol", [0.1, 0.01])
+def test_solves_for_a_sketch_add_a_quarter_of_its_error(rtol):
+    """The energy of what is wrong with the potentials, up to the ratios of the sparsifier."""
+    graph = examples()["dense"]
+    solver = StreamedSolver(graph, keep=0.2, tol=1e-14, random_state=SEED)
+    most = certify(graph, bare(solver.sparsifier_)).lambda_max
+    rng = np.random.default_rng(SEED)
+    laplacian = StreamedLaplacian(graph, solver.sparsifier_)
+    ((flows, points),) = resistances.random_potentials(laplacian, solver, 20, rtol, rng)
+    error = points - reference.pseudo_solve(graph, flows)
+    energy = (error * (graph.laplacian() @ error)).sum(axis=0)
+    assert energy.max() > 1e-12
+    assert (energy <= 1.01 * most * (rtol / 4) ** 2).all()
 
 
 def test_brackets_of_a_comparison():

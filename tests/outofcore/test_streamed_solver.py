@@ -1,6 +1,7 @@
 """Solves on graphs that are read: the right numbers, from any source, through stops."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -25,8 +26,10 @@ from graphsqueak import (
     sparsify,
     write_edges,
 )
+from graphsqueak.outofcore.convergence import Convergence
 from graphsqueak.system.packing import pack
 from tests import reference
+from tests.comparison import differences
 from tests.outofcore.graphs import examples, right_hand_sides
 
 ROOT = Path(__file__).parent.parent.parent
@@ -192,6 +195,17 @@ class TestWhatIsWrong:
             StreamedSolver(self.graph, sparsifier=more)
         x = StreamedSolver(self.graph, sparsifier=bare, ridge=500.0, tol=1e-10).solve(b)
         assert np.allclose(x, reference.pseudo_solve(self.graph, b, 500.0), atol=1e-9)
+
+    def test_a_ridge_at_one_node_excuses_no_other_component(self):
+        """The component without a ridge must not fall apart."""
+        graph = EdgeList(tail=[0, 1, 3, 4], head=[1, 2, 4, 5])
+        split = EdgeList(tail=[0, 1, 3], head=[1, 2, 4], n_nodes=6)
+        ridge = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        b = np.array([1.0, 0.0, 0.0, 1.0, -1.0, 0.0])
+        with pytest.raises(InputError, match="it has lost a bridge, or belongs to another"):
+            StreamedSolver(graph, sparsifier=split, ridge=ridge).solve(b)
+        x = StreamedSolver(graph, sparsifier=graph, ridge=ridge, tol=1e-10).solve(b)
+        assert np.allclose(x, reference.pseudo_solve(graph, b, ridge), atol=1e-9)
 
     def test_a_sparsifier_in_another_order(self):
         graph = examples()["dense"]
@@ -402,3 +416,19 @@ np.save(sys.argv[1] + ".npy", solver.solve(np.load("b.npy")))
             )
             assert done.returncode == code
         assert np.load(tmp_path / "resume.npy").tobytes() == whole.tobytes()
+
+
+def test_a_resumed_iteration_is_as_fast_as_it_was():
+    """The rate is that of the passes since the preconditioner changed, after a stop as well."""
+    course = Convergence(is_measured=False)
+    for t in range(8):
+        course.note(0.99**t, is_measured=False)
+    course.begin_anew()
+    for t in range(7):
+        course.note(0.5**t, is_measured=t == 6)
+    course.was_told = True
+    resumed = Convergence()
+    resumed.restore(json.loads(json.dumps(course.numbers())))
+    assert differences(resumed, course) == []
+    assert resumed.passes_left(0.5**10) == pytest.approx(4)
+    assert not resumed.is_stuck()

@@ -44,3 +44,24 @@ def test_no_more_are_given_than_there_are():
     values, vectors = smallest_eigenpairs(EdgeList(tail=[0, 2], head=[1, 3], n_nodes=5), 9)
     np.testing.assert_allclose(values, [2.0, 2.0])
     assert vectors.shape == (5, 2)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("search", ["auto", "solves"])
+def test_isolated_nodes_have_no_eigenvalue_but_zero(search, normalized):
+    """Five nodes without an edge: the values are those of dense algebra, the vectors 0 there."""
+    random = sources.erdos_renyi(1100, 5000, random_state=3).to_edge_list()
+    graph = EdgeList(tail=random.tail, head=random.head, n_nodes=1105)
+    if search == "auto":
+        values, vectors = smallest_eigenpairs(graph, 3, normalized=normalized, random_state=1)
+    else:
+        values, vectors = _by_solves(graph, 3, normalized=normalized, random_state=1)
+    matrix = graph.laplacian().toarray()
+    degree = graph.degrees()
+    if normalized:
+        root = np.sqrt(np.where(degree > 0, degree, 1.0))
+        matrix /= np.outer(root, root)
+    n_zero = graph.components().max() + 1
+    expected = np.linalg.eigvalsh(matrix)[n_zero : n_zero + 3]
+    np.testing.assert_allclose(values, expected, rtol=1e-5)
+    assert np.abs(vectors[degree == 0]).max() < 1e-9

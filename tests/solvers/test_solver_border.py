@@ -163,6 +163,15 @@ def test_rows_of_batches_are_those_of_the_graph(n_tenths):
     assert next(left, None) is None
 
 
+def test_weights_beyond_single_precision_are_kept_without_a_warning():
+    """All of numpy's warnings are errors in tests."""
+    weight = np.array([1e200, 3.0, 1e-200])
+    batch = (np.array([0, 1, 2]), np.array([1, 2, 0]), weight)
+    rows = rows_of_batches(iter([batch]), 3, 2**20, many_edges=0)
+    assert rows.weight.dtype == np.float64
+    np.testing.assert_array_equal(np.sort(rows.weight), np.sort(np.tile(weight, 2)))
+
+
 @pytest.mark.parametrize("with_factor", [False, True])
 def test_one_thread_or_two_give_the_same_bits(with_factor):
     """With worth_sharing=0 every loop is shared, however short."""

@@ -156,7 +156,8 @@ def test_a_third_column_of_times_is_asked_about_and_weights_are_not():
 
 def test_recent_edges_are_exactly_those(tmp_path):
     rng = np.random.default_rng(2)
-    ends, time = rng.integers(40, size=(2, 500)), np.sort(rng.uniform(0, 100, size=500))
+    ends = rng.integers(40, size=(2, 500))
+    time = np.sort(rng.integers(101, size=500)).astype(float)  # some at both ends of every span
     rows = zip(*ends, time, strict=True)
     (tmp_path / "e.tsv").write_text("".join(f"{u}\t{v}\t{t}\n" for u, v, t in rows))
     source = read_edges(tmp_path / "e.tsv", time=2, batch_size=90)

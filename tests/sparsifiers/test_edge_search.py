@@ -9,7 +9,7 @@ import pytest
 from graphsqueak import StreamSparsifier, certify, sparsify
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import complete, cycle, erdos_renyi
-from graphsqueak.sparsifiers import Forecast, RunPlan, run_plan
+from graphsqueak.sparsifiers import Forecast, RunPlan, run, run_plan
 from graphsqueak.sparsifiers.budget import ErrorCurve, sampling_error, sampling_error_curve
 from graphsqueak.sparsifiers.edge_search import MAX_RUNS, EdgeSearch
 
@@ -56,6 +56,20 @@ def test_a_curve_of_the_wrong_shape_is_corrected_by_brackets(power, first):
     assert search.fewest_met <= 1.1 * needed or len(tried) >= MAX_RUNS
     met = [n for n in tried if n >= needed]
     assert search.fewest_met == min(met)
+
+
+def test_a_later_miss_with_fewer_edges_does_not_forget_an_earlier_one():
+    """Between the most edges that missed and the fewest that met, in any order of the runs."""
+    runs = ((1000, 0.11), (4000, 0.05), (900, 0.115), (5000, 0.04))
+    for order in itertools.permutations(runs, 3):
+        search = EdgeSearch(0.1, DENSE)
+        for n_edges, error in order:
+            search.record(n_edges, error)
+        missed = [n_edges for n_edges, error in order if error > 0.1]
+        met = [n_edges for n_edges, error in order if error <= 0.1]
+        assert search.most_missed == max(missed)
+        assert search.fewest_met == min(met)
+        assert max(missed) < search.next_n_edges < min(met)
 
 
 def test_a_search_goes_on_beyond_the_last_run_until_epsilon_is_met():
@@ -150,3 +164,28 @@ def test_a_stream_that_is_read_once_predicts_for_its_own_graph():
     assert stream.budget_ == pytest.approx(again, rel=0.05)
     stream.partial_fit(complete(1200))  # nothing is known of the graph that it has become
     assert stream.error_curve_ is None
+
+
+def test_the_certificates_of_all_runs_fail_together_with_probability_delta(monkeypatch):
+    """The result is the best of several measured runs, so their deltas must sum to delta."""
+    deltas = []
+
+    def recorded(*arguments, **named):
+        deltas.append(named["delta"])
+        return certify(*arguments, **named)
+
+    monkeypatch.setattr(run, "certify", recorded)
+    stream = StreamSparsifier(n_edges=600, random_state=4).partial_fit(complete(200))
+    result = run.certify_and_correct(complete(200), stream, epsilon=0.5, delta=0.03, random_state=4)
+    assert result.n_runs == len(deltas) > 1
+    assert deltas == [0.03 / 2**number for number in range(1, len(deltas) + 1)]
+
+
+def test_edges_dropped_before_have_the_mean_leverage_of_all():
+    """V = 1 / c - t with c = 990 / 99 and t = 99 / 49,500: one edge in ten is left."""
+    graph = complete(100).to_edge_list()
+    columns = (graph.tail, graph.head, graph.weight, np.full(4950, 2 / 100), np.zeros(4950, bool))
+    whole = sampling_error(*columns, 990, n_nodes=100)
+    rest = sampling_error(*columns, 990, n_nodes=100, n_seen=49_500)
+    assert whole == pytest.approx(math.sqrt(2 * (0.1 - 0.02)))
+    assert rest == pytest.approx(math.sqrt(2 * (0.1 - 0.002)))

@@ -192,3 +192,10 @@ def test_a_sample_has_about_as_many_edges_as_it_may():
         assert forecast.expect(n_edges).epsilon == pytest.approx(
             whole.expect(n_edges).epsilon, rel=0.15
         )
+
+
+@pytest.mark.parametrize(("n_edges", "sizes"), [(1, []), (2, [1]), (3, [1, 2]), (9, [1, 2, 5])])
+def test_rows_of_the_forecast_are_different_and_drop_edges(n_edges, sizes):
+    """Of one edge the table had four rows that kept it."""
+    parallel = EdgeList(tail=[0] * n_edges, head=[1] * n_edges)
+    assert [row.n_edges for row in Forecast(parallel).table()] == sizes

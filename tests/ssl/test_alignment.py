@@ -239,6 +239,16 @@ def test_scikit_learn_picks_rows_of_nodes_in_the_order_of_the_ids():
         fitted.score(nodes[50:], pd.Series(TRUTH)[:40])
 
 
+def test_scikit_learn_does_not_pick_rows_of_an_array_where_they_could_be_any_node():
+    nodes = GraphNodes(nx.Graph((ENDS + 1).tolist()))
+    with pytest.raises(InputError, match="not exactly 0"):
+        gs.HFSClassifier().fit(nodes, Y)
+    fitted = gs.HFSClassifier().fit(nodes, pd.Series(Y, index=range(1, 91)).reindex(nodes.ids))
+    with pytest.raises(InputError, match="not exactly 0"):
+        fitted.score(nodes, TRUTH)
+    assert fitted.score(nodes, pd.Series(TRUTH, index=range(1, 91)).reindex(nodes.ids)) > 0.9
+
+
 def test_folds_of_labels_by_id_are_numbers_of_nodes_in_the_order_of_the_ids():
     folds = [
         list(GraphSplit(3, random_state=7).split(graph, y))
@@ -319,6 +329,14 @@ ROWS = {
     "default index": (pd.DataFrame(FEATURES, columns=["a", "b"]), None),
     "shuffled frame": (pd.DataFrame(FEATURES, columns=["a", "b"]).iloc[SHUFFLED], None),
     "ids": (FEATURES[SHUFFLED], SHUFFLED),
+    "column node": (
+        pd.DataFrame(FEATURES[SHUFFLED], columns=["a", "b"]).assign(node=SHUFFLED),
+        None,
+    ),
+    "polars column node": (
+        pl.DataFrame({"node": SHUFFLED, "a": FEATURES[SHUFFLED, 0], "b": FEATURES[SHUFFLED, 1]}),
+        None,
+    ),
 }
 
 
@@ -342,10 +360,12 @@ def test_features_and_labels_meet_at_the_ids(model, graph, rows):
 def test_rows_of_features_reach_their_nodes_where_the_graph_says_nothing(graph, rows):
     halves = np.arange(N_NODES) // 45  # not the blocks of the graph
     X, ids = ROWS[rows]
-    X = X * 0.1
     node_of_row = np.arange(N_NODES) if rows in ("array", "default index") else SHUFFLED
     column = halves[node_of_row].astype(float)
-    X = X.assign(a=column) if hasattr(X, "assign") else np.column_stack([column, X[:, 1]])
+    if isinstance(X, pl.DataFrame):
+        X = X.with_columns(pl.Series("a", column))
+    else:
+        X = X.assign(a=column) if hasattr(X, "assign") else np.column_stack([column, X[:, 1]])
     y = np.where(Y < 0, -1, halves)
     fitted = gs.Smoothed(LogisticRegression(C=100.0), random_state=7)
     fitted.fit(GRAPHS[graph], y, X, ids=ids)
@@ -423,6 +443,17 @@ def test_named_nodes_are_labeled_by_name(graph):
             fitted.score(None, TRUTH)
         with pytest.raises(InputError, match="sample_weight is an array of 90 entries"):
             fitted.score(None, dict(y), sample_weight=np.ones(N_NODES))
+
+
+def test_columns_of_links_are_refused_if_they_could_be_any_node():
+    links = np.eye(N_NODES)[:5]
+    fitted = gs.HFSClassifier().fit(GRAPHS["networkx"], Y)
+    np.testing.assert_array_equal(fitted.predict_new(links), fitted.transduction_[:5])
+    fitted = gs.HFSClassifier().fit(NAMED["networkx"], dict(zip(NAMES, Y, strict=True)))
+    with pytest.raises(InputError, match="pass triples"):
+        fitted.predict_new(links)
+    expected = dict(zip(fitted.ids_, fitted.transduction_, strict=True))
+    assert fitted.predict_new([("new", NAMES[8])]) == expected[NAMES[8]]
 
 
 def test_an_array_goes_by_the_order_in_which_the_nodes_were_listed():
@@ -505,6 +536,12 @@ def test_absent_nodes_are_warned_about():
         assert fitted.score(None, pd.Series(labels)) > 0.9
 
 
+def test_a_class_of_absent_nodes_alone_is_named():
+    labels = LABELS["dict"] | {7_000: 0, 7_001: 8}
+    with pytest.raises(InputError, match=r"node 7001, .* no node of the graph has the label 8"):
+        gs.StableHFSClassifier().fit(FRAME, labels)
+
+
 @pytest.mark.parametrize(
     ("y", "message"),
     [
@@ -545,6 +582,22 @@ def test_rows_of_features_of_named_nodes_need_ids(graph):
     assert np.mean(model.transduction_ == TRUTH[::-1]) > 0.9
 
 
+def test_a_column_node_is_not_a_feature():
+    table, _ = ROWS["column node"]
+    means = gs.NeighborMeans(hops=1, spreads=False).fit(table)
+    assert means.get_feature_names_out().tolist() == ["a", "b", "mean1_a", "mean1_b"]
+    with pytest.raises(InputError, match="pass one of them"):
+        means.transform(table, FRAME, ids=SHUFFLED)
+
+
+@pytest.mark.parametrize("X", [FEATURES[:-1], pd.DataFrame(FEATURES[:-1])], ids=["array", "frame"])
+def test_rows_for_nodes_that_have_no_edge_need_ids(X):
+    """Row i may be about the node with id i, or about the i-th node that has an edge."""
+    path = nx.path_graph(N_NODES - 3)
+    with pytest.raises(InputError, match=r"ids=range\(89\) if row i is about the node with id i"):
+        gs.NeighborMeans().fit_transform(X, graph=nx.relabel_nodes(path, {0: N_NODES - 2}))
+
+
 def test_rows_of_features_must_be_about_different_nodes():
     with pytest.raises(InputError, match="two rows of features are about one node"):
         gs.NeighborMeans().fit_transform(FEATURES, graph=FRAME, ids=np.arange(N_NODES) // 2)
@@ -572,16 +625,53 @@ def test_points_and_their_labels_are_matched_as_rows():
     points, others, y, rest = train_test_split(frame, truth, random_state=7)
     model = gs.HFSClassifier(affinity="knn").fit(points, y.sample(frac=0.3, random_state=7))
     assert model.score(others, rest.sample(frac=1, random_state=7)) == 1.0
-    with pytest.raises(InputError, match="in its index, and X does not"):
+    with pytest.raises(InputError, match="not in the index of X"):
         model.fit(points, rest)
     weights = pd.Series(1.0, index=points.index)
     assert gs.StableHFSClassifier(affinity="knn").fit(points, y, sample_weight=weights[::-1])
 
 
+LABELS_OF_POINTS = {
+    "Series": lambda label: label,
+    "sorted Series": lambda label: label.sort_index(),
+    "frame of one column": lambda label: label.to_frame(),
+    "frame of one sorted column": lambda label: label.sort_index().to_frame(),
+    "dict": lambda label: label.to_dict(),
+    "pandas frame": lambda label: label.rename_axis("node").rename("label").reset_index(),
+    "polars frame": lambda label: pl.DataFrame({"node": label.index, "label": label.to_numpy()}),
+    "array": lambda label: label.to_numpy(),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS_OF_POINTS)
+@pytest.mark.parametrize("first", [0, 1000])
+def test_labels_by_id_reach_the_points_that_their_index_names(first, labels):
+    """An index that is shuffled or does not begin at 0 is not the row number."""
+    rng = np.random.default_rng(23)
+    table = pd.DataFrame({"truth": np.arange(120) % 2}, index=first + np.arange(120))
+    table[["a", "b"]] = rng.normal(size=(120, 2)) + 8 * table[["truth"]].to_numpy()
+    table = table.sample(frac=1, random_state=7)
+    as_given = LABELS_OF_POINTS[labels]
+    y = as_given(table["truth"].where(rng.random(120) < 0.3, -1))
+    points = table[["a", "b"]]
+    model = gs.StableHFSClassifier(affinity="knn", random_state=7)
+    model.fit(points, y, sample_weight=as_given(table["truth"] + 1.0))
+    np.testing.assert_array_equal(model.transduction_, table["truth"])
+    assert model.score(points, as_given(table["truth"]), as_given(table["truth"] + 1.0)) == 1.0
+
+
+def test_a_column_of_labels_next_to_an_array_of_points_goes_by_position():
+    """As in scikit-learn, where transformers turn a data frame of points into an array."""
+    truth = pd.DataFrame({"label": np.arange(120) % 2}).sample(frac=1, random_state=7)
+    points = np.random.default_rng(23).normal(size=(120, 2)) + 8 * truth.to_numpy()
+    model = gs.HFSClassifier(affinity="knn").fit(points, truth)
+    np.testing.assert_array_equal(model.transduction_, truth["label"])
+
+
 def test_rows_with_repeated_indices_are_matched_only_if_they_agree():
     X = pd.DataFrame({"a": [1.0, 2.0]}, index=[3, 3])
     assert values_of_rows(pd.Series([0, 1], index=[3, 3]), X).tolist() == [0, 1]
-    with pytest.raises(InputError, match="reset both"):
+    with pytest.raises(InputError, match="reset X"):
         values_of_rows(pd.Series([0, 1], index=[3, 4]), X)
 
 

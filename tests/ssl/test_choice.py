@@ -14,7 +14,7 @@ from graphsqueak.ssl.choice import (
     choose_for_classes,
     leave_one_out,
 )
-from graphsqueak.ssl.decisions.thresholds import cut_in_valley
+from graphsqueak.ssl.decisions.thresholds import best_threshold, cut_in_valley
 from graphsqueak.ssl.stable import natural_unit, smooth_labels, stable_scores
 from tests import reference
 from tests.ssl.graphs import random_graph, three_parts
@@ -43,6 +43,18 @@ def test_the_threshold_is_a_mean_by_mistakes():
         weight[level] = math.exp(-2 * sum(parts))
     expected = sum(level * w for level, w in weight.items()) / sum(weight.values())
     assert choice.threshold == pytest.approx(expected)
+
+
+def test_a_label_of_weight_two_counts_as_two_labels_for_the_threshold():
+    """All weights are two, so that the spread of the scores is that of the repeated ones."""
+    rng = np.random.default_rng(41_079)
+    code = np.repeat([0, 1], [14, 6])
+    scores = rng.normal(size=(20, 2)) + np.eye(2)[code]
+    prior = np.bincount(code) / 20 - 0.5
+    found = best_threshold(scores, code, prior, "auto", trust=np.full(20, 2.0))
+    twice = best_threshold(np.repeat(scores, 2, axis=0), np.repeat(code, 2), prior, "auto")
+    np.testing.assert_allclose(found, twice)
+    assert abs(best_threshold(scores, code, prior, "auto")[0] - found[0]) > 0.01
 
 
 def test_the_threshold_moves_little_where_a_score_does():

@@ -207,3 +207,18 @@ def test_the_nearest_neighbor_weighs_twenty_times_the_furthest_in_any_dimension(
     distance = index.kneighbors()[0]
     ratio = np.median(distance[:, 0] ** 2 / distance[:, -1] ** 2)
     assert np.exp(index.sharpness_ * (1 - ratio)) == pytest.approx(20)
+
+
+@pytest.mark.filterwarnings("ignore::graphsqueak.ssl.base.UnreachedWarning")
+def test_nodes_without_a_label_in_reach_have_no_say_and_get_the_most_frequent_class():
+    """Two labels of class 0 and one of class 1 on a path, and a pair of nodes with none."""
+    graph = gs.EdgeList(tail=[0, 1, 2, 4], head=[1, 2, 3, 5])
+    model = gs.HFSClassifier().fit(graph, [0, 0, -1, 1, -1, -1])
+    assert model.transduction_[4:].tolist() == [0, 0]
+    links = np.zeros((2, 6))
+    links[0, [2, 4]] = 1.0, 9.0  # of these only node 2, which is half-way between the classes
+    links[1, 5] = 1.0
+    np.testing.assert_allclose(model.predict_proba(links), 0.5)
+    links[0, 3] = 1.0
+    np.testing.assert_allclose(model.predict_proba(links)[0], [0.25, 0.75])
+    assert model.predict_new(links).tolist() == [1, 0]

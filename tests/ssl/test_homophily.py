@@ -40,6 +40,20 @@ def test_all_labels_give_the_correlation_of_neighbors():
     assert found.error < 0.03
 
 
+def test_classes_count_by_their_degrees():
+    """Hubs are of class 1: a tenth of the nodes has more than half of the ends."""
+    rng = np.random.default_rng(40_128)
+    truth = (np.arange(1000) < 100).astype(int)
+    degree = np.where(truth == 1, 12.0, 1.0)
+    tail, head = rng.choice(1000, size=(2, 20_000), p=degree / degree.sum())
+    graph = EdgeList(tail=tail, head=head, n_nodes=1000)
+    found = measure_homophily(graph, class_labels(truth, graph))
+    ends = np.concatenate([[graph.tail, graph.head], [graph.head, graph.tail]], axis=1)
+    assert abs(found.value - np.corrcoef(truth[ends])[0, 1]) < 6 * found.error
+    assert found.error < 0.02
+    assert abs(found.value) < 0.05  # by numbers of nodes it is about 0.5
+
+
 @pytest.mark.parametrize("homophily", [-0.4, 0.0, 0.3, 0.7])
 def test_the_error_is_that_of_few_labels(homophily):
     """Over 30 draws the mean square of value - truth in units of the error is 1, about."""

@@ -6,8 +6,9 @@ import pytest
 import graphsqueak as gs
 from graphsqueak.errors import InputError
 from graphsqueak.ssl.choice import leave_one_out
-from graphsqueak.ssl.labels import class_labels
-from graphsqueak.ssl.stable import stable_scores
+from graphsqueak.ssl.decisions.label_weights import class_weighted
+from graphsqueak.ssl.labels import ClassLabels, class_labels
+from graphsqueak.ssl.stable import natural_unit, stable_scores
 from tests import reference
 from tests.ssl.graphs import hide, three_parts, two_blocks, uneven_blocks
 
@@ -92,6 +93,14 @@ def test_a_weight_of_a_class_is_that_of_its_labels():
     assert class_labels(y, graph).weight is None
 
 
+def test_balanced_classes_have_the_same_weight_in_sum_also_if_labels_have_weights():
+    code, weight = np.array([0, 0, 0, 1, 1]), np.array([1.0, 2.0, 0.5, 4.0, 0.25])
+    labels = ClassLabels(np.arange(5), code, np.array(["ham", "spam"]), weight)
+    found = class_weighted(labels, "balanced").weight
+    np.testing.assert_allclose(np.bincount(code, found), weight.sum() / 2)
+    np.testing.assert_allclose(found[:3] / weight[:3], found[0] / weight[0])
+
+
 @pytest.mark.parametrize("passes", [1, 4])
 def test_weights_count_in_a_graph_that_is_read_and_not_held(passes):
     """A third of 60 labels is turned around and hardly trusted: as on the whole graph, nearly."""
@@ -132,6 +141,33 @@ def test_a_value_that_is_not_trusted_hardly_counts(model):
     assert found.mean_ == pytest.approx(np.average(values, weights=TRUST))
     weight[labeled[0]], y[labeled[0]] = 0.0, 1e6
     assert np.abs(model(random_state=7).fit(graph, y, weight).transduction_).max() < 1e3
+
+
+def test_eta_of_values_has_the_least_weighted_error_of_refits_without_each_value():
+    """On a grid, and around 3: errors without weights, or without the mean, choose another eta."""
+    graph = gs.sources.grid(8, 8).to_edge_list()
+    rng = np.random.default_rng(24)
+    labeled = np.sort(rng.choice(64, 20, replace=False))
+    values = 3 + np.sin(labeled % 8 / 2) + 0.8 * rng.normal(size=20)
+    trust = rng.uniform(0.1, 3, size=20)
+    unit = natural_unit(graph)
+    errors = {}
+    for alpha in (2.0, 0.1, 30.0, 300.0):
+        wrong = np.empty((3, 20))
+        for i, node in enumerate(labeled):
+            rest = np.arange(20) != i
+            others = labeled[rest], values[rest, None], alpha * unit, trust[rest]
+            centered, mean, _ = reference.stable_hfs(graph, *others)
+            wrong[:2, i] = (centered + mean)[node, 0] - values[i]
+            wrong[2, i] = centered[node, 0] - values[i]
+        weights = np.array([trust, np.ones(20), trust])
+        errors[alpha] = np.average(wrong**2, axis=1, weights=weights)
+    best = [min(errors, key=lambda alpha, kind=kind: errors[alpha][kind]) for kind in range(3)]
+    assert len(set(best)) == 3
+    y, weight = np.full(64, np.nan), np.ones(64)
+    y[labeled], weight[labeled] = values, trust
+    model = gs.StableHFSRegressor(tol=1e-10, random_state=7).fit(graph, y, sample_weight=weight)
+    assert model.eta_ == pytest.approx(best[0] * unit / 20)
 
 
 @pytest.mark.parametrize(

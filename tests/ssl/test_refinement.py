@@ -9,7 +9,7 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.sources import EdgeSource, block_model
 from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl import UnreachedWarning
-from graphsqueak.ssl.refinement import Refinement
+from graphsqueak.ssl.refinement import Refinement, count_undecided
 from graphsqueak.ssl.stable import stable_scores
 from tests.ssl.graphs import hide, random_graph, uneven_blocks
 
@@ -203,3 +203,11 @@ def test_a_rare_class_is_ranked_as_on_the_whole_graph():
     rest = y == -1
     whole, part = (roc_auc_score(truth[rest], scores[rest]) for scores in (exact, refined))
     assert part > whole - 0.01
+
+
+def test_a_decision_is_sure_beyond_two_errors_of_a_margin():
+    """Two answers for one node, apart by d: the error of a margin is (2 (d^2 + d^2))^(1/2)."""
+    apart = np.array([[0.03, -0.04]])  # d = 0.05, two errors are 0.2
+    for margin, n_undecided in ((0.199, 1), (0.201, 0)):
+        scores = np.array([[margin, 0.0]])
+        assert count_undecided(scores, scores + apart) == n_undecided

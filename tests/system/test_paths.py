@@ -176,3 +176,11 @@ def test_a_file_whose_name_looks_like_a_glob_is_not_one(folder):
 def test_names_that_are_not_utf8():
     assert is_utf8(Path("caf\N{LATIN SMALL LETTER E WITH ACUTE}.tsv"))
     assert not is_utf8(os.fsdecode(b"caf\xe9.tsv"))
+
+
+def test_a_link_that_leads_to_itself(folder):
+    (folder / "loop").symlink_to("loop")
+    assert not same_file("loop", "edges.tsv")
+    assert same_file("loop", "file:./loop")
+    assert is_within("loop/edges.tsv", ".")
+    assert not matches("loop", "*.csv")

@@ -196,6 +196,27 @@ def test_a_web_server_that_stops_answering_is_given_up(monkeypatch, answer):
         gs.read_edges(f"http://127.0.0.1:{port}/edges.tsv").to_edge_list()
 
 
+def test_a_file_server_that_stops_answering_is_given_up(monkeypatch, capsys):
+    """This file system connects when it is made."""
+    monkeypatch.setenv(TIMEOUT_VARIABLE, "0.5")
+    with silent_server() as port:
+        assert run(["info", f"ftp://127.0.0.1:{port}/edges.tsv"]) == 2
+    assert "no answer within 0.5 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "address", ["zip://a.tsv::edges.tsv", "zip://a.tsv::missing.zip", "reference://a.tsv"]
+)
+def test_a_file_system_that_cannot_be_opened(address, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.tsv").write_bytes(EDGES)
+    for words in (["info", address], ["sparsify", "edges.tsv", "--keep", "0.5", "-o", address]):
+        assert run(words) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("graphsqueak: ")
+        assert said.count("\n") == 1
+
+
 def test_a_scheduler_that_stops_answering_is_given_up(monkeypatch, tmp_path, capsys):
     pytest.importorskip("distributed")
     monkeypatch.setenv(TIMEOUT_VARIABLE, "0.5")

@@ -3,8 +3,9 @@
 A guess that is wrong here gives a graph that looks right. So whoever reads the table is asked, by
 an InputError that says what was seen and which argument decides:
 
-times       a third column without a name that holds times, not weights: Unix seconds, milli-,
-            micro- or nanoseconds, days such as 20040417, ISO dates
+times       a third column without a name that holds times, not weights, or a first one that holds
+            times, not nodes: Unix seconds, milli-, micro- or nanoseconds, days such as 20040417,
+            dates
 an index    a first column without a name that counts the lines
 a header    a first line of names that occur nowhere else, or that occur again as nodes
 spellings   ids 1 and 1.0 in a column that holds other texts, too
@@ -43,8 +44,19 @@ __all__ = [
 _WIDEST = 4.0  # largest over smallest of what is not sorted and yet taken for times
 _MOSTLY = 0.95  # share of the values that must agree
 _SORTED = 0.9  # share of the steps in one direction
+_MONTH = rb"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DAYS = [
+    rb"\d{4}[-/.]\d\d?[-/.]\d\d?",
+    rb"\d\d?[-/.]\d\d?[-/.]\d{4}",
+    rb"\d\d?/\d\d?/\d\d",
+    rb"\d\d?[- ]%b[- ]\d{2,4}" % _MONTH,
+    rb"%b \d\d?,? \d{4}" % _MONTH,
+    rb"(?:18|19|20)\d\d-(?:0[1-9]|1[0-2])",
+]
 _DATE = re.compile(
-    rb"(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})([T ]\d\d?:\d\d.*)?|\d{8}T\d{4}.*"
+    rb"(?:%b)([T ]\d\d?:\d\d.*)?|\d{8}T\d{4}.*|[a-z]{3} %b +\d\d? \d\d:\d\d.*"
+    % (b"|".join(_DAYS), _MONTH),
+    re.IGNORECASE,
 )
 _INTEGER = re.compile(rb"[+-]?\d+(\.0*)?")
 _DECIMAL_COMMA = re.compile(rb"[+-]?\d+,\d+")
@@ -190,6 +202,7 @@ def refuse_doubtful_columns(rows, roles, *, weighted):
         _refuse_dates(thirds)
     if weighted is not True:
         _refuse_index(rows)
+        _refuse_numbers_of_times(rows)
     if weighted == "auto":
         _refuse_texts(thirds)
 
@@ -251,6 +264,28 @@ def _refuse_index(rows):
         raise InputError(
             f"the first column counts the lines; give {columns_option((1, 2), None)} if it is an "
             f"index, {columns_option(edge, None)} if it is the source of an edge"
+        )
+
+
+def _refuse_numbers_of_times(rows):
+    """Ask about a first of three columns that holds Unix times, or days such as 20040417.
+
+    Sources that are numbered like that have targets that are numbered like that.
+    """
+    if len(rows) < _FEW_LINES or not all(re.fullmatch(rb"\d+", row[0]) for row in rows):
+        return
+    contents = [_content([row[column] for row in rows]) for column in (1, 2)]
+    if contents not in ([Content.INTEGERS] * 2, [Content.TEXTS] * 2):
+        return
+    firsts = np.array([row[0] for row in rows], dtype=float)
+    unit = _unit(firsts)
+    targets = [float(row[1]) for row in rows if is_number(row[1])]
+    if unit is not None and max(targets, default=0.0) < firsts.min() / 10:
+        raise InputError(
+            f"the first column looks like times ({unit}, such as {firsts[0]:.0f}), not nodes; give "
+            f"{columns_option((1, 2), None)} if these are source and target, with "
+            f"{time_option(0, None)} to read the times; {columns_option((0, 1, 2), None)} if the "
+            "first column holds nodes"
         )
 
 

@@ -27,19 +27,19 @@ class _TableFormat(NamedTuple):
 
 _FORMATS = (
     _TableFormat(
-        name="Delta Lake table",
+        name="a Delta Lake table",
         log_folder="_delta_log",
         log_files="*",
         export="deltalake.DeltaTable({table!r}).to_pyarrow_table()",
     ),
     _TableFormat(
-        name="Apache Iceberg table",
+        name="an Apache Iceberg table",
         log_folder="metadata",
         log_files="*.metadata.json",
         export="pyiceberg.table.StaticTable.from_metadata({log!r}).scan().to_arrow()",
     ),
     _TableFormat(
-        name="Apache Hudi table",
+        name="an Apache Hudi table",
         log_folder=".hoodie",
         log_files="*",
         export="pyarrow.Table.from_batches("
@@ -66,7 +66,7 @@ def refuse_lakehouse(path: str | os.PathLike) -> None:
             table = log.partition(f"/{table_format.log_folder}")[0]
             export = table_format.export.format(table=table, log=log)
             raise InputError(
-                f"{path} belongs to a {table_format.name}, {table}, whose folder also holds files "
+                f"{path} belongs to {table_format.name}, {table}, whose folder also holds files "
                 "of deleted rows; export the current snapshot and pass that instead. In Python, "
                 f"snapshot = {export} can be passed to read_edges, and "
                 "pyarrow.parquet.write_table(snapshot, 'snapshot.parquet') writes a file"

@@ -144,7 +144,9 @@ def read_edges(
         check_choice("duplicates", duplicates, ("sum", "once")),
         time,
         slack if slack == float("inf") else check_real("slack", slack, least=0.0),
-        check_choice("weights_are", weights_are, (None, "similarity", "distance")),
+        None
+        if weights_are is None
+        else check_choice("weights_are", weights_are, ("similarity", "distance")),
         times_in_seconds=isinstance(slack, Duration),
     )
     if time is not None and (duplicates == "once" or format in ("mtx", "metis")):

@@ -58,7 +58,13 @@ _ENDS = [
     ("src", "dest"),
     ("start", "end"),
     ("origin", "destination"),
+    ("orig", "dest"),
     ("sender", "receiver"),
+    ("sender", "recipient"),
+    ("payer", "payee"),
+    ("buyer", "seller"),
+    ("caller", "callee"),
+    ("follower", "followee"),
 ]
 _NUMBERED = [("1", "2"), ("a", "b")]
 
@@ -162,14 +168,14 @@ def _suggest_ends(names, words, contents):
     ]
     if len(possible) == 2:
         return tuple(possible)
-    return find_counterparts(names, among=possible, numbered=True) if names else None
+    return find_counterparts(names, among=possible, is_header=True) if names else None
 
 
 def _excludes_ends(words):
     return " ".join(words) in _ROW_NUMBERS or not (_QUANTITIES | _TIMES).isdisjoint(words)
 
 
-def find_counterparts(names, *, among=None, numbered=False):
+def find_counterparts(names, *, among=None, is_header=False):
     """The two columns whose names differ in one pair of words; None if they are more or fewer.
 
     Parameters
@@ -178,31 +184,35 @@ def find_counterparts(names, *, among=None, numbered=False):
         Names of all columns.
     among : list of int, optional
         Columns to look at; default: all.
-    numbered : bool
-        Whether names that end in 1 and 2, or a and b, are such a pair. Names of nodes are, too.
+    is_header : bool
+        Whether `names` are known to be a header. Names of nodes can be such a pair as well if they
+        end in 1 and 2, or in a and b, or are single words.
 
     Examples
     --------
     >>> find_counterparts(["line", "from_station", "to_station"])
     (1, 2)
-    >>> find_counterparts(["user1", "user2"]), find_counterparts(["user1", "user2"], numbered=True)
+    >>> find_counterparts(["user1", "user2"]), find_counterparts(["user1", "user2"], is_header=True)
     (None, (0, 1))
+    >>> find_counterparts(["tx", "sender", "receiver"], is_header=True)
+    (1, 2)
     """
     words = [name_words(name) for name in names]
-    known = _ENDS + _NUMBERED if numbered else _ENDS
+    known = _ENDS + _NUMBERED if is_header else _ENDS
     columns = range(len(names)) if among is None else among
     pairs = [
         (source, target)
         for source in columns
         for target in columns
         if _differing_words(words[source], words[target]) in known
+        and (is_header or len(words[source]) > 1)
     ]
     return pairs[0] if len(pairs) == 1 else None
 
 
 def _differing_words(source, target):
-    """The words in which two names of several words differ; None unless it is one of each."""
-    if len(source) != len(target) or len(source) < 2:
+    """The words in which two names of equally many words differ; None unless it is one of each."""
+    if len(source) != len(target):
         return None
     different = [pair for pair in zip(source, target, strict=True) if pair[0] != pair[1]]
     return different[0] if len(different) == 1 else None

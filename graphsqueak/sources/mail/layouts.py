@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.mail.text import MAX_RAW_BYTES, read_bytes_as_text
-from graphsqueak.system.paths import local_path
+from graphsqueak.system.paths import local_path, resolved
 from graphsqueak.validation import check_choice
 
 __all__ = [
@@ -44,6 +44,7 @@ _KIND = {"spam": _SPAM, "junk": _SPAM, "ham": _HAM}
 _NO_MAIL = (".json", ".md", ".zip", ".gz", ".bz2", ".tgz")
 _TREC_FOLDERS = ("full", "partial", "delay")  # each holds an index
 _MOST_NAMES_LOOKED_AT = 10_000
+_MAX_LINE_BYTES = 1 << 13  # of an index
 _TEXT_NAMES = ("text", "message", "body", "mail", "email", "content", "sms", "v2")
 _LABEL_NAMES = ("label", "class", "category", "type", "spam", "is_spam", "target", "v1")
 _ID_NAMES = ("id", "name", "file", "message_id")
@@ -146,13 +147,22 @@ def _trec_messages(path):
     if index is None:
         raise InputError(f"{path} has no full/index; give the folder that trec07p.tgz unpacks to")
     root = _trec_root(index) if path.is_file() else path
-    for number, line in enumerate(index.read_text("utf-8", "replace").splitlines(), start=1):
+    if index != path:
+        _refuse_outside(index, root, place=str(index))
+    for number, line in enumerate(_lines(index), start=1):
         fields = line.split()
         place = f"{index}, line {number}"
-        if len(fields) < 2 or fields[0].lower() not in _KIND:
+        if len(fields) < 2 or fields[0].lower() not in _KIND or "\0" in line:
             raise InputError(f"{place}: {line[:60]!r} is not 'spam|ham <file>'")
         content = _mail_bytes(index.parent / fields[1], root, place=f"{place}: {fields[1]}")
         yield fields[1], _KIND[fields[0].lower()], content
+
+
+def _lines(index):
+    """The lines of an index; a line beyond the limit is cut, and so not a valid entry."""
+    with index.open("rb") as file:
+        while line := file.readline(_MAX_LINE_BYTES):
+            yield line.decode("utf-8", "replace").rstrip("\r\n")
 
 
 def _mbox_messages(path):
@@ -161,7 +171,7 @@ def _mbox_messages(path):
     files = sorted(filter(_is_mbox, _mail_files(path))) if path.is_dir() else [path]
     for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
-        _refuse_outside(file.resolve(), path, place=str(file))
+        _refuse_outside(file, path, place=str(file))
         box = mailbox.mbox(file, create=False)
         try:
             for key in box.iterkeys():
@@ -255,7 +265,7 @@ def _trec_index(path):
 
 def _trec_root(index):
     """The corpus of an index that is given by itself: full/index names ../data/inmail.1."""
-    return index.parent.parent if index.resolve().parent.name in _TREC_FOLDERS else index.parent
+    return index.parent.parent if resolved(index).parent.name in _TREC_FOLDERS else index.parent
 
 
 def _looks_like_sms(first):
@@ -315,13 +325,9 @@ def _some_files(path):
 
 def _mail_bytes(file, root, *, place):
     """The first MAX_RAW_BYTES + 1 bytes of a mail; None if its file is missing or locked."""
-    try:
-        file = file.resolve()
-    except (OSError, RuntimeError):  # a link that leads to itself
-        return None
     _refuse_outside(file, root, place=place)
     try:
-        with _opened_regular(file) as opened:
+        with _opened_regular(resolved(file)) as opened:
             return opened.read(MAX_RAW_BYTES + 1)
     except _NotRegularError:
         raise InputError(f"{place} is not a regular file; remove it from the corpus") from None
@@ -330,7 +336,8 @@ def _mail_bytes(file, root, *, place):
 
 
 def _refuse_outside(file, root, *, place):
-    root = root.resolve()
+    file = resolved(file)
+    root = resolved(root)
     if not file.is_relative_to(root):
         raise InputError(
             f"{place} leads out of the corpus {root}, to {file}; copy the mail into the corpus"

@@ -73,7 +73,11 @@ def _matrix_of(loaded, path):
     if "format" in loaded:
         from scipy.sparse import load_npz
 
-        matrix = load_npz(path).tocsr()
+        matrix = load_npz(path)
+        # Other formats than CSR may announce any number of rows, for which CSR has an array.
+        n_bytes_of_rows = np.dtype(np.int64).itemsize * matrix.shape[0]
+        check_announced(path, path.stat().st_size, n_bytes_of_rows)
+        matrix = matrix.tocsr()
         matrix.check_format(full_check=True)
         return matrix
     names = [name for name in ("points", "X") if name in loaded] or loaded.files
@@ -92,6 +96,8 @@ def _from_table(path, suffix):
     try:
         is_parquet = suffix in (".parquet", ".pq")
         table = parquet_frame(path) if is_parquet else _read_text(path, suffix)
+    except InputError:  # a bomb is not a damaged file
+        raise
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     names = {name.strip().lower(): name for name in table.columns}

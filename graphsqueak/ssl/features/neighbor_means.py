@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.graph_like import GraphLike
-from graphsqueak.ssl.features.neighborhood import Neighborhood, ids_of_rows
+from graphsqueak.ssl.features.neighborhood import Neighborhood, split_features
 from graphsqueak.validation import check_count
 
 __all__ = ["NeighborMeans"]
@@ -58,7 +58,8 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
             Not used.
         """
         check_count("hops", self.hops)
-        validate_data(self, X, dtype=np.float64)
+        features, _ = split_features(X, None)
+        validate_data(self, features, dtype=np.float64)
         return self
 
     def transform(
@@ -73,15 +74,15 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
         graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
             A file is read once a hop.
         ids : array of shape (n_nodes,), optional
-            The node of each row. Default: the index of a pandas frame, or position if that says
-            which node is meant (`graphsqueak.ssl.alignment`).
+            The node of each row. Default: the column node of a table, else the index of a pandas
+            frame, else position if that says which node is meant (`graphsqueak.ssl.alignment`).
 
         Returns
         -------
         ndarray of shape (n_nodes, n_features (1 + hops)), or (1 + 2 hops) with spreads
         """
         check_is_fitted(self)
-        ids = ids_of_rows(X, ids)
+        X, ids = split_features(X, ids)
         X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
         if graph is None:
             raise InputError("NeighborMeans needs the graph, too: transform(X, graph)")

@@ -16,23 +16,40 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.node_ids import with_explicit_order
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
+from graphsqueak.sources.tables import is_table
 
-__all__ = ["Neighborhood", "ids_of_rows"]
+__all__ = ["Neighborhood", "split_features"]
 
 
-def ids_of_rows(features: Any, ids: ArrayLike | None) -> ArrayLike | None:
-    """The node of each row of features: `ids` if given, else the index of a pandas frame.
+def split_features(features: Any, ids: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
+    """The features alone, and the node of each row; None if rows go by position.
 
-    An index 0, 1, 2, ... is that of a frame without one: its rows go by position.
+    The nodes are `ids` or, if it is None, the column node of a table or the index of a pandas
+    frame. An index 0, 1, 2, ... is that of a frame without one: its rows go by position.
 
     >>> import pandas as pd
-    >>> ids_of_rows(pd.DataFrame({"age": [31, 25]}, index=["ann", "bob"]), None).tolist()
+    >>> split_features(pd.DataFrame({"age": [31, 25]}, index=["ann", "bob"]), None)[1].tolist()
     ['ann', 'bob']
+    >>> table = pd.DataFrame({"node": ["bob", "ann"], "age": [25, 31]})
+    >>> features, ids = split_features(table, None)
+    >>> features.columns.tolist(), ids.tolist()
+    (['age'], ['bob', 'ann'])
     """
-    if ids is not None or not hasattr(features, "iloc"):
-        return ids
+    is_pandas = hasattr(features, "iloc")
+    if is_table(features) and "node" in _column_names(features):
+        if ids is not None:
+            raise InputError("features have a column node, and ids= is given; pass one of them")
+        nodes = np.asarray(features["node"])
+        rest = features.drop(columns="node") if is_pandas else features.drop("node")
+        return rest, nodes
+    if ids is not None or not is_pandas:
+        return features, ids
     index = features.index.to_numpy()
-    return None if np.array_equal(index, np.arange(len(index))) else index
+    return features, None if np.array_equal(index, np.arange(len(index))) else index
+
+
+def _column_names(table):
+    return list(table.column_names if hasattr(table, "column_names") else table.columns)
 
 
 class Neighborhood:
@@ -93,10 +110,11 @@ class Neighborhood:
                 ((some_ids >= 0) & (some_ids < n_rows)).all()
             )
             if self.is_held or not may_be_numbers:
+                hint = f" (ids=range({n_rows}) if row i is about the node with id i)"
                 raise InputError(
                     f"the nodes of this graph have ids (such as {some_ids.tolist()[0]!r}): say "
-                    "which node each row of features is about (ids=...), or give a data frame "
-                    "indexed by node id"
+                    f"which node each row of features is about, by ids=...{hint * may_be_numbers}"
+                    ", a column node, or the index of a data frame"
                 )
             self._are_rows_numbers = True
             return None

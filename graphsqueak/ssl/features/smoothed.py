@@ -41,7 +41,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning, measure_homophily
-from graphsqueak.ssl.features.neighborhood import Neighborhood, ids_of_rows
+from graphsqueak.ssl.features.neighborhood import Neighborhood, split_features
 from graphsqueak.ssl.features.targets import ClassTargets, ValueTargets
 from graphsqueak.ssl.labels import class_labels, real_labels
 from graphsqueak.validation import check_count
@@ -131,13 +131,15 @@ class Smoothed(BaseEstimator):
         features : array, data frame or sparse matrix of shape (n_nodes, n_features)
             A row for every node.
         ids : array of shape (n_nodes,), optional
-            The node of each row. Default: the index of a pandas frame, or position, as for y.
+            The node of each row. Default: the column node of a table, else the index of a pandas
+            frame, else position, as for y.
 
         Returns
         -------
         self
         """
-        n_rows, ids = _num_samples(features), ids_of_rows(features, ids)
+        features, ids = split_features(features, ids)
+        n_rows = _num_samples(features)
         numbers = None if ids is None else integer_numbers(np.asarray(ids), n_rows)
         if numbers is not None:
             features = _safe_indexing(features, np.argsort(numbers))

@@ -92,7 +92,7 @@ def test_distances_must_be_there():
         read("source,target\n1,2\n", weights_are="distance")
     with pytest.raises(InputError, match="which weighted=False ignores"):
         read(ROADS, weights_are="distance", weighted=False)
-    with pytest.raises(InputError, match="weights_are='metres' is not one of"):
+    with pytest.raises(InputError, match="'metres' is not one of 'similarity', 'distance'"):
         read(ROADS, weights_are="metres")
     pattern = b"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n"
     with pytest.raises(InputError, match="pattern without values"):

@@ -240,6 +240,34 @@ def test_an_index_entry_that_is_not_a_regular_file_is_refused(tmp_path, entry):
         list(read_mail(corpus))
 
 
+def test_an_index_that_is_a_link_out_of_the_corpus_is_refused(tmp_path):
+    """Its first line would be printed as one that is not an entry."""
+    (tmp_path / "secret").write_text("secret of another user\n")
+    (tmp_path / "corpus" / "full").mkdir(parents=True)
+    (tmp_path / "corpus" / "full" / "index").symlink_to(tmp_path / "secret")
+    with pytest.raises(InputError, match="index leads out of the corpus") as caught:
+        list(raw_mails(tmp_path / "corpus"))
+    assert "another user" not in str(caught.value)
+
+
+@pytest.mark.parametrize("line", [b"ham \0", b"\0" * 100_000])
+def test_an_index_of_binary_junk_is_refused(tmp_path, line):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "index").write_bytes(line)
+    with pytest.raises(InputError, match=r"line 1: .* is not 'spam") as caught:
+        list(raw_mails(tmp_path))
+    assert len(str(caught.value)) < 1000
+
+
+def test_an_index_is_not_read_into_memory(tmp_path):
+    """A file without blocks on disk claims 64 GiB."""
+    (tmp_path / "full").mkdir()
+    with open(tmp_path / "full" / "index", "wb") as index:
+        index.truncate(1 << 36)
+    with pytest.raises(InputError, match="line 1: "):
+        next(raw_mails(tmp_path))
+
+
 def test_links_inside_a_corpus_are_followed(tmp_path):
     corpus = corpus_with_index(tmp_path / "corpus", ["../data/inmail.2", "../data/missing"])
     (corpus / "data" / "inmail.2").symlink_to(corpus / "data" / "inmail.1")

@@ -13,10 +13,11 @@ import scipy.sparse
 
 import graphsqueak as gs
 from graphsqueak import InputError, neighbor_edges
-from graphsqueak.sources.neighbors import search
+from graphsqueak.sources.neighbors import edges, search
 from graphsqueak.sources.neighbors.edges import NeighborLists
 from graphsqueak.sources.neighbors.points import prepare_points
 from graphsqueak.sources.neighbors.search import find_neighbors
+from graphsqueak.sources.neighbors.weights import neighbor_graph
 
 SEED = 61_409_733
 
@@ -160,6 +161,20 @@ def test_weights_have_their_closed_forms():
     assert weights("cosine") == pytest.approx({(0, 3): 0.6, (1, 3): 0.8})
 
 
+def test_the_graph_of_an_estimator_averages_the_weights_of_both_directions():
+    """exp(-c d^2 / s_i^2), s_i the reach; 0 from an end that does not list the other."""
+    points, k = scattered(40), 4
+    distance = np.linalg.norm(points[:, None] - points, axis=2)
+    listed = np.argsort(distance, axis=1)[:, 1 : k + 1]
+    nearest, furthest = (np.sort(distance, axis=1)[:, column] for column in (1, k))
+    sharpness = np.log(20) / (1 - np.median((nearest / furthest) ** 2))
+    half = np.zeros((40, 40))
+    for i in range(40):
+        half[i, listed[i]] = np.exp(-sharpness * (distance[i, listed[i]] / furthest[i]) ** 2)
+    graph, _ = neighbor_graph(points, n_neighbors=k, metric="euclidean")
+    np.testing.assert_allclose(graph.to_scipy().toarray(), (half + half.T) / 2, atol=1e-12)
+
+
 def test_edges_of_no_weight_are_counted():
     source = neighbor_edges(np.eye(5), 2, weight="cosine")
     assert source.to_edge_list().n_edges == 0
@@ -233,6 +248,22 @@ def test_pynndescent_is_asked_for_only_when_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(InputError, match="pip install pynndescent"):
         neighbor_edges(scattered(), 3, approximate=True).to_edge_list()
+
+
+@pytest.mark.parametrize("symmetrize", ["union", "mutual"])
+def test_approximate_lists_that_are_right_give_the_exact_graph(symmetrize, monkeypatch):
+    """With brute force in place of pynndescent, whose lists are not sorted."""
+
+    def by_brute_force(points, n_neighbors, random_state=None):
+        distance = np.linalg.norm(points.rows[:, None] - points.rows, axis=2)
+        index = np.argsort(distance, axis=1)[:, 1 : n_neighbors + 1][:, ::-1]
+        return index, np.take_along_axis(distance, index, axis=1)
+
+    monkeypatch.setattr(edges, "nearly_neighbors", by_brute_force)
+    settings = {"metric": "euclidean", "symmetrize": symmetrize, "weight": "local"}
+    exact = neighbor_edges(scattered(), 9, **settings).to_edge_list()
+    nearly = neighbor_edges(scattered(), 9, approximate=True, **settings).to_edge_list()
+    np.testing.assert_allclose(nearly.to_scipy().toarray(), exact.to_scipy().toarray(), atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore")

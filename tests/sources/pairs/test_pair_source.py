@@ -237,6 +237,9 @@ def test_large_attributes_can_be_left_out():
     assert pairs.n_left_out == 1
     assert any("more than 10 entities" in remark for remark in pairs.understood["remarks"])
     assert np.unique(pairs.components()).size == 49
+    at_the_limit = read(lines, max_size=50)
+    assert at_the_limit.n_left_out == 0
+    assert at_the_limit.n_projected == 50 * 49 // 2 + 1
 
 
 def test_an_attribute_of_everyone_says_nothing_by_idf():

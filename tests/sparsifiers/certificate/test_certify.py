@@ -262,6 +262,35 @@ def test_a_graph_is_solved_with_where_the_sparsifier_is_far_too_heavy(is_held, t
         assert found.passes < found.steps
 
 
+def test_solving_with_the_graph_does_not_forget_how_much_too_light_the_sparsifier_is(monkeypatch):
+    """0.99 too light and 0.6 too heavy: the second run looks for the 0.6, and 0.99 is the error."""
+    turned = []
+
+    def recorded(*arguments):
+        turned.append(arguments)
+        return solve_with_the_graph(*arguments)
+
+    solve_with_the_graph = certify_module._turned
+    monkeypatch.setattr(certify_module, "_turned", recorded)
+    graph = sources.chung_lu(900, 12_000, random_state=55_811).to_edge_list().simplified()
+    stream = StreamSparsifier(n_edges=1_400, random_state=55_812)
+    sparsifier = stream.partial_fit(graph).sparsifier()
+    factor = 1.6 / certify(graph, sparsifier).lambda_max
+    lighter = EdgeList(
+        tail=sparsifier.tail, head=sparsifier.head, weight=factor * sparsifier.weight, n_nodes=900
+    )
+    exact = certify(graph, lighter)
+    assert exact.lambda_max - 1 < 0.61 < 0.98 < exact.epsilon_upper
+    for seed in range(3):
+        found = certify(graph, lighter, method="lanczos", rtol=1e-3, delta=5e-6, random_state=seed)
+        assert len(turned) == seed + 1
+        for lower, upper in found.history:
+            assert lower <= exact.epsilon_upper * (1 + 1e-9)
+            assert exact.epsilon_lower * (1 - 1e-9) <= upper
+        assert found.epsilon_upper == found.history[-1][1] <= 1.001 * found.epsilon_lower
+        assert exact.lambda_max * (1 - 1e-9) <= found.lambda_max <= 1 + found.epsilon_upper
+
+
 def test_both_runs_of_a_turned_certificate_have_the_whole_delta(monkeypatch):
     """Each of the two proves one end, and its bounds halve delta themselves."""
     deltas = []

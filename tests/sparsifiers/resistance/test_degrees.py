@@ -5,11 +5,13 @@ import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sources
 from graphsqueak.graph.forest import join, roots
+from graphsqueak.sparsifiers.resistance import degrees
 from graphsqueak.sparsifiers.resistance.degrees import (
     degree_resistances,
     degree_sketch,
     leverages_fit,
 )
+from graphsqueak.sparsifiers.resistance.sketch import Embedding, sketch_resistances
 from tests import reference
 from tests.sparsifiers.test_weak_links import lognormal
 
@@ -142,3 +144,82 @@ def test_the_sum_of_leverages_tells_whether_they_fit():
 def test_an_edge_list_of_one_node_pair_is_told():
     pair = EdgeList(tail=[0], head=[1], n_nodes=2)
     assert sketch_of(pair) is None or sketch_of(pair)[0] == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize("in_stars", [False, True], ids=["nodes", "stars"])
+def test_the_mean_of_all_backbones_is_the_graph_with_its_ridge(in_stars):
+    """Off the forest, entries within six sigma over 300 samples; the forest is always there.
+
+    Every node is a star of its own, and a star has the ridge of each of its nodes.
+    """
+    rng = np.random.default_rng(71_003)
+    graph = sources.complete(40).to_edge_list()
+    weight = rng.lognormal(sigma=0.5, size=graph.n_edges)
+    forest = graph.tail == 0
+    columns = (graph.tail, graph.head, weight, forest)
+    degree = EdgeList(tail=graph.tail, head=graph.head, weight=weight).degrees()
+    near = (1 / degree).astype(np.float32)
+    ridge = 0.7
+    found = []
+    for seed in range(300):
+        if in_stars:
+            star = np.arange(40, dtype=np.int32)
+            solver = degrees._star_backbone(*columns, degree, star, 40, ridge=ridge, seed=seed)
+        else:
+            solver = degrees._backbone(*columns, near, ridge=ridge, seed=seed)
+        np.testing.assert_allclose(solver.rows.ridge, ridge)
+        matrix = solver.rows.to_scipy().toarray()
+        found.append(-matrix[graph.tail, graph.head])
+    mean = np.mean(found, axis=0)
+    sigma = np.std(found, axis=0) / np.sqrt(300)
+    assert np.all(np.abs(mean - weight)[~forest] <= 6 * sigma[~forest] + 1e-6)
+    least = np.min(found, axis=0)[forest]
+    np.testing.assert_array_less(weight[forest] * (1 - 1e-6), least)
+    if not in_stars:
+        np.testing.assert_allclose(np.array(found)[:, forest], np.tile(weight[forest], (300, 1)))
+    assert np.count_nonzero(sigma[~forest]) > 300
+
+
+def test_light_nodes_join_a_neighbor_by_its_weight_and_bring_their_ridge():
+    """3,000 light nodes with edges of weights 1 and 3: within six sigma, 3/4 join the heavier."""
+    core = sources.complete(20).to_edge_list()
+    light = np.arange(20, 3020, dtype=np.int32)
+    tail = np.concatenate([core.tail, light, light])
+    head = np.concatenate([core.head, np.zeros(3000, np.int32), np.ones(3000, np.int32)])
+    weight = np.concatenate([core.weight, np.full(3000, 1.0), np.full(3000, 3.0)])
+    graph = EdgeList(tail=tail, head=head, weight=weight)
+    degree = graph.degrees()
+    star = np.empty(3020, dtype=np.int32)
+    near = (1 / degree).astype(np.float32)
+    n_stars = degrees._join_stars(
+        graph.tail, graph.head, graph.weight, near, np.uint64(71_004), star
+    )
+    assert n_stars == 20
+    assert sorted(star[:20]) == list(range(20))
+    n_heavier = np.count_nonzero(star[light] == star[1])
+    assert np.count_nonzero(star[light] == star[0]) == 3000 - n_heavier
+    assert abs(n_heavier - 2250) <= 6 * np.sqrt(3000 * 0.75 * 0.25)
+    forest = join(roots(3020), graph.tail, graph.head)
+    columns = (graph.tail, graph.head, graph.weight, forest)
+    solver = degrees._star_backbone(*columns, degree, star, n_stars, ridge=0.5, seed=3)
+    np.testing.assert_allclose(solver.rows.ridge, 0.5 * np.bincount(star))
+
+
+def test_no_resistance_by_degrees_is_above_that_of_the_edge_alone():
+    """Points that are far apart may add any amount; an edge alone has 1 / w."""
+    graph = sources.erdos_renyi(50, 600, random_state=4).to_edge_list().simplified()
+    points = 10 * np.random.default_rng(71_005).standard_normal((50, 4)).astype(np.float32)
+    columns = (graph.tail, graph.head, graph.weight)
+    found = degree_resistances(points, graph.degrees(), *columns)
+    np.testing.assert_allclose(found, 1 / graph.weight)
+
+
+def test_links_of_a_weak_cut_have_at_least_the_resistance_of_the_cut():
+    """Two triangles joined by two edges of weight 0.001: 500, whatever the sketch says."""
+    tail, head = np.array([0, 1, 2, 3, 4, 5, 0, 1]), np.array([1, 2, 0, 4, 5, 3, 3, 4])
+    weight = np.repeat([1.0, 0.001], [6, 2])
+    degree = EdgeList(tail=tail, head=head, weight=weight).degrees()
+    for spread, least in ((10.0, 500.0), (1.0, 0.9)):
+        sketch = Embedding(np.zeros((6, 8), np.float32), degree, spread)
+        found = sketch_resistances(sketch, tail, head, weight, clamp=True)
+        assert found[6:] == pytest.approx([least, least], rel=0.15)

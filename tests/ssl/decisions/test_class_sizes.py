@@ -6,8 +6,8 @@ from sklearn.datasets import load_digits
 
 import graphsqueak as gs
 from graphsqueak.ssl.base import neighbor_graph
-from graphsqueak.ssl.decisions.class_sizes import cut_scores, meet_sizes
-from graphsqueak.ssl.labels import class_labels
+from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
+from graphsqueak.ssl.labels import ClassLabels, class_labels
 from tests import reference
 from tests.ssl.graphs import hide, random_graph, three_parts, two_blocks, uneven_blocks
 
@@ -30,6 +30,14 @@ def test_offsets_meet_the_sizes(shares):
     scores = np.random.default_rng(44_017).normal(size=(4000, 3)) * [1, 5, 0.2] + [3, 0, 0]
     found = np.bincount(meet_sizes(scores, np.array(shares)).argmax(axis=1), minlength=3) / 4000
     np.testing.assert_allclose(found, shares, atol=0.005)
+
+
+def test_estimated_sizes_are_those_of_the_scores_shrunk_by_the_number_of_labels():
+    """Eight of ten nodes score highest for class 0; three labels, two classes."""
+    labels = ClassLabels(np.arange(3), np.array([0, 0, 1]), np.array(["ham", "spam"]))
+    scores = np.where(np.arange(10)[:, None] < 8, [1.0, 0.0], [0.0, 1.0])
+    np.testing.assert_allclose(class_shares("auto", labels, scores), [3.4 / 5, 1.6 / 5])
+    np.testing.assert_allclose(class_shares("labels", labels, scores), [2 / 3, 1 / 3])
 
 
 @pytest.mark.parametrize("decision", ["sizes", "cut"])
