@@ -113,9 +113,21 @@ def test_commands_are_found_in_all_their_forms():
     assert found == [["info", "-", "--json"], ["info", "x.tsv"], ["merge", "a", "-o", "b"]]
 
 
-def test_the_walk_of_an_edge_names_functions_that_exist():
+def test_the_page_on_the_core_names_objects_that_exist():
+    """Names are those of the stream package, or begin with a package of graphsqueak."""
     page = (ROOT / "CONTRIBUTING.md").read_text()
-    steps = re.findall(r"^\| \d+ \| `([\w.]+)` \|", page, re.M)
-    assert 20 <= len(steps) <= 25
-    for step in steps:
-        pkgutil.resolve_name(f"graphsqueak.{step}")
+    core = page.partition("## The streaming core on one page")[2].partition("\n## ")[0]
+    names = re.findall(r"`((?:[a-z_]+\.)+[A-Za-z_.]+)`", core)
+    assert len(names) >= 20
+    for name in names:
+        package = name.partition(".")[0]
+        if package == "graphsqueak":
+            full_name = name
+        elif package in ("sources", "nodes", "system"):
+            full_name = f"graphsqueak.{name}"
+        elif package in ("run", "tree"):
+            full_name = f"graphsqueak.sparsifiers.{name}"
+        else:
+            full_name = f"graphsqueak.sparsifiers.stream.{name}"
+        assert pkgutil.resolve_name(full_name) is not None
+
