@@ -30,7 +30,7 @@ __all__ = ["CostEstimate", "Rates", "cost_of_tree", "estimate_cost"]
 # Parts that are sampled, and edges of each: reading them takes about two seconds.
 _N_SAMPLED_PARTS = 4
 _MAX_SAMPLED_EDGES = 500_000
-# Fraction of the time of a merge that is not its resparsification, measured on R-MAT graphs.
+# Fraction of the time of a merge that is not its resparsification.
 _CONCATENATION_FRACTION = 0.3
 
 

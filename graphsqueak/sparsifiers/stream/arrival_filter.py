@@ -42,13 +42,11 @@ __all__ = ["ArrivalFilter"]
 # Elementary steps per edge, by which `run` decides whether threads pay off. Chunks of a stream
 # are too small for threads, refiltering all edges is not.
 _STEPS_PER_EDGE = 5
-# Edges that one thread takes at a time. It is part of the result's definition only through the
-# order of memory: results do not depend on it.
+# Edges that one thread takes at a time. Results do not depend on it.
 _PART_EDGES = 2**14
 # Edges that pass through the loops below together: their arrays (12 kB) stay in the L1 cache.
 _BLOCK_EDGES = 256
-# If the bounds decide fewer than one edge in four, later blocks of the part skip them: they cost
-# about a third of the time of a look-up.
+# If the bounds reject fewer than one edge in four, later blocks of the part skip them.
 _MAX_UNDECIDED_FRACTION = 0.75
 _NO_EDGES = np.zeros(0, dtype=np.bool_)
 

@@ -27,12 +27,12 @@ _STEPS_PER_EDGE = 10
 _N_PARTS = 8
 # Groups of ranges that threads merge; each needs a table of all nodes.
 _N_GROUPS = 16
-# 2^8 ranges: of a million edges, the columns of one range take 100 kB, less than the L2 cache.
+# 2^8 ranges: of a million edges, the columns of one range take 70 kB, less than the L2 cache.
 _LOG2_RANGES = 8
-# In-place work is for more edges, and has one range column less in the cache.
+# Samples that are merged in place are larger.
 _LOG2_RANGES_IN_PLACE = 9
-# Until a process has coalesced this many edges, numpy sorts them: it takes less time than the
-# compilation of the kernels, about two seconds.
+# Until a process has coalesced this many edges, numpy sorts them: that takes less time than
+# compiling the kernels.
 _MAX_EDGES_UNCOMPILED = 2**18
 # Sampled pairs by which the fraction of repeated edges is estimated: within 0.01.
 _N_SAMPLED_PAIRS = 2**15

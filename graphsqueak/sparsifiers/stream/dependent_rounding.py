@@ -37,8 +37,7 @@ from graphsqueak.system.kernels import compiled, prefetch, subroutine
 
 __all__ = ["count_std", "dependent_rounding"]
 
-# Tours that are walked in turn. Each step waits for memory, so that 32 walks take a sixth of the
-# time of one; 16 and 64 take 10 % more and 2 % less.
+# Tours that are walked in turn: every step waits for memory, and other walks use that time.
 _MAX_WALKS = 32
 # Walks are started only if each can have this many edges.
 _MIN_EDGES_PER_WALK = 1000

@@ -10,8 +10,7 @@ __all__ = ["EdgeBuffer", "SampledEdges", "fits_float32"]
 # Above this size the whole capacity is reserved at once. Pages that are never written take no
 # memory, so that reserving is free, while growing by half copies all edges several times.
 _MIN_EDGES_TO_RESERVE_ALL = 2**18
-# Edges that `replace_blocks` filters at once: 25 MB of columns. Blocks of half or twice the size
-# take the same time.
+# Edges that `replace_blocks` filters at once, to bound temporary memory: 17 MB of columns.
 _BLOCK_EDGES = 2**20
 # Single precision reaches 2^127. Sums of up to 2^47 weights below this one cannot overflow.
 _LARGEST_FLOAT32_WEIGHT = 2.0**80

@@ -18,8 +18,8 @@ from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 
 __all__ = ["LARGEST_OVERSAMPLING", "PRIORITY_FRACTION", "PriorityNodes", "as_plain_ids"]
 
-# Fraction of the budget for edges at priority nodes. At 0.25 labelled nodes lose neighbors, at 0.75
-# the rest of the graph loses cuts: both cost up to a point of accuracy in bench_passes.
+# Fraction of the budget for edges at priority nodes. With less, labelled nodes lose neighbors; with
+# more, the rest of the graph loses edges.
 PRIORITY_FRACTION = 0.5
 # A factor that makes every probability 1, yet does not overflow when multiplied by weights.
 LARGEST_OVERSAMPLING = 1e30

@@ -26,7 +26,7 @@ __all__ = ["rescale_to_degrees"]
 
 # Elementary steps per edge or node, by which `run` decides whether threads pay off.
 _STEPS_PER_ITEM = 10
-# Sinkhorn steps at most. Six are enough on most graphs; twenty change degrees by less than 0.1 %.
+# Sinkhorn steps at most; the tolerance usually ends them earlier.
 _MAX_STEPS = 10
 # Stop when the sum of |degree error| is below this fraction of the sum of degrees.
 _TOLERANCE = 3e-3

@@ -44,7 +44,7 @@ _BLOCK_EDGES = 2**20
 # Sampled edges by which the standard deviation of their number is estimated: within 1 %.
 _N_EDGES_FOR_STD = 2**17
 # The expected number of edges stays this many standard deviations below the budget. At 4 one sample
-# in 30,000 has too many edges and is drawn again; at 2 one in 40, and 8 wastes 1 % of the edges.
+# in 30,000 has too many edges and is drawn again; at 2 it would be one in 40.
 _N_STD_BELOW_BUDGET = 4
 # Attempts to sample the forest as well, before it is kept, which always succeeds.
 _MAX_ATTEMPTS = 2
