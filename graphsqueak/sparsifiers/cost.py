@@ -42,7 +42,7 @@ class Rates(NamedTuple):
 
 
 class CostEstimate(NamedTuple):
-    """What is expected; all of it estimated."""
+    """Estimated cost of a merge tree."""
 
     parts: int
     tree: str

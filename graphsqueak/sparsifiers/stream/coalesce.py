@@ -5,8 +5,8 @@ small enough for the cache. Within a range they are sorted by that node, and a t
 per node finds an earlier parallel edge. The number of ranges and of groups of ranges is fixed, so
 that no result depends on the number of threads.
 
-`coalesce` copies the edges. `coalesce_in_place` swaps them along cycles instead, for streams that
-sample so many edges that a second copy would not fit. It sorts by the larger node: nodes are
+`coalesce` copies the edges. `coalesce_in_place` swaps them along cycles instead, for samples of
+which a second copy would not fit into memory. It sorts by the larger node: nodes are
 numbered as they appear, so that the smaller node of an edge is often a hub, whose entry in a table
 of nodes is in the cache whenever loops run over edges in order of the larger node.
 """

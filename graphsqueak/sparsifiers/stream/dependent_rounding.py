@@ -135,7 +135,7 @@ def _alternate(partner, seed, first, end, direction, legs, n_steps, sign):
 
     Stepping from the end of an edge to its partner, an end of another edge at the same node, and on
     to the far end of that edge walks along a tour. Several walks take turns, since each spends its
-    time waiting for memory. Where two walks meet, one node may be off by two. `legs` is the number
+    time waiting for memory. If two walks meet, one node may be off by two. `legs` is the number
     of ends of the first edge that are still to be walked from: steps from either end are counted
     in n_steps[walk, 2] and n_steps[walk, 1].
     """

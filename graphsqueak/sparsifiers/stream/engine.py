@@ -31,7 +31,7 @@ _MIN_EDGES_TO_ESTIMATE_REPEATS = 2**16
 
 
 class StreamEngine(Protocol):
-    """What a `StreamSparsifier` needs of its engine."""
+    """Interface of the engines of a `StreamSparsifier`."""
 
     @property
     def seed(self) -> int: ...
@@ -75,7 +75,7 @@ class StreamEngine(Protocol):
         """
 
     def set_ridge(self, ridge: float) -> None:
-        """Use another ridge from now on."""
+        """Change the ridge."""
 
     def compact(self) -> None:
         """Make the state small before it is sent elsewhere."""

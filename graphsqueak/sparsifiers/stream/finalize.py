@@ -181,7 +181,7 @@ def _score_and_sample(result, state, config, bridge, cuts, n_edges, *, epsilon, 
     factor = state.priority.oversampling_for(edges, resistance, n_edges)
     resistance = state.priority.oversample(edges, resistance, factor)
     resistance[bridge] = 1 / edges.weight[bridge]
-    # Pivotal sampling needs resistances that degrees tell, see there.
+    # Pivotal sampling needs resistances from degrees, see `pivotal_sampling`.
     in_place = buffer is not None and options.dependent_rounding and is_from_degrees
     predicted_error = alongside(
         sampling_error,
@@ -228,7 +228,7 @@ def _score_and_sample(result, state, config, bridge, cuts, n_edges, *, epsilon, 
 
 
 def _final_resistances(state, config, edges):
-    """Return the resistances of all edges, and whether they were told from degrees."""
+    """Return the resistances of all edges, and whether they are from degrees."""
     if state.degree_filter_n_seen and state.filter is not None:
         resistance = resistances_if_current(
             state.filter.points, state.grounded_degrees(), edges.tail, edges.head, edges.weight

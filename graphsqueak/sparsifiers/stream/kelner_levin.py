@@ -50,7 +50,7 @@ __all__ = ["KelnerLevinEngine", "kelner_levin_engine", "thesis_copies"]
 
 # Nodes up to which resistances are exact: a dense inverse of 1,000 nodes takes 0.1 s.
 _MAX_NODES_EXACT = 1000
-# Number of edges for which the guarantee holds if nothing is known beforehand.
+# Number of edges for which the guarantee holds: the length of a stream is not known.
 _MAX_EDGES = 10**12
 # Resparsifications of a run whose sketches are all large enough, and the probability that some
 # sketch is not.

@@ -13,7 +13,7 @@ holds for the edges from every node to earlier nodes: all or most edges of a nod
 
 The error compared with dependent rounding is 1 % larger on R-MAT graphs, 2 to 3 % on dense random
 graphs and block models, 5 % on neighbor graphs; independent sampling is 5 to 10 % worse. On grids
-it is 16 % larger, so that dependent rounding is used if resistances cannot be told from degrees.
+it is 16 % larger, so that dependent rounding is used if degrees do not give the resistances.
 
 Parts of the edges are fixed, and the edges that they leave undecided are sampled in the same way:
 no result depends on the number of threads.

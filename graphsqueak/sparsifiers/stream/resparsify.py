@@ -181,7 +181,7 @@ def passing_fraction(arrival_filter, edges):
 
 
 def has_many_repeats(edges):
-    """Return whether so many edges are parallel that merging them pays off."""
+    """Return whether merging parallel edges pays off."""
     return repeated_fraction(edges.tail, edges.head) > _MAX_REPEATED_FRACTION
 
 

@@ -128,7 +128,7 @@ class StreamState:
             self.priority.grow(n_nodes)
 
     def set_ridge(self, ridge: float) -> None:
-        """Use another ridge from now on."""
+        """Change the ridge."""
         self.ridge = ridge
 
     def set_weight_scale(self, weight_scale: float) -> None:
@@ -173,7 +173,7 @@ class StreamState:
     def set_filter(
         self, arrival_filter: ArrivalFilter, *, edges_per_node: float, from_degrees: bool
     ) -> None:
-        """Sample arriving edges by this filter from now on."""
+        """Sample the following edges by this filter."""
         self.filter = arrival_filter
         self.filter_edges_per_node = edges_per_node
         self.degree_filter_n_seen = self.n_seen if from_degrees else 0
@@ -184,7 +184,7 @@ class StreamState:
         self.filter_edges_per_node = edges_per_node
 
     def drop_filter(self) -> None:
-        """Keep every arriving edge from now on."""
+        """Keep every arriving edge."""
         self.filter = None
 
     def drop_prefix(self) -> None:
@@ -233,7 +233,7 @@ class StreamState:
         return replace(self, weight_scale=self.weight_scale * factor)
 
     def continuation(self) -> "StreamState | None":
-        """Return a state without edges that continues this one; None if there is no filter."""
+        """Return a state without edges that continues this one; None without a filter."""
         if self.filter is None:
             return None
         prefix_degrees = self.grounded_degrees()
@@ -290,7 +290,7 @@ class StreamState:
             samples.append(_renumbered(state.buffer.edges(), node_map, ratio))
         edges = SampledEdges(*map(np.concatenate, zip(*samples, strict=True)))
 
-        # An edge that only one part's forest needs is sampled like any other from now on.
+        # An edge that only one part's forest needs loses that status.
         forest = np.flatnonzero(edges.in_forest)
         edges.in_forest[forest] = join(
             roots(merged.n_nodes), edges.tail[forest], edges.head[forest]

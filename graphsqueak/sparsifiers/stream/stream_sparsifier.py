@@ -51,7 +51,7 @@ class StreamSparsifier(BaseStream):
     ----------
     n_edges : int, optional
         Number of edges of the sparsifier. At most this many are returned, and at least 90 % of
-        them from 40 edges on. Exactly one of `n_edges`, `epsilon` and `keep` must be given.
+        them if it is 40 or more. Exactly one of `n_edges`, `epsilon` and `keep` must be given.
     epsilon : float, optional
         Predicted error of the sparsifier. Memory is that of 2.2 n / epsilon^2 edges, which a dense
         graph needs.
@@ -322,7 +322,7 @@ class StreamSparsifier(BaseStream):
         return stream
 
     def set_ridge(self, ridge: float) -> None:
-        """Use another ridge from now on; only a larger one holds for the edges so far."""
+        """Change the ridge; only a larger one holds for the edges so far."""
         self._engine.set_ridge(ridge)
         self.ridge = ridge
 

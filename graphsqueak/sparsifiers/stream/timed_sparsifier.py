@@ -172,7 +172,7 @@ class TimedSparsifier(BaseStream):
         self._panes: dict[int, _Pane] = {}
         self._late_panes: set[int] = set()  # panes that are over and got edges since
         self._current_pane = -math.inf
-        self._dropped_pane = -math.inf  # the latest pane of which an edge was forgotten
+        self._dropped_pane = -math.inf  # the latest pane with a forgotten edge
         self._latest_time = -math.inf
         self._n_seen = 0
         self._n_nodes = 0
