@@ -26,7 +26,8 @@ import numpy as np
 from graphsqueak import AccuracyWarning
 from graphsqueak.randomness import uniform
 from graphsqueak.sources.synthetic.closed_forms import SyntheticSource
-from graphsqueak.sparsifiers.run import RunPlan, open_stream, run_stream
+from graphsqueak.sparsifiers.config import SparsifyConfig
+from graphsqueak.sparsifiers.run import open_stream, run_stream
 from graphsqueak.system.kernels import compiled
 from graphsqueak.system.memory import peak_rss
 
@@ -67,7 +68,7 @@ def measure(share, *, folder, every, report):
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         checkpoint = folder / f"friendster_{n_nodes}.ckpt"
-    plan = RunPlan(
+    config = SparsifyConfig(
         n_edges=KEPT_PER_NODE * n_nodes,
         checkpoint=checkpoint,
         resume=checkpoint is not None,
@@ -75,13 +76,13 @@ def measure(share, *, folder, every, report):
     )
     source = friendster(n_nodes, n_edges)
     making = time_of_source(source)
-    stream = open_stream(plan)
+    stream = open_stream(config)
     n_before = stream.n_edges_seen_
     tell = Lines(n_edges, n_before) if report else False
     processor, began = time.process_time(), time.perf_counter()
     run_stream(stream, source, progress=tell, checkpoint=checkpoint, every=every)
     passed = time.perf_counter() - began
-    sparsifier = stream.sparsifier(use_up=True)
+    sparsifier = stream.sparsifier(consume=True)
     seconds, processor = time.perf_counter() - began, time.process_time() - processor
     n_new = stream.n_edges_seen_ - n_before
     return {

@@ -33,8 +33,8 @@ _GOOD_ERROR = 0.5
 _ROUGH_ERROR = 0.8
 # Smallest error that is printed.
 _SMALLEST_PRINTED = 0.001
-# Between two groups of nodes, cuts may change by a factor of kappa relative to each other. Up to the
-# first value clusters count as preserved, from the second on they do not.
+# Two cuts may change by a factor of kappa relative to each other. Up to the first value clusters
+# count as preserved, above the second they do not.
 _KAPPA_OF_CLUSTERS = 3.0
 _KAPPA_WITHOUT_CLUSTERS = 9.0
 

@@ -290,7 +290,7 @@ class StreamState:
             samples.append(_renumbered(state.buffer.edges(), node_map, ratio))
         edges = SampledEdges(*map(np.concatenate, zip(*samples, strict=True)))
 
-        # An edge that only one part's forest needs loses that status.
+        # Some forest edges of the parts close a cycle in the union: the forest does not need them.
         forest = np.flatnonzero(edges.in_forest)
         edges.in_forest[forest] = join(
             roots(merged.n_nodes), edges.tail[forest], edges.head[forest]
