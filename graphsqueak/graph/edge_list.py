@@ -306,7 +306,7 @@ class EdgeList(Exchange):
         array([0, 1, 1, 2], dtype=int32)
         """
         first = forest.roots(self.n_nodes)
-        forest.join(first, self.tail, self.head)
+        forest.union_edges(first, self.tail, self.head)
         first = forest.labels(first)
         return (np.cumsum(first == forest.roots(self.n_nodes), dtype=first.dtype) - 1)[first]
 

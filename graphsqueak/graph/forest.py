@@ -30,11 +30,11 @@ __all__ = [
     "extended",
     "find_bridges",
     "heavy_forest",
-    "join",
     "labels",
     "path_resistances",
     "rooted",
     "roots",
+    "union_edges",
     "weak_cuts",
 ]
 
@@ -71,12 +71,12 @@ class _Room(np.ndarray):
     n_used = 0
 
 
-def join(parent, tail, head):
+def union_edges(parent, tail, head):
     """Unite the ends of every edge, in order; true where an edge joined two components.
 
     `parent` is changed in place.
 
-    >>> join(roots(4), np.array([0, 1, 0, 2]), np.array([1, 2, 2, 3])).tolist()
+    >>> union_edges(roots(4), np.array([0, 1, 0, 2]), np.array([1, 2, 2, 3])).tolist()
     [True, True, False, True]
     """
     joins = np.empty(tail.size, dtype=np.bool_)
@@ -88,7 +88,7 @@ def labels(parent):
     """The smallest node of each node's component.
 
     >>> parent = roots(3)
-    >>> _ = join(parent, np.array([2]), np.array([1]))
+    >>> _ = union_edges(parent, np.array([2]), np.array([1]))
     >>> labels(parent).tolist()
     [0, 1, 1]
     """

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import join, labels
+from graphsqueak.graph.forest import labels, union_edges
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.splitting import split
@@ -127,7 +127,7 @@ def _merge(results, seed):
     node = np.arange(parent.size, dtype=parent.dtype)
     for _, arrays in found[1:]:
         product = product + arrays["product"]
-        join(parent, node, arrays["component"])
+        union_edges(parent, node, arrays["component"])
     record = {
         "n_edges": sum(record["n_edges"] for record, _ in found),
         "checksum": sum(record["checksum"] for record, _ in found) % 2**64,

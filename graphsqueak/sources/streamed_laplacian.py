@@ -17,7 +17,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.graph.forest import labels, roots, union_edges
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
@@ -131,7 +131,7 @@ class StreamedLaplacian:
             names = EdgeList.from_clean([], [], [], source.n_nodes, source.ids)
             node = self._node = self._matching.nodes(names)
             self._is_same = np.array_equal(node, np.arange(self._parent.size))
-            join(self._parent, node, node[source.components()])
+            union_edges(self._parent, node, node[source.components()])
             self.component = labels(self._parent)
         if self._is_same:
             product = source.multiply(X)
@@ -151,7 +151,7 @@ class StreamedLaplacian:
             if not self.is_held:
                 checksum = (checksum + int(_checksum(tail, head, batch.weight))) % 2**64
             if self.component is None:
-                join(self._parent, tail, head)
+                union_edges(self._parent, tail, head)
             n_edges += batch.n_edges
             if report is not None:
                 report(n_edges, getattr(self._source, "fraction_read", 1.0))

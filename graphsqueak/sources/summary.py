@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, join, roots
+from graphsqueak.graph.forest import add_degrees, roots, union_edges
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
@@ -75,7 +75,7 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
                 degree = np.concatenate([degree, np.zeros(room - degree.size)])
                 parent = np.concatenate([parent, roots(room)[parent.size :]])
             add_degrees(degree, batch.tail, batch.head, np.ones(batch.n_edges))
-            n_merges += int(np.count_nonzero(join(parent, batch.tail, batch.head)))
+            n_merges += int(np.count_nonzero(union_edges(parent, batch.tail, batch.head)))
             n_edges += batch.n_edges
             lightest = min(lightest, float(batch.weight.min(initial=np.inf)))
             heaviest = max(heaviest, float(batch.weight.max(initial=0.0)))

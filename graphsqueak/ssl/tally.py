@@ -13,7 +13,7 @@ import copy
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.graph.forest import labels, roots, union_edges
 
 __all__ = ["Tally"]
 
@@ -69,7 +69,7 @@ class Tally:
         while start < tail.size:
             stop = min(start + _STEP - self._n_seen % _STEP, tail.size)
             low, high = tail[start:stop], head[start:stop]
-            join(self._parent, low, high)
+            union_edges(self._parent, low, high)
             chosen = is_labeled[low] | is_labeled[high]
             self._new.append((low[chosen], high[chosen], weight[start:stop][chosen]))
             self._n_new += np.count_nonzero(chosen)

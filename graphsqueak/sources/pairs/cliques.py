@@ -28,7 +28,7 @@ cycles, one at least, and unrounded, too: the first cycles of light attributes d
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.graph.forest import labels, roots, union_edges
 from graphsqueak.randomness import CYCLE_WORD, random_bits
 from graphsqueak.system.kernels import compiled, run, shared
 
@@ -191,7 +191,7 @@ class Cliques:
             members = self.members[self.starts[some[0]] : self.starts[some[-1] + 1]]
             of = np.repeat(some, self.sizes[some])
             joined = self.strength[of] > 0
-            join(parent, self.members[self.starts[of[joined]]], members[joined])
+            union_edges(parent, self.members[self.starts[of[joined]]], members[joined])
         return labels(parent)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, extended, join, labels
+from graphsqueak.graph.forest import add_degrees, extended, labels, union_edges
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.solvers.matrix import power_of_two
@@ -130,7 +130,7 @@ class Engine(StreamEngine):
         add_degrees(self.degree, tail, head, weight)
         pinned, n_joins = np.zeros(tail.size, dtype=np.bool_), self.n_joins
         if n_joins < self.n_nodes - 1:
-            pinned = join(self.parent, tail, head)
+            pinned = union_edges(self.parent, tail, head)
             self.n_joins += int(np.count_nonzero(pinned))
         index, new = slice(None), weight
         if self.filter is not None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, extended, join, labels
+from graphsqueak.graph.forest import add_degrees, extended, labels, union_edges
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, shrink, weights
 from graphsqueak.sampling import merge as merge_samples
@@ -106,7 +106,7 @@ class ThesisEngine(StreamEngine):
         self.parent = extended(self.parent, nodes)
         self.degree = extended(self.degree, np.zeros(more))
         add_degrees(self.degree, tail, head, weight)
-        self.n_joins += int(np.count_nonzero(join(self.parent, tail, head)))
+        self.n_joins += int(np.count_nonzero(union_edges(self.parent, tail, head)))
         block = self.block or self.n_nodes * self.n_copies
         start = 0
         while start < tail.size:
@@ -162,7 +162,7 @@ class ThesisEngine(StreamEngine):
         both.absorb(self.tail[:0], self.head[:0], self.weight[:0], n_nodes)
         for engine, number in zip(engines, numbers, strict=True):
             both.degree[number] += engine.degree
-            joins = join(both.parent, number, number[labels(engine.parent)])
+            joins = union_edges(both.parent, number, number[labels(engine.parent)])
             both.n_joins += int(np.count_nonzero(joins))
             sample = engine.sample._replace(index=engine.sample.index + both.tail.size)
             both.sample = merge_samples(both.sample, sample)

@@ -43,7 +43,7 @@ References
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.graph.forest import labels, roots, union_edges
 from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffled, uniform, uniforms
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX
@@ -177,10 +177,10 @@ def _lost(left, edges, resistance, scale, n_nodes):
     blocks = [slice(start, start + _BLOCK) for start in range(0, left.size, _BLOCK)]
     for block in blocks:
         stay = np.flatnonzero(left[block])
-        join(parent, edges.tail[block][stay], edges.head[block][stay])
+        union_edges(parent, edges.tail[block][stay], edges.head[block][stay])
     piece, cut = labels(parent), np.zeros(n_nodes)
     forest = np.flatnonzero(edges.pinned)
-    lost = forest[join(parent, edges.tail[forest], edges.head[forest])]
+    lost = forest[union_edges(parent, edges.tail[forest], edges.head[forest])]
     for block in blocks if lost.size else ():
         ends = piece[edges.tail[block]], piece[edges.head[block]]
         across = np.flatnonzero(ends[0] != ends[1])
