@@ -307,7 +307,7 @@ class EdgeList(Exchange):
         """
         first = forest.roots(self.n_nodes)
         forest.union_edges(first, self.tail, self.head)
-        first = forest.labels(first)
+        first = forest.find_all(first)
         return (np.cumsum(first == forest.roots(self.n_nodes), dtype=first.dtype) - 1)[first]
 
     def simplified(self) -> "EdgeList":

@@ -28,9 +28,9 @@ from graphsqueak.system.kernels import compiled, frozen, subroutine
 __all__ = [
     "add_degrees",
     "extended",
+    "find_all",
     "find_bridges",
     "heavy_forest",
-    "labels",
     "path_resistances",
     "rooted",
     "roots",
@@ -84,12 +84,12 @@ def union_edges(parent, tail, head):
     return joins
 
 
-def labels(parent):
+def find_all(parent):
     """The smallest node of each node's component.
 
     >>> parent = roots(3)
     >>> _ = union_edges(parent, np.array([2]), np.array([1]))
-    >>> labels(parent).tolist()
+    >>> find_all(parent).tolist()
     [0, 1, 1]
     """
     out = np.empty_like(parent)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import labels, union_edges
+from graphsqueak.graph.forest import find_all, union_edges
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.splitting import split
@@ -132,4 +132,4 @@ def _merge(results, seed):
         "n_edges": sum(record["n_edges"] for record, _ in found),
         "checksum": sum(record["checksum"] for record, _ in found) % 2**64,
     }
-    return pack_bytes(record, {"product": product, "component": labels(parent)})
+    return pack_bytes(record, {"product": product, "component": find_all(parent)})

@@ -17,7 +17,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import labels, roots, union_edges
+from graphsqueak.graph.forest import find_all, roots, union_edges
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
@@ -132,7 +132,7 @@ class StreamedLaplacian:
             node = self._node = self._matching.nodes(names)
             self._is_same = np.array_equal(node, np.arange(self._parent.size))
             union_edges(self._parent, node, node[source.components()])
-            self.component = labels(self._parent)
+            self.component = find_all(self._parent)
         if self._is_same:
             product = source.multiply(X)
         else:
@@ -160,7 +160,7 @@ class StreamedLaplacian:
             self.fingerprint = check_same_edges(self.fingerprint, (n_edges, checksum))
         self.n_edges, self.n_passes = n_edges, self.n_passes + 1
         if self.component is None:
-            self.component = labels(self._parent)
+            self.component = find_all(self._parent)
 
 
 def _add_up(parts, total):

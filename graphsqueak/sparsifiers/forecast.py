@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, labels, roots, union_edges
+from graphsqueak.graph.forest import add_degrees, find_all, roots, union_edges
 from graphsqueak.sampling import scale_for
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sparsifiers.budget import (
@@ -117,7 +117,7 @@ class Forecast:
         tail, head, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
         sample = EdgeList.from_clean(tail, head, weight, degree.size)
         made = cls(sample, n_edges=n_edges, degree=degree)
-        made.n_forest = degree.size - np.unique(labels(parent)).size
+        made.n_forest = degree.size - np.unique(find_all(parent)).size
         return made
 
     def expect(self, n_edges: int, *, method: str = "fast") -> Expected:

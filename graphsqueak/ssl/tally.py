@@ -13,7 +13,7 @@ import copy
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import labels, roots, union_edges
+from graphsqueak.graph.forest import find_all, roots, union_edges
 
 __all__ = ["Tally"]
 
@@ -115,7 +115,7 @@ class Tally:
         """Tie leaders of one class and component to each other, two by two; False if none are."""
         nodes = np.flatnonzero(self.index[: self._n_met] >= 0)
         leads = (self.leader[nodes] == nodes) & ~self.alone[self.index[nodes]]
-        nodes, component = nodes[leads], labels(self._parent)
+        nodes, component = nodes[leads], find_all(self._parent)
         kind = self.code[self.index[nodes]], component[nodes]
         order = np.lexsort((nodes, *kind))
         nodes, kind = nodes[order], np.stack(kind)[:, order]

@@ -28,7 +28,7 @@ cycles, one at least, and unrounded, too: the first cycles of light attributes d
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import labels, roots, union_edges
+from graphsqueak.graph.forest import find_all, roots, union_edges
 from graphsqueak.randomness import CYCLE_WORD, random_bits
 from graphsqueak.system.kernels import compiled, run, shared
 
@@ -192,7 +192,7 @@ class Cliques:
             of = np.repeat(some, self.sizes[some])
             joined = self.strength[of] > 0
             union_edges(parent, self.members[self.starts[of[joined]]], members[joined])
-        return labels(parent)
+        return find_all(parent)
 
 
 @compiled

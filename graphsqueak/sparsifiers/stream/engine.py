@@ -22,7 +22,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, extended, labels, union_edges
+from graphsqueak.graph.forest import add_degrees, extended, find_all, union_edges
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.solvers.matrix import power_of_two
@@ -221,7 +221,7 @@ class Engine(StreamEngine):
         if edges.tail.size > target:
             sketch = sketch or self._sketch_degrees(edges, self.n_shrinks)
         if sketch is not None:  # the filter thins what is kept, and no resistance is written down
-            self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent))
+            self.filter = ArrivalFilter.from_sketch(sketch, find_all(self.parent))
             self.sweep(target, is_new=True)
             self.n_by_degrees = self.n_seen
         else:
@@ -243,7 +243,7 @@ class Engine(StreamEngine):
             change = weak_cuts.odd_change(thinned, 6)
             self.cut_error = max(self.cut_error, change)
         self.buffer = KeptBuffer(thinned)
-        self.filter = ArrivalFilter.from_sketch(sketch, labels(self.parent), scale)
+        self.filter = ArrivalFilter.from_sketch(sketch, find_all(self.parent), scale)
         self.per_node, self.n_by_degrees = self._budget_now() / self.n_nodes, 0
 
     def _coalesce_buffer(self):

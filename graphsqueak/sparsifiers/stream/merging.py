@@ -17,7 +17,7 @@ parts from the first on.
 
 import numpy as np
 
-from graphsqueak.graph.forest import labels, roots, union_edges
+from graphsqueak.graph.forest import find_all, roots, union_edges
 from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges
 
 __all__ = ["TooMany", "lead", "make_guide", "merge_engines"]
@@ -42,7 +42,7 @@ def merge_engines(engines, numbers, *, seed):
         ratio, edges = engine.unit / both.unit, engine.buffer.edges()
         both.degree[number] += engine.degree * ratio
         both.favored.mask[number] |= engine.favored.mask
-        joins = union_edges(both.parent, number, number[labels(engine.parent)])
+        joins = union_edges(both.parent, number, number[find_all(engine.parent)])
         both.n_joins += int(np.count_nonzero(joins))
         if not np.array_equal(number, np.arange(number.size)):
             edges = edges._replace(tail=number[edges.tail], head=number[edges.head])

@@ -28,7 +28,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, extended, labels, union_edges
+from graphsqueak.graph.forest import add_degrees, extended, find_all, union_edges
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, shrink, weights
 from graphsqueak.sampling import merge as merge_samples
@@ -162,7 +162,7 @@ class ThesisEngine(StreamEngine):
         both.absorb(self.tail[:0], self.head[:0], self.weight[:0], n_nodes)
         for engine, number in zip(engines, numbers, strict=True):
             both.degree[number] += engine.degree
-            joins = union_edges(both.parent, number, number[labels(engine.parent)])
+            joins = union_edges(both.parent, number, number[find_all(engine.parent)])
             both.n_joins += int(np.count_nonzero(joins))
             sample = engine.sample._replace(index=engine.sample.index + both.tail.size)
             both.sample = merge_samples(both.sample, sample)

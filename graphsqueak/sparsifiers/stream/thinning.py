@@ -43,7 +43,7 @@ References
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import labels, roots, union_edges
+from graphsqueak.graph.forest import find_all, roots, union_edges
 from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffled, uniform, uniforms
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX
@@ -178,7 +178,7 @@ def _lost(left, edges, resistance, scale, n_nodes):
     for block in blocks:
         stay = np.flatnonzero(left[block])
         union_edges(parent, edges.tail[block][stay], edges.head[block][stay])
-    piece, cut = labels(parent), np.zeros(n_nodes)
+    piece, cut = find_all(parent), np.zeros(n_nodes)
     forest = np.flatnonzero(edges.pinned)
     lost = forest[union_edges(parent, edges.tail[forest], edges.head[forest])]
     for block in blocks if lost.size else ():

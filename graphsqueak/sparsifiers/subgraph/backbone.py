@@ -30,7 +30,7 @@ import scipy.sparse
 from scipy.sparse.csgraph import dijkstra
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import labels, path_resistances, roots, union_edges
+from graphsqueak.graph.forest import find_all, path_resistances, roots, union_edges
 from graphsqueak.randomness import RandomState
 
 __all__ = ["low_stretch_forest"]
@@ -104,7 +104,7 @@ def _forest_by_clusters(graph, random_state):
         mask[left[used]] = True
         parent = roots(n_clusters)
         union_edges(parent, low[used], high[used])
-        _, number = np.unique(labels(parent), return_inverse=True)
+        _, number = np.unique(find_all(parent), return_inverse=True)
         cluster = number[cluster]
         radius *= _GROWTH
 

@@ -10,7 +10,7 @@ import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources, sparsify
 from graphsqueak.cli import run
-from graphsqueak.graph.forest import labels
+from graphsqueak.graph.forest import find_all
 from graphsqueak.sparsifiers.stream import state as checkpoint
 from graphsqueak.system.packing import pack_bytes
 from tests import reference
@@ -305,7 +305,7 @@ def test_an_empty_stream_has_no_sparsifier():
 def test_the_forest_has_the_graphs_components():
     graph = small_graph(50, 40)
     stream = StreamSparsifier(n_edges=100).partial_fit(graph)
-    found = labels(stream._engine.parent)
+    found = find_all(stream._engine.parent)
     expected = graph.components()
     assert len(set(zip(found.tolist(), expected.tolist(), strict=True))) == len(set(found.tolist()))
 
