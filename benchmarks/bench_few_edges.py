@@ -41,7 +41,7 @@ from real_data import add_data_option, data_file, load_present
 
 from graphsqueak import EdgeList, analysis, sources, sparsify
 from graphsqueak.errors import AccuracyWarning
-from graphsqueak.graph.forest import roots, union_edges
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sparsifiers.subgraph.subgraph import largest_ratio
 
@@ -297,7 +297,7 @@ def forest_and_random_edges(graph, n_edges):
     """Unbiased weights for the edges beside a forest in the order of arrival."""
     order = np.random.default_rng(SEED).permutation(graph.n_edges)
     mask = np.zeros(graph.n_edges, dtype=bool)
-    mask[order] = union_edges(roots(graph.n_nodes), graph.tail[order], graph.head[order])
+    mask[order] = union_edges(make_sets(graph.n_nodes), graph.tail[order], graph.head[order])
     rest = order[~mask[order]]
     some = rest[: n_edges - int(mask.sum())]
     weight = graph.weight.copy()

@@ -305,10 +305,10 @@ class EdgeList(Exchange):
         >>> EdgeList(tail=[1], head=[2], n_nodes=4).components()
         array([0, 1, 1, 2], dtype=int32)
         """
-        first = forest.roots(self.n_nodes)
+        first = forest.make_sets(self.n_nodes)
         forest.union_edges(first, self.tail, self.head)
         first = forest.find_all(first)
-        return (np.cumsum(first == forest.roots(self.n_nodes), dtype=first.dtype) - 1)[first]
+        return (np.cumsum(first == forest.make_sets(self.n_nodes), dtype=first.dtype) - 1)[first]
 
     def simplified(self) -> "EdgeList":
         """The same graph with parallel edges summed, tail < head, sorted by (tail, head).

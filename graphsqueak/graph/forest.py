@@ -31,9 +31,9 @@ __all__ = [
     "find_all",
     "find_bridges",
     "heavy_forest",
+    "make_sets",
     "path_resistances",
     "rooted",
-    "roots",
     "union_edges",
     "weak_cuts",
 ]
@@ -42,7 +42,7 @@ _N_CUTS = 8
 _CLASS_BITS = 6  # of classes by weight
 
 
-def roots(n_nodes):
+def make_sets(n_nodes):
     """Every node alone, the root of itself."""
     return np.arange(n_nodes, dtype=np.int32 if n_nodes < 2**31 else np.int64)
 
@@ -76,7 +76,7 @@ def union_edges(parent, tail, head):
 
     `parent` is changed in place.
 
-    >>> union_edges(roots(4), np.array([0, 1, 0, 2]), np.array([1, 2, 2, 3])).tolist()
+    >>> union_edges(make_sets(4), np.array([0, 1, 0, 2]), np.array([1, 2, 2, 3])).tolist()
     [True, True, False, True]
     """
     joins = np.empty(tail.size, dtype=np.bool_)
@@ -87,7 +87,7 @@ def union_edges(parent, tail, head):
 def find_all(parent):
     """The smallest node of each node's component.
 
-    >>> parent = roots(3)
+    >>> parent = make_sets(3)
     >>> _ = union_edges(parent, np.array([2]), np.array([1]))
     >>> find_all(parent).tolist()
     [0, 1, 1]
@@ -172,7 +172,7 @@ def heavy_forest(tail, head, weight, n_nodes):
     weight_class = np.empty(tail.size, np.uint8)
     _tell_classes(weight, highest, shift, weight_class)
     n_classes = (highest - lowest >> shift) + 1
-    n_joins = _heavy_forest(tail, head, weight_class, n_classes, roots(n_nodes), forest)
+    n_joins = _heavy_forest(tail, head, weight_class, n_classes, make_sets(n_nodes), forest)
     return forest[:n_joins]
 
 

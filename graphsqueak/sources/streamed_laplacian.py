@@ -17,7 +17,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import find_all, roots, union_edges
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
@@ -66,7 +66,7 @@ class StreamedLaplacian:
         self.is_held = isinstance(source, EdgeList)
         self.is_implicit = getattr(source, "is_implicit", False)
         self._matching = NodeMatching(sparsifier)
-        self._parent = roots(sparsifier.n_nodes)
+        self._parent = make_sets(sparsifier.n_nodes)
         self.n_passes = 0
         self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
         self.component = self._node = None

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, find_all, roots, union_edges
+from graphsqueak.graph.forest import add_degrees, find_all, make_sets, union_edges
 from graphsqueak.sampling import scale_for
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sparsifiers.budget import (
@@ -89,7 +89,7 @@ class Forecast:
         self._n_held = graph.n_edges
         self._is_sample = degree is not None
         self._ends = (graph.tail, graph.head, graph.weight)
-        self._pinned = union_edges(roots(graph.n_nodes), graph.tail, graph.head)
+        self._pinned = union_edges(make_sets(graph.n_nodes), graph.tail, graph.head)
         self.n_forest = int(np.count_nonzero(self._pinned))
         self._resistance = _resistances(graph, degree, seed)
 
@@ -105,11 +105,11 @@ class Forecast:
         most : int
         """
         share, rng = min(most / max(n_edges, 1), 1.0), np.random.default_rng(0)
-        degree, parts, parent = np.zeros(0), [], roots(0)
+        degree, parts, parent = np.zeros(0), [], make_sets(0)
         for batch in source:
             more = batch.n_nodes - degree.size
             degree = np.concatenate([degree, np.zeros(more)])
-            parent = np.concatenate([parent, roots(batch.n_nodes)[parent.size :]])
+            parent = np.concatenate([parent, make_sets(batch.n_nodes)[parent.size :]])
             add_degrees(degree, batch.tail, batch.head, batch.weight)
             union_edges(parent, batch.tail, batch.head)
             some = rng.random(batch.n_edges) < share
@@ -228,7 +228,7 @@ def _resistances(graph, degree, seed):
         return 1 / own[graph.tail] + 1 / own[graph.head]
     sketch = None
     if graph.n_nodes >= _MANY_NODES:
-        in_forest = union_edges(roots(graph.n_nodes), *ends[:2])
+        in_forest = union_edges(make_sets(graph.n_nodes), *ends[:2])
         sketch = degree_sketch(*ends, in_forest, own, seed=seed)
     if sketch is None:
         sketch = precise_embedding(graph, *ends, n_probes=_PROBES, seed=seed)

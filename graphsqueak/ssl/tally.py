@@ -13,7 +13,7 @@ import copy
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import find_all, roots, union_edges
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 
 __all__ = ["Tally"]
 
@@ -50,7 +50,7 @@ class Tally:
         self.code, self.n_classes, self.alone, self._room = code, n_classes, alone, room
         self.index = np.zeros(0, dtype=np.int64)  # of each node's label, or -1
         self.leader = np.zeros(0, dtype=np.int64)  # of each node: itself if it is not tied
-        self._parent = roots(0)  # of the nodes' union-find
+        self._parent = make_sets(0)  # of the nodes' union-find
         self.is_tied = False  # whether several labeled nodes share one value
         self._n_seen = self._n_met = self._n_new = 0
         self._columns = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import AccuracyWarning, EdgeList, StreamSparsifier, sparsify
-from graphsqueak.graph.forest import find_bridges, roots, union_edges
+from graphsqueak.graph.forest import find_bridges, make_sets, union_edges
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds
 from graphsqueak.sparsifiers.resistance.sketch import solve_flows
@@ -197,7 +197,7 @@ def test_an_edge_that_comes_back_is_as_heavy_as_the_lighter_of_its_cuts(in_order
     tail, head = graph.tail.astype(np.int32), graph.head.astype(np.int32)
     link = tail // 20 != head // 20
     weight = np.where(link & (head >= 40), 1.0, graph.weight)
-    pinned, copies = union_edges(roots(60), tail, head), np.ones(tail.size, np.int32)
+    pinned, copies = union_edges(make_sets(60), tail, head), np.ones(tail.size, np.int32)
     edges = KeptEdges(tail, head, weight, copies, pinned)
     resistance = np.where(link, 1e-9, 0.1)  # inside, a block of 20 nodes is complete
     budget = {"budget": 540, "n_bits": 4, "pin_forest": True, "in_order": in_order}
@@ -219,7 +219,7 @@ def test_bridges_are_those_of_networkx():
             head=rng.integers(n_nodes, size=n_edges),
             n_nodes=n_nodes,
         ).simplified()
-        in_forest = union_edges(roots(n_nodes), graph.tail, graph.head)
+        in_forest = union_edges(make_sets(n_nodes), graph.tail, graph.head)
         found = find_bridges(graph.tail, graph.head, in_forest, n_nodes, seed=seed)
         pairs = zip(graph.tail[found].tolist(), graph.head[found].tolist(), strict=True)
         expected = networkx.bridges(graph.to_networkx())

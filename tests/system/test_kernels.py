@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphsqueak as gs
-from graphsqueak.graph.forest import roots, union_edges
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
@@ -126,7 +126,7 @@ def results():
     many = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=in_place)
     ends, forest = (
         (dense.tail, dense.head, dense.weight),
-        union_edges(roots(300), dense.tail, dense.head),
+        union_edges(make_sets(300), dense.tail, dense.head),
     )
     stars = degree_sketch(*ends, forest, dense.degrees(), seed=SEED, many_nodes=1).points
     rng = np.random.default_rng(SEED)

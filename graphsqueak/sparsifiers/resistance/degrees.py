@@ -41,7 +41,7 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import roots, union_edges
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.randomness import ITEM_WORD, STAR_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, multiply
@@ -191,7 +191,7 @@ def _edges_of_stars(tail, head, weight, in_forest, degree, star, n_stars, *, see
     chosen = _chosen(tail, head, weight, near, _PER_STAR, seed)
     forest = np.flatnonzero(in_forest)
     forest = forest[~chosen[forest]]
-    forest = forest[union_edges(roots(n_stars), star[tail[forest]], star[head[forest]])]
+    forest = forest[union_edges(make_sets(n_stars), star[tail[forest]], star[head[forest]])]
     chosen = np.flatnonzero(chosen)
     ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
     sampled = ends[2] / np.minimum(_PER_STAR * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)

@@ -17,7 +17,7 @@ parts from the first on.
 
 import numpy as np
 
-from graphsqueak.graph.forest import find_all, roots, union_edges
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.sparsifiers.stream.edges import KeptBuffer, KeptEdges
 
 __all__ = ["TooMany", "lead", "make_guide", "merge_engines"]
@@ -54,7 +54,9 @@ def merge_engines(engines, numbers, *, seed):
         both.cut_error = max(both.cut_error, engine.cut_error)
     edges = KeptEdges(*map(np.concatenate, zip(*parts, strict=True)))
     forest = np.flatnonzero(edges.pinned)
-    edges.pinned[forest] = union_edges(roots(both.n_nodes), edges.tail[forest], edges.head[forest])
+    edges.pinned[forest] = union_edges(
+        make_sets(both.n_nodes), edges.tail[forest], edges.head[forest]
+    )
     both.buffer = KeptBuffer(edges)
     if first.leads:
         for name in ("leads", "filter", "per_node", "n_by_degrees"):

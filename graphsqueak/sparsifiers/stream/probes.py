@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import AccuracyWarning
-from graphsqueak.graph.forest import extended, roots, union_edges, weak_cuts
+from graphsqueak.graph.forest import extended, make_sets, union_edges, weak_cuts
 from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.system.kernels import compiled, frozen
 
@@ -59,7 +59,7 @@ class Probes:
             Of the graph.
         """
         whole, sparse = _forms(self.table), _cut_weights(self._signs, tail, head, weight)
-        joins = union_edges(roots(self._signs.size), tail, head)
+        joins = union_edges(make_sets(self._signs.size), tail, head)
         if self._signs.size - np.count_nonzero(joins) != n_components:
             return np.inf
         error = np.abs(np.divide(sparse, whole, out=np.ones(_N_PROBES), where=whole != 0) - 1)

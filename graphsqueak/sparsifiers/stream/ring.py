@@ -18,7 +18,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import find_all, roots, union_edges
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.budget import Budget
@@ -268,7 +268,7 @@ class Ring:
 
     @property
     def n_joins(self):
-        parent, n_joins = roots(self.n_nodes), 0
+        parent, n_joins = make_sets(self.n_nodes), 0
         for stream in self.streams.values():
             own = stream._engine.parent
             joins = union_edges(parent, np.arange(own.size, dtype=own.dtype), find_all(own))

@@ -43,7 +43,7 @@ References
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import find_all, roots, union_edges
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffled, uniform, uniforms
 from graphsqueak.sampling import scale_for
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX
@@ -173,7 +173,7 @@ def _lost(left, edges, resistance, scale, n_nodes):
 
     `left` tells which edges stay.
     """
-    parent = roots(n_nodes)
+    parent = make_sets(n_nodes)
     blocks = [slice(start, start + _BLOCK) for start in range(0, left.size, _BLOCK)]
     for block in blocks:
         stay = np.flatnonzero(left[block])

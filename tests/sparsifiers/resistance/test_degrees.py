@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sources
-from graphsqueak.graph.forest import roots, union_edges
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.sparsifiers.resistance.degrees import (
     degree_resistances,
     degree_sketch,
@@ -15,7 +15,7 @@ from tests.sparsifiers.test_weak_links import lognormal
 
 
 def sketch_of(graph, seed=11, **how):
-    forest = union_edges(roots(graph.n_nodes), graph.tail, graph.head)
+    forest = union_edges(make_sets(graph.n_nodes), graph.tail, graph.head)
     columns, degree = (graph.tail, graph.head, graph.weight), graph.degrees()
     sketch = degree_sketch(*columns, forest, degree, seed=seed, **how)
     return (

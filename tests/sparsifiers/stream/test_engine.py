@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, TimedEdges
-from graphsqueak.graph.forest import roots, union_edges
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import sampling_error
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
@@ -261,7 +261,7 @@ def test_the_predicted_error_is_that_of_the_formula(n_edges, n_seen):
     """
     graph = weighted().simplified()
     leverage = np.minimum(graph.weight * effective_resistance(graph, method="exact"), 1.0)
-    pinned = union_edges(roots(50), graph.tail, graph.head)
+    pinned = union_edges(make_sets(50), graph.tail, graph.head)
     found = sampling_error(
         graph.tail,
         graph.head,

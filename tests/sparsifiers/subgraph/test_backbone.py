@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse.csgraph import dijkstra
 
 from graphsqueak import EdgeList, sources
-from graphsqueak.graph.forest import path_resistances, roots, union_edges
+from graphsqueak.graph.forest import make_sets, path_resistances, union_edges
 from graphsqueak.sparsifiers import low_stretch_forest
 from graphsqueak.sparsifiers.subgraph.backbone import _forest_by_clusters, _forest_by_weight
 
@@ -39,7 +39,7 @@ def test_path_resistances_are_distances_in_the_forest(seed):
     graph = parts(seed)
     mask = np.zeros(graph.n_edges, dtype=bool)
     order = np.random.default_rng(seed).permutation(graph.n_edges)
-    mask[order] = union_edges(roots(81), graph.tail[order], graph.head[order])
+    mask[order] = union_edges(make_sets(81), graph.tail[order], graph.head[order])
     length = EdgeList.from_clean(graph.tail[mask], graph.head[mask], 1 / graph.weight[mask], 81)
     distance = dijkstra(length.to_scipy(), directed=False)
     ends = (graph.tail, graph.head, graph.weight)
@@ -71,7 +71,7 @@ def test_heavy_edges_are_in_the_forest():
     heaviest = np.argsort(-weight, kind="stable")
     maximal = np.zeros(graph.n_edges, dtype=bool)
     ends = (graph.tail[heaviest], graph.head[heaviest])
-    maximal[heaviest] = union_edges(roots(graph.n_nodes), *ends)
+    maximal[heaviest] = union_edges(make_sets(graph.n_nodes), *ends)
     assert total_stretch(graph, mask) < 1.2 * total_stretch(graph, maximal)
 
 
