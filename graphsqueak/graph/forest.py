@@ -27,7 +27,7 @@ from graphsqueak.system.kernels import compiled, frozen, subroutine
 
 __all__ = [
     "add_degrees",
-    "extended",
+    "append_growable",
     "find_all",
     "find_bridges",
     "heavy_forest",
@@ -47,13 +47,13 @@ def make_sets(n_nodes):
     return np.arange(n_nodes, dtype=np.int32 if n_nodes < 2**31 else np.int64)
 
 
-def extended(values, more):
+def append_growable(values, more):
     """Values of nodes with those of more nodes behind them.
 
     There is room for half as many again, which the next calls take: nodes that come a few at a time
     are not copied each time. What was handed in stays as it is.
 
-    >>> extended(extended(np.array([3, 4]), np.array([5])), np.array([6])).tolist()
+    >>> append_growable(append_growable(np.array([3, 4]), np.array([5])), np.array([6])).tolist()
     [3, 4, 5, 6]
     """
     n_nodes, room = values.size + more.size, values.base

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import extended
+from graphsqueak.graph.forest import append_growable
 from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.sampling import scale_for
 from graphsqueak.system.kernels import compiled, run, shared, subroutine
@@ -164,7 +164,7 @@ class Favored:
             self._append(np.fromiter(found, np.bool_, n_nodes - start))
 
     def _append(self, more):
-        self.mask = extended(self.mask, more)
+        self.mask = append_growable(self.mask, more)
 
     def edges(self, tail, head):
         """Which edges touch a favored node."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, extended, find_all, union_edges
+from graphsqueak.graph.forest import add_degrees, append_growable, find_all, union_edges
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import scale_for
 from graphsqueak.solvers.matrix import power_of_two
@@ -122,8 +122,8 @@ class Engine(StreamEngine):
             )
         if n_nodes > self.n_nodes:
             new = np.arange(self.n_nodes, n_nodes, dtype=np.int32)
-            self.parent = extended(self.parent, new)
-            self.degree = extended(self.degree, np.zeros(new.size))
+            self.parent = append_growable(self.parent, new)
+            self.degree = append_growable(self.degree, np.zeros(new.size))
             self.favored.grow_to(n_nodes)
 
     def _absorb_chunk(self, tail, head, weight):

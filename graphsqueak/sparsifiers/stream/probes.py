@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import AccuracyWarning
-from graphsqueak.graph.forest import extended, make_sets, union_edges, weak_cuts
+from graphsqueak.graph.forest import append_growable, make_sets, union_edges, weak_cuts
 from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.system.kernels import compiled, frozen
 
@@ -70,7 +70,7 @@ class Probes:
         if n_nodes > known:
             more = np.empty(n_nodes - known, dtype=np.uint8)
             _draw_signs(PROBE_SEED, known, more)
-            self._signs = extended(self._signs, more)
+            self._signs = append_growable(self._signs, more)
 
 
 class WeakCuts(NamedTuple):

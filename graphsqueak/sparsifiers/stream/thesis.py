@@ -28,7 +28,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, extended, find_all, union_edges
+from graphsqueak.graph.forest import add_degrees, append_growable, find_all, union_edges
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, shrink, weights
 from graphsqueak.sampling import merge as merge_samples
@@ -103,8 +103,8 @@ class ThesisEngine(StreamEngine):
         """Expand by a block of edges; resparsify when the kept ones have doubled."""
         more = max(n_nodes - self.n_nodes, 0)
         nodes = np.arange(self.n_nodes, self.n_nodes + more, dtype=np.int32)
-        self.parent = extended(self.parent, nodes)
-        self.degree = extended(self.degree, np.zeros(more))
+        self.parent = append_growable(self.parent, nodes)
+        self.degree = append_growable(self.degree, np.zeros(more))
         add_degrees(self.degree, tail, head, weight)
         self.n_joins += int(np.count_nonzero(union_edges(self.parent, tail, head)))
         block = self.block or self.n_nodes * self.n_copies
