@@ -33,7 +33,7 @@ __all__ = [
     "heavy_forest",
     "make_sets",
     "path_resistances",
-    "rooted",
+    "root_forest",
     "union_edges",
     "weak_cuts",
 ]
@@ -117,7 +117,7 @@ def find_bridges(tail, head, in_forest, n_nodes, *, seed):
     array([False, False, False,  True])
     """
     forest = np.flatnonzero(in_forest)
-    order, parent, above = rooted(tail[forest], head[forest], n_nodes)
+    order, parent, above = root_forest(tail[forest], head[forest], n_nodes)
     words = np.zeros(n_nodes, dtype=np.uint64)
     _add_words(tail, head, in_forest, np.uint64(seed), words)
     bridge = np.zeros(forest.size, dtype=np.bool_)
@@ -148,7 +148,7 @@ def path_resistances(tail, head, weight, in_forest, n_nodes):
     array([1.  , 0.5 , 0.25, 1.75])
     """
     forest = np.flatnonzero(in_forest)
-    order, parent, above = rooted(tail[forest], head[forest], n_nodes)
+    order, parent, above = root_forest(tail[forest], head[forest], n_nodes)
     out = np.empty(tail.size)
     _path_sums(order, parent, above, 1 / weight[forest], tail, head, out)
     return out
@@ -185,16 +185,16 @@ def weak_cuts(tail, head, weight, n_nodes):
     forest = heavy_forest(tail, head, weight, n_nodes)
     bit = np.zeros(forest.size, dtype=np.uint8)
     bit[-_N_CUTS:] = (1 << np.arange(_N_CUTS, dtype=np.uint8))[: bit.size][::-1]
-    order, parent, above = rooted(tail[forest], head[forest], n_nodes)
+    order, parent, above = root_forest(tail[forest], head[forest], n_nodes)
     sides = np.zeros(n_nodes, dtype=np.uint8)
     _mark_sides(order, parent, above, bit, sides)
     return sides
 
 
-def rooted(tail, head, n_nodes):
+def root_forest(tail, head, n_nodes):
     """Nodes of a forest, parents first, their parents, and the edges up to these; -1 for none.
 
-    >>> order, parent, above = rooted(np.array([1, 0]), np.array([2, 2]), 3)
+    >>> order, parent, above = root_forest(np.array([1, 0]), np.array([2, 2]), 3)
     >>> order.tolist(), parent.tolist(), above.tolist()
     ([0, 2, 1], [-1, 2, 0], [-1, 0, 1])
     """
