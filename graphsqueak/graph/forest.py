@@ -28,9 +28,9 @@ from graphsqueak.system.kernels import compiled, frozen, subroutine
 __all__ = [
     "add_degrees",
     "append_growable",
+    "approx_max_forest",
     "find_all",
     "find_bridges",
-    "heavy_forest",
     "make_sets",
     "path_resistances",
     "root_forest",
@@ -154,14 +154,14 @@ def path_resistances(tail, head, weight, in_forest, n_nodes):
     return out
 
 
-def heavy_forest(tail, head, weight, n_nodes):
+def approx_max_forest(tail, head, weight, n_nodes):
     """Edges of a spanning forest of nearly maximal weight, heavy ones first.
 
     Edges are taken by the binary exponents of their weights (by pairs of these, or more, where
     there are more than 64). So two parts that only light edges join are joined by one of them.
 
     >>> tail, head = np.array([0, 1, 0]), np.array([1, 2, 2])
-    >>> heavy_forest(tail, head, np.array([1.0, 2.0, 4.0]), 3).tolist()
+    >>> approx_max_forest(tail, head, np.array([1.0, 2.0, 4.0]), 3).tolist()
     [2, 1]
     """
     forest = np.empty(n_nodes, _kind_for(tail.size))
@@ -177,12 +177,12 @@ def heavy_forest(tail, head, weight, n_nodes):
 
 
 def weak_cuts(tail, head, weight, n_nodes):
-    """One byte per node: its sides of eight cuts, those of the lightest edges of `heavy_forest`.
+    """One byte per node: its sides of eight cuts, those of the lightest edges of `approx_max_forest`.
 
     >>> weak_cuts(np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]), 3)
     array([0, 2, 3], dtype=uint8)
     """
-    forest = heavy_forest(tail, head, weight, n_nodes)
+    forest = approx_max_forest(tail, head, weight, n_nodes)
     bit = np.zeros(forest.size, dtype=np.uint8)
     bit[-_N_CUTS:] = (1 << np.arange(_N_CUTS, dtype=np.uint8))[: bit.size][::-1]
     order, parent, above = root_forest(tail[forest], head[forest], n_nodes)
