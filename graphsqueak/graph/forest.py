@@ -29,13 +29,13 @@ __all__ = [
     "add_degrees",
     "append_growable",
     "approx_max_forest",
+    "bottleneck_cuts",
     "find_all",
     "find_bridges",
     "make_sets",
     "path_resistances",
     "root_forest",
     "union_edges",
-    "weak_cuts",
 ]
 
 _N_CUTS = 8
@@ -176,10 +176,10 @@ def approx_max_forest(tail, head, weight, n_nodes):
     return forest[:n_joins]
 
 
-def weak_cuts(tail, head, weight, n_nodes):
+def bottleneck_cuts(tail, head, weight, n_nodes):
     """One byte per node: its sides of eight cuts, those of the lightest edges of `approx_max_forest`.
 
-    >>> weak_cuts(np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]), 3)
+    >>> bottleneck_cuts(np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]), 3)
     array([0, 2, 3], dtype=uint8)
     """
     forest = approx_max_forest(tail, head, weight, n_nodes)

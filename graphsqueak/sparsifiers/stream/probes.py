@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import AccuracyWarning
-from graphsqueak.graph.forest import append_growable, make_sets, union_edges, weak_cuts
+from graphsqueak.graph.forest import append_growable, bottleneck_cuts, make_sets, union_edges
 from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.system.kernels import compiled, frozen
 
@@ -82,7 +82,7 @@ class WeakCuts(NamedTuple):
     @classmethod
     def of(cls, edges, n_nodes):
         """Those of `edges`, which need not be kept; not `weighed` yet."""
-        return cls(weak_cuts(*edges[:3], n_nodes), np.zeros(_N_PROBES))
+        return cls(bottleneck_cuts(*edges[:3], n_nodes), np.zeros(_N_PROBES))
 
     def weighed(self, edges):
         """The same cuts with the weights that these edges give them."""
