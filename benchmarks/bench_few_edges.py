@@ -211,7 +211,7 @@ def largest_component(graph):
     number = np.cumsum(inside) - 1
     kept = inside[graph.tail]
     ends = (number[graph.tail[kept]], number[graph.head[kept]], graph.weight[kept])
-    return EdgeList.from_clean(*ends, int(inside.sum()))
+    return EdgeList.from_validated(*ends, int(inside.sum()))
 
 
 class Preserved:
@@ -303,7 +303,7 @@ def forest_and_random_edges(graph, n_edges):
     weight = graph.weight.copy()
     weight[some] *= rest.size / max(some.size, 1)
     mask[some] = True
-    return EdgeList.from_clean(graph.tail[mask], graph.head[mask], weight[mask], graph.n_nodes)
+    return EdgeList.from_validated(graph.tail[mask], graph.head[mask], weight[mask], graph.n_nodes)
 
 
 class Kappa:

@@ -110,7 +110,7 @@ def orders(name, graph):
 
 
 def picked(graph, order):
-    return EdgeList.from_clean(
+    return EdgeList.from_validated(
         graph.tail[order], graph.head[order], graph.weight[order], graph.n_nodes
     )
 
@@ -172,7 +172,7 @@ def flipped(graph, score, n_edges, seed):
     prob = np.minimum(scale_for(score, n_edges) * score, 1.0)
     kept = np.random.default_rng(seed).random(graph.n_edges) < prob
     weight = graph.weight[kept] / prob[kept]
-    return EdgeList.from_clean(graph.tail[kept], graph.head[kept], weight, graph.n_nodes)
+    return EdgeList.from_validated(graph.tail[kept], graph.head[kept], weight, graph.n_nodes)
 
 
 def peers(graph, leverage, n_edges):
@@ -203,7 +203,7 @@ def networkit_peers(graph, n_edges):
         ends = np.array(list(small.iterEdges()))
         kept = np.array([weight[u, v] for u, v in ends.tolist()])
         kept *= graph.weight.sum() / kept.sum()
-        return EdgeList.from_clean(ends[:, 0], ends[:, 1], kept, graph.n_nodes)
+        return EdgeList.from_validated(ends[:, 0], ends[:, 1], kept, graph.n_nodes)
 
     return {
         "nk local degree": lambda seed: run(nk.sparsification.LocalDegreeSparsifier()),

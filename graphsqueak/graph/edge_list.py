@@ -110,7 +110,7 @@ class EdgeList(Exchange):
         self._set(tail, head, weight, n_nodes, ids, n_loops, n_zeros)
 
     @classmethod
-    def from_clean(
+    def from_validated(
         cls,
         tail: ArrayLike,
         head: ArrayLike,
@@ -322,13 +322,13 @@ class EdgeList(Exchange):
         upper = scipy.sparse.coo_array((self.weight, (low, high)), shape=shape).tocsr()
         upper.sum_duplicates()
         upper = upper.tocoo()
-        return EdgeList.from_clean(upper.row, upper.col, upper.data, self.n_nodes, self.own_ids)
+        return EdgeList.from_validated(upper.row, upper.col, upper.data, self.n_nodes, self.own_ids)
 
     def part(self, start: int, stop: int | None = None) -> "EdgeList":
         """Edges start, ..., stop - 1 on the same nodes, as views."""
         cut = slice(start, stop)
         columns = (self.tail[cut], self.head[cut], self.weight[cut])
-        return EdgeList.from_clean(*columns, self.n_nodes, self.own_ids)
+        return EdgeList.from_validated(*columns, self.n_nodes, self.own_ids)
 
     def __iter__(self) -> Iterator["EdgeList"]:
         """An edge list is a stream of one batch: itself."""

@@ -109,7 +109,7 @@ class PartedLaplacian:
 
 def _leaf(piece, seed, *, block):
     record, arrays = unpack(block, "the block")
-    nodes = EdgeList.from_clean([], [], [], record["n_nodes"], unpack_ids(arrays))
+    nodes = EdgeList.from_validated([], [], [], record["n_nodes"], unpack_ids(arrays))
     laplacian = StreamedLaplacian(piece, nodes)
     product = laplacian.multiply(arrays["X"])
     n_edges, checksum = laplacian.fingerprint or (laplacian.n_edges, 0)

@@ -205,4 +205,4 @@ def find_sparsifier(
             f"node {name!r} of the sparsifier is not in the graph; it belongs to another graph"
         )
     ends = (node[kept.tail], node[kept.head])
-    return EdgeList.from_clean(*ends, kept.weight, source.n_nodes, source.own_ids)
+    return EdgeList.from_validated(*ends, kept.weight, source.n_nodes, source.own_ids)

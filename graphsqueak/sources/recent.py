@@ -121,4 +121,4 @@ class RecentEdges(EdgeSource):
                 setattr(self, name, getattr(self._source, name, 0))
             self.id_kind, self._ids = getattr(self._source, "id_kind", "integer"), batch.own_ids
             ends = (batch.tail[chosen], batch.head[chosen])
-            yield EdgeList.from_clean(*ends, weight, batch.n_nodes, batch.own_ids)
+            yield EdgeList.from_validated(*ends, weight, batch.n_nodes, batch.own_ids)

@@ -111,7 +111,7 @@ class StreamedLaplacian:
         """The graph itself, on the nodes of the sparsifier, in one pass over the source."""
         columns = zip(*self.edges(report), strict=True)
         tail, head, weight = map(np.concatenate, columns)
-        return EdgeList.from_clean(tail, head, weight, self._parent.size)
+        return EdgeList.from_validated(tail, head, weight, self._parent.size)
 
     def to_dense(self, report: Callable | None = None) -> np.ndarray:
         """L_G as an array, in one pass over the source."""
@@ -128,7 +128,7 @@ class StreamedLaplacian:
         source: Any = self._source
         self.n_edges, self.is_held = source.n_pairs, True
         if self.component is None or self._node is None:
-            names = EdgeList.from_clean([], [], [], source.n_nodes, source.ids)
+            names = EdgeList.from_validated([], [], [], source.n_nodes, source.ids)
             node = self._node = self._matching.nodes(names)
             self._is_same = np.array_equal(node, np.arange(self._parent.size))
             union_edges(self._parent, node, node[source.components()])

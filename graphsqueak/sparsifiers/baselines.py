@@ -58,7 +58,7 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
         arrivals = ArrivalFilter.from_sketch(sketch, simple.components(), scale)
         ends = (batch.tail, batch.head)
         alive, weight = arrivals.sample(*ends, batch.weight, seed=seed, first=start)
-        kept = EdgeList.from_clean(
+        kept = EdgeList.from_validated(
             np.concatenate([kept.tail, batch.tail[alive]]),
             np.concatenate([kept.head, batch.head[alive]]),
             np.concatenate([kept.weight, weight]),
@@ -76,6 +76,6 @@ def _coins(graph, score, n_edges, seed):
     rng = np.random.default_rng(seed)
     weight = thin(graph.weight, graph.weight / np.minimum(scale * score, 1.0), rng=rng)
     kept = weight > 0
-    return EdgeList.from_clean(
+    return EdgeList.from_validated(
         graph.tail[kept], graph.head[kept], weight[kept], graph.n_nodes, graph.own_ids
     )

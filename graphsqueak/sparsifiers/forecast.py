@@ -115,7 +115,7 @@ class Forecast:
             some = rng.random(batch.n_edges) < share
             parts.append((batch.tail[some], batch.head[some], batch.weight[some]))
         tail, head, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-        sample = EdgeList.from_clean(tail, head, weight, degree.size)
+        sample = EdgeList.from_validated(tail, head, weight, degree.size)
         made = cls(sample, n_edges=n_edges, degree=degree)
         made.n_forest = degree.size - np.unique(find_all(parent)).size
         return made

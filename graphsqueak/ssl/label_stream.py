@@ -123,7 +123,7 @@ def read_with_labels(source, labels, budget, *, random_state=None, progress=Fals
                 label = np.concatenate([label, new])
                 tally.meet(new)
             tally.absorb(tail, head, batch.weight)
-            stream.partial_fit(EdgeList.from_clean(tail, head, batch.weight, n_nodes))
+            stream.partial_fit(EdgeList.from_validated(tail, head, batch.weight, n_nodes))
             n_seen += batch.n_edges
             if spare is not None:
                 fits = n_seen <= budget(n_nodes, n_seen)
@@ -137,7 +137,7 @@ def read_with_labels(source, labels, budget, *, random_state=None, progress=Fals
         columns = (plain.tail, plain.head, plain.weight)
     else:
         columns = map(np.concatenate, zip(*spare, strict=True))
-    plain = EdgeList.from_clean(*columns, n_nodes, ids)
+    plain = EdgeList.from_validated(*columns, n_nodes, ids)
     numbers = integer_numbers(ids, n_nodes)
     if numbers is not None:
         plain = plain.in_id_order()
@@ -160,7 +160,7 @@ def aware_graph(kept, *, is_damped=False, without=()):
         weight = _discount(weight, plain.n_nodes, plain.n_edges / max(kept.n_seen, 1))
     sums = tally.edges(plain.n_nodes)
     pairs = ((tail, sums.tail), (head, sums.head), (weight, sums.weight))
-    return EdgeList.from_clean(*map(np.concatenate, pairs), plain.n_nodes, plain.own_ids)
+    return EdgeList.from_validated(*map(np.concatenate, pairs), plain.n_nodes, plain.own_ids)
 
 
 def small_graphs(kept, labels):

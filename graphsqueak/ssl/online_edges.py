@@ -263,7 +263,7 @@ class OnlineEdges(GraphEstimator):
         """
         if not hasattr(self, "_stream"):
             raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
-        seen = EdgeList.from_clean([], [], [], self._stream.n_nodes_, self._stream.ids_)
+        seen = EdgeList.from_validated([], [], [], self._stream.n_nodes_, self._stream.ids_)
         labels = self._labels_by_id(y, seen)
         self._labels = labels if seen.has_explicit_order else y
         late = set(labels) - self._favored

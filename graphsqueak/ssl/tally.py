@@ -93,7 +93,7 @@ class Tally:
         tail, head = self.leader[tail], self.leader[head]
         apart = tail != head
         ends = (tail[apart], head[apart], weight[apart])
-        summed = EdgeList.from_clean(*ends, self.index.size).simplified()
+        summed = EdgeList.from_validated(*ends, self.index.size).simplified()
         self._columns, self._new = (summed.tail, summed.head, summed.weight), []
         self._n_new = 0
 
@@ -157,4 +157,4 @@ class Tally:
 
     def edges(self, n_nodes, ids=None):
         """All sums, as edges between the nodes; those that follow a leader have none."""
-        return EdgeList.from_clean(*self._columns, n_nodes, ids)
+        return EdgeList.from_validated(*self._columns, n_nodes, ids)

@@ -33,7 +33,7 @@ def blocks(n_blocks, n_nodes, n_edges, *, links, weight, joined="chain", seed=5_
             weights.append(np.full(links, weight))
     order = rng.permutation(sum(map(len, tail)))
     columns = (np.concatenate(part)[order] for part in (tail, head, weights))
-    return EdgeList.from_clean(*columns, n_blocks * n_nodes).simplified()
+    return EdgeList.from_validated(*columns, n_blocks * n_nodes).simplified()
 
 
 def lognormal(sigma, *, n_nodes=300, n_edges=9000, seed=77):
@@ -52,7 +52,7 @@ def clusters(gap, *, n_clusters=5, size=60, seed=41):
     tail, head = np.triu_indices(len(points), 1)
     weight = np.exp(-((points[tail] - points[head]) ** 2).sum(axis=1) / 2)
     near = weight > 1e-14
-    return EdgeList.from_clean(tail[near], head[near], weight[near], len(points))
+    return EdgeList.from_validated(tail[near], head[near], weight[near], len(points))
 
 
 def cut(graph, n_nodes):

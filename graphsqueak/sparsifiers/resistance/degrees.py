@@ -175,7 +175,7 @@ def _backbone(tail, head, weight, in_forest, near, *, ridge, seed):
     ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
     prob = np.minimum(_PER_NODE * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)
     heavier = np.where(in_forest[chosen], 1.0, prob)
-    backbone = EdgeList.from_clean(*ends[:2], ends[2] / heavier, near.size)
+    backbone = EdgeList.from_validated(*ends[:2], ends[2] / heavier, near.size)
     return LaplacianSolver(backbone, ridge=ridge, random_state=seed)
 
 
@@ -198,7 +198,7 @@ def _edges_of_stars(tail, head, weight, in_forest, degree, star, n_stars, *, see
     both = np.concatenate([chosen, forest])
     ends, sampled = (star[tail[both]], star[head[both]]), np.concatenate([sampled, weight[forest]])
     between = ends[0] != ends[1]
-    return EdgeList.from_clean(*(column[between] for column in (*ends, sampled)), n_stars)
+    return EdgeList.from_validated(*(column[between] for column in (*ends, sampled)), n_stars)
 
 
 def _chosen(tail, head, weight, near, scale, seed):

@@ -108,7 +108,7 @@ def effective_resistance(
         tail, head = check_pairs(pairs, graph, by_id)
     check_span(graph.weight.min(initial=np.inf), graph.weight.max(initial=0.0))
     unit = power_of_two(graph.weight.max(initial=1e-300))
-    graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
+    graph = EdgeList.from_validated(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
     resistance = np.where(tail == head, 0.0, np.inf)
     component = graph.components()
     asked = (component[tail] == component[head]) & (tail != head)

@@ -260,7 +260,7 @@ class Engine(StreamEngine):
 
     def score(self, edges, n_probes, number):
         """Resistances of coalesced edges, and their sketch; `number` keys the random signs."""
-        ends, graph = edges[:3], EdgeList.from_clean(*edges[:3], self.n_nodes)
+        ends, graph = edges[:3], EdgeList.from_validated(*edges[:3], self.n_nodes)
         seed, ridge = child_seed(self.seed, number) >> 1, self.ridge / self.unit
         sketch = precise_embedding(graph, *ends, n_probes=n_probes, seed=seed, ridge=ridge)
         return sketch_resistances(sketch, *ends, clamp=self.options.clamp), sketch

@@ -120,7 +120,7 @@ class Ring:
         if self.half_life is not None:
             weight = weight * np.exp2((time - number * self.width) / self.half_life)
         favor(stream._engine)
-        stream.partial_fit(EdgeList.from_clean(tail, head, weight, self.n_nodes))
+        stream.partial_fit(EdgeList.from_validated(tail, head, weight, self.n_nodes))
         if number < self.current:
             self.late.add(number)
 

@@ -293,14 +293,14 @@ class StreamSparsifier(Shown):
         self.probe_error_ = float(np.fmax(random_cuts, self._engine.result_error))
         if self.options.calibrate and not self.is_whole_:
             warn_if_worse(self.epsilon_predicted_, self.probe_error_)
-        return EdgeList.from_clean(*edges[:3], self.n_nodes_, self._numbering.ids)
+        return EdgeList.from_validated(*edges[:3], self.n_nodes_, self._numbering.ids)
 
     def _sparsifier_of_span(self, result, *, n_edges, use_up):
         self._is_used_up = use_up
         edges = result.sparsifier(n_edges=n_edges, use_up=True)
         self._last_span = result
         self.probe_error_ = result.probe_error_
-        return EdgeList.from_clean(
+        return EdgeList.from_validated(
             edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
         )
 

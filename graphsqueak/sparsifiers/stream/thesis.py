@@ -143,7 +143,7 @@ class ThesisEngine(StreamEngine):
     def _graph(self, sample):
         weight = self.weight[sample.index] * weights(sample, n_copies=self.n_copies)
         tail, head = self.tail[sample.index], self.head[sample.index]
-        return EdgeList.from_clean(tail, head, weight, self.n_nodes)
+        return EdgeList.from_validated(tail, head, weight, self.n_nodes)
 
     def final_edges(self, budget, *, epsilon=None, use_up=False):
         """H after one more resparsification; this engine is left as it is."""

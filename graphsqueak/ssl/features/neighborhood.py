@@ -68,7 +68,7 @@ class Neighborhood:
         if not getattr(self.source, "is_rereadable", True):
             raise InputError("a pipe can be read once only; write it to a file first")
         self._are_rows_numbers = False  # of nodes of a stream whose ids are integers
-        self.names = EdgeList.from_clean([], [], [], n_rows, self._row_ids(n_rows, ids))
+        self.names = EdgeList.from_validated([], [], [], n_rows, self._row_ids(n_rows, ids))
         self._laplacian = StreamedLaplacian(self.source, self.names)
         self._matrix: Any = None
         self._degrees: Any = None
@@ -85,7 +85,7 @@ class Neighborhood:
         if self.is_held:
             nodes = self.source
         else:
-            nodes = next(iter(self.source), EdgeList.from_clean([], [], [], 0))
+            nodes = next(iter(self.source), EdgeList.from_validated([], [], [], 0))
         if not nodes.has_explicit_order:
             # The ids of a stream are known when it has been read: `_first_pass` checks them all.
             some_ids = nodes.ids
@@ -114,7 +114,7 @@ class Neighborhood:
         if self.source.own_ids is self.names.own_ids and self.source.n_nodes == self.names.n_nodes:
             return self.source
         tail, head, weight = next(self._edges())
-        return EdgeList.from_clean(tail, head, weight, self.names.n_nodes, self.names.own_ids)
+        return EdgeList.from_validated(tail, head, weight, self.names.n_nodes, self.names.own_ids)
 
     def means(self, X: np.ndarray) -> np.ndarray:
         """P X for X of shape (n_rows, K): in memory a product, of a stream one pass.

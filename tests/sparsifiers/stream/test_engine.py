@@ -35,7 +35,7 @@ def weighted(n_nodes=50, n_edges=4000, seed=12, factor=1.0):
 
 
 def scaled(graph, factor):
-    return EdgeList.from_clean(graph.tail, graph.head, graph.weight * factor, graph.n_nodes)
+    return EdgeList.from_validated(graph.tail, graph.head, graph.weight * factor, graph.n_nodes)
 
 
 @pytest.mark.parametrize("factor", [2.0**-30, 2.0**9])
@@ -90,7 +90,7 @@ def test_resistances_are_those_of_a_grounded_graph():
     np.testing.assert_allclose(engine.filter.near[0], 1 / grounded, rtol=1e-6)
     edges = engine.coalesced(engine.buffer.edges())
     resistance, sketch = engine.score(edges, 4000, 7)
-    kept = EdgeList.from_clean(edges.tail, edges.head, edges.weight, 50)
+    kept = EdgeList.from_validated(edges.tail, edges.head, edges.weight, 50)
     laplacian = kept.laplacian().toarray() + ridge / engine.unit * np.eye(50)
     inverse = np.linalg.inv(laplacian)
     exact = inverse[edges.tail, edges.tail] + inverse[edges.head, edges.head]

@@ -184,7 +184,7 @@ def test_kept_edges_stay_within_their_room():
 @pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e300])
 def test_the_size_of_the_weights_does_not_matter(size):
     graph = small_graph(40, 1500)
-    scaled = EdgeList.from_clean(graph.tail, graph.head, graph.weight * size, 40)
+    scaled = EdgeList.from_validated(graph.tail, graph.head, graph.weight * size, 40)
     plain = sparsify(graph, n_edges=100, random_state=31, options=SHORT)
     result = sparsify(scaled, n_edges=100, random_state=31, options=SHORT)
     assert result.n_edges <= 100
@@ -257,7 +257,7 @@ def test_a_loaded_checkpoint_goes_on_to_the_same_bytes(tmp_path, text_ids):
     graph = small_graph(40, 3000)
     if text_ids:
         names = np.array([f"nöde {i}" for i in range(40)], dtype=object)
-        graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight, 40, names)
+        graph = EdgeList.from_validated(graph.tail, graph.head, graph.weight, 40, names)
     straight = fed(
         StreamSparsifier(n_edges=120, random_state=3_524_578, options=SHORT), graph
     ).sparsifier()

@@ -35,7 +35,7 @@ def test_the_theorem_holds_at_its_own_number_of_copies():
         assert engine.n_shrinks >= 1
         kept = engine.final_edges(None)
         assert kept.tail.size <= 3 * n_copies * graph.n_nodes
-        result = EdgeList.from_clean(kept.tail, kept.head, kept.weight, 30)
+        result = EdgeList.from_validated(kept.tail, kept.head, kept.weight, 30)
         failures += reference.epsilon(graph, result) > EPSILON
     assert failures <= DELTA * 200
 
@@ -49,7 +49,7 @@ def test_with_few_copies_components_may_fall_apart_where_the_stream_keeps_them()
     n_pieces = []
     for seed in range(20):
         kept = run_engine(graph, 1, 100, seed).final_edges(None)
-        result = EdgeList.from_clean(kept.tail, kept.head, kept.weight, 40)
+        result = EdgeList.from_validated(kept.tail, kept.head, kept.weight, 40)
         n_pieces.append(result.components().max() + 1)
         fast = StreamSparsifier(n_edges=60, random_state=seed).partial_fit(graph).sparsifier()
         assert fast.components().max() == 0
@@ -68,7 +68,7 @@ def test_the_mean_laplacian_is_the_graphs_own():
         both.absorb(graph.tail[700:], graph.head[700:], graph.weight[700:], 10)
         kept = both.final_edges(None)
         runs.append(
-            EdgeList.from_clean(kept.tail, kept.head, kept.weight, 10).laplacian().toarray()
+            EdgeList.from_validated(kept.tail, kept.head, kept.weight, 10).laplacian().toarray()
         )
     mean = np.mean(runs, axis=0)
     sigma = np.std(runs, axis=0) / np.sqrt(len(runs))
