@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import InputError
 from graphsqueak.graph import forest
 from graphsqueak.graph.exchange import Exchange
-from graphsqueak.graph.node_ids import (
+from graphsqueak.graph.id_arrays import (
     as_ids,
     has_explicit_order,
     integer_numbers,

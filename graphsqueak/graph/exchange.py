@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.node_ids import as_ids, with_attributes
+from graphsqueak.graph.id_arrays import as_ids, with_attributes
 from graphsqueak.system.frames import ArrowExport
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import first_ids
+from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.system.kernels import compiled

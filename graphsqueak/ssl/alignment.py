@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.node_ids import has_explicit_order
+from graphsqueak.graph.id_arrays import has_explicit_order
 from graphsqueak.nodes.numbering import as_names, as_objects, ids_between, is_integer, node_finder
 from graphsqueak.sources.tables import is_table, table_columns
 

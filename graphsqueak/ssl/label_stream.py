@@ -28,7 +28,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import first_ids, integer_numbers
+from graphsqueak.graph.id_arrays import first_ids, integer_numbers
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.choice import CHOICE_TOL

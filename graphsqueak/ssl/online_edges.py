@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import integer_numbers
+from graphsqueak.graph.id_arrays import integer_numbers
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget

@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 
 import graphsqueak as gs
 from graphsqueak import EdgeList, GraphNodes, GraphSplit, InputError
-from graphsqueak.graph.node_ids import integer_numbers
+from graphsqueak.graph.id_arrays import integer_numbers
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl import AbsentLabelsWarning
 from graphsqueak.ssl.alignment import NodeValues, split_by_id, values_of_rows

@@ -39,7 +39,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import first_ids
+from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import unite_ids

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import with_explicit_order
+from graphsqueak.graph.id_arrays import with_explicit_order
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 

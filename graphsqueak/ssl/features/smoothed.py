@@ -35,7 +35,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import integer_numbers
+from graphsqueak.graph.id_arrays import integer_numbers
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
