@@ -298,7 +298,7 @@ def _agreement(ids, labels, against, method, resolution, seed):
     runs = [
         find_labels(other, method=method, resolution=resolution, seed=seed + i) for i in range(2)
     ]
-    node = node_finder(other.own_ids, other.n_nodes)(ids)
+    node = node_finder(other.node_ids, other.n_nodes)(ids)
     both = node >= 0
     if not both.any():
         raise InputError("the two graphs have no node in common; give graphs of the same ids")

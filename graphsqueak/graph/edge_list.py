@@ -55,7 +55,7 @@ class EdgeList(Exchange):
     ----------
     tail, head, weight, n_nodes, n_edges, ids
         As above, the arrays as read-only views; parallel edges count singly.
-    own_ids : object or None
+    node_ids : object or None
         The ids as they were given, shared by the batches of one source; None for numbers.
     n_self_loops, n_zero_weights : int
         What was dropped. A self-loop of weight zero counts as a self-loop.
@@ -77,7 +77,7 @@ class EdgeList(Exchange):
     tail: np.ndarray
     head: np.ndarray
     weight: np.ndarray
-    own_ids: Any
+    node_ids: Any
     n_self_loops: int
     n_zero_weights: int
     certificate: Any
@@ -144,7 +144,7 @@ class EdgeList(Exchange):
             tail=_frozen(tail, index),
             head=_frozen(head, index),
             weight=_frozen(weight, np.float64),
-            own_ids=ids,
+            node_ids=ids,
             n_self_loops=n_self_loops,
             n_zero_weights=n_zero_weights,
             certificate=None,
@@ -190,7 +190,7 @@ class EdgeList(Exchange):
     def _by_appearance(cls, tail, head, weight, ids):
         """Build with checks, from ids in the order in which they appear: not an explicit order."""
         edges = cls(tail=tail, head=head, weight=weight, n_nodes=len(ids))
-        edges.__dict__["own_ids"] = ids
+        edges.__dict__["node_ids"] = ids
         return edges.in_id_order()
 
     @classmethod
@@ -223,9 +223,9 @@ class EdgeList(Exchange):
     @cached_property
     def ids(self) -> np.ndarray:
         """The user's own name of each node, shape (n_nodes,)."""
-        if self.own_ids is None:
+        if self.node_ids is None:
             return _frozen(np.arange(self.n_nodes), np.int64)
-        ids = np.asarray(self.own_ids)[: self.n_nodes]
+        ids = np.asarray(self.node_ids)[: self.n_nodes]
         return _frozen(ids, ids.dtype)
 
     @property
@@ -239,7 +239,7 @@ class EdgeList(Exchange):
         >>> EdgeList.from_pairs([("ann", "bob")]).has_explicit_order
         False
         """
-        return has_explicit_order(self.own_ids)
+        return has_explicit_order(self.node_ids)
 
     def in_id_order(self) -> "EdgeList":
         """The same graph with node i numbered i, if the ids are exactly 0, ..., n_nodes - 1.
@@ -251,7 +251,7 @@ class EdgeList(Exchange):
         >>> path.tail, path.in_id_order().tail
         (array([0, 1], dtype=int32), array([2, 0], dtype=int32))
         """
-        numbers = integer_numbers(self.own_ids, self.n_nodes)
+        numbers = integer_numbers(self.node_ids, self.n_nodes)
         if numbers is None:
             return self
         ids = np.arange(self.n_nodes)
@@ -267,7 +267,7 @@ class EdgeList(Exchange):
         edges.__dict__.update(
             tail=self.tail if is_in_order else _frozen(numbers[self.tail], self.tail.dtype),
             head=self.head if is_in_order else _frozen(numbers[self.head], self.head.dtype),
-            own_ids=ids,
+            node_ids=ids,
         )
         edges.__dict__.pop("ids", None)  # cached, in the order before
         return edges
@@ -322,13 +322,15 @@ class EdgeList(Exchange):
         upper = scipy.sparse.coo_array((self.weight, (low, high)), shape=shape).tocsr()
         upper.sum_duplicates()
         upper = upper.tocoo()
-        return EdgeList.from_validated(upper.row, upper.col, upper.data, self.n_nodes, self.own_ids)
+        return EdgeList.from_validated(
+            upper.row, upper.col, upper.data, self.n_nodes, self.node_ids
+        )
 
     def part(self, start: int, stop: int | None = None) -> "EdgeList":
         """Edges start, ..., stop - 1 on the same nodes, as views."""
         cut = slice(start, stop)
         columns = (self.tail[cut], self.head[cut], self.weight[cut])
-        return EdgeList.from_validated(*columns, self.n_nodes, self.own_ids)
+        return EdgeList.from_validated(*columns, self.n_nodes, self.node_ids)
 
     def __iter__(self) -> Iterator["EdgeList"]:
         """An edge list is a stream of one batch: itself."""

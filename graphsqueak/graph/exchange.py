@@ -23,7 +23,7 @@ __all__ = ["Exchange"]
 class Exchange(ArrowExport):
     """The part of `EdgeList` that speaks to other libraries."""
 
-    own_ids: Any
+    node_ids: Any
     n_nodes: int
 
     @classmethod
@@ -83,7 +83,7 @@ class Exchange(ArrowExport):
     @property
     def node_attributes(self) -> list[dict[str, Any]] | None:
         """What is known of each node beside its name, if the graph came with it; else None."""
-        return getattr(self.own_ids, "attributes", None)
+        return getattr(self.node_ids, "attributes", None)
 
     def to_networkx(self) -> "networkx.Graph":
         """`networkx.Graph` over the user's ids, parallel edges summed into attribute `weight`.
@@ -116,7 +116,7 @@ class Exchange(ArrowExport):
             raise InputError("igraph is not installed: pip install igraph") from None
         edges: Any = self
         simple, known = edges.simplified(), self._known_of_nodes()
-        names = {} if edges.own_ids is None else {"name": simple.ids.tolist()}
+        names = {} if edges.node_ids is None else {"name": simple.ids.tolist()}
         columns = sorted({name for row in known for name in row})
         return igraph.Graph(
             n=simple.n_nodes,

@@ -98,7 +98,7 @@ def has_explicit_order(ids: Any) -> bool:
     Parameters
     ----------
     ids : object or None
-        As in `EdgeList.own_ids`.
+        As in `EdgeList.node_ids`.
     """
     return ids is None or (isinstance(ids, NodeIds) and ids.is_explicit)
 
@@ -118,7 +118,7 @@ def integer_numbers(ids: Any, n_nodes: int) -> np.ndarray | None:
     Parameters
     ----------
     ids : object or None
-        As in `EdgeList.own_ids`.
+        As in `EdgeList.node_ids`.
     n_nodes : int
 
     Examples

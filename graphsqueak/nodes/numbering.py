@@ -90,15 +90,15 @@ class Numbering:
     def apply(self, batch):
         """Tail, head and number of nodes of a batch, in our numbering."""
         if self._is_fresh:
-            self._given, self._is_fresh = batch.own_ids, False
-        if self._own is None and batch.own_ids is self._given:
+            self._given, self._is_fresh = batch.node_ids, False
+        if self._own is None and batch.node_ids is self._given:
             return batch.tail, batch.head, batch.n_nodes
-        if batch.own_ids is None or self._given is None:
+        if batch.node_ids is None or self._given is None:
             raise InputError("batches with ids and batches without cannot be put together")
         if self._own is None and self._continues(batch):
-            self._given = batch.own_ids
+            self._given = batch.node_ids
             return batch.tail, batch.head, batch.n_nodes
-        node = self._number(batch.own_ids, batch.n_nodes)
+        node = self._number(batch.node_ids, batch.n_nodes)
         return node[batch.tail], node[batch.head], len(self._own)
 
     def _number(self, ids, n_nodes):
@@ -180,8 +180,8 @@ class NodeMatching:
 
     def _look_up(self, batch, n_old):
         if self._find is None:
-            self._find = node_finder(self._graph.own_ids, self._graph.n_nodes)
-        new = self._find(ids_between(batch.own_ids, n_old, batch.n_nodes))
+            self._find = node_finder(self._graph.node_ids, self._graph.n_nodes)
+        new = self._find(ids_between(batch.node_ids, n_old, batch.n_nodes))
         self._is_identity &= np.array_equal(new, np.arange(n_old, batch.n_nodes))
         self._node = np.concatenate([self._node, new])
 
@@ -242,7 +242,7 @@ def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
     Parameters
     ----------
     known : array of ids, or None
-        The id of every node, as in `EdgeList.own_ids`; None where nodes are plain numbers.
+        The id of every node, as in `EdgeList.node_ids`; None where nodes are plain numbers.
     n_nodes : int
         Number of nodes.
 
@@ -278,7 +278,7 @@ def ids_between(known: Any, start: int, stop: int) -> np.ndarray:
     Parameters
     ----------
     known : array of ids, or None
-        The id of every node, as in `EdgeList.own_ids`; None where nodes are plain numbers.
+        The id of every node, as in `EdgeList.node_ids`; None where nodes are plain numbers.
     start, stop : int
         Numbers of nodes.
 

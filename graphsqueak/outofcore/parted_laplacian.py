@@ -74,7 +74,7 @@ class PartedLaplacian:
         self.backend: Callable = run_here
         self._pieces = split(source, n_parts)
         self._n_nodes = sparsifier.n_nodes
-        self._ids = pack_ids(sparsifier.own_ids, sparsifier.n_nodes)
+        self._ids = pack_ids(sparsifier.node_ids, sparsifier.n_nodes)
         self.n_passes = 0
         self.n_edges: int | None = None
         self.component: np.ndarray | None = None

@@ -63,7 +63,7 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
             np.concatenate([kept.head, batch.head[alive]]),
             np.concatenate([kept.weight, weight]),
             graph.n_nodes,
-            graph.own_ids,
+            graph.node_ids,
         )
         start, number = start + batch.n_edges, number + 1
     return kept.simplified()
@@ -77,5 +77,5 @@ def _coins(graph, score, n_edges, seed):
     weight = thin(graph.weight, graph.weight / np.minimum(scale * score, 1.0), rng=rng)
     kept = weight > 0
     return EdgeList.from_validated(
-        graph.tail[kept], graph.head[kept], weight[kept], graph.n_nodes, graph.own_ids
+        graph.tail[kept], graph.head[kept], weight[kept], graph.n_nodes, graph.node_ids
     )

@@ -105,7 +105,7 @@ class NodeValues:
         Parameters
         ----------
         ids : object or None
-            The ids of all nodes, as in `EdgeList.own_ids`.
+            The ids of all nodes, as in `EdgeList.node_ids`.
         start, stop : int
             Numbers of nodes. A stream asks for the nodes that are new.
         """

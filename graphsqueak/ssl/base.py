@@ -94,7 +94,7 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
         self.ids_ = graph.ids
         self.n_nodes_ = graph.n_nodes
         # Nodes without edges: what values per node are matched to when the model is scored.
-        self._nodes = EdgeList.from_validated([], [], [], graph.n_nodes, graph.own_ids)
+        self._nodes = EdgeList.from_validated([], [], [], graph.n_nodes, graph.node_ids)
 
     def _answers_for(self, X, *given):
         """Predictions to be scored, their nodes, and for each of `given` values to be matched."""

@@ -160,7 +160,7 @@ def aware_graph(kept, *, is_damped=False, without=()):
         weight = _discount(weight, plain.n_nodes, plain.n_edges / max(kept.n_seen, 1))
     sums = tally.edges(plain.n_nodes)
     pairs = ((tail, sums.tail), (head, sums.head), (weight, sums.weight))
-    return EdgeList.from_validated(*map(np.concatenate, pairs), plain.n_nodes, plain.own_ids)
+    return EdgeList.from_validated(*map(np.concatenate, pairs), plain.n_nodes, plain.node_ids)
 
 
 def small_graphs(kept, labels):

@@ -127,7 +127,7 @@ def class_labels(y, graph):
     array([0, 1])
     """
     labels = encode_classes(y)
-    return labels.locate(labels.given.find(graph.own_ids, 0, graph.n_nodes))
+    return labels.locate(labels.given.find(graph.node_ids, 0, graph.n_nodes))
 
 
 def real_labels(y, graph):
@@ -140,7 +140,7 @@ def real_labels(y, graph):
             "regression needs numbers in y; use a classifier for other labels"
         ) from None
     _refuse_infinite(given)
-    nodes, index = given.locate(given.find(graph.own_ids, 0, graph.n_nodes))
+    nodes, index = given.locate(given.find(graph.node_ids, 0, graph.n_nodes))
     return RealLabels(nodes, given.values[index])
 
 

@@ -177,7 +177,7 @@ def test_components_match_networkx():
         "head",
         "weight",
         "ids",
-        "own_ids",
+        "node_ids",
         "n_self_loops",
         "n_zero_weights",
         "certificate",

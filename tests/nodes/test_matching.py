@@ -65,4 +65,4 @@ def test_batches_of_one_source_stay_as_they_are():
         tail, _, n_nodes = numbering.apply(part)
         assert tail is part.tail
         assert n_nodes == 3
-    assert numbering.ids is edges.own_ids
+    assert numbering.ids is edges.node_ids

@@ -256,7 +256,7 @@ class FileSource(EdgeSource):
                 repeats.add(batch.tail, batch.head)
                 edges.write(batch)
             counts = (self.n_self_loops, self.n_zero_weights, self.n_bad_lines)
-            self._once, self._repeats = (edges, counts, batch.n_nodes, batch.own_ids), repeats
+            self._once, self._repeats = (edges, counts, batch.n_nodes, batch.node_ids), repeats
         else:
             self._check_unchanged()
         edges, counts, n_nodes, ids = self._once

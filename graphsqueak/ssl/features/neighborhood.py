@@ -74,7 +74,7 @@ class Neighborhood:
         self._degrees: Any = None
 
     def _row_ids(self, n_rows, ids):
-        """The node of each row, as `EdgeList.own_ids`."""
+        """The node of each row, as `EdgeList.node_ids`."""
         if ids is not None:
             ids = with_explicit_order(ids)
             if len(ids) != n_rows:
@@ -105,16 +105,19 @@ class Neighborhood:
                 f"{n_rows} rows of features for {nodes.n_nodes} nodes: give a row for every "
                 "node, in the order of the graph, or ids=..."
             )
-        if nodes.own_ids is not None and len(nodes.own_ids) != n_rows:
-            raise InputError(f"{n_rows} rows of features for {len(nodes.own_ids)} nodes")
-        return nodes.own_ids
+        if nodes.node_ids is not None and len(nodes.node_ids) != n_rows:
+            raise InputError(f"{n_rows} rows of features for {len(nodes.node_ids)} nodes")
+        return nodes.node_ids
 
     def held(self) -> EdgeList:
         """The graph on the nodes in the order of the rows, where it is in memory."""
-        if self.source.own_ids is self.names.own_ids and self.source.n_nodes == self.names.n_nodes:
+        if (
+            self.source.node_ids is self.names.node_ids
+            and self.source.n_nodes == self.names.n_nodes
+        ):
             return self.source
         tail, head, weight = next(self._edges())
-        return EdgeList.from_validated(tail, head, weight, self.names.n_nodes, self.names.own_ids)
+        return EdgeList.from_validated(tail, head, weight, self.names.n_nodes, self.names.node_ids)
 
     def means(self, X: np.ndarray) -> np.ndarray:
         """P X for X of shape (n_rows, K): in memory a product, of a stream one pass.

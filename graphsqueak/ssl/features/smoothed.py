@@ -205,7 +205,7 @@ class Smoothed(BaseEstimator):
         kept, n_rows = model.sparsifier_, around.names.n_nodes
         rows = NodeMatching(around.names).nodes(kept)
         ends = rows[kept.tail], rows[kept.head]
-        held = EdgeList.from_validated(*ends, kept.weight, n_rows, around.names.own_ids)
+        held = EdgeList.from_validated(*ends, kept.weight, n_rows, around.names.node_ids)
         return held, (rows, model)
 
     def _smooth(self, around, task, guesses, fold, knows):
