@@ -64,7 +64,7 @@ class TimedEdges(EdgeList):
         self.__dict__["time"] = times
 
     @classmethod
-    def of(cls, edges: EdgeList, time: np.ndarray) -> "TimedEdges":
+    def from_edges(cls, edges: EdgeList, time: np.ndarray) -> "TimedEdges":
         """The same edges with times, without checks and without a copy: for streams.
 
         Parameters
@@ -79,7 +79,7 @@ class TimedEdges(EdgeList):
 
     def part(self, start: int, stop: int | None = None) -> "TimedEdges":
         """Edges start, ..., stop - 1 on the same nodes, as views."""
-        return self.of(super().part(start, stop), self.time[start:stop])
+        return self.from_edges(super().part(start, stop), self.time[start:stop])
 
 
 def checksums(edges: TimedEdges, before: tuple[int, ...] = NO_CHECKSUMS) -> tuple[int, ...]:

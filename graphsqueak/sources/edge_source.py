@@ -275,7 +275,7 @@ class Batcher:
             self._tail[:n], self._head[:n], weight[:n], self.n_nodes, self._ids
         )
         if self._time is not None:
-            batch = TimedEdges.of(batch, self._time[:n])
+            batch = TimedEdges.from_edges(batch, self._time[:n])
         self._open()
         return batch
 

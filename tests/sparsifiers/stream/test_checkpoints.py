@@ -66,7 +66,7 @@ def edges():
     head = (tail + 1 + (rng.random(n) * (many - 1)).astype(int)) % many
     weight = rng.lognormal(sigma=0.7, size=n)
     plain = EdgeList(tail=tail, head=head, weight=weight, n_nodes=40)
-    return TimedEdges.of(plain, np.linspace(0, 10, n))
+    return TimedEdges.from_edges(plain, np.linspace(0, 10, n))
 
 
 def make(settings):

@@ -61,7 +61,7 @@ def test_the_unit_changes_nothing_in_windows_and_trees():
     factor, options, graph = 2.0**-21, StreamOptions(chunk=64), weighted()
     results = []
     for times in (1.0, factor):
-        edges = TimedEdges.of(scaled(graph, times), np.linspace(0, 8, graph.n_edges))
+        edges = TimedEdges.from_edges(scaled(graph, times), np.linspace(0, 8, graph.n_edges))
         window = StreamSparsifier(
             n_edges=120, window=4.0, half_life=2.0, buckets=4, options=options, random_state=5
         )
