@@ -23,8 +23,8 @@ from graphsqueak.graph import forest
 from graphsqueak.graph.exchange import Exchange
 from graphsqueak.graph.id_arrays import (
     as_ids,
+    as_permutation,
     has_explicit_order,
-    integer_numbers,
     with_attributes,
     with_explicit_order,
 )
@@ -251,7 +251,7 @@ class EdgeList(Exchange):
         >>> path.tail, path.in_id_order().tail
         (array([0, 1], dtype=int32), array([2, 0], dtype=int32))
         """
-        numbers = integer_numbers(self.node_ids, self.n_nodes)
+        numbers = as_permutation(self.node_ids, self.n_nodes)
         if numbers is None:
             return self
         ids = np.arange(self.n_nodes)

@@ -18,9 +18,9 @@ import numpy as np
 __all__ = [
     "NodeIds",
     "as_ids",
+    "as_permutation",
     "first_ids",
     "has_explicit_order",
-    "integer_numbers",
     "with_attributes",
     "with_explicit_order",
 ]
@@ -110,7 +110,7 @@ def first_ids(ids: Any, n_nodes: int) -> Any:
     return np.asarray(ids)[:n_nodes]
 
 
-def integer_numbers(ids: Any, n_nodes: int) -> np.ndarray | None:
+def as_permutation(ids: Any, n_nodes: int) -> np.ndarray | None:
     """The ids as integers if they are exactly 0, ..., n_nodes - 1 in any order; else None.
 
     An integral float counts as the integer that it equals. Text and booleans do not count.
@@ -123,9 +123,9 @@ def integer_numbers(ids: Any, n_nodes: int) -> np.ndarray | None:
 
     Examples
     --------
-    >>> integer_numbers(np.array([2, 0, 1]), 3)
+    >>> as_permutation(np.array([2, 0, 1]), 3)
     array([2, 0, 1])
-    >>> integer_numbers(np.array([2, 0, 3]), 3) is None
+    >>> as_permutation(np.array([2, 0, 3]), 3) is None
     True
     """
     # A table of millions of texts is not decoded for this: its first id decides.

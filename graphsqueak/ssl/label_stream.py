@@ -28,7 +28,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.id_arrays import first_ids, integer_numbers
+from graphsqueak.graph.id_arrays import as_permutation, first_ids
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.choice import CHOICE_TOL
@@ -138,7 +138,7 @@ def read_with_labels(source, labels, budget, *, random_state=None, progress=Fals
     else:
         columns = map(np.concatenate, zip(*spare, strict=True))
     plain = EdgeList.from_validated(*columns, n_nodes, ids)
-    numbers = integer_numbers(ids, n_nodes)
+    numbers = as_permutation(ids, n_nodes)
     if numbers is not None:
         plain = plain.in_id_order()
         label = label[np.argsort(numbers)]

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.id_arrays import integer_numbers
+from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
@@ -172,7 +172,7 @@ class OnlineEdges(GraphEstimator):
         # `epsilon` is a memory budget here: a graph that fits is used as it is.
         graph = stream.sparsifier(n_edges=stream.budget_, use_up=not self._forgets)
         del stream
-        numbers = integer_numbers(graph.node_ids, graph.n_nodes)
+        numbers = as_permutation(graph.node_ids, graph.n_nodes)
         if numbers is not None:
             degrees = degrees[np.argsort(numbers)]
             graph = graph.in_id_order()

@@ -35,7 +35,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.id_arrays import integer_numbers
+from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
@@ -138,7 +138,7 @@ class Smoothed(BaseEstimator):
         self
         """
         n_rows, ids = _num_samples(features), ids_of_rows(features, ids)
-        numbers = None if ids is None else integer_numbers(np.asarray(ids), n_rows)
+        numbers = None if ids is None else as_permutation(np.asarray(ids), n_rows)
         if numbers is not None:
             features = _safe_indexing(features, np.argsort(numbers))
             ids = np.arange(numbers.size)
