@@ -9,8 +9,8 @@ import weakref
 
 import numpy as np
 
+from graphsqueak.graph.duplicate_edges import hash_pair
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.repeats import hash_pair
 from graphsqueak.system.kernels import compiled
 
 __all__ = ["DistinctEdges"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError, read_edges
-from graphsqueak.graph.repeats import RepeatSample
+from graphsqueak.graph.duplicate_edges import RepeatSample
 from graphsqueak.sources.distinct import DistinctEdges
 from graphsqueak.sources.files.splitting import split
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsqueak.errors import DistanceWeightsWarning, InputError
-from graphsqueak.graph.repeats import RepeatSample
+from graphsqueak.graph.duplicate_edges import RepeatSample
 from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.sides import prefix_ids, side_names
 from graphsqueak.nodes.text_ids import TextIds
