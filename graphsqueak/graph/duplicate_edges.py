@@ -15,13 +15,13 @@ import numpy as np
 from graphsqueak.randomness import mix64
 from graphsqueak.system.kernels import compiled, subroutine
 
-__all__ = ["RepeatSample", "hash_pair"]
+__all__ = ["DuplicateCounter", "hash_pair"]
 
 _ROOM = 1 << 16
 _GROUP = 256
 
 
-class RepeatSample:
+class DuplicateCounter:
     """How many of the edges so far repeat an earlier one, in either direction.
 
     Parameters
@@ -31,7 +31,7 @@ class RepeatSample:
 
     Examples
     --------
-    >>> sample = RepeatSample()
+    >>> sample = DuplicateCounter()
     >>> sample.add(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 3]))
     >>> sample.share, sample.is_exact
     (0.5, True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from graphsqueak.errors import DistanceWeightsWarning, InputError
-from graphsqueak.graph.duplicate_edges import RepeatSample
+from graphsqueak.graph.duplicate_edges import DuplicateCounter
 from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.sides import prefix_ids, side_names
 from graphsqueak.nodes.text_ids import TextIds
@@ -237,7 +237,7 @@ class FileSource(EdgeSource):
         if self.options.duplicates == "once":
             yield from self._distinct()
             return
-        repeats = RepeatSample() if self._repeats is None else None
+        repeats = DuplicateCounter() if self._repeats is None else None
 
         def look_at(read):
             return read if repeats is None else repeats.add(read[0].tail, read[0].head) or read
@@ -251,7 +251,7 @@ class FileSource(EdgeSource):
     def _distinct(self):
         """Batches of different edges, of which a temporary file is made in the first pass."""
         if self._once is None:
-            edges, repeats = DistinctEdges(), RepeatSample()
+            edges, repeats = DistinctEdges(), DuplicateCounter()
             for batch in self._listed():
                 repeats.add(batch.tail, batch.head)
                 edges.write(batch)
