@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph import forest
-from graphsqueak.graph.exchange import Exchange
+from graphsqueak.graph.conversions import Exchange
 from graphsqueak.graph.id_arrays import (
     as_ids,
     as_permutation,
