@@ -10,9 +10,9 @@ copies ~ Binomial(copies, p_new / p_old).
 
 *Weights alone.* Keeping an item once, with probability pi = min(1, c a r) and weight a / pi, needs
 no memory of a or pi: with the threshold theta = 1 / (c r), a weight w >= theta stays as it is and
-any other becomes theta with probability w / theta, else 0. This is `thin`.
+any other becomes theta with probability w / theta, else 0. This is `subsample_weights`.
 
-*Fixed size.* `shrink_to` keeps exactly as many items as asked: the chances are those of `thin` at
+*Fixed size.* `shrink_to` keeps exactly as many items as asked: the chances are those of `subsample_weights` at
 the threshold that meets the size, and one random number for all decides (systematic sampling).
 
 The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel. The
@@ -46,7 +46,7 @@ __all__ = [
     "scale_for",
     "shrink",
     "shrink_to",
-    "thin",
+    "subsample_weights",
     "weights",
 ]
 
@@ -189,10 +189,12 @@ def weights(sample: Sample, *, n_copies: int) -> np.ndarray:
     return sample.copies / (n_copies * sample.prob)
 
 
-def thin(weight: np.ndarray, threshold: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
+def subsample_weights(
+    weight: np.ndarray, threshold: np.ndarray, *, rng: np.random.Generator
+) -> np.ndarray:
     """New weights, zero for what is dropped: each has the old weight as its expectation.
 
-    >>> thin(np.array([3.0, 2.0, 0.0]), np.array([2.0, 2.0, 2.0]), rng=np.random.default_rng(7))
+    >>> subsample_weights(np.array([3.0, 2.0, 0.0]), np.array([2.0, 2.0, 2.0]), rng=np.random.default_rng(7))
     array([3., 2., 0.])
     """
     survives = rng.random(weight.size) * threshold < weight

@@ -12,7 +12,7 @@ from graphsqueak.sampling import (
     merge,
     shrink,
     shrink_to,
-    thin,
+    subsample_weights,
     weights,
 )
 
@@ -47,7 +47,7 @@ def test_copies_are_unbiased_under_any_scores():
 def test_thinning_weights_is_unbiased_and_only_raises_what_it_keeps():
     rng = np.random.default_rng(77_120_983)
     weight, threshold = np.array([0.3, 1.0, 5.0]), np.array([1.0, 4.0, 2.0])
-    runs = np.array([thin(weight, threshold, rng=rng) for _ in range(20_000)])
+    runs = np.array([subsample_weights(weight, threshold, rng=rng) for _ in range(20_000)])
     sigma = runs.std(axis=0) / np.sqrt(len(runs))
     assert np.all(np.abs(runs.mean(axis=0) - weight) <= 6 * sigma)
     assert set(np.unique(runs[:, 0])) == {0.0, 1.0}

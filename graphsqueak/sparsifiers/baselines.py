@@ -9,7 +9,7 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import child_seed
-from graphsqueak.sampling import scale_for, thin
+from graphsqueak.sampling import scale_for, subsample_weights
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.resistance.sketch import embed
 from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter
@@ -74,7 +74,7 @@ def _coins(graph, score, n_edges, seed):
     if not np.isfinite(scale):
         return graph
     rng = np.random.default_rng(seed)
-    weight = thin(graph.weight, graph.weight / np.minimum(scale * score, 1.0), rng=rng)
+    weight = subsample_weights(graph.weight, graph.weight / np.minimum(scale * score, 1.0), rng=rng)
     kept = weight > 0
     return EdgeList.from_validated(
         graph.tail[kept], graph.head[kept], weight[kept], graph.n_nodes, graph.node_ids

@@ -34,7 +34,7 @@ from graphsqueak.kernel.cholesky import cholesky, inverse_diagonal
 from graphsqueak.kernel.leverage import estimate_leverage, rho
 from graphsqueak.kernel.samplers.atoms import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
 from graphsqueak.kernel.samplers.dictionary import Dictionary
-from graphsqueak.sampling import Sample, expand, shrink, shrink_to, thin, weights
+from graphsqueak.sampling import Sample, expand, shrink, shrink_to, subsample_weights, weights
 from graphsqueak.validation import check_choice
 
 __all__ = ["BatchDictionary", "ExactRLS", "ManyStepRLS", "TwoStepRLS", "UniformDictionary"]
@@ -91,7 +91,7 @@ class BatchDictionary(Dictionary):
             return kept.index, weights(kept, n_copies=1)
         if self.scheme == "bernoulli":
             with np.errstate(divide="ignore"):
-                weight = thin(np.ones(prob.size), 1 / (n_copies * prob), rng=rng)
+                weight = subsample_weights(np.ones(prob.size), 1 / (n_copies * prob), rng=rng)
             rows = np.flatnonzero(weight)
             return rows, weight[rows]
         none = Sample(np.zeros(0, np.int64), np.ones(0), np.zeros(0, np.int64))
