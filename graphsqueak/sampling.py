@@ -37,7 +37,6 @@ from graphsqueak.system.kernels import compiled
 
 __all__ = [
     "Sample",
-    "choose",
     "choose_apart",
     "expand",
     "inclusion",
@@ -47,6 +46,7 @@ __all__ = [
     "shrink",
     "shrink_to",
     "subsample_weights",
+    "systematic_sample",
     "weights",
 ]
 
@@ -103,7 +103,7 @@ def shrink_to(
     """
     keep = inclusion(score / sample.prob, size)
     if similarity is None:
-        chosen = choose(keep, rng=rng)
+        chosen = systematic_sample(keep, rng=rng)
     else:
         chosen = choose_apart(keep, similarity, rng=rng)
     return Sample(sample.index[chosen], (sample.prob * keep)[chosen], sample.copies[chosen])
@@ -149,13 +149,13 @@ def inclusion(score: np.ndarray, size: int) -> np.ndarray:
     return np.minimum(scale_for(score, size) * score, 1.0)
 
 
-def choose(prob: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
+def systematic_sample(prob: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
     """Indices of a sample that holds item i with probability prob[i], its size as even as can be.
 
     Items are laid end to end in random order, each as long as its probability, and those in which
     u, u + 1, u + 2, ... fall are taken, u uniform in (0, 1).
 
-    >>> choose(np.array([1.0, 0.0, 1.0]), rng=np.random.default_rng(7))
+    >>> systematic_sample(np.array([1.0, 0.0, 1.0]), rng=np.random.default_rng(7))
     array([0, 2])
     """
     order = rng.permutation(prob.size)

@@ -5,7 +5,6 @@ import pytest
 
 from graphsqueak.sampling import (
     Sample,
-    choose,
     choose_apart,
     expand,
     inclusion,
@@ -13,6 +12,7 @@ from graphsqueak.sampling import (
     shrink,
     shrink_to,
     subsample_weights,
+    systematic_sample,
     weights,
 )
 
@@ -76,7 +76,7 @@ def test_chosen_items_have_their_probability_and_the_sample_its_size():
     prob = inclusion(rng.uniform(size=12) ** 3, 5)
     counts, n_runs = np.zeros(12), 20_000
     for _ in range(n_runs):
-        chosen = choose(prob, rng=rng)
+        chosen = systematic_sample(prob, rng=rng)
         assert chosen.size == 5
         counts[chosen] += 1
     sigma = np.sqrt(prob * (1 - prob) / n_runs)

@@ -18,7 +18,7 @@ import numpy as np
 
 from graphsqueak.kernel.leverage import estimate_leverage, rho
 from graphsqueak.kernel.samplers.batch import BatchDictionary
-from graphsqueak.sampling import choose, inclusion
+from graphsqueak.sampling import inclusion, systematic_sample
 
 __all__ = ["BLESS"]
 
@@ -102,7 +102,7 @@ class BLESS(BatchDictionary):
     def _thin(self, drawn, blind, score, rng):
         if self.n_copies_ is None:
             keep = inclusion(score, self.n_components)
-            chosen = choose(keep, rng=rng)
+            chosen = systematic_sample(keep, rng=rng)
         else:
             keep = np.minimum(self.n_copies_ * score / blind, 1.0)
             chosen = np.flatnonzero(rng.random(drawn.size) < keep)
