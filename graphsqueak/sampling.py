@@ -37,9 +37,9 @@ from graphsqueak.system.kernels import compiled
 
 __all__ = [
     "Sample",
-    "choose_apart",
     "expand",
     "inclusion",
+    "local_pivotal_sample",
     "merge",
     "scale_by",
     "scale_for",
@@ -95,7 +95,7 @@ def shrink_to(
     """Keep exactly `size` items (or all, if they are fewer) and all copies of those.
 
     An item survives with probability min(1, c score / prob), where c makes these add up to `size`.
-    With a matrix of similarities those that are alike are seldom kept together (`choose_apart`).
+    With a matrix of similarities those that are alike are seldom kept together (`local_pivotal_sample`).
 
     >>> pair = Sample(np.arange(2), np.array([1.0, 0.5]), np.ones(2, int))
     >>> shrink_to(pair, np.array([1.0, 0.0]), 1, rng=np.random.default_rng(90210)).index
@@ -105,7 +105,7 @@ def shrink_to(
     if similarity is None:
         chosen = systematic_sample(keep, rng=rng)
     else:
-        chosen = choose_apart(keep, similarity, rng=rng)
+        chosen = local_pivotal_sample(keep, similarity, rng=rng)
     return Sample(sample.index[chosen], (sample.prob * keep)[chosen], sample.copies[chosen])
 
 
@@ -164,7 +164,7 @@ def systematic_sample(prob: np.ndarray, *, rng: np.random.Generator) -> np.ndarr
     return np.sort(order[taken])
 
 
-def choose_apart(
+def local_pivotal_sample(
     prob: np.ndarray, similarity: np.ndarray, *, rng: np.random.Generator
 ) -> np.ndarray:
     """Indices of a sample that holds item i with probability prob[i] and is spread out [GLS12].
@@ -175,7 +175,7 @@ def choose_apart(
 
     >>> twins = np.array([[1.0, 0.9, 0.0, 0.0], [0.9, 1.0, 0.0, 0.0],
     ...                   [0.0, 0.0, 1.0, 0.9], [0.0, 0.0, 0.9, 1.0]])
-    >>> choose_apart(np.full(4, 0.5), twins, rng=np.random.default_rng(7)) // 2
+    >>> local_pivotal_sample(np.full(4, 0.5), twins, rng=np.random.default_rng(7)) // 2
     array([0, 1])
     """
     prob = np.array(prob, dtype=np.float64)

@@ -5,9 +5,9 @@ import pytest
 
 from graphsqueak.sampling import (
     Sample,
-    choose_apart,
     expand,
     inclusion,
+    local_pivotal_sample,
     merge,
     shrink,
     shrink_to,
@@ -106,7 +106,7 @@ def test_items_chosen_apart_have_their_probability_and_the_sample_its_size():
     prob = inclusion(rng.uniform(0.2, 1, size=30), 10)
     counts, spread, n_runs = np.zeros(30), [], 10_000
     for _ in range(n_runs):
-        chosen = choose_apart(prob, similarity, rng=rng)
+        chosen = local_pivotal_sample(prob, similarity, rng=rng)
         assert chosen.size == 10
         counts[chosen] += 1
         spread.append(np.count_nonzero(chosen < 15))
@@ -119,6 +119,6 @@ def test_items_chosen_apart_have_their_probability_and_the_sample_its_size():
 def test_a_size_that_is_no_whole_number_is_met_on_average():
     rng = np.random.default_rng(61_304_772)
     prob = np.array([0.5, 0.5, 0.25])
-    sizes = [choose_apart(prob, np.eye(3), rng=rng).size for _ in range(20_000)]
+    sizes = [local_pivotal_sample(prob, np.eye(3), rng=rng).size for _ in range(20_000)]
     assert set(sizes) == {1, 2}
     assert abs(np.mean(sizes) - 1.25) < 6 * np.sqrt(0.25 * 0.75 / 20_000)

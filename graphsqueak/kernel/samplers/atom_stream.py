@@ -41,7 +41,7 @@ from graphsqueak.kernel.cholesky import GrowingCholesky, cholesky
 from graphsqueak.kernel.leverage import atom_leverage
 from graphsqueak.kernel.samplers.atoms import ATOMS_PER_DIMENSION, cosines, ridge_for_dimension
 from graphsqueak.randomness import child_seed, uniforms
-from graphsqueak.sampling import choose_apart, inclusion
+from graphsqueak.sampling import inclusion, local_pivotal_sample
 
 __all__ = ["AtomStream", "OnlineSampler", "Thinning"]
 
@@ -258,7 +258,7 @@ class AtomStream:
             ridge = max(ridge, enough)
         keep = inclusion(atom_leverage(gram, weight, ridge=ridge), self.after)
         rng = np.random.default_rng(child_seed(self.seed, self.n_thinned))
-        kept = choose_apart(keep, cosines(gram), rng=rng)
+        kept = local_pivotal_sample(keep, cosines(gram), rng=rng)
         self.n_thinned += 1
         before = points.copy()
         self._points[: kept.size] = before[kept]

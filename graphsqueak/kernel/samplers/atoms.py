@@ -37,7 +37,7 @@ from graphsqueak.kernel.cholesky import cholesky
 from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.kernel.leverage import atom_leverage, merged_ridge
 from graphsqueak.kernel.pivots import draw_best_pivots, pivot_weights
-from graphsqueak.sampling import Sample, choose_apart, inclusion, shrink, shrink_to
+from graphsqueak.sampling import Sample, inclusion, local_pivotal_sample, shrink, shrink_to
 from graphsqueak.system.packing import pack_bytes, unpack
 
 __all__ = ["Atoms", "MergeRule", "Node", "leaf", "merge_nodes", "merge_packed"]
@@ -176,7 +176,7 @@ def show_atoms(
     keep = inclusion(score * weight, size - size // 2)
     root = np.sqrt(weight)
     scaled = root[:, None] * gram * root
-    chosen = choose_apart(keep, _likeness(scaled, ridge), rng=rng)
+    chosen = local_pivotal_sample(keep, _likeness(scaled, ridge), rng=rng)
     share = max(rule.uniform_share, _FLOOR)
     pivots = draw_best_pivots(scaled, size - chosen.size, rng=rng, first=chosen, floor=share)
     sure = (_SURE / keep[chosen] + 1 - _SURE) * weight[chosen]
