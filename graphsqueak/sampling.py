@@ -38,7 +38,7 @@ from graphsqueak.system.kernels import compiled
 __all__ = [
     "Sample",
     "expand",
-    "inclusion",
+    "inclusion_probabilities",
     "local_pivotal_sample",
     "merge",
     "scale_by",
@@ -101,7 +101,7 @@ def shrink_to(
     >>> shrink_to(pair, np.array([1.0, 0.0]), 1, rng=np.random.default_rng(90210)).index
     array([0])
     """
-    keep = inclusion(score / sample.prob, size)
+    keep = inclusion_probabilities(score / sample.prob, size)
     if similarity is None:
         chosen = systematic_sample(keep, rng=rng)
     else:
@@ -138,10 +138,10 @@ def scale_by(sums: Callable[[float], tuple[int, float]], size: int, budget: floa
     return scale
 
 
-def inclusion(score: np.ndarray, size: int) -> np.ndarray:
+def inclusion_probabilities(score: np.ndarray, size: int) -> np.ndarray:
     """Chances min(1, c score) that add up to `size`; all of the positive ones, if they are fewer.
 
-    >>> inclusion(np.array([8.0, 2.0, 1.0, 1.0, 0.0]), 3)
+    >>> inclusion_probabilities(np.array([8.0, 2.0, 1.0, 1.0, 0.0]), 3)
     array([1. , 1. , 0.5, 0.5, 0. ])
     """
     if np.count_nonzero(score) <= size:

@@ -6,7 +6,7 @@ import pytest
 from graphsqueak.sampling import (
     Sample,
     expand,
-    inclusion,
+    inclusion_probabilities,
     local_pivotal_sample,
     merge,
     shrink,
@@ -64,7 +64,7 @@ def test_inclusion_is_capped_proportional_and_adds_up():
     rng = np.random.default_rng(18_220_117)
     for size in (1, 7, 59):
         score = rng.pareto(0.7, size=60)
-        chance = inclusion(score, size)
+        chance = inclusion_probabilities(score, size)
         np.testing.assert_allclose(chance.sum(), size)
         below = chance < 1
         assert np.ptp(chance[below] / score[below]) < 1e-9 * (chance[below] / score[below]).max()
@@ -73,7 +73,7 @@ def test_inclusion_is_capped_proportional_and_adds_up():
 
 def test_chosen_items_have_their_probability_and_the_sample_its_size():
     rng = np.random.default_rng(55_410_983)
-    prob = inclusion(rng.uniform(size=12) ** 3, 5)
+    prob = inclusion_probabilities(rng.uniform(size=12) ** 3, 5)
     counts, n_runs = np.zeros(12), 20_000
     for _ in range(n_runs):
         chosen = systematic_sample(prob, rng=rng)
@@ -103,7 +103,7 @@ def test_items_chosen_apart_have_their_probability_and_the_sample_its_size():
     rng = np.random.default_rng(61_304_771)
     position = np.sort(rng.uniform(size=30))
     similarity = -np.abs(position[:, None] - position)
-    prob = inclusion(rng.uniform(0.2, 1, size=30), 10)
+    prob = inclusion_probabilities(rng.uniform(0.2, 1, size=30), 10)
     counts, spread, n_runs = np.zeros(30), [], 10_000
     for _ in range(n_runs):
         chosen = local_pivotal_sample(prob, similarity, rng=rng)

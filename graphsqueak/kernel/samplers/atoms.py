@@ -37,7 +37,13 @@ from graphsqueak.kernel.cholesky import cholesky
 from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.kernel.leverage import atom_leverage, merged_ridge
 from graphsqueak.kernel.pivots import draw_best_pivots, pivot_weights
-from graphsqueak.sampling import Sample, inclusion, local_pivotal_sample, shrink, shrink_to
+from graphsqueak.sampling import (
+    Sample,
+    inclusion_probabilities,
+    local_pivotal_sample,
+    shrink,
+    shrink_to,
+)
 from graphsqueak.system.packing import pack_bytes, unpack
 
 __all__ = ["Atoms", "MergeRule", "Node", "leaf", "merge_nodes", "merge_packed"]
@@ -173,7 +179,7 @@ def show_atoms(
     gram = rule.kernel(union.points, union.points)
     rule = rule._replace(size=size)
     score, ridge = _scores(rule, union, gram, sum(not node.exact for node in nodes))
-    keep = inclusion(score * weight, size - size // 2)
+    keep = inclusion_probabilities(score * weight, size - size // 2)
     root = np.sqrt(weight)
     scaled = root[:, None] * gram * root
     chosen = local_pivotal_sample(keep, _likeness(scaled, ridge), rng=rng)
