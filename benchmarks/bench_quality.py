@@ -33,7 +33,7 @@ from graphsqueak import (
     sources,
     sparsify,
 )
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 
 SEED = 137_035
 DENSE_NODES = 2500
@@ -169,7 +169,7 @@ def thesis(edges, n_edges, seed):
 
 def flipped(graph, score, n_edges, seed):
     """A coin per edge, with probability proportional to its score, capped at 1."""
-    prob = np.minimum(scale_for(score, n_edges) * score, 1.0)
+    prob = np.minimum(find_scale(score, n_edges) * score, 1.0)
     kept = np.random.default_rng(seed).random(graph.n_edges) < prob
     weight = graph.weight[kept] / prob[kept]
     return EdgeList.from_validated(graph.tail[kept], graph.head[kept], weight, graph.n_nodes)

@@ -38,11 +38,11 @@ from graphsqueak.system.kernels import compiled
 __all__ = [
     "Sample",
     "expand",
+    "find_scale",
     "inclusion_probabilities",
     "local_pivotal_sample",
     "merge",
     "scale_by",
-    "scale_for",
     "shrink",
     "shrink_to",
     "subsample_weights",
@@ -109,20 +109,20 @@ def shrink_to(
     return Sample(sample.index[chosen], (sample.prob * keep)[chosen], sample.copies[chosen])
 
 
-def scale_for(score: np.ndarray, budget: float) -> float:
+def find_scale(score: np.ndarray, budget: float) -> float:
     """The c for which sum min(1, c * score) = budget; infinite if everything fits.
 
     From c = 0 on, those with c * score < 1 share what the others leave of the budget; c only rises,
     and a few rounds are enough.
 
-    >>> scale_for(np.array([1.0, 1.0, 0.5]), 2.5)
+    >>> find_scale(np.array([1.0, 1.0, 0.5]), 2.5)
     1.0
     """
     return scale_by(lambda scale: _sums(score, scale), score.size, budget)
 
 
 def scale_by(sums: Callable[[float], tuple[int, float]], size: int, budget: float) -> float:
-    """`scale_for` of `size` scores that are told by their sums alone.
+    """`find_scale` of `size` scores that are told by their sums alone.
 
     sums(c) is how many have c * score >= 1, and the sum of the others.
     """
@@ -146,7 +146,7 @@ def inclusion_probabilities(score: np.ndarray, size: int) -> np.ndarray:
     """
     if np.count_nonzero(score) <= size:
         return (score > 0).astype(np.float64)
-    return np.minimum(scale_for(score, size) * score, 1.0)
+    return np.minimum(find_scale(score, size) * score, 1.0)
 
 
 def systematic_sample(prob: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import child_seed
-from graphsqueak.sampling import scale_for, subsample_weights
+from graphsqueak.sampling import find_scale, subsample_weights
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.resistance.sketch import embed
 from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter
@@ -70,7 +70,7 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
 
 
 def _coins(graph, score, n_edges, seed):
-    scale = scale_for(score, n_edges)
+    scale = find_scale(score, n_edges)
     if not np.isfinite(scale):
         return graph
     rng = np.random.default_rng(seed)

@@ -18,7 +18,7 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, find_all, make_sets, union_edges
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sparsifiers.budget import (
     error_for_variance,
@@ -204,7 +204,7 @@ class Forecast:
                 *self._ends, self._resistance, self._pinned, n_edges, n_nodes=self.n_nodes
             )
         leverage = np.minimum(self._ends[2] * self._resistance, 1.0)
-        scale = scale_for(leverage, n_edges * self._n_held / self.n_edges)
+        scale = find_scale(leverage, n_edges * self._n_held / self.n_edges)
         loss = np.maximum(1 / scale - leverage, 0.0)
         return error_for_variance(float(np.average(loss, weights=self._ends[2])))
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from graphsqueak.graph.forest import append_growable
 from graphsqueak.randomness import ITEM_WORD, uniform
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
 __all__ = [
@@ -179,9 +179,9 @@ class Favored:
         if n_chosen == 0:
             return resistance, 1.0
         leverage = edges.weight * resistance
-        scale = scale_for(leverage[chosen], self.share * budget)
+        scale = find_scale(leverage[chosen], self.share * budget)
         spent = np.minimum(1.0, scale * leverage[chosen]).sum() if scale < np.inf else n_chosen
-        rest = scale_for(leverage[~chosen], max(budget - spent, 1.0))
+        rest = find_scale(leverage[~chosen], max(budget - spent, 1.0))
         boost = min(max(scale / rest, 1.0), _CERTAIN) if rest < np.inf else 1.0
         return np.where(chosen, resistance * boost, resistance), boost
 

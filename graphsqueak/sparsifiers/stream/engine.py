@@ -24,7 +24,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, append_growable, find_all, union_edges
 from graphsqueak.randomness import child_seed
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sparsifiers.resistance import degrees
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_resistances
@@ -236,7 +236,7 @@ class Engine(StreamEngine):
         resistance, self.favored.boost = self.favored.boost_edges(edges, resistance, target)
         free, seed = ~edges.pinned, child_seed(self.seed, self.n_shrinks)
         n_free = target - edges.tail.size + np.count_nonzero(free)
-        scale = scale_for((edges.weight * resistance)[free], n_free)
+        scale = find_scale((edges.weight * resistance)[free], n_free)
         thinned = thin_edges(edges, resistance, scale, self.n_nodes, seed=seed)
         if sketch.has_weak_cuts:
             weak_cuts = WeakCuts.of(edges, self.n_nodes).weighed(edges)

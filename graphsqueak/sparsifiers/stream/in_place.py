@@ -28,7 +28,7 @@ import numba
 import numpy as np
 
 from graphsqueak.randomness import ITEM_WORD, uniform
-from graphsqueak.sampling import scale_by, scale_for
+from graphsqueak.sampling import find_scale, scale_by
 from graphsqueak.sparsifiers.stream.edges import (
     LARGEST_INDEX,
     merge_ordered,
@@ -97,7 +97,7 @@ def stricter_filter(arrival_filter, edges, n_nodes, target, favored, *, is_new=F
         return arrival_filter
     if favored.boost > 1:
         leverage[favored.edges(*some[:2])] *= favored.boost
-    scale = scale_for(leverage, max(n_free, 1.0))
+    scale = find_scale(leverage, max(n_free, 1.0))
     return arrival_filter._replace(scale=min(arrival_filter.scale, scale))
 
 
@@ -138,7 +138,7 @@ def keep_chosen(edges, resistance, scale, chosen):
 
 
 def scale_for_edges(edges, resistance, budget, *, pinned=True):
-    """`scale_for` of the leverages w r, of those not pinned if `pinned` is false."""
+    """`find_scale` of the leverages w r, of those not pinned if `pinned` is false."""
     part = np.linspace(0, edges.tail.size, _N_PARTS + 1).astype(np.int64)
     n_edges = edges.tail.size - (0 if pinned else np.count_nonzero(edges.pinned))
 

@@ -45,7 +45,7 @@ import numpy as np
 
 from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffled, uniform, uniforms
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX
 from graphsqueak.sparsifiers.stream.in_place import (
     choose_in_order,
@@ -122,7 +122,7 @@ def thin_to_budget(
     def scale_to(most, *, pinned=True):
         if in_order:
             return scale_for_edges(edges, resistance, most, pinned=pinned)
-        return scale_for(leverage if pinned else leverage[~edges.pinned], most)
+        return find_scale(leverage if pinned else leverage[~edges.pinned], most)
 
     def thinned(pinned, scale, key, *, rejoins=False):
         """The thinned edges, None if they are too many, and by how many."""
@@ -164,7 +164,7 @@ def thin_to_budget(
 def _aim(leverage, budget, n_bits):
     """The expected number of edges for which hardly ever more than `budget` are kept."""
     step = 1 + leverage.size // _ENOUGH  # a sample tells the spread well enough
-    prob = np.minimum(scale_for(leverage, budget) * leverage[::step], 1.0)
+    prob = np.minimum(find_scale(leverage, budget) * leverage[::step], 1.0)
     return budget - 4 * np.sqrt(step) * count_spread(prob, n_bits=n_bits) - 1
 
 
