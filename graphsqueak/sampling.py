@@ -39,10 +39,10 @@ __all__ = [
     "Sample",
     "expand",
     "find_scale",
+    "find_scale_from_sums",
     "inclusion_probabilities",
     "local_pivotal_sample",
     "merge",
-    "scale_by",
     "shrink",
     "shrink_to",
     "subsample_weights",
@@ -118,10 +118,12 @@ def find_scale(score: np.ndarray, budget: float) -> float:
     >>> find_scale(np.array([1.0, 1.0, 0.5]), 2.5)
     1.0
     """
-    return scale_by(lambda scale: _sums(score, scale), score.size, budget)
+    return find_scale_from_sums(lambda scale: _sums(score, scale), score.size, budget)
 
 
-def scale_by(sums: Callable[[float], tuple[int, float]], size: int, budget: float) -> float:
+def find_scale_from_sums(
+    sums: Callable[[float], tuple[int, float]], size: int, budget: float
+) -> float:
     """`find_scale` of `size` scores that are told by their sums alone.
 
     sums(c) is how many have c * score >= 1, and the sum of the others.

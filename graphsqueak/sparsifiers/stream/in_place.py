@@ -28,7 +28,7 @@ import numba
 import numpy as np
 
 from graphsqueak.randomness import ITEM_WORD, uniform
-from graphsqueak.sampling import find_scale, scale_by
+from graphsqueak.sampling import find_scale, find_scale_from_sums
 from graphsqueak.sparsifiers.stream.edges import (
     LARGEST_INDEX,
     merge_ordered,
@@ -148,7 +148,7 @@ def scale_for_edges(edges, resistance, budget, *, pinned=True):
         run(_sums, edges.tail.size, part, *columns, pinned, scale, n_certain, total)
         return n_certain.sum(), total.sum()
 
-    return scale_by(sums, n_edges, budget)
+    return find_scale_from_sums(sums, n_edges, budget)
 
 
 def _close_gaps(edges, start, size):
