@@ -12,7 +12,7 @@ copies ~ Binomial(copies, p_new / p_old).
 no memory of a or pi: with the threshold theta = 1 / (c r), a weight w >= theta stays as it is and
 any other becomes theta with probability w / theta, else 0. This is `subsample_weights`.
 
-*Fixed size.* `shrink_to` keeps exactly as many items as asked: the chances are those of `subsample_weights` at
+*Fixed size.* `shrink_to_size` keeps exactly as many items as asked: the chances are those of `subsample_weights` at
 the threshold that meets the size, and one random number for all decides (systematic sampling).
 
 The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel. The
@@ -44,7 +44,7 @@ __all__ = [
     "local_pivotal_sample",
     "merge",
     "shrink",
-    "shrink_to",
+    "shrink_to_size",
     "subsample_weights",
     "systematic_sample",
     "weights",
@@ -84,7 +84,7 @@ def shrink(sample: Sample, score: np.ndarray, *, rng: np.random.Generator) -> Sa
     return Sample(sample.index[alive], prob[alive], copies[alive])
 
 
-def shrink_to(
+def shrink_to_size(
     sample: Sample,
     score: np.ndarray,
     size: int,
@@ -98,7 +98,7 @@ def shrink_to(
     With a matrix of similarities those that are alike are seldom kept together (`local_pivotal_sample`).
 
     >>> pair = Sample(np.arange(2), np.array([1.0, 0.5]), np.ones(2, int))
-    >>> shrink_to(pair, np.array([1.0, 0.0]), 1, rng=np.random.default_rng(90210)).index
+    >>> shrink_to_size(pair, np.array([1.0, 0.0]), 1, rng=np.random.default_rng(90210)).index
     array([0])
     """
     keep = inclusion_probabilities(score / sample.prob, size)

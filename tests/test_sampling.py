@@ -10,7 +10,7 @@ from graphsqueak.sampling import (
     local_pivotal_sample,
     merge,
     shrink,
-    shrink_to,
+    shrink_to_size,
     subsample_weights,
     systematic_sample,
     weights,
@@ -88,8 +88,8 @@ def test_shrinking_to_a_size_twice_is_unbiased():
     score, total, square, n_runs = rng.uniform(size=20) ** 2, 0.0, 0.0, 20_000
     start = Sample(np.arange(20), np.ones(20), np.ones(20, int))
     for _ in range(n_runs):
-        some = shrink_to(start, score, 12, rng=rng)
-        few = shrink_to(some, score[some.index] ** 0.5, 6, rng=rng)
+        some = shrink_to_size(start, score, 12, rng=rng)
+        few = shrink_to_size(some, score[some.index] ** 0.5, 6, rng=rng)
         assert few.index.size == 6
         final = np.zeros(20)
         final[few.index] = weights(few, n_copies=1)

@@ -42,7 +42,7 @@ from graphsqueak.sampling import (
     inclusion_probabilities,
     local_pivotal_sample,
     shrink,
-    shrink_to,
+    shrink_to_size,
 )
 from graphsqueak.system.packing import pack_bytes, unpack
 
@@ -145,7 +145,7 @@ def merge_nodes(rule: MergeRule, nodes: Sequence[Node], *, rng: np.random.Genera
     if rule.size is None:
         kept = shrink(sample, score, rng=rng)
     else:
-        kept = shrink_to(sample, score, rule.size, rng=rng, similarity=cosines(gram))
+        kept = shrink_to_size(sample, score, rule.size, rng=rng, similarity=cosines(gram))
     i = kept.index
     return Node(union.rows[i], union.points[i], kept.prob, kept.copies, ridge, exact=False)
 

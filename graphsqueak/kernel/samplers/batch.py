@@ -34,7 +34,7 @@ from graphsqueak.kernel.cholesky import cholesky, inverse_diagonal
 from graphsqueak.kernel.leverage import estimate_leverage, rho
 from graphsqueak.kernel.samplers.atoms import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
 from graphsqueak.kernel.samplers.dictionary import Dictionary
-from graphsqueak.sampling import Sample, expand, shrink, shrink_to, subsample_weights, weights
+from graphsqueak.sampling import Sample, expand, shrink, shrink_to_size, subsample_weights, weights
 from graphsqueak.validation import check_choice
 
 __all__ = ["BatchDictionary", "ExactRLS", "ManyStepRLS", "TwoStepRLS", "UniformDictionary"]
@@ -87,7 +87,7 @@ class BatchDictionary(Dictionary):
         """Row numbers and weights of a draw; for a fixed size only proportions matter."""
         everything = Sample(np.arange(prob.size), np.ones(prob.size), np.ones(prob.size, np.int64))
         if n_copies is None:
-            kept = shrink_to(everything, prob, self.n_components, rng=rng)
+            kept = shrink_to_size(everything, prob, self.n_components, rng=rng)
             return kept.index, weights(kept, n_copies=1)
         if self.scheme == "bernoulli":
             with np.errstate(divide="ignore"):
