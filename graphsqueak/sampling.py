@@ -40,6 +40,7 @@ __all__ = [
     "expand",
     "find_scale",
     "find_scale_from_sums",
+    "importance_weights",
     "inclusion_probabilities",
     "local_pivotal_sample",
     "merge",
@@ -47,7 +48,6 @@ __all__ = [
     "shrink_to_size",
     "subsample_weights",
     "systematic_sample",
-    "weights",
 ]
 
 
@@ -186,7 +186,7 @@ def local_pivotal_sample(
     return np.flatnonzero(prob > 0.5)
 
 
-def weights(sample: Sample, *, n_copies: int) -> np.ndarray:
+def importance_weights(sample: Sample, *, n_copies: int) -> np.ndarray:
     """Reweighting that keeps the sample unbiased: copies / (n_copies * prob)."""
     return sample.copies / (n_copies * sample.prob)
 

@@ -6,6 +6,7 @@ import pytest
 from graphsqueak.sampling import (
     Sample,
     expand,
+    importance_weights,
     inclusion_probabilities,
     local_pivotal_sample,
     merge,
@@ -13,7 +14,6 @@ from graphsqueak.sampling import (
     shrink_to_size,
     subsample_weights,
     systematic_sample,
-    weights,
 )
 
 
@@ -36,7 +36,7 @@ def test_copies_are_unbiased_under_any_scores():
             assert np.all(kept.prob <= old)
             sample = kept
         final = np.zeros(4)
-        final[sample.index] = weights(sample, n_copies=n_copies)
+        final[sample.index] = importance_weights(sample, n_copies=n_copies)
         total += final
         square += final**2
     mean = total / n_runs
@@ -92,7 +92,7 @@ def test_shrinking_to_a_size_twice_is_unbiased():
         few = shrink_to_size(some, score[some.index] ** 0.5, 6, rng=rng)
         assert few.index.size == 6
         final = np.zeros(20)
-        final[few.index] = weights(few, n_copies=1)
+        final[few.index] = importance_weights(few, n_copies=1)
         total, square = total + final, square + final**2
     mean = total / n_runs
     sigma = np.sqrt((square / n_runs - mean**2) / n_runs)

@@ -30,7 +30,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, append_growable, find_all, union_edges
 from graphsqueak.randomness import Step, child_seed
-from graphsqueak.sampling import Sample, expand, shrink, weights
+from graphsqueak.sampling import Sample, expand, importance_weights, shrink
 from graphsqueak.sampling import merge as merge_samples
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
@@ -141,7 +141,7 @@ class ThesisEngine(StreamEngine):
         self.n_after = sample.index.size
 
     def _graph(self, sample):
-        weight = self.weight[sample.index] * weights(sample, n_copies=self.n_copies)
+        weight = self.weight[sample.index] * importance_weights(sample, n_copies=self.n_copies)
         tail, head = self.tail[sample.index], self.head[sample.index]
         return EdgeList.from_validated(tail, head, weight, self.n_nodes)
 
