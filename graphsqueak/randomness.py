@@ -31,7 +31,7 @@ __all__ = [
     "child_seed",
     "mix64",
     "random_bits",
-    "shuffled",
+    "shuffle",
     "uniform",
     "uniforms",
 ]
@@ -91,7 +91,7 @@ def uniforms(seed: int, start: int, stop: int) -> np.ndarray:
     return out
 
 
-def shuffled(items: np.ndarray, seed: int) -> np.ndarray:
+def shuffle(items: np.ndarray, seed: int) -> np.ndarray:
     """A copy of an array in random order, all orders being as likely.
 
     Items are dealt into heaps at random, each of which is then shuffled in the cache: of millions,
@@ -109,7 +109,7 @@ def shuffled(items: np.ndarray, seed: int) -> np.ndarray:
 
     Examples
     --------
-    >>> sorted(shuffled(np.arange(4), 7).tolist())
+    >>> sorted(shuffle(np.arange(4), 7).tolist())
     [0, 1, 2, 3]
     """
     n_heaps = min(1 << (items.size // _SHUFFLED_TOGETHER).bit_length(), _MOST_HEAPS)

@@ -9,7 +9,7 @@ import pytest
 
 import graphsqueak
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, randomness, sources
-from graphsqueak.randomness import Step, child_seed, mix64, shuffled, uniform, uniforms
+from graphsqueak.randomness import Step, child_seed, mix64, shuffle, uniform, uniforms
 from graphsqueak.sparsifiers.stream import engine, last_shrink
 from graphsqueak.sparsifiers.stream.arrivals import ArrivalFilter
 
@@ -66,21 +66,21 @@ def test_uniforms_are_uniform_and_know_only_their_own_number():
 def test_every_order_is_as_likely_within_a_heap():
     counts = np.zeros((5, 5))
     for seed in range(20_000):
-        counts[np.arange(5), shuffled(np.arange(5), seed)] += 1
+        counts[np.arange(5), shuffle(np.arange(5), seed)] += 1
     assert np.all(np.abs(counts - 4000) < 6 * np.sqrt(4000 * 0.8))
 
 
 def test_many_items_go_anywhere_and_none_is_lost():
     """Eight heaps: where an item lands has the mean and the neighbors of a random order."""
     n = 30_000
-    order = shuffled(np.arange(n), 141_421)
+    order = shuffle(np.arange(n), 141_421)
     assert np.array_equal(np.sort(order), np.arange(n))
     for start in range(0, n, 5000):
         mean = order[start : start + 5000].mean() / n
         assert abs(mean - 0.5) < 6 * np.sqrt(1 / 12 / 5000)
     assert abs(np.corrcoef(order[:-1], order[1:])[0, 1]) < 6 / np.sqrt(n)
     assert np.count_nonzero(np.diff(order) > 0) < n / 2 + 6 * np.sqrt(n / 12)
-    assert not np.array_equal(order, shuffled(np.arange(n), 141_422))
+    assert not np.array_equal(order, shuffle(np.arange(n), 141_422))
 
 
 def test_children_of_a_seed_differ():

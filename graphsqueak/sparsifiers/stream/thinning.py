@@ -44,7 +44,7 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import find_all, make_sets, union_edges
-from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffled, uniform, uniforms
+from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffle, uniform, uniforms
 from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX
 from graphsqueak.sparsifiers.stream.in_place import (
@@ -221,7 +221,7 @@ def round_keeping_degrees(
     # prob to a multiple of 2^-b, up or down at random: unbiased, and too fine to disturb degrees
     level += prob * top
     level = level.astype(np.int8 if top < 128 else np.int32)
-    order = shuffled(np.flatnonzero(level & (top - 1) != 0), seed)
+    order = shuffle(np.flatnonzero(level & (top - 1) != 0), seed)
     tail, head, open_level = tail[order], head[order], level[order]
     for bit in range(n_bits):
         odd = np.flatnonzero(open_level & (1 << bit) != 0)
