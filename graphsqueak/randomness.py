@@ -23,9 +23,9 @@ __all__ = [
     "ITEM_WORD",
     "PIVOT_SEED",
     "PROBE_SEED",
+    "ROUNDING_WORD",
     "SHUFFLE_WORD",
     "STAR_WORD",
-    "WALK_WORD",
     "RandomState",
     "Step",
     "child_seed",
@@ -40,7 +40,7 @@ RandomState: TypeAlias = int | np.random.Generator | None
 
 ITEM_WORD = np.uint64(0)  # uniform numbers of the items of a stream
 CHILD_WORD = np.uint64(1)  # child seeds
-WALK_WORD = np.uint64(2)  # which way a walk of the dependent rounding begins
+ROUNDING_WORD = np.uint64(2)  # which way a walk of the dependent rounding begins
 CYCLE_WORD = np.uint64(3)  # cycles through the members of a clique
 STAR_WORD = np.uint64(4)  # which neighbor a light node joins
 SHUFFLE_WORD = np.uint64(5)  # where an item of an array goes when it is shuffled

@@ -44,7 +44,14 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import find_all, make_sets, union_edges
-from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffle, uniform, uniforms
+from graphsqueak.randomness import (
+    ROUNDING_WORD,
+    child_seed,
+    random_bits,
+    shuffle,
+    uniform,
+    uniforms,
+)
 from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.stream.edges import LARGEST_INDEX
 from graphsqueak.sparsifiers.stream.in_place import (
@@ -288,7 +295,7 @@ def _alternate(partner, seed, first, end, way, legs, n_steps, turn):
                     fresh += 1
                 if fresh == n_edges:
                     continue
-                coin = random_bits(seed, np.uint64(fresh), WALK_WORD) & np.uint64(1)
+                coin = random_bits(seed, np.uint64(fresh), ROUNDING_WORD) & np.uint64(1)
                 turn[fresh] = way[walk] = 1 if coin else -1
                 first[walk], end[walk], legs[walk] = fresh, 2 * fresh, 2
                 n_steps[walk, 1] = n_steps[walk, 2] = 0
