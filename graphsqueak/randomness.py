@@ -60,7 +60,7 @@ class Step(IntEnum):
 
     LAST = 2**40  # the shrink, or the merge, that makes the result
     MERGE = 2**41  # the seed of a stream that is made of several
-    LAST_SWEEP = 2**42  # coins for all kept edges, where they are too many for the last shrink
+    FINAL_REFILTER = 2**42  # coins for all kept edges, where they are too many for the last shrink
     BRIDGES = 2**43  # words by which bridges are told
     SKETCH = 2**44  # signs of a sketch, apart from the coins that follow from it
 

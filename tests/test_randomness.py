@@ -37,7 +37,7 @@ USES = {
         "sparsifiers/stream/thesis.py",
         "sparsifiers/subgraph/subgraph.py",
     },
-    "Step.LAST_SWEEP": {"sparsifiers/stream/last_shrink.py"},
+    "Step.FINAL_REFILTER": {"sparsifiers/stream/last_shrink.py"},
     "Step.MERGE": {
         "sparsifiers/stream/ring.py",
         "sparsifiers/stream/stream_sparsifier.py",

@@ -201,7 +201,7 @@ def _edges_for_last_shrink(engine, budget, use_up):
         last = buffer if use_up else KeptBuffer()
         if not use_up:
             last.hold_weights_as(buffer.precision)
-        seed = child_seed(engine.seed, Step.LAST_SWEEP)
+        seed = child_seed(engine.seed, Step.FINAL_REFILTER)
         last.replace(engine.filter.sweeper(engine.favored, seed), buffer.edges())
         buffer = last
     elif is_large and not use_up:
