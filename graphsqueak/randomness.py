@@ -58,7 +58,7 @@ class Step(IntEnum):
     rounding, or a batch; there are fewer than 2^40 of each.
     """
 
-    LAST = 2**40  # the shrink, or the merge, that makes the result
+    FINAL = 2**40  # the shrink, or the merge, that makes the result
     MERGE = 2**41  # the seed of a stream that is made of several
     FINAL_REFILTER = 2**42  # coins for all kept edges, where they are too many for the last shrink
     BRIDGES = 2**43  # words by which bridges are told
@@ -134,7 +134,7 @@ def child_seed(seed: int, number: int) -> int:
 
     Examples
     --------
-    >>> child_seed(7, Step.LAST) == child_seed(7, 2**40)
+    >>> child_seed(7, Step.FINAL) == child_seed(7, 2**40)
     True
     """
     return int(random_bits(np.uint64(seed), np.uint64(number), CHILD_WORD))

@@ -30,7 +30,7 @@ USES = {
     "PROBE_SEED": {"sparsifiers/stream/probes.py"},
     "STAR_WORD": {"sparsifiers/resistance/degrees.py"},
     "Step.BRIDGES": {"sparsifiers/stream/last_shrink.py"},
-    "Step.LAST": {
+    "Step.FINAL": {
         "kernel/samplers/kors.py",
         "kernel/samplers/squeak.py",
         "sparsifiers/stream/last_shrink.py",

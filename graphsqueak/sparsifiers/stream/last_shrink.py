@@ -82,10 +82,10 @@ def last_shrink(engine, budget, *, epsilon=None, use_up):
         weak_cuts = weak_cuts.weighed(edges) if looks else None
         if is_large:
             release_memory()
-        resistance = engine.score_by_degrees(edges, Step.LAST)
+        resistance = engine.score_by_degrees(edges, Step.FINAL)
         in_order = is_large and options.keep_degrees and resistance is not None
         if resistance is None:
-            resistance, _ = engine.score(edges, options.final_probes, Step.LAST)
+            resistance, _ = engine.score(edges, options.final_probes, Step.FINAL)
         if use_up:
             engine.filter = None
         resistance[bridge] = 1 / edges.weight[bridge]
@@ -119,7 +119,7 @@ def last_shrink(engine, budget, *, epsilon=None, use_up):
             resistance,
             budget,
             engine.n_nodes,
-            seed=child_seed(engine.seed, Step.LAST),
+            seed=child_seed(engine.seed, Step.FINAL),
             n_bits=options.bits(_BITS if edges.tail.size <= _MANY_EDGES else _BITS - 1),
             pin_forest=options.pin_forest,
             bridge=bridge,

@@ -147,7 +147,7 @@ class ThesisEngine(StreamEngine):
 
     def final_edges(self, budget, *, epsilon=None, use_up=False):
         """H after one more resparsification; this engine is left as it is."""
-        graph = self._graph(self._resparsify(Step.LAST))
+        graph = self._graph(self._resparsify(Step.FINAL))
         none = np.zeros(graph.n_edges, dtype=np.bool_)
         ones = np.ones(graph.n_edges, dtype=np.int32)
         return KeptEdges(graph.tail, graph.head, graph.weight, ones, none)

@@ -97,7 +97,7 @@ def best_subgraph(graph: EdgeList, n_edges: int, *, seed: int) -> tuple[EdgeList
             _take(graph, rows, kept, score, n_more)
             n_kept += n_more
     chosen = _part(graph, kept)
-    least = 1 / largest_ratio(graph, chosen, seed=child_seed(seed, Step.LAST))
+    least = 1 / largest_ratio(graph, chosen, seed=child_seed(seed, Step.FINAL))
     factor = 2 / (least + 1)  # no ratio of a subgraph is above 1
     ends = (chosen.tail, chosen.head, chosen.weight * factor)
     return EdgeList.from_validated(*ends, graph.n_nodes, graph.node_ids), factor - 1

@@ -83,7 +83,7 @@ def test_every_step_is_that_of_a_literal_chain(seed):
     engine = ThesisEngine(7, block=90, seed=seed)
     engine.absorb(graph.tail, graph.head, weight, 9)
     assert engine.n_shrinks >= 4
-    numbers = [*range(engine.n_shrinks), Step.LAST]
+    numbers = [*range(engine.n_shrinks), Step.FINAL]
     expected, _ = reference.thesis_chain(
         list(zip(graph.tail.tolist(), graph.head.tolist(), weight.tolist(), strict=True)),
         9,
@@ -163,7 +163,7 @@ def test_sketch_and_coins_have_seeds_of_their_own(monkeypatch):
     monkeypatch.setattr(thesis, "effective_resistance", note)
     graph = sources.erdos_renyi(1100, 3000, random_state=3).to_edge_list().simplified()
     StreamSparsifier(method="thesis", n_copies=2, random_state=4).partial_fit(graph).sparsifier()
-    coins = child_seed(int(np.random.default_rng(4).integers(2**63)), Step.LAST)
+    coins = child_seed(int(np.random.default_rng(4).integers(2**63)), Step.FINAL)
     assert seeds
     assert coins not in seeds
 
