@@ -21,7 +21,7 @@ __all__ = [
     "Numbering",
     "ObjectIds",
     "as_names",
-    "as_objects",
+    "as_object_array",
     "ids_between",
     "is_integer",
     "node_finder",
@@ -302,7 +302,7 @@ def as_names(names: Sequence) -> np.ndarray:
     >>> as_names([3, "3"])
     array([3, '3'], dtype=object)
     """
-    return np.array(names) if names and all(map(is_integer, names)) else as_objects(names)
+    return np.array(names) if names and all(map(is_integer, names)) else as_object_array(names)
 
 
 def is_integer(name: object) -> bool:
@@ -315,7 +315,7 @@ def is_integer(name: object) -> bool:
     return isinstance(name, int | np.integer) and abs(int(name)) < 2**63
 
 
-def as_objects(values: Sequence) -> np.ndarray:
+def as_object_array(values: Sequence) -> np.ndarray:
     """An array of the values themselves, whatever their types.
 
     Parameters

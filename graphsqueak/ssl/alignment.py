@@ -27,7 +27,13 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.id_arrays import has_explicit_order
-from graphsqueak.nodes.numbering import as_names, as_objects, ids_between, is_integer, node_finder
+from graphsqueak.nodes.numbering import (
+    as_names,
+    as_object_array,
+    ids_between,
+    is_integer,
+    node_finder,
+)
 from graphsqueak.sources.tables import is_table, table_columns
 
 __all__ = [
@@ -141,7 +147,7 @@ class NodeValues:
             if kind == "text":
                 # A table of labels whose ids all look like numbers is read as integers.
                 names = [str(name) if is_integer(name) else name for name in names.tolist()]
-            names = names if kind == "number" else as_objects(list(names))
+            names = names if kind == "number" else as_object_array(list(names))
             self._finders[kind] = node_finder(names, len(names))
         return self._finders[kind]
 
@@ -219,7 +225,7 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
     (None, array([ 1, -1]))
     """
     if isinstance(values, Mapping):
-        return list(values), as_objects(list(values.values()))
+        return list(values), as_object_array(list(values.values()))
     if hasattr(values, "iloc") and values.ndim == 2:
         if values.index.name == "node" and "node" not in values.columns:
             values = values.reset_index()
@@ -231,7 +237,7 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
     elif is_table(values) and len(getattr(values, "shape", (0, 0))) != 1:
         columns = table_columns(values)
         node, label = _node_and_label(list(columns), name)
-        names, entries = columns[node], as_objects(columns[label])
+        names, entries = columns[node], as_object_array(columns[label])
         where = f"column {node!r}"
     else:
         return None, _as_column(values, name)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.numbering import as_objects
+from graphsqueak.nodes.numbering import as_object_array
 from graphsqueak.ssl.alignment import AbsentLabelsWarning, NodeValues
 
 __all__ = [
@@ -111,7 +111,7 @@ def encode_classes(y):
     except TypeError:
         distinct = sorted(set(values.tolist()), key=str)
         number = {value: position for position, value in enumerate(distinct)}
-        classes = as_objects(distinct)
+        classes = as_object_array(distinct)
         code = np.array([number[value] for value in values.tolist()])
     return EncodedLabels(given, code, classes)
 
