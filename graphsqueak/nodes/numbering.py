@@ -24,9 +24,9 @@ __all__ = [
     "as_object_array",
     "ids_between",
     "is_integer",
+    "make_id_table",
     "node_finder",
     "number_ids",
-    "table_of_ids",
 ]
 
 
@@ -107,10 +107,10 @@ class Numbering:
         if last is not ids:
             node = node[:0]
         if self._own is None:
-            self._own = table_of_ids([self._given, ids])
+            self._own = make_id_table([self._given, ids])
             number_ids(self._own, self._given, 0, len(self._given))
         elif last is not ids and not isinstance(self._own, ObjectIds):
-            known, self._own = self._own, table_of_ids([self._own, ids])
+            known, self._own = self._own, make_id_table([self._own, ids])
             if type(known) is type(self._own):
                 self._own = known
             else:
@@ -186,7 +186,7 @@ class NodeMatching:
         self._node = np.concatenate([self._node, new])
 
 
-def table_of_ids(sources: Sequence) -> Any:
+def make_id_table(sources: Sequence) -> Any:
     """An empty table for the ids of all sources: of integers or of text if all are, or of any kind.
 
     Parameters
@@ -196,7 +196,7 @@ def table_of_ids(sources: Sequence) -> Any:
 
     Examples
     --------
-    >>> table_of_ids([np.array([7]), np.array(["ann"], dtype=object)])
+    >>> make_id_table([np.array([7]), np.array(["ann"], dtype=object)])
     <graphsqueak.nodes.numbering.ObjectIds object at ...>
     """
     if all(isinstance(ids, TextIds) for ids in sources):
@@ -219,7 +219,7 @@ def number_ids(table: Any, ids: Any, start: int, stop: int) -> np.ndarray:
     Parameters
     ----------
     table : IntegerIds, TextIds or ObjectIds
-        As of `table_of_ids`.
+        As of `make_id_table`.
     ids : array of ids, or a table
     start, stop : int
 

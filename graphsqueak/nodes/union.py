@@ -15,7 +15,7 @@ held, and can collide.
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.numbering import ObjectIds, number_ids, table_of_ids
+from graphsqueak.nodes.numbering import ObjectIds, make_id_table, number_ids
 from graphsqueak.nodes.text_ids import TextIds
 
 __all__ = ["pack_ids", "unite_ids", "unpack_ids"]
@@ -46,7 +46,7 @@ def unite_ids(streams):
         return None, [np.arange(n_nodes, dtype=np.int32) for _, n_nodes in streams]
     if not all(named):
         raise InputError("streams with ids and streams without cannot be merged")
-    known = table_of_ids([ids for ids, n_nodes in streams if n_nodes])
+    known = make_id_table([ids for ids, n_nodes in streams if n_nodes])
     nodes = [
         number_ids(known, ids, 0, n_nodes).astype(np.int32) if n_nodes else np.zeros(0, np.int32)
         for ids, n_nodes in streams
