@@ -25,7 +25,7 @@ __all__ = [
     "ids_between",
     "is_integer",
     "make_id_table",
-    "node_finder",
+    "make_node_finder",
     "number_ids",
 ]
 
@@ -180,7 +180,7 @@ class NodeMatching:
 
     def _look_up(self, batch, n_old):
         if self._find is None:
-            self._find = node_finder(self._graph.node_ids, self._graph.n_nodes)
+            self._find = make_node_finder(self._graph.node_ids, self._graph.n_nodes)
         new = self._find(ids_between(batch.node_ids, n_old, batch.n_nodes))
         self._is_identity &= np.array_equal(new, np.arange(n_old, batch.n_nodes))
         self._node = np.concatenate([self._node, new])
@@ -236,7 +236,7 @@ def number_ids(table: Any, ids: Any, start: int, stop: int) -> np.ndarray:
     return table.number(ids.tolist() if isinstance(table, ObjectIds) else ids.view(np.int64))
 
 
-def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
+def make_node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
     """Make a function from ids to node numbers, -1 for an id that is not there.
 
     Parameters
@@ -248,7 +248,7 @@ def node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
 
     Examples
     --------
-    >>> find = node_finder(np.array([7, 3]), 2)
+    >>> find = make_node_finder(np.array([7, 3]), 2)
     >>> find(np.array([3, 4, 7]))
     array([ 1, -1,  0])
     """

@@ -32,7 +32,7 @@ from graphsqueak.nodes.numbering import (
     as_object_array,
     ids_between,
     is_integer,
-    node_finder,
+    make_node_finder,
 )
 from graphsqueak.sources.tables import is_table, table_columns
 
@@ -148,7 +148,7 @@ class NodeValues:
                 # A table of labels whose ids all look like numbers is read as integers.
                 names = [str(name) if is_integer(name) else name for name in names.tolist()]
             names = names if kind == "number" else as_object_array(list(names))
-            self._finders[kind] = node_finder(names, len(names))
+            self._finders[kind] = make_node_finder(names, len(names))
         return self._finders[kind]
 
     def locate(

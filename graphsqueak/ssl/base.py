@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import as_object_array, node_finder
+from graphsqueak.nodes.numbering import as_object_array, make_node_finder
 from graphsqueak.report.shown import Learned
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
@@ -140,7 +140,7 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
             raise InputError(_LINKS)
         triples = [(*row, 1.0)[:3] for row in rows]
         known = as_object_array([name for _, name, _ in triples])
-        columns = node_finder(self.ids_.astype(object), len(self.ids_))(known)
+        columns = make_node_finder(self.ids_.astype(object), len(self.ids_))(known)
         if (columns < 0).any():
             name = known[int(np.argmin(columns))]
             raise InputError(f"a new node is joined to {name!r}, which is not in the graph")

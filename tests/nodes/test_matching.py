@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError
-from graphsqueak.nodes.numbering import NodeMatching, Numbering, node_finder
+from graphsqueak.nodes.numbering import NodeMatching, Numbering, make_node_finder
 
 
 @pytest.mark.parametrize(
@@ -20,16 +20,18 @@ from graphsqueak.nodes.numbering import NodeMatching, Numbering, node_finder
     ],
 )
 def test_ids_are_found(known, asked, nodes):
-    assert node_finder(known, 3)(asked).tolist() == nodes
+    assert make_node_finder(known, 3)(asked).tolist() == nodes
 
 
 def test_large_ids_are_not_compared_as_floats():
     known = np.arange(2**53, 2**53 + 4, dtype=np.uint64)
-    find = node_finder(known, 4)
+    find = make_node_finder(known, 4)
     assert find(known.astype(np.int64)).tolist() == [0, 1, 2, 3]
     assert find(np.array([-1, 2**53 + 1])).tolist() == [-1, 1]
-    assert node_finder(known.astype(np.int64), 4)(known[::-1]).tolist() == [3, 2, 1, 0]
-    assert node_finder(np.array([-1]), 1)(np.array([2**64 - 1], dtype=np.uint64)).tolist() == [-1]
+    assert make_node_finder(known.astype(np.int64), 4)(known[::-1]).tolist() == [3, 2, 1, 0]
+    assert make_node_finder(np.array([-1]), 1)(np.array([2**64 - 1], dtype=np.uint64)).tolist() == [
+        -1
+    ]
 
 
 def test_a_stream_in_the_numbering_of_a_graph():

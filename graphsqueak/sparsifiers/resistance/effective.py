@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import as_names, node_finder
+from graphsqueak.nodes.numbering import as_names, make_node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import power_of_two
@@ -158,7 +158,7 @@ def check_pairs(pairs, graph, by_id):
         said = f"nodes are 0 to {graph.n_nodes - 1}, or give by_id=True"
     else:
         known = graph.ids if names.dtype.kind in "iu" else graph.ids.astype(object)
-        nodes = node_finder(known, graph.n_nodes)(names)
+        nodes = make_node_finder(known, graph.n_nodes)(names)
         said = "it is not in the graph, check its spelling"
     if nodes.min(initial=0) < 0:
         wrong = int(np.argmin(nodes))
