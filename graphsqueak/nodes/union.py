@@ -18,10 +18,10 @@ from graphsqueak.errors import InputError
 from graphsqueak.nodes.numbering import ObjectIds, make_id_table, number_ids
 from graphsqueak.nodes.text_ids import TextIds
 
-__all__ = ["pack_ids", "unite_ids", "unpack_ids"]
+__all__ = ["merge_ids", "pack_ids", "unpack_ids"]
 
 
-def unite_ids(streams):
+def merge_ids(streams):
     """Ids of the nodes of all streams, and the number of each stream's nodes among them.
 
     Parameters
@@ -37,7 +37,7 @@ def unite_ids(streams):
 
     Examples
     --------
-    >>> ids, nodes = unite_ids([(np.array([7, 3]), 2), (np.array([5, 7]), 2)])
+    >>> ids, nodes = merge_ids([(np.array([7, 3]), 2), (np.array([5, 7]), 2)])
     >>> np.asarray(ids), nodes[1]
     (array([7, 3, 5]), array([2, 0], dtype=int32))
     """

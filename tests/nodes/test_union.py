@@ -7,7 +7,7 @@ from graphsqueak import InputError, read_edges
 from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.text_ids import TextIds
-from graphsqueak.nodes.union import pack_ids, unite_ids, unpack_ids
+from graphsqueak.nodes.union import merge_ids, pack_ids, unpack_ids
 
 
 def text_ids(*names):
@@ -27,7 +27,7 @@ def text_ids(*names):
     ],
 )
 def test_two_streams(first, second, kind, united):
-    ids, nodes = unite_ids([(first, 2), (None, 0), (second, 2)])
+    ids, nodes = merge_ids([(first, 2), (None, 0), (second, 2)])
     assert isinstance(ids, kind)
     assert np.asarray(ids).tolist() == united
     assert nodes[0].tolist() == [0, 1]
@@ -38,11 +38,11 @@ def test_two_streams(first, second, kind, united):
 
 
 def test_plain_numbers_stay():
-    ids, nodes = unite_ids([(None, 2), (None, 3)])
+    ids, nodes = merge_ids([(None, 2), (None, 3)])
     assert ids is None
     assert [node.tolist() for node in nodes] == [[0, 1], [0, 1, 2]]
     with pytest.raises(InputError, match="streams with ids and streams without"):
-        unite_ids([(None, 2), (np.array([1]), 1)])
+        merge_ids([(None, 2), (np.array([1]), 1)])
 
 
 @pytest.mark.parametrize("ids", [None, np.array([3, 9]), text_ids("zoe", "b")])

@@ -42,7 +42,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.nodes.numbering import Numbering
-from graphsqueak.nodes.union import unite_ids
+from graphsqueak.nodes.union import merge_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.report.shown import Shown
 from graphsqueak.sources.graph_like import GraphLike, as_stream
@@ -329,7 +329,7 @@ class StreamSparsifier(Shown):
             seed = child_seed(reduce(xor, (engine.seed for engine in engines)), Step.MERGE)
         else:
             seed = _seed_from(random_state)
-        ids, numbers = unite_ids(
+        ids, numbers = merge_ids(
             [(stream._numbering.ids, stream._engine.n_nodes) for stream in streams]
         )
         same_nodes = all((number == np.arange(number.size)).all() for number in numbers)
