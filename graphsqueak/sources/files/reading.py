@@ -18,8 +18,8 @@ from typing import Any
 
 from graphsqueak.errors import DistanceWeightsWarning, InputError
 from graphsqueak.graph.duplicate_edges import DuplicateCounter
+from graphsqueak.nodes.bipartite_ids import prefix_ids, side_names
 from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.sides import prefix_ids, side_names
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.sources.distinct import DistinctEdges
 from graphsqueak.sources.edge_source import Batcher, EdgeSource, Opened
