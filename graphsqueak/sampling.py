@@ -12,8 +12,8 @@ copies ~ Binomial(copies, p_new / p_old).
 no memory of a or pi: with the threshold theta = 1 / (c r), a weight w >= theta stays as it is and
 any other becomes theta with probability w / theta, else 0. This is `subsample_weights`.
 
-*Fixed size.* `shrink_to_size` keeps exactly as many items as asked: the chances are those of `subsample_weights` at
-the threshold that meets the size, and one random number for all decides (systematic sampling).
+*Fixed size.* `shrink_to_size` keeps exactly the given number of items. The probabilities are those
+of `subsample_weights` at the threshold that meets the size (systematic sampling).
 
 The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel. The
 stream of edges has random steps of its own, which need the graph: coins on arrival, rounding along
@@ -95,7 +95,7 @@ def shrink_to_size(
     """Keep exactly `size` items (or all, if they are fewer) and all copies of those.
 
     An item survives with probability min(1, c score / prob), where c makes these add up to `size`.
-    With a matrix of similarities those that are alike are seldom kept together (`local_pivotal_sample`).
+    With a matrix of similarities, similar items are seldom kept together (`local_pivotal_sample`).
 
     >>> pair = Sample(np.arange(2), np.array([1.0, 0.5]), np.ones(2, int))
     >>> shrink_to_size(pair, np.array([1.0, 0.0]), 1, rng=np.random.default_rng(90210)).index
@@ -196,7 +196,8 @@ def subsample_weights(
 ) -> np.ndarray:
     """New weights, zero for what is dropped: each has the old weight as its expectation.
 
-    >>> subsample_weights(np.array([3.0, 2.0, 0.0]), np.array([2.0, 2.0, 2.0]), rng=np.random.default_rng(7))
+    >>> rng = np.random.default_rng(7)
+    >>> subsample_weights(np.array([3.0, 2.0, 0.0]), np.array([2.0, 2.0, 2.0]), rng=rng)
     array([3., 2., 0.])
     """
     survives = rng.random(weight.size) * threshold < weight

@@ -43,7 +43,7 @@ USES = {
         "sparsifiers/stream/stream_sparsifier.py",
     },
     "Step.SKETCH": {"sparsifiers/stream/thesis.py", "sparsifiers/subgraph/subgraph.py"},
-    "WALK_WORD": {"sparsifiers/stream/thinning.py"},
+    "ROUNDING_WORD": {"sparsifiers/stream/thinning.py"},
 }
 # Third words that count something, under a seed from which nothing else is drawn.
 COUNTERS = {

@@ -177,7 +177,7 @@ def approx_max_forest(tail, head, weight, n_nodes):
 
 
 def bottleneck_cuts(tail, head, weight, n_nodes):
-    """One byte per node: its sides of eight cuts, those of the lightest edges of `approx_max_forest`.
+    """Return one byte per node: its sides of the cuts of eight light edges of a forest.
 
     >>> bottleneck_cuts(np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]), 3)
     array([0, 2, 3], dtype=uint8)

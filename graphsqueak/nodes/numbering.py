@@ -3,7 +3,7 @@
 ObjectIds       ids of any hashable kind -> 0, 1, 2, ... in order of first appearance (`integer_ids`
                 and `text_ids`: for integers and text)
 Numbering       the nodes of batches that may be numbered differently -> one numbering that grows
-node_finder     ids -> node numbers of a graph that is known
+make_node_finder  ids -> node numbers of a graph that is known
 NodeMatching    the nodes of a stream -> those of a graph that is known
 """
 
