@@ -26,20 +26,20 @@ class DuplicateCounter:
 
     Parameters
     ----------
-    room : int
+    capacity : int
         Pairs that are remembered at most, a power of two.
 
     Examples
     --------
     >>> sample = DuplicateCounter()
     >>> sample.add(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 3]))
-    >>> sample.share, sample.is_exact
+    >>> sample.fraction, sample.is_exact
     (0.5, True)
     """
 
-    def __init__(self, room=_ROOM):
-        self._room = room
-        self._slots = np.zeros(2 * room, dtype=np.uint64)  # hashes of pairs, 0 for none
+    def __init__(self, capacity=_ROOM):
+        self._capacity = capacity
+        self._slots = np.zeros(2 * capacity, dtype=np.uint64)  # hashes of pairs, 0 for none
         self._n_held = self._level = 0
         self.n_edges = 0
 
@@ -48,7 +48,7 @@ class DuplicateCounter:
         self.n_edges += len(tail)
         cursor, keys = 0, np.empty(_GROUP, dtype=np.uint64)
         while True:
-            held = (self._slots, self._n_held, self._room, self._level)
+            held = (self._slots, self._n_held, self._capacity, self._level)
             cursor, self._n_held = _remember(tail, head, cursor, *held, keys)
             if cursor == len(tail):
                 return
@@ -64,7 +64,7 @@ class DuplicateCounter:
         return self._level == 0
 
     @property
-    def share(self):
+    def fraction(self):
         """Share of the edges that repeat an earlier one; 0 where an estimate cannot tell."""
         if self.n_edges == 0:
             return 0.0
@@ -76,7 +76,7 @@ class DuplicateCounter:
         """Of the share."""
         if self.is_exact or self.n_edges == 0:
             return 0.0
-        return 1.2 / self._room**0.5 * self._n_held * 2.0**self._level / self.n_edges
+        return 1.2 / self._capacity**0.5 * self._n_held * 2.0**self._level / self.n_edges
 
 
 @subroutine

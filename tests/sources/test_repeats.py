@@ -25,16 +25,16 @@ def listed(rng, n_pairs, n_lines):
 @pytest.mark.parametrize(("n_pairs", "n_lines"), [(3000, 3000), (40_000, 90_000), (9000, 400_000)])
 def test_the_share_is_as_near_as_its_standard_deviation_says(n_pairs, n_lines):
     tail, head, n_different = listed(np.random.default_rng(90_210), n_pairs, n_lines)
-    sample = DuplicateCounter(room=1 << 10)
+    sample = DuplicateCounter(capacity=1 << 10)
     for start in range(0, len(tail), 1777):
         sample.add(tail[start : start + 1777], head[start : start + 1777])
     true = 1 - n_different / n_lines
     assert not sample.is_exact
-    assert abs(sample.share - true) < 6 * sample.standard_deviation
+    assert abs(sample.fraction - true) < 6 * sample.standard_deviation
     roomy = DuplicateCounter()
     roomy.add(tail, head)
     assert roomy.is_exact
-    assert roomy.share == pytest.approx(true, abs=1e-12)
+    assert roomy.fraction == pytest.approx(true, abs=1e-12)
 
 
 def test_no_repeat_is_claimed_where_none_can_be_told():
@@ -42,9 +42,9 @@ def test_no_repeat_is_claimed_where_none_can_be_told():
     told = []
     for _ in range(20):
         tail, head, _ = listed(rng, 20_000, 20_000)
-        sample = DuplicateCounter(room=1 << 10)
+        sample = DuplicateCounter(capacity=1 << 10)
         sample.add(tail, head)
-        told.append(sample.share)
+        told.append(sample.fraction)
     assert told == [0.0] * 20
 
 

@@ -195,7 +195,7 @@ class FileSource(EdgeSource):
             "zero_weights": self.n_zero_weights,
             "bad_lines": self.n_bad_lines,
             "duplicates": self.options.duplicates,
-            "repeated": None if repeats is None else repeats.share,
+            "repeated": None if repeats is None else repeats.fraction,
             "is_exact": repeats is not None and repeats.is_exact,
             "remarks": [*found.remarks, *passed],
         }
