@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.id_arrays import as_ids, with_attributes
+from graphsqueak.graph.id_arrays import as_ids, node_attributes, with_attributes
 from graphsqueak.system.frames import ArrowExport
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Exchange(ArrowExport):
     @property
     def node_attributes(self) -> list[dict[str, Any]] | None:
         """What is known of each node beside its name, if the graph came with it; else None."""
-        return getattr(self.node_ids, "attributes", None)
+        return node_attributes(self.node_ids)
 
     def to_networkx(self) -> "networkx.Graph":
         """`networkx.Graph` over the user's ids, parallel edges summed into attribute `weight`.

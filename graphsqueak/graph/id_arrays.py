@@ -1,13 +1,13 @@
-"""Arrays of node ids, and whether their order means something.
+"""Arrays of node ids, and whether the caller chose the order of the nodes.
 
-The nodes of a graph are numbered 0, ..., n - 1 inside the package. Where the numbers come from
-decides whether position i of a user's array can be about node number i:
+Inside the package the nodes of a graph are numbered 0, ..., n - 1. The origin of the numbers
+decides whether position i of an array given by the user refers to node i:
 
 * `EdgeList(..., ids=ids)`: the caller lists the nodes, so their order is explicit.
-* A file, a table, a networkx or igraph graph: nodes are numbered as they appear, which the caller
-  did not choose and may not know.
+* A file, a table, a networkx or igraph graph: nodes are numbered in order of first appearance. The
+  caller did not choose this order.
 
-`NodeIds` carries that mark along with the ids, through every graph that is made of them.
+`NodeIds` stores this flag with the ids, and every graph derived from them carries it.
 """
 
 from collections.abc import Sequence
@@ -18,21 +18,24 @@ import numpy as np
 __all__ = [
     "NodeIds",
     "as_ids",
+    "as_object_array",
     "as_permutation",
     "first_ids",
     "has_explicit_order",
+    "is_integer",
+    "node_attributes",
     "with_attributes",
     "with_explicit_order",
 ]
 
 
 class NodeIds(np.ndarray):
-    """Ids of all nodes with what else is known of them; a slice of it knows nothing.
+    """Ids of all nodes of a graph with node attributes. Slices lose the attributes.
 
     Attributes
     ----------
     attributes : list of dict, or None
-        Attributes of each node, if the graph came with any.
+        Attributes of each node, if the graph has any.
     is_explicit : bool
         Whether the caller chose the order of the nodes.
     """
@@ -41,32 +44,62 @@ class NodeIds(np.ndarray):
     is_explicit: bool = False
 
     def __reduce__(self) -> Any:
-        reduced: Any = super().__reduce__()  # does not keep attributes
-        make, arguments, state = reduced
-        return make, arguments, (state, self.__dict__)
+        # ndarray pickles its buffer only, so the instance attributes are added to its state.
+        reduced: Any = super().__reduce__()
+        constructor, arguments, state = reduced
+        return constructor, arguments, (state, self.__dict__)
 
     def __setstate__(self, state: Any) -> None:
-        values, known = state
-        super().__setstate__(values)
-        self.__dict__.update(known)
+        array_state, instance_attributes = state
+        super().__setstate__(array_state)
+        self.__dict__.update(instance_attributes)
 
 
-def as_ids(names: Sequence[Any]) -> np.ndarray:
-    """Int64 if every name is an integer, else an array of the objects themselves.
+def is_integer(name: object) -> bool:
+    """Return whether an id is an integer that fits into 64 bits; booleans are not.
 
+    Parameters
+    ----------
+    name : object
+    """
+    if isinstance(name, bool) or not isinstance(name, int | np.integer):
+        return False
+    return abs(int(name)) < 2**63
+
+
+def as_object_array(values: Sequence) -> np.ndarray:
+    """Return a one-dimensional array of the objects themselves.
+
+    Parameters
+    ----------
+    values : list
+    """
+    array = np.empty(len(values), dtype=object)
+    # Not in one assignment: NumPy would turn tuples into rows of a matrix.
+    for position, value in enumerate(values):
+        array[position] = value
+    return array
+
+
+def as_ids(names: Sequence) -> np.ndarray:
+    """Return ids as an int64 array if all are integers, otherwise as an object array.
+
+    Parameters
+    ----------
+    names : list of hashable
+
+    Examples
+    --------
     >>> as_ids([3, (0, 1)])
     array([3, (0, 1)], dtype=object)
     """
-    if all(_is_integer(name) and abs(int(name)) < 2**63 for name in names):
+    if all(is_integer(name) for name in names):
         return np.array(names, dtype=np.int64)
-    ids = np.empty(len(names), dtype=object)
-    for node, name in enumerate(names):  # at once, tuples would be taken for rows
-        ids[node] = name
-    return ids
+    return as_object_array(names)
 
 
 def with_explicit_order(ids: Any) -> NodeIds:
-    """The ids, marked as listed in an order that the caller chose.
+    """Return the ids, flagged as listed in an order that the caller chose.
 
     >>> ids = with_explicit_order(["cy", "ann"])
     >>> has_explicit_order(ids), has_explicit_order(ids[:1])
@@ -75,25 +108,39 @@ def with_explicit_order(ids: Any) -> NodeIds:
     if isinstance(ids, NodeIds) and ids.is_explicit:
         return ids
     array = np.asarray(ids)
-    if array.ndim != 1:  # tuples that were taken for rows
+    if array.ndim != 1:
+        # NumPy turned tuples into rows.
         array = as_ids(list(ids))
-    names = array.view(NodeIds)
-    names.attributes = getattr(ids, "attributes", None)
-    names.is_explicit = True
-    return names
+    explicit = array.view(NodeIds)
+    explicit.attributes = node_attributes(ids)
+    explicit.is_explicit = True
+    return explicit
 
 
 def with_attributes(ids: np.ndarray, attributes: Sequence[dict]) -> np.ndarray:
-    """The ids with the attributes of their nodes, if any node has one."""
+    """Return the ids with the attributes of their nodes, if any node has one."""
     if not any(attributes):
         return ids
-    names = ids.view(NodeIds)
-    names.attributes = [dict(row) for row in attributes]
-    return names
+    attributed = ids.view(NodeIds)
+    attributed.attributes = [dict(row) for row in attributes]
+    return attributed
+
+
+def node_attributes(ids: Any) -> list[dict[str, Any]] | None:
+    """Return the attributes of all nodes, or None if there are none.
+
+    Parameters
+    ----------
+    ids : object or None
+        As in `EdgeList.node_ids`.
+    """
+    return ids.attributes if isinstance(ids, NodeIds) else None
 
 
 def has_explicit_order(ids: Any) -> bool:
-    """Whether position i stands for node i: the caller listed the nodes, or they have no ids.
+    """Return whether position i of an array refers to node i.
+
+    This holds if the caller listed the nodes, or if the nodes have no ids.
 
     Parameters
     ----------
@@ -104,16 +151,16 @@ def has_explicit_order(ids: Any) -> bool:
 
 
 def first_ids(ids: Any, n_nodes: int) -> Any:
-    """The ids of the first nodes as an array; if these are all, with what is known of them."""
+    """Return the ids of the first `n_nodes` nodes; attributes are kept if these are all nodes."""
     if ids is None or (isinstance(ids, np.ndarray) and len(ids) == n_nodes):
         return ids
     return np.asarray(ids)[:n_nodes]
 
 
 def as_permutation(ids: Any, n_nodes: int) -> np.ndarray | None:
-    """The ids as integers if they are exactly 0, ..., n_nodes - 1 in any order; else None.
+    """Return the ids as integers if they are a permutation of 0, ..., n_nodes - 1, else None.
 
-    An integral float counts as the integer that it equals. Text and booleans do not count.
+    A float with an integral value counts as that integer. Text and booleans do not count.
 
     Parameters
     ----------
@@ -128,12 +175,12 @@ def as_permutation(ids: Any, n_nodes: int) -> np.ndarray | None:
     >>> as_permutation(np.array([2, 0, 3]), 3) is None
     True
     """
-    # A table of millions of texts is not decoded for this: its first id decides.
+    # The first id decides about text, so that a table of millions of texts is not decoded.
     if ids is None or isinstance(next(iter(np.asarray(ids[:1]).tolist()), None), str):
         return None
     ids = np.asarray(ids)[:n_nodes]
     if ids.dtype.kind == "O":
-        if not all(_is_integer(name) or isinstance(name, float | np.floating) for name in ids):
+        if not all(is_integer(name) or isinstance(name, float | np.floating) for name in ids):
             return None
     elif ids.dtype.kind not in "iuf":
         return None
@@ -141,9 +188,6 @@ def as_permutation(ids: Any, n_nodes: int) -> np.ndarray | None:
     if not in_range.all():
         return None
     numbers = ids.astype(np.int64)
-    is_exact = (numbers == ids).all() and (np.bincount(numbers, minlength=ids.size) == 1).all()
-    return numbers if is_exact else None
-
-
-def _is_integer(name: Any) -> bool:
-    return isinstance(name, int | np.integer) and not isinstance(name, bool)
+    is_integral = (numbers == ids).all()
+    is_permutation = (np.bincount(numbers, minlength=ids.size) == 1).all()
+    return numbers if is_integral and is_permutation else None

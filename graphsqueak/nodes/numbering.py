@@ -20,10 +20,7 @@ __all__ = [
     "NodeMatching",
     "Numbering",
     "ObjectIds",
-    "as_names",
-    "as_object_array",
     "ids_between",
-    "is_integer",
     "make_id_table",
     "make_node_finder",
     "number_ids",
@@ -288,44 +285,6 @@ def ids_between(known: Any, start: int, stop: int) -> np.ndarray:
     (array([1, 2]), ['cy'])
     """
     return np.arange(start, stop) if known is None else np.asarray(known[start:stop])
-
-
-def as_names(names: Sequence) -> np.ndarray:
-    """Ids as an array: of integers if all are, else of objects.
-
-    Parameters
-    ----------
-    names : list of ids
-
-    Examples
-    --------
-    >>> as_names([3, "3"])
-    array([3, '3'], dtype=object)
-    """
-    return np.array(names) if names and all(map(is_integer, names)) else as_object_array(names)
-
-
-def is_integer(name: object) -> bool:
-    """Whether an id is a whole number that an array of integers can hold.
-
-    Parameters
-    ----------
-    name : object
-    """
-    return isinstance(name, int | np.integer) and abs(int(name)) < 2**63
-
-
-def as_object_array(values: Sequence) -> np.ndarray:
-    """An array of the values themselves, whatever their types.
-
-    Parameters
-    ----------
-    values : list
-    """
-    array = np.empty(len(values), dtype=object)
-    for position, value in enumerate(values):
-        array[position] = value
-    return array
 
 
 def _find_number(ids, n_nodes):

@@ -26,14 +26,13 @@ from typing import Any
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.id_arrays import has_explicit_order
-from graphsqueak.nodes.numbering import (
-    as_names,
+from graphsqueak.graph.id_arrays import (
+    as_ids,
     as_object_array,
-    ids_between,
+    has_explicit_order,
     is_integer,
-    make_node_finder,
 )
+from graphsqueak.nodes.numbering import ids_between, make_node_finder
 from graphsqueak.sources.tables import is_table, table_columns
 
 __all__ = [
@@ -98,7 +97,7 @@ class NodeValues:
         self.is_by_id = names is not None
         self.entries = entries
         self.values = with_plain_type(np.asarray(entries)[present])
-        self.names = present if names is None else as_names(names)[present]
+        self.names = present if names is None else as_ids(names)[present]
         self._finders: dict[str, Callable] = {}
         self._some_id: Any = None  # an id of the graph, for messages
         if names is None:

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import as_object_array, make_node_finder
+from graphsqueak.graph.id_arrays import as_object_array
+from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.report.shown import Learned
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.numbering import as_object_array
+from graphsqueak.graph.id_arrays import as_object_array
 from graphsqueak.ssl.alignment import AbsentLabelsWarning, NodeValues
 
 __all__ = [

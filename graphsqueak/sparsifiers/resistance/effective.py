@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import as_names, make_node_finder
+from graphsqueak.graph.id_arrays import as_ids
+from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import power_of_two
@@ -151,7 +152,7 @@ def check_pairs(pairs, graph, by_id):
     names = (
         rows.ravel()
         if isinstance(rows, np.ndarray)
-        else as_names([name for row in rows for name in row])
+        else as_ids([name for row in rows for name in row])
     )
     if names.dtype.kind in "iu" and not by_id:
         nodes = np.where((names >= 0) & (names < graph.n_nodes), names, -1)
