@@ -224,7 +224,7 @@ def centrality_graphs(quick):
         inside = np.flatnonzero(component == np.bincount(component).argmax())
         upper = scipy.sparse.triu(matrix[inside][:, inside], 1).tocoo()
         ends = upper.row.astype(np.int64), upper.col.astype(np.int64)
-        graph = EdgeList.from_clean(*ends, np.ones(upper.nnz), inside.size)
+        graph = EdgeList.from_validated(*ends, np.ones(upper.nnz), inside.size)
         yield f"{name}, {graph.n_nodes:,}", graph
 
 

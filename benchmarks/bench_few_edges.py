@@ -41,7 +41,7 @@ from real_data import add_data_option, data_file, load_present
 
 from graphsqueak import EdgeList, analysis, sources, sparsify
 from graphsqueak.errors import AccuracyWarning
-from graphsqueak.graph.forest import join, roots
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sparsifiers.subgraph.subgraph import largest_ratio
 
@@ -211,7 +211,7 @@ def largest_component(graph):
     number = np.cumsum(inside) - 1
     kept = inside[graph.tail]
     ends = (number[graph.tail[kept]], number[graph.head[kept]], graph.weight[kept])
-    return EdgeList.from_clean(*ends, int(inside.sum()))
+    return EdgeList.from_validated(*ends, int(inside.sum()))
 
 
 class Preserved:
@@ -297,13 +297,13 @@ def forest_and_random_edges(graph, n_edges):
     """Unbiased weights for the edges beside a forest in the order of arrival."""
     order = np.random.default_rng(SEED).permutation(graph.n_edges)
     mask = np.zeros(graph.n_edges, dtype=bool)
-    mask[order] = join(roots(graph.n_nodes), graph.tail[order], graph.head[order])
+    mask[order] = union_edges(make_sets(graph.n_nodes), graph.tail[order], graph.head[order])
     rest = order[~mask[order]]
     some = rest[: n_edges - int(mask.sum())]
     weight = graph.weight.copy()
     weight[some] *= rest.size / max(some.size, 1)
     mask[some] = True
-    return EdgeList.from_clean(graph.tail[mask], graph.head[mask], weight[mask], graph.n_nodes)
+    return EdgeList.from_validated(graph.tail[mask], graph.head[mask], weight[mask], graph.n_nodes)
 
 
 class Kappa:

@@ -33,7 +33,7 @@ from graphsqueak import (
     sources,
     sparsify,
 )
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 
 SEED = 137_035
 DENSE_NODES = 2500
@@ -110,7 +110,7 @@ def orders(name, graph):
 
 
 def picked(graph, order):
-    return EdgeList.from_clean(
+    return EdgeList.from_validated(
         graph.tail[order], graph.head[order], graph.weight[order], graph.n_nodes
     )
 
@@ -169,10 +169,10 @@ def thesis(edges, n_edges, seed):
 
 def flipped(graph, score, n_edges, seed):
     """A coin per edge, with probability proportional to its score, capped at 1."""
-    prob = np.minimum(scale_for(score, n_edges) * score, 1.0)
+    prob = np.minimum(find_scale(score, n_edges) * score, 1.0)
     kept = np.random.default_rng(seed).random(graph.n_edges) < prob
     weight = graph.weight[kept] / prob[kept]
-    return EdgeList.from_clean(graph.tail[kept], graph.head[kept], weight, graph.n_nodes)
+    return EdgeList.from_validated(graph.tail[kept], graph.head[kept], weight, graph.n_nodes)
 
 
 def peers(graph, leverage, n_edges):
@@ -203,7 +203,7 @@ def networkit_peers(graph, n_edges):
         ends = np.array(list(small.iterEdges()))
         kept = np.array([weight[u, v] for u, v in ends.tolist()])
         kept *= graph.weight.sum() / kept.sum()
-        return EdgeList.from_clean(ends[:, 0], ends[:, 1], kept, graph.n_nodes)
+        return EdgeList.from_validated(ends[:, 0], ends[:, 1], kept, graph.n_nodes)
 
     return {
         "nk local degree": lambda seed: run(nk.sparsification.LocalDegreeSparsifier()),

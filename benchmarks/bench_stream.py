@@ -65,7 +65,7 @@ def in_memory(n_edges, n_nodes, budget):
     rng = np.random.default_rng(SEED)
     tail = rng.integers(n_nodes, size=n_edges, dtype=np.int32)
     head = ((tail + rng.integers(1, n_nodes, size=n_edges)) % n_nodes).astype(np.int32)
-    graph = EdgeList.from_clean(tail, head, np.ones(n_edges), n_nodes)
+    graph = EdgeList.from_validated(tail, head, np.ones(n_edges), n_nodes)
     began = time.perf_counter()
     stream = StreamSparsifier(n_edges=budget, random_state=SEED)
     for start in range(0, n_edges, 10**6):

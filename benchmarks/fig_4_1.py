@@ -89,7 +89,7 @@ class NeighborStream(EdgeSource):
             mutual = np.sqrt((apart**2).sum(axis=1)) <= self.reach[near]
             kept = (tail != near) & (~mutual | (tail < near))
             ones = np.ones(np.count_nonzero(kept))
-            yield gs.EdgeList.from_clean(tail[kept], near[kept], ones, n)
+            yield gs.EdgeList.from_validated(tail[kept], near[kept], ones, n)
 
 
 def measure(points, truth, cluster, k, arguments):

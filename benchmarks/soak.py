@@ -152,7 +152,7 @@ def many(quick):
     tail = rng.integers(n_nodes, size=n_batch, dtype=np.int32)
     head = (tail + rng.integers(1, n_nodes, size=n_batch, dtype=np.int32)) % n_nodes
     ids = 2**40 + rng.permutation(n_nodes)
-    batch = EdgeList.from_clean(tail, head, np.ones(n_batch), n_nodes, ids)
+    batch = EdgeList.from_validated(tail, head, np.ones(n_batch), n_nodes, ids)
     stream, began = StreamSparsifier(n_edges=500_000, random_state=8), time.perf_counter()
     n_times = 20 if quick else 2**31 // n_batch + 2
     for _ in range(n_times):

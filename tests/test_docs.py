@@ -130,4 +130,3 @@ def test_the_page_on_the_core_names_objects_that_exist():
         else:
             full_name = f"graphsqueak.sparsifiers.stream.{name}"
         assert pkgutil.resolve_name(full_name) is not None
-

@@ -61,7 +61,7 @@ def points(n=60):
 
 
 def timed():
-    return TimedEdges.of(graph(), np.arange(graph().n_edges) / 10)
+    return TimedEdges.from_edges(graph(), np.arange(graph().n_edges) / 10)
 
 
 def graphs(folder):

@@ -23,7 +23,7 @@ import numpy as np
 from graphsqueak.analysis.open_graph import OpenGraph
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import node_finder
+from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
@@ -298,7 +298,7 @@ def _agreement(ids, labels, against, method, resolution, seed):
     runs = [
         find_labels(other, method=method, resolution=resolution, seed=seed + i) for i in range(2)
     ]
-    node = node_finder(other.own_ids, other.n_nodes)(ids)
+    node = make_node_finder(other.node_ids, other.n_nodes)(ids)
     both = node >= 0
     if not both.any():
         raise InputError("the two graphs have no node in common; give graphs of the same ids")

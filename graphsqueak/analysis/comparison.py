@@ -290,7 +290,7 @@ def _brackets(pairs, certificate):
 def _on_nodes_of(whole, sparse):
     """The sparsifier in the numbering of the graph."""
     tail, head = NodeMatching(whole).ends(sparse)
-    return EdgeList.from_clean(tail, head, sparse.weight, whole.n_nodes, whole.own_ids)
+    return EdgeList.from_validated(tail, head, sparse.weight, whole.n_nodes, whole.node_ids)
 
 
 def _cuts(graph, sides):

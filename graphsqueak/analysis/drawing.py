@@ -78,7 +78,7 @@ def draw(
     if beside is not None:
         other = as_edge_list(beside)
         tail, head = NodeMatching(whole).ends(other)
-        other = EdgeList.from_clean(tail, head, other.weight, whole.n_nodes)
+        other = EdgeList.from_validated(tail, head, other.weight, whole.n_nodes)
         panels.append(("sparsifier", other))
     rng = np.random.default_rng(random_state)
     where = _check_places(places, whole) if places is not None else None

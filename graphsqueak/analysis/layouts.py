@@ -136,7 +136,7 @@ def _part(graph, nodes):
     number[nodes] = np.arange(nodes.size)
     kept = number[graph.tail] >= 0
     ends = number[graph.tail[kept]], number[graph.head[kept]]
-    return EdgeList.from_clean(*ends, graph.weight[kept], nodes.size)
+    return EdgeList.from_validated(*ends, graph.weight[kept], nodes.size)
 
 
 def _stress(graph, n_landmarks, rng):

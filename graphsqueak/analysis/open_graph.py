@@ -177,7 +177,7 @@ class OpenGraph:
         number = np.full(self.n_nodes, -1)
         number[inside] = np.arange(inside.size)
         kept = nodes[self.held.tail]
-        part = EdgeList.from_clean(
+        part = EdgeList.from_validated(
             number[self.held.tail[kept]],
             number[self.held.head[kept]],
             self.held.weight[kept],

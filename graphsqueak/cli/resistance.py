@@ -135,12 +135,12 @@ def _read_pairs(path, graph):
     import numpy as np
 
     from graphsqueak.errors import InputError
-    from graphsqueak.nodes.numbering import node_finder
+    from graphsqueak.nodes.numbering import make_node_finder
     from graphsqueak.sources import read_edges
 
     kind = "integer" if graph.ids.dtype.kind in "iu" else "text"
     pairs = read_edges(path, ids=kind, weighted=False).to_edge_list()
-    node = node_finder(graph.own_ids, graph.n_nodes)(pairs.ids)
+    node = make_node_finder(graph.node_ids, graph.n_nodes)(pairs.ids)
     if node.min(initial=0) < 0:
         unknown = pairs.ids.tolist()[int(np.argmin(node))]
         raise InputError(f"{path}: node {unknown!r} is not in the graph; check its spelling")

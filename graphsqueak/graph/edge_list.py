@@ -1,66 +1,75 @@
 """A weighted undirected graph as a list of edges.
 
-`EdgeList` is the one currency of the package: what is read, what is streamed and what a
-sparsifier returns are all edge lists. Edge e joins tail[e] and head[e] with weight[e] > 0, a
-similarity (a conductance, not a distance). With b_e = 1_tail - 1_head the Laplacian is
+`EdgeList` is the graph type of the package: readers, streams and sparsifiers all return it. Edge e
+connects tail[e] and head[e] with weight[e] > 0, a similarity (a conductance, not a distance). With
+b_e = 1_tail - 1_head the Laplacian is
 
     L = sum_e weight[e] * b_e b_e^T = D - A.
 
-Edges may repeat: parallel edges act as one whose weight is their sum.
+Edges may repeat: parallel edges act as one edge whose weight is their sum.
+
+Conversions from and to networkx and igraph keep the names of the nodes, which may be any hashable
+object, and their attributes. A sparsifier of a converted graph keeps both. Edge attributes other
+than the weight are dropped, because a sparsifier has edge weights of its own.
 """
 
 import copy
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph import forest
-from graphsqueak.graph.exchange import Exchange
-from graphsqueak.graph.node_ids import (
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
+from graphsqueak.graph.id_arrays import (
     as_ids,
+    as_permutation,
     has_explicit_order,
-    integer_numbers,
+    node_attributes,
     with_attributes,
     with_explicit_order,
 )
+from graphsqueak.system.frames import ArrowExport
 from graphsqueak.validation import check_adjacency, check_count, check_edges
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
 
 __all__ = ["EdgeList"]
 
 
-class EdgeList(Exchange):
-    """An immutable list of weighted, undirected edges between nodes 0, ..., n_nodes - 1.
+class EdgeList(ArrowExport):
+    """Immutable list of weighted, undirected edges between nodes 0, ..., n_nodes - 1.
 
-    Self-loops and edges of weight zero say nothing about a Laplacian: they are dropped and counted.
+    Self-loops and edges of weight zero do not change a Laplacian: they are dropped and counted.
     Negative, infinite and NaN weights are errors.
 
     Parameters
     ----------
     tail, head : array of int, shape (n_edges,)
-        The two ends of each edge; their order carries no meaning.
+        The two ends of each edge, in either order.
     weight : array of float, shape (n_edges,), optional
-        Default: every edge weighs 1.
+        Default: every edge has weight 1.
     n_nodes : int, optional
         Default: one more than the largest end. Larger values add isolated nodes.
     ids : array of int or str, shape (n_nodes,), optional
         The user's own name of each node. Default: 0, ..., n_nodes - 1. The order of the nodes is
-        explicit then: position i of an array of labels is about node ids[i].
+        then explicit: position i of an array of labels refers to node ids[i].
 
     Attributes
     ----------
     tail, head, weight, n_nodes, n_edges, ids
-        As above, the arrays as read-only views; parallel edges count singly.
-    own_ids : object or None
+        As above, the arrays as read-only views. Each of several parallel edges is counted.
+    node_ids : object or None
         The ids as they were given, shared by the batches of one source; None for numbers.
     n_self_loops, n_zero_weights : int
-        What was dropped. A self-loop of weight zero counts as a self-loop.
+        Number of edges that were dropped. A self-loop of weight zero counts as a self-loop.
     certificate : Certificate or None
-        Of a sparsifier that was certified.
+        Certified approximation error, if the graph is a certified sparsifier.
 
     Examples
     --------
@@ -77,7 +86,7 @@ class EdgeList(Exchange):
     tail: np.ndarray
     head: np.ndarray
     weight: np.ndarray
-    own_ids: Any
+    node_ids: Any
     n_self_loops: int
     n_zero_weights: int
     certificate: Any
@@ -97,20 +106,30 @@ class EdgeList(Exchange):
             n_nodes = highest + 1 if ids is None else len(ids)
         n_nodes = check_count("n_nodes", n_nodes, least=0)
         if highest >= n_nodes:
-            raise InputError(f"node {highest} does not exist in a graph of n_nodes={n_nodes}")
+            raise InputError(
+                f"node {highest} does not exist in a graph of n_nodes={n_nodes}; "
+                f"pass n_nodes={highest + 1} or more"
+            )
         if ids is not None and len(ids) != n_nodes:
-            raise InputError(f"ids has {len(ids)} entries for n_nodes={n_nodes}")
-        loops, zeros = tail == head, weight == 0
-        keep = ~(loops | zeros)
+            raise InputError(f"ids has {len(ids)} entries for n_nodes={n_nodes}; pass one per node")
+        # Neither changes the Laplacian: b_e of a self-loop is zero.
+        is_loop = tail == head
+        is_zero = weight == 0
+        keep = ~(is_loop | is_zero)
         if not keep.all():
             tail, head, weight = tail[keep], head[keep], weight[keep]
-        n_loops = int(np.count_nonzero(loops))
-        n_zeros = int(np.count_nonzero(zeros & ~loops))
-        ids = None if ids is None else with_explicit_order(ids)
-        self._set(tail, head, weight, n_nodes, ids, n_loops, n_zeros)
+        self._set_fields(
+            tail=tail,
+            head=head,
+            weight=weight,
+            n_nodes=n_nodes,
+            node_ids=None if ids is None else with_explicit_order(ids),
+            n_self_loops=int(np.count_nonzero(is_loop)),
+            n_zero_weights=int(np.count_nonzero(is_zero & ~is_loop)),
+        )
 
     @classmethod
-    def from_clean(
+    def from_validated(
         cls,
         tail: ArrayLike,
         head: ArrayLike,
@@ -121,7 +140,7 @@ class EdgeList(Exchange):
         n_self_loops: int = 0,
         n_zero_weights: int = 0,
     ) -> "EdgeList":
-        """Wrap arrays that are known to be valid, without checks and without a copy: for streams.
+        """Wrap arrays that are known to be valid, without checks and without a copy.
 
         Parameters
         ----------
@@ -129,38 +148,52 @@ class EdgeList(Exchange):
             Ends in range and different, weights finite and positive.
         n_nodes : int
         ids : object, optional
-            Anything that `numpy.asarray` turns into at least n_nodes ids.
+            Any object that `numpy.asarray` converts to at least n_nodes ids.
         n_self_loops, n_zero_weights : int
-            What was dropped on the way here.
+            Number of edges that the caller dropped.
         """
         edges = cls.__new__(cls)
-        edges._set(tail, head, weight, n_nodes, ids, n_self_loops, n_zero_weights)
-        return edges
-
-    def _set(self, tail, head, weight, n_nodes, ids, n_self_loops, n_zero_weights):
-        index = np.int32 if n_nodes <= np.iinfo(np.int32).max else np.int64
-        self.__dict__.update(  # past __setattr__, which refuses
-            n_nodes=int(n_nodes),
-            tail=_frozen(tail, index),
-            head=_frozen(head, index),
-            weight=_frozen(weight, np.float64),
-            own_ids=ids,
+        edges._set_fields(
+            tail=tail,
+            head=head,
+            weight=weight,
+            n_nodes=n_nodes,
+            node_ids=ids,
             n_self_loops=n_self_loops,
             n_zero_weights=n_zero_weights,
+        )
+        return edges
+
+    def _set_fields(self, *, tail, head, weight, n_nodes, **fields):
+        index_dtype = np.int32 if n_nodes <= np.iinfo(np.int32).max else np.int64
+        # Fields are written to __dict__ because __setattr__ raises.
+        self.__dict__.update(
+            n_nodes=int(n_nodes),
+            tail=_read_only(tail, index_dtype),
+            head=_read_only(head, index_dtype),
+            weight=_read_only(weight, np.float64),
             certificate=None,
+            **fields,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"an EdgeList is immutable: {name} cannot be assigned")
 
-    def with_certificate(self, certificate: Any) -> "EdgeList":
-        """The same edges, carrying a `Certificate` of how well they stand for another graph."""
+    def _replace(self, **fields):
+        """Return a copy with other values of some fields."""
         edges = copy.copy(self)
-        edges.__dict__["certificate"] = certificate
+        edges.__dict__.update(fields)
+        if "node_ids" in fields:
+            # The cached array holds the old ids.
+            edges.__dict__.pop("ids", None)
         return edges
 
+    def with_certificate(self, certificate: Any) -> "EdgeList":
+        """Return the same edges with a `Certificate` of their approximation error."""
+        return self._replace(certificate=certificate)
+
     @classmethod
-    def from_pairs(cls, pairs: Iterable[tuple]) -> "EdgeList":
+    def from_pairs(cls, pairs: Iterable[tuple]) -> Self:
         """Build from tuples with any hashable ids.
 
         Nodes are numbered in order of first appearance, or by id if the ids are exactly 0, ...,
@@ -173,25 +206,27 @@ class EdgeList(Exchange):
         ----------
         pairs : iterable of (source, target) or (source, target, weight)
         """
-        number: dict[Any, int] = {}
-        tail, head, weight = [], [], []
+        number_of_name: dict[Any, int] = {}
+        tail = []
+        head = []
+        weight = []
         for index, pair in enumerate(pairs):
             if len(pair) not in (2, 3):
                 raise InputError(
                     f"pair {index} has {len(pair)} entries; give (source, target) or "
                     "(source, target, weight)"
                 )
-            tail.append(number.setdefault(pair[0], len(number)))
-            head.append(number.setdefault(pair[1], len(number)))
+            # A new name gets the next number, the current size of the dictionary.
+            tail.append(number_of_name.setdefault(pair[0], len(number_of_name)))
+            head.append(number_of_name.setdefault(pair[1], len(number_of_name)))
             weight.append(pair[2] if len(pair) == 3 else 1.0)
-        return cls._by_appearance(tail, head, weight, as_ids(list(number)))
+        return cls._from_appearance_order(tail, head, weight, as_ids(list(number_of_name)))
 
     @classmethod
-    def _by_appearance(cls, tail, head, weight, ids):
-        """Build with checks, from ids in the order in which they appear: not an explicit order."""
+    def _from_appearance_order(cls, tail, head, weight, ids):
+        """Build with checks. The ids are in order of first appearance, not in an explicit order."""
         edges = cls(tail=tail, head=head, weight=weight, n_nodes=len(ids))
-        edges.__dict__["own_ids"] = ids
-        return edges.in_id_order()
+        return edges._replace(node_ids=ids).in_id_order()
 
     @classmethod
     def from_scipy(cls, adjacency: Any, *, ids: Any = None) -> "EdgeList":
@@ -203,34 +238,90 @@ class EdgeList(Exchange):
         Parameters
         ----------
         adjacency : scipy sparse matrix or array, or ndarray, shape (n_nodes, n_nodes)
-            Entry (i, j) is the weight of the edge between i and j, 0 where there is none.
+            Entry (i, j) is the weight of the edge between i and j, 0 if there is none.
         ids : array of int or str, shape (n_nodes,), optional
             The user's own name of each node. Default: 0, ..., n_nodes - 1.
         """
         matrix = scipy.sparse.coo_array(adjacency).tocsr().astype(np.float64)
         matrix.sum_duplicates()
         check_adjacency(matrix)
+        # A symmetric matrix has every edge twice.
         upper = scipy.sparse.triu(matrix, format="coo")
         return cls(
             tail=upper.row, head=upper.col, weight=upper.data, n_nodes=matrix.shape[0], ids=ids
         )
 
+    @classmethod
+    def from_networkx(cls, graph: "networkx.Graph", *, weight: str = "weight") -> Self:
+        """Build from an undirected networkx graph; its node attributes are kept.
+
+        >>> import networkx as nx
+        >>> EdgeList.from_networkx(nx.path_graph(4))
+        EdgeList(n_nodes=4, n_edges=3, total_weight=3)
+
+        Parameters
+        ----------
+        graph : networkx.Graph or networkx.MultiGraph
+        weight : str
+            Edge attribute with the weight. Edges without it have weight 1.
+        """
+        _check_undirected(graph, "networkx", fix="graph.to_undirected()")
+        names = list(graph)
+        number_of_name = {name: node for node, name in enumerate(names)}
+        tail = []
+        head = []
+        weights = []
+        for source, target, value in graph.edges(data=weight, default=1.0):
+            tail.append(number_of_name[source])
+            head.append(number_of_name[target])
+            weights.append(value)
+        attributes = [row for _, row in graph.nodes(data=True)]
+        ids = with_attributes(as_ids(names), attributes)
+        return cls._from_appearance_order(tail, head, _as_weights(weights, weight), ids)
+
+    @classmethod
+    def from_igraph(cls, graph: "igraph.Graph", *, weight: str = "weight") -> Self:
+        """Build from an undirected igraph graph; its vertex attributes are kept.
+
+        The vertex attribute `name` gives the ids. Without it, nodes are numbers.
+
+        Parameters
+        ----------
+        graph : igraph.Graph
+        weight : str
+            Edge attribute with the weight. Without it, all edges have weight 1.
+        """
+        _check_undirected(graph, "igraph", fix="graph.as_undirected()")
+        columns = {name: graph.vs[name] for name in graph.vs.attributes()}
+        names = columns.pop("name", list(range(graph.vcount())))
+        if len(set(names)) < len(names):
+            raise InputError("two vertices of the igraph graph have one name; rename one")
+        rows = zip(*columns.values(), strict=True)
+        attributes = [dict(zip(columns, row, strict=True)) for row in rows]
+        ids = with_attributes(as_ids(names), attributes)
+        weights = None
+        if weight in graph.es.attributes():
+            weights = _as_weights(graph.es[weight], weight)
+        ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+        return cls._from_appearance_order(ends[:, 0], ends[:, 1], weights, ids)
+
     @property
     def n_edges(self) -> int:
-        """Number of edges, parallel ones counted singly."""
+        """Number of edges. Each of several parallel edges is counted."""
         return self.tail.size
 
     @cached_property
     def ids(self) -> np.ndarray:
         """The user's own name of each node, shape (n_nodes,)."""
-        if self.own_ids is None:
-            return _frozen(np.arange(self.n_nodes), np.int64)
-        ids = np.asarray(self.own_ids)[: self.n_nodes]
-        return _frozen(ids, ids.dtype)
+        if self.node_ids is None:
+            return _read_only(np.arange(self.n_nodes), np.int64)
+        # The object of ids may have more entries: later batches of the source share it.
+        ids = np.asarray(self.node_ids)[: self.n_nodes]
+        return _read_only(ids, ids.dtype)
 
     @property
     def has_explicit_order(self) -> bool:
-        """Whether position i of an array can be about node i: by `ids=`, or without ids.
+        """Whether position i of an array refers to node i: with `ids=`, or without ids.
 
         Nodes of files, tables, networkx and igraph graphs are numbered as they appear instead.
 
@@ -239,109 +330,185 @@ class EdgeList(Exchange):
         >>> EdgeList.from_pairs([("ann", "bob")]).has_explicit_order
         False
         """
-        return has_explicit_order(self.own_ids)
+        return has_explicit_order(self.node_ids)
 
-    def in_id_order(self) -> "EdgeList":
-        """The same graph with node i numbered i, if the ids are exactly 0, ..., n_nodes - 1.
+    @property
+    def node_attributes(self) -> list[dict[str, Any]] | None:
+        """Attributes of each node if the graph was converted from one with attributes."""
+        return node_attributes(self.node_ids)
 
-        With other ids, the graph itself. Graphs that are converted (from files, tables, networkx,
-        igraph) or returned by `sparsify` are in this order already.
+    def in_id_order(self) -> Self:
+        """Return the same graph with node i numbered i, if the ids are exactly 0, ..., n_nodes - 1.
+
+        With other ids, return the graph itself. Graphs that are converted (from files, tables,
+        networkx, igraph) or returned by `sparsify` are in this order already.
 
         >>> path = EdgeList(tail=[0, 1], head=[1, 2], ids=[2, 0, 1])
         >>> path.tail, path.in_id_order().tail
         (array([0, 1], dtype=int32), array([2, 0], dtype=int32))
         """
-        numbers = integer_numbers(self.own_ids, self.n_nodes)
+        numbers = as_permutation(self.node_ids, self.n_nodes)
         if numbers is None:
             return self
         ids = np.arange(self.n_nodes)
         is_in_order = np.array_equal(numbers, ids)
         if is_in_order and self.has_explicit_order:
             return self
-        numbers = numbers.astype(self.tail.dtype)
         if self.node_attributes is not None:
+            # Attributes are listed by node and move to its new number.
             node_of_id = np.argsort(numbers)
             ids = with_attributes(ids, [self.node_attributes[node] for node in node_of_id])
         ids = with_explicit_order(ids)
-        edges = copy.copy(self)
-        edges.__dict__.update(
-            tail=self.tail if is_in_order else _frozen(numbers[self.tail], self.tail.dtype),
-            head=self.head if is_in_order else _frozen(numbers[self.head], self.head.dtype),
-            own_ids=ids,
+        if is_in_order:
+            return self._replace(node_ids=ids)
+        numbers = numbers.astype(self.tail.dtype)
+        return self._replace(
+            tail=_read_only(numbers[self.tail], numbers.dtype),
+            head=_read_only(numbers[self.head], numbers.dtype),
+            node_ids=ids,
         )
-        edges.__dict__.pop("ids", None)  # cached, in the order before
-        return edges
 
     def to_scipy(self) -> scipy.sparse.csr_array:
-        """Symmetric adjacency matrix (CSR), parallel edges summed."""
+        """Return the symmetric adjacency matrix (CSR), parallel edges summed."""
         shape = (self.n_nodes, self.n_nodes)
         half = scipy.sparse.coo_array((self.weight, (self.tail, self.head)), shape=shape).tocsr()
         return (half + half.T).tocsr()
 
+    def to_networkx(self) -> "networkx.Graph":
+        """Return a `networkx.Graph` over the user's ids, parallel edges summed into `weight`.
+
+        >>> import networkx as nx
+        >>> graph = nx.Graph([("ann", "bob")])
+        >>> graph.nodes["ann"]["age"] = 31
+        >>> EdgeList.from_networkx(graph).to_networkx().nodes["ann"]
+        {'age': 31}
+        """
+        import networkx as nx
+
+        # A networkx.Graph would keep the last of several parallel edges.
+        simple = self.simplified()
+        names = self.ids.tolist()
+        graph = nx.Graph()
+        graph.add_nodes_from(zip(names, self._attribute_rows(), strict=True))
+        columns = (simple.tail.tolist(), simple.head.tolist(), simple.weight.tolist())
+        rows = zip(*columns, strict=True)
+        graph.add_weighted_edges_from((names[u], names[v], weight) for u, v, weight in rows)
+        return graph
+
+    def to_igraph(self) -> "igraph.Graph":
+        """Return an `igraph.Graph`, parallel edges summed into `weight`.
+
+        Vertices have the attribute `name`, unless nodes are plain numbers.
+        """
+        try:
+            import igraph
+        except ModuleNotFoundError:
+            raise InputError("igraph is not installed: pip install igraph") from None
+        simple = self.simplified()
+        rows = self._attribute_rows()
+        columns = {} if self.node_ids is None else {"name": simple.ids.tolist()}
+        # igraph stores a column per attribute; nodes without it get None.
+        for name in sorted({name for row in rows for name in row}):
+            columns[name] = [row.get(name) for row in rows]
+        return igraph.Graph(
+            n=simple.n_nodes,
+            edges=np.column_stack([simple.tail, simple.head]),
+            edge_attrs={"weight": simple.weight.tolist()},
+            vertex_attrs=columns,
+        )
+
+    def _attribute_rows(self):
+        """Return a copy of the attributes of each node, empty if there are none."""
+        return [dict(row) for row in self.node_attributes or [{}] * self.n_nodes]
+
+    def _columns(self):
+        return {
+            "source": self.ids[self.tail],
+            "target": self.ids[self.head],
+            "weight": self.weight,
+        }
+
     def laplacian(self) -> scipy.sparse.csr_array:
-        """L = D - A as a CSR matrix with sorted indices."""
+        """Return L = D - A as a CSR matrix with sorted indices."""
         laplacian = (scipy.sparse.diags_array(self.degrees()) - self.to_scipy()).tocsr()
         laplacian.sort_indices()
         return laplacian
 
     def incidence(self) -> scipy.sparse.csr_array:
-        """B of shape (n_edges, n_nodes) with rows b_e, so that L = B^T diag(weight) B."""
-        edge, sign = np.tile(np.arange(self.n_edges), 2), np.repeat([1.0, -1.0], self.n_edges)
-        ends, shape = np.concatenate([self.tail, self.head]), (self.n_edges, self.n_nodes)
-        return scipy.sparse.coo_array((sign, (edge, ends)), shape=shape).tocsr()
+        """Return B of shape (n_edges, n_nodes) with rows b_e, so that L = B^T diag(weight) B."""
+        row = np.tile(np.arange(self.n_edges), 2)
+        column = np.concatenate([self.tail, self.head])
+        sign = np.repeat([1.0, -1.0], self.n_edges)
+        shape = (self.n_edges, self.n_nodes)
+        return scipy.sparse.coo_array((sign, (row, column)), shape=shape).tocsr()
 
     def degrees(self) -> np.ndarray:
-        """Weighted degree of every node.
+        """Return the weighted degree of every node.
 
         >>> EdgeList(tail=[0, 0], head=[1, 2], weight=[1.0, 4.0]).degrees()
         array([5., 1., 4.])
         """
-        into = np.bincount(self.head, self.weight, self.n_nodes)
-        return into + np.bincount(self.tail, self.weight, self.n_nodes) + 0.0  # float when empty
+        from_head = np.bincount(self.head, self.weight, self.n_nodes)
+        from_tail = np.bincount(self.tail, self.weight, self.n_nodes)
+        # For a graph without edges bincount returns integers; adding 0.0 makes them floats.
+        return from_head + from_tail + 0.0
 
     def components(self) -> np.ndarray:
-        """Number of the connected component of each node, numbered by their first node.
+        """Return the connected component of each node, numbered in order of their first nodes.
 
         >>> EdgeList(tail=[1], head=[2], n_nodes=4).components()
         array([0, 1, 1, 2], dtype=int32)
         """
-        first = forest.roots(self.n_nodes)
-        forest.join(first, self.tail, self.head)
-        first = forest.labels(first)
-        return (np.cumsum(first == forest.roots(self.n_nodes), dtype=first.dtype) - 1)[first]
+        nodes = make_sets(self.n_nodes)
+        parent = nodes.copy()
+        union_edges(parent, self.tail, self.head)
+        first_node = find_all(parent)
+        # A node is the first of its component if it is its own root.
+        number = np.cumsum(first_node == nodes, dtype=nodes.dtype) - 1
+        return number[first_node]
 
     def simplified(self) -> "EdgeList":
-        """The same graph with parallel edges summed, tail < head, sorted by (tail, head).
+        """Return the graph with parallel edges summed, tail < head, sorted by (tail, head).
 
         >>> twice = EdgeList(tail=[0, 1], head=[1, 0], weight=[1.0, 2.0])
         >>> twice.simplified().weight
         array([3.])
         """
-        low, high = np.minimum(self.tail, self.head), np.maximum(self.tail, self.head)
-        shape = (self.n_nodes,) * 2
+        # With one direction per edge, parallel edges are the same matrix entry.
+        low = np.minimum(self.tail, self.head)
+        high = np.maximum(self.tail, self.head)
+        shape = (self.n_nodes, self.n_nodes)
         upper = scipy.sparse.coo_array((self.weight, (low, high)), shape=shape).tocsr()
         upper.sum_duplicates()
         upper = upper.tocoo()
-        return EdgeList.from_clean(upper.row, upper.col, upper.data, self.n_nodes, self.own_ids)
+        return EdgeList.from_validated(
+            upper.row, upper.col, upper.data, self.n_nodes, self.node_ids
+        )
 
     def part(self, start: int, stop: int | None = None) -> "EdgeList":
-        """Edges start, ..., stop - 1 on the same nodes, as views."""
-        cut = slice(start, stop)
-        columns = (self.tail[cut], self.head[cut], self.weight[cut])
-        return EdgeList.from_clean(*columns, self.n_nodes, self.own_ids)
+        """Return edges start, ..., stop - 1 on the same nodes, as views."""
+        return EdgeList.from_validated(
+            self.tail[start:stop],
+            self.head[start:stop],
+            self.weight[start:stop],
+            self.n_nodes,
+            self.node_ids,
+        )
 
     def __iter__(self) -> Iterator["EdgeList"]:
-        """An edge list is a stream of one batch: itself."""
+        """Iterate over one batch, the graph itself, so that a graph is also a stream."""
         yield self
 
     def plot(
         self, *, color: Any = None, beside: Any = None, places: Any = None, random_state: Any = None
     ) -> Any:
         """Draw the graph, of at most 5,000 nodes; arguments are those of `analysis.draw`."""
-        import graphsqueak  # its layout is computed above this layer
+        # Imported here: the layout is computed in a layer above this one.
+        import graphsqueak
 
-        how = {"color": color, "beside": beside, "places": places, "random_state": random_state}
-        return graphsqueak.analysis.draw(self, **how)
+        return graphsqueak.analysis.draw(
+            self, color=color, beside=beside, places=places, random_state=random_state
+        )
 
     def __repr__(self) -> str:
         return (
@@ -357,7 +524,25 @@ class EdgeList(Exchange):
         return edge_table(ends, self.weight, n_neighbors, known=self.certificate)
 
 
-def _frozen(array, dtype):
+def _read_only(array, dtype):
+    # A view, so that an array of the caller stays writable.
     array = np.ascontiguousarray(array, dtype=dtype).view()
     array.flags.writeable = False
     return array
+
+
+def _as_weights(values, attribute):
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the edge attribute {attribute!r} is not a number everywhere; choose another (weight=)"
+        ) from None
+
+
+def _check_undirected(graph, library, *, fix):
+    if graph.is_directed():
+        raise InputError(
+            f"the {library} graph is directed; call {fix} first, or add the weights of both "
+            "directions yourself"
+        )

@@ -1,7 +1,4 @@
-"""Edges that say when they were: an `EdgeList` with a fourth column.
-
-Whoever knows nothing of times takes it for the `EdgeList` that it is.
-"""
+"""Edges with time stamps: an `EdgeList` with a fourth column, usable wherever an `EdgeList` is."""
 
 import zlib
 from typing import Any
@@ -14,20 +11,21 @@ from graphsqueak.graph.edge_list import EdgeList
 
 __all__ = ["NO_CHECKSUMS", "TimedEdges", "checksums"]
 
-NO_CHECKSUMS = (0, 0, 0, 0)  # of no edges at all
+# Checksums of tails, heads, weights and times of an empty list of edges.
+NO_CHECKSUMS = (0, 0, 0, 0)
 
 
 class TimedEdges(EdgeList):
-    """A list of weighted, undirected edges, each with its time.
+    """Immutable list of weighted, undirected edges, each with its time.
 
     Parameters
     ----------
     tail, head : array of int, shape (n_edges,)
-        The two ends of each edge; their order carries no meaning.
+        The two ends of each edge, in either order.
     time : array of float, shape (n_edges,)
-        When each edge was, in any unit: windows and half-lives are in the same one.
+        Time of each edge, in any unit. Windows and half-lives use the same unit.
     weight : array of float, shape (n_edges,), optional
-        Default: every edge weighs 1.
+        Default: every edge has weight 1.
     n_nodes : int, optional
         Default: one more than the largest end. Larger values add isolated nodes.
     ids : array of int or str, shape (n_nodes,), optional
@@ -55,17 +53,26 @@ class TimedEdges(EdgeList):
         super().__init__(tail=tail, head=head, weight=weight, n_nodes=n_nodes, ids=ids)
         times = np.asarray(time, dtype=np.float64)
         if times.shape != np.shape(tail):
-            raise InputError(f"time has {times.size} entries for {np.size(tail)} edges")
+            raise InputError(
+                f"time has {times.size} entries for {np.size(tail)} edges; pass one per edge"
+            )
         if not np.isfinite(times).all():
-            raise InputError("a time is infinite or not a number; repair or drop that edge")
+            edge = int(np.argmin(np.isfinite(times)))
+            raise InputError(
+                f"the time of edge {edge} is infinite or not a number ({times[edge]}); "
+                "repair or drop that edge"
+            )
         if self.n_edges < times.size:
+            # The base class dropped self-loops and edges of weight zero.
             keep = np.asarray(tail) != np.asarray(head)
-            times = times[keep if weight is None else keep & (np.asarray(weight) != 0)]
+            if weight is not None:
+                keep &= np.asarray(weight) != 0
+            times = times[keep]
         self.__dict__["time"] = times
 
     @classmethod
-    def of(cls, edges: EdgeList, time: np.ndarray) -> "TimedEdges":
-        """The same edges with times, without checks and without a copy: for streams.
+    def from_edges(cls, edges: EdgeList, time: np.ndarray) -> "TimedEdges":
+        """Add times to edges, without checks and without a copy.
 
         Parameters
         ----------
@@ -78,19 +85,22 @@ class TimedEdges(EdgeList):
         return timed
 
     def part(self, start: int, stop: int | None = None) -> "TimedEdges":
-        """Edges start, ..., stop - 1 on the same nodes, as views."""
-        return self.of(super().part(start, stop), self.time[start:stop])
+        """Return edges start, ..., stop - 1 on the same nodes, as views."""
+        return self.from_edges(super().part(start, stop), self.time[start:stop])
 
 
 def checksums(edges: TimedEdges, before: tuple[int, ...] = NO_CHECKSUMS) -> tuple[int, ...]:
-    """Checks of tails, heads, weights and times, of all batches so far, however they were cut.
+    """Update the checksums of tails, heads, weights and times by a batch of edges.
+
+    The result does not depend on how a stream is cut into batches.
 
     >>> edges = TimedEdges(tail=[0, 1], head=[1, 2], time=[5, 7])
     >>> checksums(edges.part(1), checksums(edges.part(0, 1))) == checksums(edges)
     True
     """
+    # CRC-32 continues from the previous value, so that only the concatenation matters.
     columns = (edges.tail, edges.head, edges.weight, edges.time)
     return tuple(
-        zlib.crc32(np.ascontiguousarray(column).data, check)
-        for column, check in zip(columns, before, strict=True)
+        zlib.crc32(np.ascontiguousarray(column).data, checksum)
+        for column, checksum in zip(columns, before, strict=True)
     )

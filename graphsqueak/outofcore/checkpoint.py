@@ -54,7 +54,7 @@ def save(path: str | os.PathLike, saved: Saved) -> None:
     record = {"format": FORMAT, "version": VERSION, "n_nodes": edges.n_nodes}
     record |= {"settings": saved.settings, "numbers": saved.numbers}
     columns = {"tail": edges.tail, "head": edges.head, "weight": edges.weight}
-    ids = pack_ids(edges.own_ids, edges.n_nodes)
+    ids = pack_ids(edges.node_ids, edges.n_nodes)
     try:
         with hold_signals(), atomic_file(path) as file:
             pack(file, record, columns | ids | saved.arrays)

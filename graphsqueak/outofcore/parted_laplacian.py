@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import join, labels
+from graphsqueak.graph.forest import find_all, union_edges
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.splitting import split
@@ -74,7 +74,7 @@ class PartedLaplacian:
         self.backend: Callable = run_here
         self._pieces = split(source, n_parts)
         self._n_nodes = sparsifier.n_nodes
-        self._ids = pack_ids(sparsifier.own_ids, sparsifier.n_nodes)
+        self._ids = pack_ids(sparsifier.node_ids, sparsifier.n_nodes)
         self.n_passes = 0
         self.n_edges: int | None = None
         self.component: np.ndarray | None = None
@@ -109,7 +109,7 @@ class PartedLaplacian:
 
 def _leaf(piece, seed, *, block):
     record, arrays = unpack(block, "the block")
-    nodes = EdgeList.from_clean([], [], [], record["n_nodes"], unpack_ids(arrays))
+    nodes = EdgeList.from_validated([], [], [], record["n_nodes"], unpack_ids(arrays))
     laplacian = StreamedLaplacian(piece, nodes)
     product = laplacian.multiply(arrays["X"])
     n_edges, checksum = laplacian.fingerprint or (laplacian.n_edges, 0)
@@ -127,9 +127,9 @@ def _merge(results, seed):
     node = np.arange(parent.size, dtype=parent.dtype)
     for _, arrays in found[1:]:
         product = product + arrays["product"]
-        join(parent, node, arrays["component"])
+        union_edges(parent, node, arrays["component"])
     record = {
         "n_edges": sum(record["n_edges"] for record, _ in found),
         "checksum": sum(record["checksum"] for record, _ in found) % 2**64,
     }
-    return pack_bytes(record, {"product": product, "component": labels(parent)})
+    return pack_bytes(record, {"product": product, "component": find_all(parent)})

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import AccuracyWarning, ConvergenceWarning, InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import node_finder
+from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.outofcore.parted_laplacian import PartedLaplacian, Sharing
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
@@ -198,11 +198,11 @@ def find_sparsifier(
     kept = as_edge_list(sparsifier)
     if not isinstance(source, EdgeList):
         return kept
-    node = node_finder(source.own_ids, source.n_nodes)(kept.ids)
+    node = make_node_finder(source.node_ids, source.n_nodes)(kept.ids)
     if node.min(initial=0) < 0:
         name = kept.ids.tolist()[int(np.argmin(node))]
         raise InputError(
             f"node {name!r} of the sparsifier is not in the graph; it belongs to another graph"
         )
     ends = (node[kept.tail], node[kept.head])
-    return EdgeList.from_clean(*ends, kept.weight, source.n_nodes, source.own_ids)
+    return EdgeList.from_validated(*ends, kept.weight, source.n_nodes, source.node_ids)

@@ -125,7 +125,7 @@ def _by_products(graph, component, n_pairs, normalized, tol, rng):
     if normalized:
         weight = normalized_weights(graph.tail, graph.head, weight, degree)
         bound, scale = 2.0, _roots_of(degree)
-    scaled = EdgeList.from_clean(graph.tail, graph.head, weight, graph.n_nodes)
+    scaled = EdgeList.from_validated(graph.tail, graph.head, weight, graph.n_nodes)
     if normalized:
         ridge = (degree > 0) - scaled.degrees()
     rows = build_rows(scaled, ridge)

@@ -9,8 +9,8 @@ import weakref
 
 import numpy as np
 
+from graphsqueak.graph.duplicate_edges import hash_pair
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.repeats import hash_pair
 from graphsqueak.system.kernels import compiled
 
 __all__ = ["DistinctEdges"]
@@ -68,7 +68,9 @@ class DistinctEdges:
             kept = rows[_first_of_each(rows["tail"], rows["head"])]
             for start in range(0, len(kept), batch_size):
                 some = kept[start : start + batch_size]
-                yield EdgeList.from_clean(some["tail"], some["head"], some["weight"], n_nodes, ids)
+                yield EdgeList.from_validated(
+                    some["tail"], some["head"], some["weight"], n_nodes, ids
+                )
 
     def _parts(self):
         if self._file is None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import first_ids
+from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.system.kernels import compiled
@@ -64,7 +64,7 @@ class EdgeSource:
     >>> class Star(EdgeSource):
     ...     def _batches(self) -> Iterator[EdgeList]:
     ...         for leaf in (1, 2, 3):
-    ...             yield EdgeList.from_clean([0], [leaf], [1.0], n_nodes=leaf + 1)
+    ...             yield EdgeList.from_validated([0], [leaf], [1.0], n_nodes=leaf + 1)
     >>> star = Star()
     >>> [batch.n_nodes for batch in star]
     [2, 3, 4]
@@ -123,12 +123,12 @@ class EdgeSource:
 
     def to_edge_list(self) -> EdgeList:
         """Read everything into one `EdgeList` in memory."""
-        parts = [EdgeList.from_clean([], [], [], n_nodes=0), *self]
+        parts = [EdgeList.from_validated([], [], [], n_nodes=0), *self]
         tail = np.concatenate([batch.tail for batch in parts])
         head = np.concatenate([batch.head for batch in parts])
         weight = np.concatenate([batch.weight for batch in parts])
         ids = first_ids(self._ids, self.n_nodes)
-        edges = EdgeList.from_clean(
+        edges = EdgeList.from_validated(
             tail,
             head,
             weight,
@@ -271,11 +271,11 @@ class Batcher:
             if self._ones.size < n:
                 self._ones = np.ones(n)
             weight = self._ones
-        batch = EdgeList.from_clean(
+        batch = EdgeList.from_validated(
             self._tail[:n], self._head[:n], weight[:n], self.n_nodes, self._ids
         )
         if self._time is not None:
-            batch = TimedEdges.of(batch, self._time[:n])
+            batch = TimedEdges.from_edges(batch, self._time[:n])
         self._open()
         return batch
 

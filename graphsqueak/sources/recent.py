@@ -119,6 +119,6 @@ class RecentEdges(EdgeSource):
                 weight = weight * np.exp2((time[chosen] - self._now) / self._half_life)
             for name in ("n_self_loops", "n_zero_weights", "n_bad_lines", "fraction_read"):
                 setattr(self, name, getattr(self._source, name, 0))
-            self.id_kind, self._ids = getattr(self._source, "id_kind", "integer"), batch.own_ids
+            self.id_kind, self._ids = getattr(self._source, "id_kind", "integer"), batch.node_ids
             ends = (batch.tail[chosen], batch.head[chosen])
-            yield EdgeList.from_clean(*ends, weight, batch.n_nodes, batch.own_ids)
+            yield EdgeList.from_validated(*ends, weight, batch.n_nodes, batch.node_ids)

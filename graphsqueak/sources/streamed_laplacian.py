@@ -17,7 +17,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
@@ -66,7 +66,7 @@ class StreamedLaplacian:
         self.is_held = isinstance(source, EdgeList)
         self.is_implicit = getattr(source, "is_implicit", False)
         self._matching = NodeMatching(sparsifier)
-        self._parent = roots(sparsifier.n_nodes)
+        self._parent = make_sets(sparsifier.n_nodes)
         self.n_passes = 0
         self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
         self.component = self._node = None
@@ -111,7 +111,7 @@ class StreamedLaplacian:
         """The graph itself, on the nodes of the sparsifier, in one pass over the source."""
         columns = zip(*self.edges(report), strict=True)
         tail, head, weight = map(np.concatenate, columns)
-        return EdgeList.from_clean(tail, head, weight, self._parent.size)
+        return EdgeList.from_validated(tail, head, weight, self._parent.size)
 
     def to_dense(self, report: Callable | None = None) -> np.ndarray:
         """L_G as an array, in one pass over the source."""
@@ -128,11 +128,11 @@ class StreamedLaplacian:
         source: Any = self._source
         self.n_edges, self.is_held = source.n_pairs, True
         if self.component is None or self._node is None:
-            names = EdgeList.from_clean([], [], [], source.n_nodes, source.ids)
+            names = EdgeList.from_validated([], [], [], source.n_nodes, source.ids)
             node = self._node = self._matching.nodes(names)
             self._is_same = np.array_equal(node, np.arange(self._parent.size))
-            join(self._parent, node, node[source.components()])
-            self.component = labels(self._parent)
+            union_edges(self._parent, node, node[source.components()])
+            self.component = find_all(self._parent)
         if self._is_same:
             product = source.multiply(X)
         else:
@@ -151,7 +151,7 @@ class StreamedLaplacian:
             if not self.is_held:
                 checksum = (checksum + int(_checksum(tail, head, batch.weight))) % 2**64
             if self.component is None:
-                join(self._parent, tail, head)
+                union_edges(self._parent, tail, head)
             n_edges += batch.n_edges
             if report is not None:
                 report(n_edges, getattr(self._source, "fraction_read", 1.0))
@@ -160,7 +160,7 @@ class StreamedLaplacian:
             self.fingerprint = check_same_edges(self.fingerprint, (n_edges, checksum))
         self.n_edges, self.n_passes = n_edges, self.n_passes + 1
         if self.component is None:
-            self.component = labels(self._parent)
+            self.component = find_all(self._parent)
 
 
 def _add_up(parts, total):

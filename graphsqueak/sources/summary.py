@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, join, roots
+from graphsqueak.graph.forest import add_degrees, make_sets, union_edges
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
@@ -64,7 +64,7 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
     """
     started = time.perf_counter()
     degree = np.zeros(0)
-    parent = roots(0)
+    parent = make_sets(0)
     n_nodes = n_edges = n_merges = 0
     lightest, heaviest, total = np.inf, 0.0, 0.0
     with reporter(progress, "reading") as report:
@@ -73,9 +73,9 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
             if n_nodes > degree.size:
                 room = max(n_nodes, 2 * degree.size)
                 degree = np.concatenate([degree, np.zeros(room - degree.size)])
-                parent = np.concatenate([parent, roots(room)[parent.size :]])
+                parent = np.concatenate([parent, make_sets(room)[parent.size :]])
             add_degrees(degree, batch.tail, batch.head, np.ones(batch.n_edges))
-            n_merges += int(np.count_nonzero(join(parent, batch.tail, batch.head)))
+            n_merges += int(np.count_nonzero(union_edges(parent, batch.tail, batch.head)))
             n_edges += batch.n_edges
             lightest = min(lightest, float(batch.weight.min(initial=np.inf)))
             heaviest = max(heaviest, float(batch.weight.max(initial=0.0)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import child_seed
-from graphsqueak.sampling import scale_for, thin
+from graphsqueak.sampling import find_scale, subsample_weights
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.resistance.sketch import embed
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
@@ -59,24 +59,24 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
         alive, weight = arrivals.sample(
             batch.tail, batch.head, batch.weight, seed=seed, first_edge_index=start
         )
-        kept = EdgeList.from_clean(
+        kept = EdgeList.from_validated(
             np.concatenate([kept.tail, batch.tail[alive]]),
             np.concatenate([kept.head, batch.head[alive]]),
             np.concatenate([kept.weight, weight]),
             graph.n_nodes,
-            graph.own_ids,
+            graph.node_ids,
         )
         start, number = start + batch.n_edges, number + 1
     return kept.simplified()
 
 
 def _coins(graph, score, n_edges, seed):
-    scale = scale_for(score, n_edges)
+    scale = find_scale(score, n_edges)
     if not np.isfinite(scale):
         return graph
     rng = np.random.default_rng(seed)
-    weight = thin(graph.weight, graph.weight / np.minimum(scale * score, 1.0), rng=rng)
+    weight = subsample_weights(graph.weight, graph.weight / np.minimum(scale * score, 1.0), rng=rng)
     kept = weight > 0
-    return EdgeList.from_clean(
-        graph.tail[kept], graph.head[kept], weight[kept], graph.n_nodes, graph.own_ids
+    return EdgeList.from_validated(
+        graph.tail[kept], graph.head[kept], weight[kept], graph.n_nodes, graph.node_ids
     )

@@ -47,7 +47,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.forest import add_degrees
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 from graphsqueak.system.kernels import frozen
 from graphsqueak.validation import check_choice, check_count, check_real
 
@@ -183,12 +183,12 @@ def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, 
     some = slice(None, None, step)
     tail, head, weight, pinned = tail[some], head[some], weight[some], pinned[some]
     leverage, n_edges = np.minimum(weight * resistance[some], 1.0), n_edges / step
-    scale = scale_for(leverage, n_edges)
+    scale = find_scale(leverage, n_edges)
     is_free = np.ones(tail.size, dtype=np.bool_)
     if scale < MIN_SCALE_WITHOUT_FOREST:
         is_free = ~pinned
         # Half an edge at least: dropping the only one beside a forest is not without error.
-        scale = scale_for(leverage[is_free], max(n_edges - np.count_nonzero(pinned), 0.5))
+        scale = find_scale(leverage[is_free], max(n_edges - np.count_nonzero(pinned), 0.5))
     is_free &= leverage * scale < 1
     n_free = np.count_nonzero(is_free)
     if n_seen is not None and n_free:

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, join, labels, roots
-from graphsqueak.sampling import scale_for
+from graphsqueak.graph.forest import add_degrees, find_all, make_sets, union_edges
+from graphsqueak.sampling import find_scale
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sparsifiers.budget import (
     error_for_variance,
@@ -89,7 +89,7 @@ class Forecast:
         self._n_held = graph.n_edges
         self._is_sample = degree is not None
         self._ends = (graph.tail, graph.head, graph.weight)
-        self._pinned = join(roots(graph.n_nodes), graph.tail, graph.head)
+        self._pinned = union_edges(make_sets(graph.n_nodes), graph.tail, graph.head)
         self.n_forest = int(np.count_nonzero(self._pinned))
         self._resistance = _resistances(graph, degree, seed)
 
@@ -105,19 +105,19 @@ class Forecast:
         most : int
         """
         share, rng = min(most / max(n_edges, 1), 1.0), np.random.default_rng(0)
-        degree, parts, parent = np.zeros(0), [], roots(0)
+        degree, parts, parent = np.zeros(0), [], make_sets(0)
         for batch in source:
             more = batch.n_nodes - degree.size
             degree = np.concatenate([degree, np.zeros(more)])
-            parent = np.concatenate([parent, roots(batch.n_nodes)[parent.size :]])
+            parent = np.concatenate([parent, make_sets(batch.n_nodes)[parent.size :]])
             add_degrees(degree, batch.tail, batch.head, batch.weight)
-            join(parent, batch.tail, batch.head)
+            union_edges(parent, batch.tail, batch.head)
             some = rng.random(batch.n_edges) < share
             parts.append((batch.tail[some], batch.head[some], batch.weight[some]))
         tail, head, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-        sample = EdgeList.from_clean(tail, head, weight, degree.size)
+        sample = EdgeList.from_validated(tail, head, weight, degree.size)
         made = cls(sample, n_edges=n_edges, degree=degree)
-        made.n_forest = degree.size - np.unique(labels(parent)).size
+        made.n_forest = degree.size - np.unique(find_all(parent)).size
         return made
 
     def expect(self, n_edges: int, *, method: str = "fast") -> Expected:
@@ -205,7 +205,7 @@ class Forecast:
                 *self._ends, self._resistance, self._pinned, n_edges, n_nodes=self.n_nodes
             )
         leverage = np.minimum(self._ends[2] * self._resistance, 1.0)
-        scale = scale_for(leverage, n_edges * self._n_held / self.n_edges)
+        scale = find_scale(leverage, n_edges * self._n_held / self.n_edges)
         loss = np.maximum(1 / scale - leverage, 0.0)
         return error_for_variance(float(np.average(loss, weights=self._ends[2])))
 
@@ -237,7 +237,7 @@ def _resistances(graph, degrees, seed):
         graph.tail,
         graph.head,
         graph.weight,
-        join(roots(graph.n_nodes), graph.tail, graph.head),
+        union_edges(make_sets(graph.n_nodes), graph.tail, graph.head),
         degrees,
         n_probes=_N_PROBES,
         seed=seed,

@@ -27,8 +27,13 @@ from typing import Any
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.node_ids import has_explicit_order
-from graphsqueak.nodes.numbering import as_names, as_objects, ids_between, is_integer, node_finder
+from graphsqueak.graph.id_arrays import (
+    as_ids,
+    as_object_array,
+    has_explicit_order,
+    is_integer,
+)
+from graphsqueak.nodes.numbering import ids_between, make_node_finder
 from graphsqueak.sources.tables import is_table, table_columns
 
 __all__ = [
@@ -93,7 +98,7 @@ class NodeValues:
         self.is_by_id = names is not None
         self.entries = entries
         self.values = with_plain_type(np.asarray(entries)[present])
-        self.names = present if names is None else as_names(names)[present]
+        self.names = present if names is None else as_ids(names)[present]
         self._finders: dict[str, Callable] = {}
         self._some_id: Any = None  # an id of the graph, for messages
         if names is None:
@@ -106,7 +111,7 @@ class NodeValues:
         Parameters
         ----------
         ids : object or None
-            The ids of all nodes, as in `EdgeList.own_ids`.
+            The ids of all nodes, as in `EdgeList.node_ids`.
         start, stop : int
             Numbers of nodes. A stream asks for the nodes that are new.
         """
@@ -142,8 +147,8 @@ class NodeValues:
             if kind == "text":
                 # A table of labels whose ids all look like numbers is read as integers.
                 names = [str(name) if is_integer(name) else name for name in names.tolist()]
-            names = names if kind == "number" else as_objects(list(names))
-            self._finders[kind] = node_finder(names, len(names))
+            names = names if kind == "number" else as_object_array(list(names))
+            self._finders[kind] = make_node_finder(names, len(names))
         return self._finders[kind]
 
     def locate(
@@ -227,7 +232,7 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
     (None, array([ 1, -1]))
     """
     if isinstance(values, Mapping):
-        return list(values), as_objects(list(values.values()))
+        return list(values), as_object_array(list(values.values()))
     values = _column_as_series(values)
     if hasattr(values, "iloc") and values.index.name == "node" and values.ndim == 2:
         values = values if "node" in values.columns else values.reset_index()
@@ -237,7 +242,7 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
     elif is_table(values) and len(getattr(values, "shape", (0, 0))) != 1:
         columns = table_columns(values)
         node, label = _node_and_label(list(columns), name)
-        names, entries = columns[node], as_objects(columns[label])
+        names, entries = columns[node], as_object_array(columns[label])
         where = f"column {node!r}"
     else:
         return None, _as_column(values, name)

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import as_objects, node_finder
+from graphsqueak.graph.id_arrays import as_object_array
+from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.report.shown import Learned
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
@@ -94,7 +95,7 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
         self.ids_ = graph.ids
         self.n_nodes_ = graph.n_nodes
         # Nodes without edges: what values per node are matched to when the model is scored.
-        self._nodes = EdgeList.from_clean([], [], [], graph.n_nodes, graph.own_ids)
+        self._nodes = EdgeList.from_validated([], [], [], graph.n_nodes, graph.node_ids)
 
     def _answers_for(self, X, *given):
         """Predictions to be scored, their nodes, and for each of `given` values to be matched."""
@@ -105,7 +106,7 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
         else:
             return self.transduction_, self._nodes, [one for _, one in given]
         answers = self.predict(X)
-        return answers, EdgeList.from_clean([], [], [], len(answers)), values
+        return answers, EdgeList.from_validated([], [], [], len(answers)), values
 
     def _read_points(self, X):
         check_count("n_neighbors", self.n_neighbors)
@@ -147,8 +148,8 @@ class GraphEstimator(Learned, ArrowExport, BaseEstimator):
         if not all(isinstance(row, tuple | list) and len(row) in (2, 3) for row in rows):
             raise InputError(_LINKS)
         triples = [(*row, 1.0)[:3] for row in rows]
-        known = as_objects([name for _, name, _ in triples])
-        columns = node_finder(self.ids_.astype(object), len(self.ids_))(known)
+        known = as_object_array([name for _, name, _ in triples])
+        columns = make_node_finder(self.ids_.astype(object), len(self.ids_))(known)
         if (columns < 0).any():
             name = known[int(np.argmin(columns))]
             raise InputError(f"a new node is joined to {name!r}, which is not in the graph")

@@ -239,7 +239,7 @@ class SubsampledHFSClassifier(NearestLabelClassifier):
         number[chosen] = np.arange(chosen.size)
         inside = (number[graph.tail] >= 0) & (number[graph.head] >= 0)
         ends = number[graph.tail[inside]], number[graph.head[inside]]
-        part = EdgeList.from_clean(*ends, graph.weight[inside], chosen.size)
+        part = EdgeList.from_validated(*ends, graph.weight[inside], chosen.size)
         shares = harmonic_scores(part, number[labels.nodes], labels.one_hot(), random_state=rng)
         known = np.isfinite(shares[:, 0])
         nearest, reached = _closest(graph, chosen[known], self._points())
@@ -266,7 +266,7 @@ def harmonic_scores(graph, labeled, targets, *, tol=1e-8, random_state=None):
     number = np.empty(graph.n_nodes, dtype=np.int64)  # of each node, in U or in S
     number[inner], number[labeled] = np.arange(inner.size), np.arange(labeled.size)
     inside = is_inner[graph.tail] & is_inner[graph.head]
-    within = EdgeList.from_clean(
+    within = EdgeList.from_validated(
         number[graph.tail[inside]], number[graph.head[inside]], graph.weight[inside], inner.size
     )
     crossing = is_inner[graph.tail] != is_inner[graph.head]

@@ -28,7 +28,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import first_ids, integer_numbers
+from graphsqueak.graph.id_arrays import as_permutation, first_ids
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.choice import CHOICE_TOL
@@ -123,7 +123,7 @@ def read_with_labels(source, labels, budget, *, random_state=None, progress=Fals
                 label = np.concatenate([label, new])
                 tally.meet(new)
             tally.absorb(tail, head, batch.weight)
-            stream.partial_fit(EdgeList.from_clean(tail, head, batch.weight, n_nodes))
+            stream.partial_fit(EdgeList.from_validated(tail, head, batch.weight, n_nodes))
             n_seen += batch.n_edges
             if spare is not None:
                 fits = n_seen <= budget(n_nodes, n_seen)
@@ -137,8 +137,8 @@ def read_with_labels(source, labels, budget, *, random_state=None, progress=Fals
         columns = (plain.tail, plain.head, plain.weight)
     else:
         columns = map(np.concatenate, zip(*spare, strict=True))
-    plain = EdgeList.from_clean(*columns, n_nodes, ids)
-    numbers = integer_numbers(ids, n_nodes)
+    plain = EdgeList.from_validated(*columns, n_nodes, ids)
+    numbers = as_permutation(ids, n_nodes)
     if numbers is not None:
         plain = plain.in_id_order()
         label = label[np.argsort(numbers)]
@@ -160,7 +160,7 @@ def aware_graph(kept, *, is_damped=False, without=()):
         weight = _discount(weight, plain.n_nodes, plain.n_edges / max(kept.n_seen, 1))
     sums = tally.edges(plain.n_nodes)
     pairs = ((tail, sums.tail), (head, sums.head), (weight, sums.weight))
-    return EdgeList.from_clean(*map(np.concatenate, pairs), plain.n_nodes, plain.own_ids)
+    return EdgeList.from_validated(*map(np.concatenate, pairs), plain.n_nodes, plain.node_ids)
 
 
 def small_graphs(kept, labels):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.numbering import as_objects
+from graphsqueak.graph.id_arrays import as_object_array
 from graphsqueak.ssl.alignment import AbsentLabelsWarning, NodeValues
 
 __all__ = [
@@ -111,7 +111,7 @@ def encode_classes(y):
     except TypeError:
         distinct = sorted(set(values.tolist()), key=str)
         number = {value: position for position, value in enumerate(distinct)}
-        classes = as_objects(distinct)
+        classes = as_object_array(distinct)
         code = np.array([number[value] for value in values.tolist()])
     return EncodedLabels(given, code, classes)
 
@@ -127,7 +127,7 @@ def class_labels(y, graph):
     array([0, 1])
     """
     labels = encode_classes(y)
-    return labels.locate(labels.given.find(graph.own_ids, 0, graph.n_nodes))
+    return labels.locate(labels.given.find(graph.node_ids, 0, graph.n_nodes))
 
 
 def real_labels(y, graph):
@@ -140,7 +140,7 @@ def real_labels(y, graph):
             "regression needs numbers in y; use a classifier for other labels"
         ) from None
     _refuse_infinite(given)
-    nodes, index = given.locate(given.find(graph.own_ids, 0, graph.n_nodes))
+    nodes, index = given.locate(given.find(graph.node_ids, 0, graph.n_nodes))
     return RealLabels(nodes, given.values[index])
 
 

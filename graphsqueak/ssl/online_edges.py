@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import integer_numbers
+from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
@@ -134,8 +134,8 @@ class OnlineEdges(GraphEstimator):
         if not isinstance(edges, EdgeList):
             return given.by_id(None)
         if not given.is_by_id:
-            given.find(edges.own_ids, 0, edges.n_nodes)
-        return given.by_id(edges.own_ids)
+            given.find(edges.node_ids, 0, edges.n_nodes)
+        return given.by_id(edges.node_ids)
 
     def _favoring_stream(self, labels, source=None):
         """A stream that gives `label_share` of its budget to edges at labeled nodes."""
@@ -175,7 +175,7 @@ class OnlineEdges(GraphEstimator):
         # `epsilon` is a memory budget here: a graph that fits is used as it is.
         graph = stream.sparsifier(n_edges=stream.budget_, consume=not self._forgets)
         del stream
-        numbers = integer_numbers(graph.own_ids, graph.n_nodes)
+        numbers = as_permutation(graph.node_ids, graph.n_nodes)
         if numbers is not None:
             degrees = degrees[np.argsort(numbers)]
             graph = graph.in_id_order()
@@ -206,12 +206,12 @@ class OnlineEdges(GraphEstimator):
     def _fill_stream(self, source, y):
         """A stream sparsifier that has read the source."""
         given = given_labels(y, self._is_unlabeled)
-        labels = given.by_id(source.own_ids if isinstance(source, EdgeList) else None)
+        labels = given.by_id(source.node_ids if isinstance(source, EdgeList) else None)
         stream, source = self._favoring_stream(labels, source), self._budget(source).drawn(source)
         with reporter(self.progress, "labeling") as report:
             for batch in source:
                 if not given.is_by_id:  # refuse an array of labels before all edges are read
-                    given.find(batch.own_ids, stream.n_nodes_, batch.n_nodes)
+                    given.find(batch.node_ids, stream.n_nodes_, batch.n_nodes)
                 stream.partial_fit(batch)
                 fraction = getattr(source, "fraction_read", 1.0)
                 report(stream.n_edges_seen_, fraction, f"kept {stream.n_kept_:,}")
@@ -266,7 +266,7 @@ class OnlineEdges(GraphEstimator):
         """
         if not hasattr(self, "_stream"):
             raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
-        seen = EdgeList.from_clean([], [], [], self._stream.n_nodes_, self._stream.ids_)
+        seen = EdgeList.from_validated([], [], [], self._stream.n_nodes_, self._stream.ids_)
         labels = self._labels_by_id(y, seen)
         self._labels = labels if seen.has_explicit_order else y
         late = set(labels) - self._favored

@@ -13,7 +13,7 @@ import copy
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 
 __all__ = ["Tally"]
 
@@ -50,7 +50,7 @@ class Tally:
         self.code, self.n_classes, self.alone, self._room = code, n_classes, alone, room
         self.index = np.zeros(0, dtype=np.int64)  # of each node's label, or -1
         self.leader = np.zeros(0, dtype=np.int64)  # of each node: itself if it is not tied
-        self._parent = roots(0)  # of the nodes' union-find
+        self._parent = make_sets(0)  # of the nodes' union-find
         self.is_tied = False  # whether several labeled nodes share one value
         self._n_seen = self._n_met = self._n_new = 0
         self._columns = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
@@ -69,7 +69,7 @@ class Tally:
         while start < tail.size:
             stop = min(start + _STEP - self._n_seen % _STEP, tail.size)
             low, high = tail[start:stop], head[start:stop]
-            join(self._parent, low, high)
+            union_edges(self._parent, low, high)
             chosen = is_labeled[low] | is_labeled[high]
             self._new.append((low[chosen], high[chosen], weight[start:stop][chosen]))
             self._n_new += np.count_nonzero(chosen)
@@ -93,7 +93,7 @@ class Tally:
         tail, head = self.leader[tail], self.leader[head]
         apart = tail != head
         ends = (tail[apart], head[apart], weight[apart])
-        summed = EdgeList.from_clean(*ends, self.index.size).simplified()
+        summed = EdgeList.from_validated(*ends, self.index.size).simplified()
         self._columns, self._new = (summed.tail, summed.head, summed.weight), []
         self._n_new = 0
 
@@ -115,7 +115,7 @@ class Tally:
         """Tie leaders of one class and component to each other, two by two; False if none are."""
         nodes = np.flatnonzero(self.index[: self._n_met] >= 0)
         leads = (self.leader[nodes] == nodes) & ~self.alone[self.index[nodes]]
-        nodes, component = nodes[leads], labels(self._parent)
+        nodes, component = nodes[leads], find_all(self._parent)
         kind = self.code[self.index[nodes]], component[nodes]
         order = np.lexsort((nodes, *kind))
         nodes, kind = nodes[order], np.stack(kind)[:, order]
@@ -157,4 +157,4 @@ class Tally:
 
     def edges(self, n_nodes, ids=None):
         """All sums, as edges between the nodes; those that follow a leader have none."""
-        return EdgeList.from_clean(*self._columns, n_nodes, ids)
+        return EdgeList.from_validated(*self._columns, n_nodes, ids)

@@ -128,7 +128,9 @@ def rescale():
     tail = np.append(graph.tail, [0]).astype(np.int32)
     head = np.append(graph.head, [graph.n_nodes]).astype(np.int32)
     weight = np.append(weight, [5.0])
-    in_forest = gs.graph.forest.join(gs.graph.forest.roots(graph.n_nodes + 1), tail, head)
+    in_forest = gs.graph.forest.union_edges(
+        gs.graph.forest.make_sets(graph.n_nodes + 1), tail, head
+    )
     bridge = find_bridges(tail, head, in_forest, graph.n_nodes + 1, seed=1)
     edges = SampledEdges(tail, head, weight, in_forest)
     degree = np.append(graph.degrees(), [5.0])

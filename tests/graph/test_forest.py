@@ -1,42 +1,166 @@
-"""Arrays of nodes that grow, and what a spanning forest tells about its graph."""
+"""Test union-find and forest algorithms against networkx and dense references."""
 
-import networkx
+import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 
 from graphsqueak.graph.forest import (
-    extended,
+    add_degrees,
+    append_growable,
+    approx_max_forest,
+    bottleneck_cuts,
+    find_all,
     find_bridges,
-    heavy_forest,
-    join,
-    roots,
-    weak_cuts,
+    make_sets,
+    path_resistances,
+    root_forest,
+    union_edges,
 )
 
 
-def test_arrays_that_grow_from_the_same_one_do_not_share_what_is_new():
-    """The second one must not be written into the memory that the first one has taken."""
-    start = extended(np.arange(8), np.arange(8, 10))
-    one = extended(start, np.array([100]))
-    other = extended(start, np.array([200, 201]))
-    further = extended(one, np.array([300]))
-    assert start.tolist() == list(range(10))
-    assert one.tolist() == [*range(10), 100]
-    assert other.tolist() == [*range(10), 200, 201]
-    assert further.tolist() == [*range(10), 100, 300]
+def random_graph(seed, n_nodes=40, n_edges=45):
+    """Random simple graph, sparse enough to have bridges and several components."""
+    rng = np.random.default_rng(seed)
+    pairs = np.column_stack(np.triu_indices(n_nodes, 1))
+    tail, head = rng.permutation(pairs)[:n_edges].T
+    return tail, head, 10 ** rng.uniform(-6, 6, n_edges)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_bridges_are_those_of_networkx(seed):
-    rng = np.random.default_rng(81_000 + seed)
-    graph = networkx.gnm_random_graph(60, 70, seed=81_000 + seed)
-    edges = rng.permutation(np.array(graph.edges, dtype=np.int32))
-    tail, head = np.ascontiguousarray(edges.T)
-    in_forest = join(roots(60), tail, head)
-    found = find_bridges(tail, head, in_forest, 60, seed=seed)
-    expected = {frozenset(edge) for edge in networkx.bridges(graph)}
-    assert {frozenset(edge) for edge in edges[found].tolist()} == expected
-    assert 5 < len(expected) < 60
+def as_networkx(tail, head, weight, n_nodes=40):
+    graph = nx.Graph()
+    graph.add_nodes_from(range(n_nodes))
+    graph.add_weighted_edges_from(zip(tail.tolist(), head.tolist(), weight.tolist(), strict=True))
+    return graph
+
+
+@pytest.mark.parametrize("seed", [611_953, 27_644, 905_118])
+def test_union_find_matches_connected_components(seed):
+    tail, head, weight = random_graph(seed)
+    graph = as_networkx(tail, head, weight)
+    parent = make_sets(40)
+    in_forest = union_edges(parent, tail, head)
+    root = find_all(parent)
+    components = list(nx.connected_components(graph))
+    for nodes in components:
+        assert set(root[list(nodes)]) == {min(nodes)}
+    assert np.count_nonzero(in_forest) == 40 - len(components)
+    forest = as_networkx(tail[in_forest], head[in_forest], weight[in_forest])
+    assert nx.is_forest(forest)
+
+
+@pytest.mark.parametrize("seed", [611_953, 27_644, 905_118])
+def test_bridges_match_networkx(seed):
+    tail, head, weight = random_graph(seed)
+    in_forest = union_edges(make_sets(40), tail, head)
+    found = find_bridges(tail, head, in_forest, 40, seed=seed)
+    expected = {frozenset(pair) for pair in nx.bridges(as_networkx(tail, head, weight))}
+    assert expected
+    assert {frozenset(pair) for pair in zip(tail[found], head[found], strict=True)} == expected
+
+
+@pytest.mark.parametrize("seed", [611_953, 27_644, 905_118])
+def test_path_resistances_match_shortest_paths_in_the_forest(seed):
+    tail, head, weight = random_graph(seed)
+    in_forest = union_edges(make_sets(40), tail, head)
+    found = path_resistances(tail, head, weight, in_forest, 40)
+    forest = as_networkx(tail[in_forest], head[in_forest], 1 / weight[in_forest])
+    for e in range(tail.size):
+        length = nx.dijkstra_path_length(forest, tail[e], head[e])
+        # The resistance is a difference of distances from the root.
+        distance_from_root = sum(1 / weight[in_forest])
+        assert found[e] == pytest.approx(length, rel=1e-9, abs=1e-12 * distance_from_root)
+
+
+@pytest.mark.parametrize("seed", [611_953, 27_644, 905_118])
+def test_forest_edges_are_within_a_factor_of_two_of_the_maximum_forest(seed):
+    tail, head, weight = random_graph(seed, n_edges=200)
+    forest = approx_max_forest(tail, head, weight, 40)
+    exact = nx.maximum_spanning_edges(as_networkx(tail, head, weight), data=True)
+    expected = np.sort([row["weight"] for *_, row in exact])
+    ratio = np.sort(weight[forest]) / expected
+    assert np.all((ratio > 0.5) & (ratio <= 1))
+    exponents = np.frexp(weight[forest])[1]
+    assert np.all(np.diff(exponents) <= 0)
+
+
+def test_more_binary_exponents_than_classes():
+    tail, head, _ = random_graph(18_407, n_edges=200)
+    weight = 2.0 ** np.random.default_rng(18_408).uniform(-900, 900, 200)
+    forest = approx_max_forest(tail, head, weight, 40)
+    matrix = scipy.sparse.coo_array((np.ones(forest.size), (tail[forest], head[forest])), (40, 40))
+    assert scipy.sparse.csgraph.connected_components(matrix, directed=False)[0] == 40 - forest.size
+    # Classes of 32 exponents: neighboring forest edges are out of order by less than one class.
+    assert np.all(np.diff(np.log2(weight[forest])) < 32)
+
+
+def test_a_graph_without_edges_has_an_empty_forest():
+    nothing = np.zeros(0, np.int64)
+    assert approx_max_forest(nothing, nothing, np.zeros(0), 5).size == 0
+    assert bottleneck_cuts(nothing, nothing, np.zeros(0), 5).tolist() == [0] * 5
+
+
+def test_bottleneck_cuts_are_those_of_the_lightest_forest_edges():
+    tail, head, weight = random_graph(700_211, n_edges=300)
+    forest = approx_max_forest(tail, head, weight, 40)
+    sides = bottleneck_cuts(tail, head, weight, 40)
+    for bit in range(8):
+        edge = forest[-1 - bit]
+        rest = forest[forest != edge]
+        component = find_all_of(tail[rest], head[rest])
+        is_other = (sides >> bit) & 1 == 1
+        is_cut = component[tail[edge]] == component
+        is_cut_from_head = component[head[edge]] == component
+        assert np.array_equal(is_other, is_cut) or np.array_equal(is_other, is_cut_from_head)
+
+
+def find_all_of(tail, head, n_nodes=40):
+    parent = make_sets(n_nodes)
+    union_edges(parent, tail, head)
+    return find_all(parent)
+
+
+def test_rooted_forests_list_parents_first():
+    tail, head, _ = random_graph(40_312)
+    in_forest = union_edges(make_sets(40), tail, head)
+    tail, head = tail[in_forest], head[in_forest]
+    order, parent, parent_edge = root_forest(tail, head, 40)
+    position = np.argsort(order)
+    assert sorted(order) == list(range(40))
+    assert np.array_equal(np.flatnonzero(parent < 0), np.unique(find_all_of(tail, head)))
+    for node in np.flatnonzero(parent >= 0):
+        assert position[parent[node]] < position[node]
+        edge = parent_edge[node]
+        assert {tail[edge], head[edge]} == {node, parent[node]}
+
+
+def test_degrees_are_row_sums_of_the_adjacency_matrix():
+    tail, head, weight = random_graph(91_406)
+    degree = np.zeros(40)
+    add_degrees(degree, tail, head, weight)
+    dense = np.zeros((40, 40))
+    np.add.at(dense, (tail, head), weight)
+    np.testing.assert_allclose(degree, (dense + dense.T).sum(axis=1))
+
+
+def test_appending_a_few_values_at_a_time_seldom_copies():
+    values = np.zeros(0, np.int64)
+    n_buffers = 0
+    for number in range(2000):
+        before = values.base
+        values = append_growable(values, np.array([number]))
+        n_buffers += values.base is not before
+    assert values.tolist() == list(range(2000))
+    assert n_buffers < 25
+
+
+def test_two_arrays_appended_to_one_do_not_share_memory():
+    first = append_growable(np.zeros(0), np.ones(10))
+    longer = append_growable(first, np.full(2, 2.0))
+    other = append_growable(first, np.full(3, 3.0))
+    assert longer.tolist() == [1.0] * 10 + [2.0] * 2
+    assert other.tolist() == [1.0] * 10 + [3.0] * 3
+    assert first.tolist() == [1.0] * 10
 
 
 @pytest.mark.parametrize("decades", [0, 3, 12, 200])
@@ -50,22 +174,12 @@ def test_a_heavy_forest_has_every_component_and_nearly_the_largest_weight(decade
     kept = (tail % 2 == head % 2) & (rng.random(tail.size) < 0.3)
     tail, head = tail[kept].astype(np.int32), head[kept].astype(np.int32)
     weight = 10.0 ** rng.uniform(-decades / 2, decades / 2, tail.size)
-    forest = heavy_forest(tail, head, weight, 40)
-    assert join(roots(40), tail[forest], head[forest]).all()
+    forest = approx_max_forest(tail, head, weight, 40)
+    assert union_edges(make_sets(40), tail[forest], head[forest]).all()
     heaviest = np.argsort(-weight)
-    best = heaviest[join(roots(40), tail[heaviest], head[heaviest])]
+    best = heaviest[union_edges(make_sets(40), tail[heaviest], head[heaviest])]
     assert forest.size == best.size
     lowest, highest = np.frexp([weight.min(), weight.max()])[1]
     n_together = 2 ** max(int(highest - lowest).bit_length() - 6, 0)
     ratio = np.sort(weight[best]) / np.sort(weight[forest])
     assert ratio.max() <= 2.0**n_together
-
-
-def test_weak_cuts_are_those_of_the_lightest_edges_of_a_path():
-    """Bit k of a node changes along the path at one edge, another one of the eight lightest."""
-    weight = 2.0 ** np.random.default_rng(81_200).permutation(12)
-    sides = weak_cuts(np.arange(12), np.arange(1, 13), weight, 13)
-    crossed = np.bitwise_xor(sides[:-1], sides[1:])
-    lightest = np.argsort(weight)[:8]
-    assert sorted(crossed[lightest].tolist()) == [1 << k for k in range(8)]
-    assert not np.delete(crossed, lightest).any()

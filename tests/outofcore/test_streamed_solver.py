@@ -251,7 +251,7 @@ class Changing(sources.EdgeSource):
         weight = self.graph.weight.copy()
         if self.n_begun >= self.when:
             weight[17] *= 1 + 1e-12
-        yield EdgeList.from_clean(self.graph.tail, self.graph.head, weight, self.graph.n_nodes)
+        yield EdgeList.from_validated(self.graph.tail, self.graph.head, weight, self.graph.n_nodes)
 
 
 def test_a_graph_that_changes_between_passes(tmp_path):

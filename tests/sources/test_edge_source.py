@@ -17,7 +17,7 @@ class Path(EdgeSource):
     def _batches(self):
         for e in range(self._n_edges):
             self.n_self_loops += 1
-            yield EdgeList.from_clean([e], [e + 1], [2.0], n_nodes=e + 2)
+            yield EdgeList.from_validated([e], [e + 1], [2.0], n_nodes=e + 2)
 
 
 def test_counters_begin_anew_with_each_pass():

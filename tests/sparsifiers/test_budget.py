@@ -32,7 +32,7 @@ def test_a_share_of_a_stream_of_unknown_length_is_as_good_as_the_number(order):
     if order == "sorted":
         order = np.argsort(graph.tail, kind="stable")
         columns = (graph.tail[order], graph.head[order], graph.weight[order])
-        graph = EdgeList.from_clean(*columns, graph.n_nodes)
+        graph = EdgeList.from_validated(*columns, graph.n_nodes)
     share = run(graph, options, keep=0.05)
     number = run(graph, options, n_edges=8000)
     assert 0.97 * 8000 <= share.n_edges <= 8000

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import AccuracyWarning, EdgeList, StreamSparsifier, sparsify
-from graphsqueak.graph.forest import find_bridges, join, roots
+from graphsqueak.graph.forest import find_bridges, union_edges, make_sets
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds
 from graphsqueak.sparsifiers.resistance.sketch import solve_flows
@@ -33,7 +33,7 @@ def blocks(n_blocks, n_nodes, n_edges, *, links, weight, joined="chain", seed=5_
             weights.append(np.full(links, weight))
     order = rng.permutation(sum(map(len, tail)))
     columns = (np.concatenate(part)[order] for part in (tail, head, weights))
-    return EdgeList.from_clean(*columns, n_blocks * n_nodes).simplified()
+    return EdgeList.from_validated(*columns, n_blocks * n_nodes).simplified()
 
 
 def lognormal(sigma, *, n_nodes=300, n_edges=9000, seed=77):
@@ -52,7 +52,7 @@ def clusters(gap, *, n_clusters=5, size=60, seed=41):
     tail, head = np.triu_indices(len(points), 1)
     weight = np.exp(-((points[tail] - points[head]) ** 2).sum(axis=1) / 2)
     near = weight > 1e-14
-    return EdgeList.from_clean(tail[near], head[near], weight[near], len(points))
+    return EdgeList.from_validated(tail[near], head[near], weight[near], len(points))
 
 
 def cut(graph, n_nodes):
@@ -197,7 +197,7 @@ def test_an_edge_that_comes_back_is_as_heavy_as_the_lighter_of_its_cuts(in_order
     tail, head = graph.tail.astype(np.int32), graph.head.astype(np.int32)
     link = tail // 20 != head // 20
     weight = np.where(link & (head >= 40), 1.0, graph.weight)
-    pinned, copies = join(roots(60), tail, head), np.ones(tail.size, np.int32)
+    pinned, copies = union_edges(make_sets(60), tail, head), np.ones(tail.size, np.int32)
     edges = SampledEdges(tail, head, weight, copies, pinned)
     resistance = np.where(link, 1e-9, 0.1)  # inside, a block of 20 nodes is complete
     budget = {"budget": 540, "n_bits": 4, "pin_forest": True, "in_order": in_order}
@@ -219,7 +219,7 @@ def test_bridges_are_those_of_networkx():
             head=rng.integers(n_nodes, size=n_edges),
             n_nodes=n_nodes,
         ).simplified()
-        in_forest = join(roots(n_nodes), graph.tail, graph.head)
+        in_forest = union_edges(make_sets(n_nodes), graph.tail, graph.head)
         found = find_bridges(graph.tail, graph.head, in_forest, n_nodes, seed=seed)
         pairs = zip(graph.tail[found].tolist(), graph.head[found].tolist(), strict=True)
         expected = networkx.bridges(graph.to_networkx())

@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 
 import graphsqueak as gs
 from graphsqueak import EdgeList, GraphNodes, GraphSplit, InputError
-from graphsqueak.graph.node_ids import integer_numbers
+from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl import AbsentLabelsWarning
 from graphsqueak.ssl.alignment import NodeValues, split_by_id, values_of_rows
@@ -698,7 +698,7 @@ def test_rows_with_repeated_indices_are_matched_only_if_they_agree():
 )
 def test_which_ids_are_exactly_the_numbers(ids, numbers):
     ids = ids if isinstance(ids, np.ndarray) else np.array(ids)
-    found = integer_numbers(ids, ids.size)
+    found = as_permutation(ids, ids.size)
     assert numbers is None if found is None else found.tolist() == numbers
 
 

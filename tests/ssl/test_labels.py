@@ -47,7 +47,7 @@ def test_ids_above_the_signed_integers():
 
 @pytest.mark.parametrize(("cut", "y"), [(1, ["a", -1, "b", -1]), (3, {"ann": "a", 12: "b"})])
 def test_nodes_may_be_asked_for_in_pieces(cut, y):
-    given, ids = given_labels(y, is_unlabeled), LISTED.own_ids
+    given, ids = given_labels(y, is_unlabeled), LISTED.node_ids
     pieces = [given.find(ids, 0, cut), given.find(ids, cut, 4)]
     whole = given.find(ids, 0, 4)
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
@@ -56,7 +56,7 @@ def test_nodes_may_be_asked_for_in_pieces(cut, y):
 
 def test_an_array_goes_by_the_order_in_which_the_caller_listed_the_nodes():
     assert class_labels([-1, 5, -1, 6], LISTED).nodes.tolist() == [1, 3]
-    by_id = given_labels([-1, 5, -1, 6], is_unlabeled).by_id(LISTED.own_ids)
+    by_id = given_labels([-1, 5, -1, 6], is_unlabeled).by_id(LISTED.node_ids)
     assert by_id == {"ann": 5, "bob": 6}
 
 

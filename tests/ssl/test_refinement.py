@@ -46,7 +46,7 @@ class Counted(EdgeSource):
         n_edges = g.n_edges - (5 if self._grows and self.n_reads == 1 else 0)
         for start in range(0, n_edges, 50_000):
             part = slice(start, min(start + 50_000, n_edges))
-            yield EdgeList.from_clean(g.tail[part], g.head[part], g.weight[part], g.n_nodes)
+            yield EdgeList.from_validated(g.tail[part], g.head[part], g.weight[part], g.n_nodes)
 
 
 @pytest.mark.parametrize("n_labels", [24, 120])
@@ -157,7 +157,7 @@ def test_pieces_and_nodes_that_no_label_reaches(blurred):
     n = blurred.n_nodes
     tail, head = (np.concatenate([part, part + n]) for part in (blurred.tail, blurred.head))
     weight = np.concatenate([blurred.weight, blurred.weight])
-    graph = EdgeList.from_clean(tail, head, weight, 2 * n + 1)
+    graph = EdgeList.from_validated(tail, head, weight, 2 * n + 1)
     y = np.concatenate([labels(24, 3), np.full(n + 1, -1)])
     y[n : n + 4] = 0
     with pytest.warns(UnreachedWarning, match="1 of 1201"):

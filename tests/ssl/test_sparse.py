@@ -85,7 +85,7 @@ def others(graph, tally):
     both = (tally.index[graph.tail] < 0) & (tally.index[graph.head] < 0)
     sums = tally.edges(graph.n_nodes)
     columns = ((getattr(graph, name)[both], getattr(sums, name)) for name in COLUMNS)
-    return EdgeList.from_clean(*map(np.concatenate, columns), graph.n_nodes)
+    return EdgeList.from_validated(*map(np.concatenate, columns), graph.n_nodes)
 
 
 @pytest.mark.parametrize("alone", [(), (4,)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphsqueak as gs
-from graphsqueak.graph.forest import join, roots
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
@@ -124,7 +124,10 @@ def results():
     large = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=by_degree)
     in_place = gs.StreamOptions(degree_approx_min_nodes=1, inplace_min_edges=1, chunk_size=1024)
     many = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=in_place)
-    ends, forest = (dense.tail, dense.head, dense.weight), join(roots(300), dense.tail, dense.head)
+    ends, forest = (
+        (dense.tail, dense.head, dense.weight),
+        union_edges(make_sets(300), dense.tail, dense.head),
+    )
     stars = degree_sketch(*ends, forest, dense.degrees(), seed=SEED, many_nodes=1).points
     rng = np.random.default_rng(SEED)
     solver = LaplacianSolver(sparse, solver="cholesky", ridge=0.1, random_state=SEED)

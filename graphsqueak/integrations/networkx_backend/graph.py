@@ -107,7 +107,7 @@ class BackendGraph:
             raise NotImplementedError("weights are positive and finite here")
         matrix = self.matrix(values) if invert else self.adjacency(weight)
         upper = scipy.sparse.triu(matrix, k=1, format="coo")
-        return EdgeList.from_clean(upper.row, upper.col, upper.data, len(self))
+        return EdgeList.from_validated(upper.row, upper.col, upper.data, len(self))
 
     def number(self, name: Any) -> int:
         """The number of a node."""

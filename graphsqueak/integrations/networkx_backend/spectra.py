@@ -252,7 +252,7 @@ def _fiedler(adjacency, normalized, tol, seed):
         if normalized:
             raise NotImplementedError("the spectrum is too narrow at its end") from None
         upper = scipy.sparse.triu(adjacency, format="coo")
-        edges = EdgeList.from_clean(upper.row, upper.col, upper.data, n_nodes)
+        edges = EdgeList.from_validated(upper.row, upper.col, upper.data, n_nodes)
         solver = LaplacianSolver(edges, tol=1e-10, random_state=rng)
         inverse = scipy.sparse.linalg.LinearOperator(
             laplacian.shape,

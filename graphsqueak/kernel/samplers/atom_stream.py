@@ -41,7 +41,7 @@ from graphsqueak.kernel.cholesky import GrowingCholesky, cholesky
 from graphsqueak.kernel.leverage import atom_leverage
 from graphsqueak.kernel.samplers.atoms import ATOMS_PER_DIMENSION, cosines, ridge_for_dimension
 from graphsqueak.randomness import child_seed, uniforms
-from graphsqueak.sampling import choose_apart, inclusion
+from graphsqueak.sampling import inclusion_probabilities, local_pivotal_sample
 
 __all__ = ["AtomStream", "OnlineSampler", "Thinning"]
 
@@ -256,9 +256,9 @@ class AtomStream:
             eigenvalues = np.linalg.eigvalsh(root[:, None] * gram * root)
             enough = ridge_for_dimension(eigenvalues, self.after / ATOMS_PER_DIMENSION)
             ridge = max(ridge, enough)
-        keep = inclusion(atom_leverage(gram, weight, ridge=ridge), self.after)
+        keep = inclusion_probabilities(atom_leverage(gram, weight, ridge=ridge), self.after)
         rng = np.random.default_rng(child_seed(self.seed, self.n_thinned))
-        kept = choose_apart(keep, cosines(gram), rng=rng)
+        kept = local_pivotal_sample(keep, cosines(gram), rng=rng)
         self.n_thinned += 1
         before = points.copy()
         self._points[: kept.size] = before[kept]

@@ -37,7 +37,13 @@ from graphsqueak.kernel.cholesky import cholesky
 from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.kernel.leverage import atom_leverage, merged_ridge
 from graphsqueak.kernel.pivots import draw_best_pivots, pivot_weights
-from graphsqueak.sampling import Sample, choose_apart, inclusion, shrink, shrink_to
+from graphsqueak.sampling import (
+    Sample,
+    inclusion_probabilities,
+    local_pivotal_sample,
+    shrink,
+    shrink_to_size,
+)
 from graphsqueak.system.packing import pack_bytes, unpack
 
 __all__ = ["Atoms", "MergeRule", "Node", "leaf", "merge_nodes", "merge_packed"]
@@ -139,7 +145,7 @@ def merge_nodes(rule: MergeRule, nodes: Sequence[Node], *, rng: np.random.Genera
     if rule.size is None:
         kept = shrink(sample, score, rng=rng)
     else:
-        kept = shrink_to(sample, score, rule.size, rng=rng, similarity=cosines(gram))
+        kept = shrink_to_size(sample, score, rule.size, rng=rng, similarity=cosines(gram))
     i = kept.index
     return Node(union.rows[i], union.points[i], kept.prob, kept.copies, ridge, exact=False)
 
@@ -173,10 +179,10 @@ def show_atoms(
     gram = rule.kernel(union.points, union.points)
     rule = rule._replace(size=size)
     score, ridge = _scores(rule, union, gram, sum(not node.exact for node in nodes))
-    keep = inclusion(score * weight, size - size // 2)
+    keep = inclusion_probabilities(score * weight, size - size // 2)
     root = np.sqrt(weight)
     scaled = root[:, None] * gram * root
-    chosen = choose_apart(keep, _likeness(scaled, ridge), rng=rng)
+    chosen = local_pivotal_sample(keep, _likeness(scaled, ridge), rng=rng)
     share = max(rule.uniform_share, _FLOOR)
     pivots = draw_best_pivots(scaled, size - chosen.size, rng=rng, first=chosen, floor=share)
     sure = (_SURE / keep[chosen] + 1 - _SURE) * weight[chosen]

@@ -34,7 +34,14 @@ from graphsqueak.kernel.cholesky import cholesky, inverse_diagonal
 from graphsqueak.kernel.leverage import estimate_leverage, rho
 from graphsqueak.kernel.samplers.atoms import ATOMS_PER_DIMENSION, Atoms, ridge_for_dimension
 from graphsqueak.kernel.samplers.dictionary import Dictionary
-from graphsqueak.sampling import Sample, expand, shrink, shrink_to, thin, weights
+from graphsqueak.sampling import (
+    Sample,
+    expand,
+    importance_weights,
+    shrink,
+    shrink_to_size,
+    subsample_weights,
+)
 from graphsqueak.validation import check_choice
 
 __all__ = ["BatchDictionary", "ExactRLS", "ManyStepRLS", "TwoStepRLS", "UniformDictionary"]
@@ -87,16 +94,16 @@ class BatchDictionary(Dictionary):
         """Row numbers and weights of a draw; for a fixed size only proportions matter."""
         everything = Sample(np.arange(prob.size), np.ones(prob.size), np.ones(prob.size, np.int64))
         if n_copies is None:
-            kept = shrink_to(everything, prob, self.n_components, rng=rng)
-            return kept.index, weights(kept, n_copies=1)
+            kept = shrink_to_size(everything, prob, self.n_components, rng=rng)
+            return kept.index, importance_weights(kept, n_copies=1)
         if self.scheme == "bernoulli":
             with np.errstate(divide="ignore"):
-                weight = thin(np.ones(prob.size), 1 / (n_copies * prob), rng=rng)
+                weight = subsample_weights(np.ones(prob.size), 1 / (n_copies * prob), rng=rng)
             rows = np.flatnonzero(weight)
             return rows, weight[rows]
         none = Sample(np.zeros(0, np.int64), np.ones(0), np.zeros(0, np.int64))
         kept = shrink(expand(none, everything.index, n_copies=n_copies), prob, rng=rng)
-        return kept.index, weights(kept, n_copies=n_copies)
+        return kept.index, importance_weights(kept, n_copies=n_copies)
 
     def _scores(self, kernel, points, rows, weight, ridge):
         """Under-estimates from a dictionary that is (epsilon, ridge)-accurate."""

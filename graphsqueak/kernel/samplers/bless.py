@@ -18,7 +18,7 @@ import numpy as np
 
 from graphsqueak.kernel.leverage import estimate_leverage, rho
 from graphsqueak.kernel.samplers.batch import BatchDictionary
-from graphsqueak.sampling import choose, inclusion
+from graphsqueak.sampling import inclusion_probabilities, systematic_sample
 
 __all__ = ["BLESS"]
 
@@ -101,8 +101,8 @@ class BLESS(BatchDictionary):
 
     def _thin(self, drawn, blind, score, rng):
         if self.n_copies_ is None:
-            keep = inclusion(score, self.n_components)
-            chosen = choose(keep, rng=rng)
+            keep = inclusion_probabilities(score, self.n_components)
+            chosen = systematic_sample(keep, rng=rng)
         else:
             keep = np.minimum(self.n_copies_ * score / blind, 1.0)
             chosen = np.flatnonzero(rng.random(drawn.size) < keep)

@@ -170,6 +170,6 @@ class KORS(Dictionary):
                 fixed = 0.0 if stream.grows else ridge
                 size = self.n_components
                 rule = MergeRule(self._kernel, fixed, self.epsilon, None, size)
-                rng = np.random.default_rng(child_seed(stream.seed, Step.LAST))
+                rng = np.random.default_rng(child_seed(stream.seed, Step.FINAL))
                 self._shown = show_atoms(rule, [held], size, rng=rng)
         return self._shown

@@ -283,7 +283,7 @@ class SQUEAK(Dictionary):
     def _finish(self):
         """The atoms for all points so far, and their ridge; the stream is left as it is."""
         if self._finished is None:
-            rng = np.random.default_rng(child_seed(self._seed, Step.LAST))
+            rng = np.random.default_rng(child_seed(self._seed, Step.FINAL))
             if self.n_components is not None:
                 size = self.n_components
                 self._finished = show_atoms(self._rule, self._parts(), size, rng=rng)

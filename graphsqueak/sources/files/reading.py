@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from graphsqueak.errors import DistanceWeightsWarning, InputError
-from graphsqueak.graph.repeats import RepeatSample
+from graphsqueak.graph.duplicate_edges import DuplicateCounter
+from graphsqueak.nodes.bipartite_ids import prefix_ids, side_names
 from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.sides import prefix_ids, side_names
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.sources.distinct import DistinctEdges
 from graphsqueak.sources.edge_source import Batcher, EdgeSource, Opened
@@ -197,7 +197,7 @@ class FileSource(EdgeSource):
             "zero_weights": self.n_zero_weights,
             "bad_lines": self.n_bad_lines,
             "duplicates": self.options.duplicates,
-            "repeated": None if repeats is None else repeats.share,
+            "repeated": None if repeats is None else repeats.fraction,
             "is_exact": repeats is not None and repeats.is_exact,
             "remarks": [*found.remarks, *passed],
         }
@@ -239,7 +239,7 @@ class FileSource(EdgeSource):
         if self.options.duplicates == "once":
             yield from self._distinct()
             return
-        repeats = RepeatSample() if self._repeats is None else None
+        repeats = DuplicateCounter() if self._repeats is None else None
 
         def look_at(read):
             return read if repeats is None else repeats.add(read[0].tail, read[0].head) or read
@@ -253,12 +253,12 @@ class FileSource(EdgeSource):
     def _distinct(self):
         """Batches of different edges, of which a temporary file is made in the first pass."""
         if self._once is None:
-            edges, repeats = DistinctEdges(), RepeatSample()
+            edges, repeats = DistinctEdges(), DuplicateCounter()
             for batch in self._listed():
                 repeats.add(batch.tail, batch.head)
                 edges.write(batch)
             counts = (self.n_self_loops, self.n_zero_weights, self.n_bad_lines)
-            self._once, self._repeats = (edges, counts, batch.n_nodes, batch.own_ids), repeats
+            self._once, self._repeats = (edges, counts, batch.n_nodes, batch.node_ids), repeats
         else:
             self._check_unchanged()
         edges, counts, n_nodes, ids = self._once

@@ -200,7 +200,7 @@ def _write_table(edges, path, form, compression, weights, header):
     ids_between = getattr(edges, "ids_between", lambda start, stop: edges.ids[start:stop])
     with atomic_file(path, compression) as file:
         batches = iter(edges)
-        first = next(batches, EdgeList.from_clean([], [], [], n_nodes=0))
+        first = next(batches, EdgeList.from_validated([], [], [], n_nodes=0))
         decided = _wants(weights, first)
         with closing(_open_table(file, form, ids_between, decided, header)) as table:
             table.write(first)

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.node_ids import with_explicit_order
+from graphsqueak.graph.id_arrays import with_explicit_order
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import Batcher, EdgeSource
 from graphsqueak.sources.neighbors.points import prepare_points

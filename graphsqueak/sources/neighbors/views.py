@@ -73,7 +73,7 @@ class SecondView(EdgeSource):
             ends = batch.tail[kept], batch.head[kept]
             weight = SECOND_SHARE * batch.weight[kept]
             self.fraction_read = self._near.fraction_read
-            yield EdgeList.from_clean(*ends, weight, batch.n_nodes, self._ids)
+            yield EdgeList.from_validated(*ends, weight, batch.n_nodes, self._ids)
 
 
 def is_near(cosine: np.ndarray, *last: np.ndarray) -> np.ndarray:

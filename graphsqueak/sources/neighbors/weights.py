@@ -97,7 +97,7 @@ def neighbor_graph(points, *, n_neighbors, metric):
     index.fit(points)
     if n_points == 1:
         index.sharpness_ = 1.0
-        return EdgeList.from_clean([], [], [], n_nodes=1), index
+        return EdgeList.from_validated([], [], [], n_nodes=1), index
     distance, neighbor = index.kneighbors()
     index.sharpness_ = _sharpness(distance)
     half = link_weights(distance, neighbor, n_points, index.sharpness_)

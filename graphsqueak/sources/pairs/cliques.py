@@ -28,7 +28,7 @@ cycles, one at least, and unrounded, too: the first cycles of light attributes d
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.randomness import CYCLE_WORD, random_bits
 from graphsqueak.system.kernels import compiled, run, shared
 
@@ -185,14 +185,14 @@ class Cliques:
 
     def components(self):
         """The smallest entity of each one's component."""
-        parent = roots(self.n_entities)
+        parent = make_sets(self.n_entities)
         for begin in range(0, self.sizes.size, _ATTRIBUTES_AT_ONCE):
             some = np.arange(begin, min(begin + _ATTRIBUTES_AT_ONCE, self.sizes.size))
             members = self.members[self.starts[some[0]] : self.starts[some[-1] + 1]]
             of = np.repeat(some, self.sizes[some])
             joined = self.strength[of] > 0
-            join(parent, self.members[self.starts[of[joined]]], members[joined])
-        return labels(parent)
+            union_edges(parent, self.members[self.starts[of[joined]]], members[joined])
+        return find_all(parent)
 
 
 @compiled

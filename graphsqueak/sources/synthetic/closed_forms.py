@@ -72,7 +72,7 @@ class SyntheticSource(EdgeSource):
             stop = min(start + self.batch_size, self.n_edges)
             tail, head = self.ends(start, stop)
             self.fraction_read = stop / self.n_edges
-            yield EdgeList.from_clean(tail, head, np.ones(tail.size), self.n_nodes)
+            yield EdgeList.from_validated(tail, head, np.ones(tail.size), self.n_nodes)
 
     def __repr__(self) -> str:
         return f"SyntheticSource(n_nodes={self.n_nodes}, n_edges={self.n_edges})"

@@ -203,7 +203,7 @@ class _NeighborSource(EdgeSource):
             weight = np.exp(-0.5 * (distance[keep] / bandwidth) ** 2)
             tail = np.broadcast_to(tail, head.shape)[keep]
             self.fraction_read = (start + len(block)) / self.n_nodes
-            yield EdgeList.from_clean(tail, head[keep], weight, self.n_nodes)
+            yield EdgeList.from_validated(tail, head[keep], weight, self.n_nodes)
 
 
 def _draw_pairs(n_nodes, rng, size):

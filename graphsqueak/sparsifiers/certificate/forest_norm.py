@@ -27,7 +27,7 @@ u sqrt(volume / w), where the condition number would be volume / w.
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import heavy_forest, rooted
+from graphsqueak.graph.forest import approx_max_forest, root_forest
 from graphsqueak.system.kernels import compiled, frozen
 
 __all__ = ["ForestNorm"]
@@ -69,8 +69,8 @@ class ForestNorm:
                 np.append(weight, np.full(n_nodes, ridge)),
             )
             n_nodes += 1
-        forest = heavy_forest(tail, head, weight, n_nodes)
-        self._order, self._parent, above = rooted(tail[forest], head[forest], n_nodes)
+        forest = approx_max_forest(tail, head, weight, n_nodes)
+        self._order, self._parent, above = root_forest(tail[forest], head[forest], n_nodes)
         is_below = self._parent >= 0
         self._resistance = np.zeros(n_nodes)
         self._resistance[is_below] = 1 / weight[forest[above[is_below]]]

@@ -41,7 +41,7 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import join, roots
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.randomness import ITEM_WORD, STAR_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, multiply
@@ -176,7 +176,7 @@ def _backbone(tail, head, weight, in_forest, near, *, ridge, seed):
     ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
     prob = np.minimum(_PER_NODE * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)
     heavier = np.where(in_forest[chosen], 1.0, prob)
-    backbone = EdgeList.from_clean(*ends[:2], ends[2] / heavier, near.size)
+    backbone = EdgeList.from_validated(*ends[:2], ends[2] / heavier, near.size)
     return LaplacianSolver(backbone, ridge=ridge, random_state=seed)
 
 
@@ -192,14 +192,14 @@ def _edges_of_stars(tail, head, weight, in_forest, degree, star, n_stars, *, see
     chosen = _chosen(tail, head, weight, near, _PER_STAR, seed)
     forest = np.flatnonzero(in_forest)
     forest = forest[~chosen[forest]]
-    forest = forest[join(roots(n_stars), star[tail[forest]], star[head[forest]])]
+    forest = forest[union_edges(make_sets(n_stars), star[tail[forest]], star[head[forest]])]
     chosen = np.flatnonzero(chosen)
     ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
     sampled = ends[2] / np.minimum(_PER_STAR * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)
     both = np.concatenate([chosen, forest])
     ends, sampled = (star[tail[both]], star[head[both]]), np.concatenate([sampled, weight[forest]])
     between = ends[0] != ends[1]
-    return EdgeList.from_clean(*(column[between] for column in (*ends, sampled)), n_stars)
+    return EdgeList.from_validated(*(column[between] for column in (*ends, sampled)), n_stars)
 
 
 def _chosen(tail, head, weight, near, scale, seed):

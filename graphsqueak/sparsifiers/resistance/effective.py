@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import as_names, node_finder
+from graphsqueak.graph.id_arrays import as_ids
+from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import power_of_two
@@ -108,7 +109,7 @@ def effective_resistance(
         tail, head = check_pairs(pairs, graph, by_id)
     check_span(graph.weight.min(initial=np.inf), graph.weight.max(initial=0.0))
     unit = power_of_two(graph.weight.max(initial=1e-300))
-    graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
+    graph = EdgeList.from_validated(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
     resistance = np.where(tail == head, 0.0, np.inf)
     component = graph.components()
     asked = (component[tail] == component[head]) & (tail != head)
@@ -151,14 +152,14 @@ def check_pairs(pairs, graph, by_id):
     names = (
         rows.ravel()
         if isinstance(rows, np.ndarray)
-        else as_names([name for row in rows for name in row])
+        else as_ids([name for row in rows for name in row])
     )
     if names.dtype.kind in "iu" and not by_id:
         nodes = np.where((names >= 0) & (names < graph.n_nodes), names, -1)
         said = f"nodes are 0 to {graph.n_nodes - 1}, or give by_id=True"
     else:
         known = graph.ids if names.dtype.kind in "iu" else graph.ids.astype(object)
-        nodes = node_finder(known, graph.n_nodes)(names)
+        nodes = make_node_finder(known, graph.n_nodes)(names)
         said = "it is not in the graph, check its spelling"
     if nodes.min(initial=0) < 0:
         wrong = int(np.argmin(nodes))

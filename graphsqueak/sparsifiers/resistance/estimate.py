@@ -147,7 +147,7 @@ def estimate(
     if embedding is None:
         if not may_solve:
             return None
-        graph = EdgeList.from_clean(tail, head, weight, degrees.size)
+        graph = EdgeList.from_validated(tail, head, weight, degrees.size)
         embedding = precise_embedding(
             graph, tail, head, weight, n_probes=n_probes, seed=seed, ridge=ridge
         )

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.node_ids import first_ids
+from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.nodes.numbering import Numbering
-from graphsqueak.nodes.union import unite_ids
+from graphsqueak.nodes.union import merge_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.report.shown import Shown
 from graphsqueak.sparsifiers.budget import StreamOptions, predicted_epsilon
@@ -173,6 +173,6 @@ def union_of_nodes(streams: Sequence[BaseStream]) -> tuple[Any, list[np.ndarray]
     is_unchanged : bool
         Whether all numbers are the old ones.
     """
-    ids, node_maps = unite_ids([(s._numbering.ids, s.n_nodes_) for s in streams])
+    ids, node_maps = merge_ids([(s._numbering.ids, s.n_nodes_) for s in streams])
     is_unchanged = all(np.array_equal(node_map, np.arange(node_map.size)) for node_map in node_maps)
     return ids, node_maps, is_unchanged

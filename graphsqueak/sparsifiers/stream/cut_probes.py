@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import AccuracyWarning
-from graphsqueak.graph.forest import extended, join, roots, weak_cuts
+from graphsqueak.graph.forest import append_growable, bottleneck_cuts, make_sets, union_edges
 from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.system.kernels import compiled, frozen
@@ -83,7 +83,7 @@ class RandomCuts:
         expected = _cut_sums(self.table)
         found = _cut_weights(self._signs, tail, head, weight)
         n_nodes = self._signs.size
-        n_unions = np.count_nonzero(join(roots(n_nodes), tail, head))
+        n_unions = np.count_nonzero(union_edges(make_sets(n_nodes), tail, head))
         if n_nodes - n_unions != n_components:
             return np.inf
         ratio = np.divide(found, expected, out=np.ones(_N_CUTS), where=expected != 0)
@@ -94,7 +94,7 @@ class RandomCuts:
         if n_nodes > n_known:
             more = np.empty(n_nodes - n_known, dtype=np.uint8)
             _draw_signs(PROBE_SEED, n_known, more)
-            self._signs = extended(self._signs, more)
+            self._signs = append_growable(self._signs, more)
 
 
 class BottleneckCuts(NamedTuple):
@@ -114,7 +114,7 @@ class BottleneckCuts(NamedTuple):
     @classmethod
     def of(cls, edges: SampledEdges, n_nodes: int) -> "BottleneckCuts":
         """Return the cuts of a graph, without their weights."""
-        sides = weak_cuts(edges.tail, edges.head, edges.weight, n_nodes)
+        sides = bottleneck_cuts(edges.tail, edges.head, edges.weight, n_nodes)
         return cls(sides=sides, weights=np.zeros(_N_CUTS))
 
     def with_weights(self, edges: SampledEdges) -> "BottleneckCuts":

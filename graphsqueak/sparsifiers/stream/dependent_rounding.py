@@ -31,7 +31,7 @@ References
 
 import numpy as np
 
-from graphsqueak.randomness import WALK_WORD, child_seed, random_bits, shuffled, uniforms
+from graphsqueak.randomness import ROUNDING_WORD, child_seed, random_bits, shuffle, uniforms
 from graphsqueak.sparsifiers.stream.coalesce import LARGEST_INT32
 from graphsqueak.system.kernels import compiled, prefetch, subroutine
 
@@ -76,7 +76,7 @@ def dependent_rounding(tail, head, prob, n_nodes, *, seed, n_bits=3, largest_ind
     level = uniforms(seed, 0, prob.size)
     level += prob * top
     level = level.astype(np.int8 if top < 128 else np.int32)
-    order = shuffled(np.flatnonzero(level & (top - 1) != 0), seed)
+    order = shuffle(np.flatnonzero(level & (top - 1) != 0), seed)
     open_tail = tail[order]
     open_head = head[order]
     open_level = level[order]
@@ -152,7 +152,7 @@ def _alternate(partner, seed, first, end, direction, legs, n_steps, sign):
                     next_edge += 1
                 if next_edge == n_edges:
                     continue
-                bit = random_bits(seed, np.uint64(next_edge), WALK_WORD) & np.uint64(1)
+                bit = random_bits(seed, np.uint64(next_edge), ROUNDING_WORD) & np.uint64(1)
                 sign[next_edge] = direction[walk] = 1 if bit else -1
                 first[walk] = next_edge
                 end[walk] = 2 * next_edge

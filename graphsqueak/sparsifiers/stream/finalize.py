@@ -207,7 +207,7 @@ def _score_and_sample(result, state, config, bridge, cuts, n_edges, *, epsilon, 
         keep_spanning_forest=options.keep_spanning_forest,
         n_bits=n_bits if options.dependent_rounding else 0,
         in_place=in_place,
-        seed=child_seed(state.seed, Step.LAST),
+        seed=child_seed(state.seed, Step.FINAL),
     )
     cut_error = result.cut_error
     if cuts is not None:
@@ -236,7 +236,7 @@ def _final_resistances(state, config, edges):
         if resistance is not None:
             return resistance, True
     found = estimate_resistances(
-        state, config, edges, n_probes=config.options.final_probes, key=Step.LAST
+        state, config, edges, n_probes=config.options.final_probes, key=Step.FINAL
     )
     return found.resistance, found.is_from_degrees
 
@@ -253,7 +253,7 @@ def _coalesced_sample(state, config, n_edges, *, consume):
     )
     if is_refiltered:
         sample_block = arrival_filter.block_sampler(
-            state.priority, child_seed(state.seed, Step.LAST_SWEEP)
+            state.priority, child_seed(state.seed, Step.FINAL_REFILTER)
         )
         refiltered = buffer if consume else EdgeBuffer()
         if not consume:

@@ -34,10 +34,10 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, extended, join, labels
+from graphsqueak.graph.forest import add_degrees, append_growable, find_all, union_edges
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import Step, child_seed
-from graphsqueak.sampling import Sample, expand, shrink, weights
+from graphsqueak.sampling import Sample, expand, importance_weights, shrink
 from graphsqueak.sampling import merge as merge_samples
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
@@ -146,7 +146,7 @@ class KelnerLevinEngine(StreamEngine):
         """Expand by a block of edges, and resparsify when the sample has doubled."""
         self._grow(n_nodes)
         add_degrees(self._degrees, tail, head, weight)
-        self._n_unions += int(np.count_nonzero(join(self._parent, tail, head)))
+        self._n_unions += int(np.count_nonzero(union_edges(self._parent, tail, head)))
         block_size = self.block_size or self.n_nodes * self.n_copies
         start = 0
         while start < tail.size:
@@ -162,8 +162,8 @@ class KelnerLevinEngine(StreamEngine):
     def _grow(self, n_nodes):
         n_new = max(n_nodes - self.n_nodes, 0)
         new = np.arange(self.n_nodes, self.n_nodes + n_new, dtype=np.int32)
-        self._parent = extended(self._parent, new)
-        self._degrees = extended(self._degrees, np.zeros(n_new))
+        self._parent = append_growable(self._parent, new)
+        self._degrees = append_growable(self._degrees, np.zeros(n_new))
 
     def _expand(self, tail, head, weight):
         first = self._tail.size
@@ -188,8 +188,8 @@ class KelnerLevinEngine(StreamEngine):
         self._n_after_last = sample.index.size
 
     def _graph(self, sample):
-        weight = self._weight[sample.index] * weights(sample, n_copies=self.n_copies)
-        return EdgeList.from_clean(
+        weight = self._weight[sample.index] * importance_weights(sample, n_copies=self.n_copies)
+        return EdgeList.from_validated(
             self._tail[sample.index], self._head[sample.index], weight, self.n_nodes
         )
 
@@ -197,7 +197,7 @@ class KelnerLevinEngine(StreamEngine):
         self, n_edges: int, *, epsilon: float | None = None, consume: bool = False
     ) -> Finalized:
         """Return H after one more resparsification; the number of copies decides, not `n_edges`."""
-        graph = self._graph(self._resparsified(Step.LAST))
+        graph = self._graph(self._resparsified(Step.FINAL))
         edges = SampledEdges(
             tail=graph.tail,
             head=graph.head,
@@ -221,7 +221,7 @@ class KelnerLevinEngine(StreamEngine):
     def _take_over(self, other, node_map):
         self._degrees[node_map] += other._degrees
         # Each node is united with the representative of its component.
-        joined = join(self._parent, node_map, node_map[labels(other._parent)])
+        joined = union_edges(self._parent, node_map, node_map[find_all(other._parent)])
         self._n_unions += int(np.count_nonzero(joined))
         sample = other._sample._replace(index=other._sample.index + self._tail.size)
         self._sample = merge_samples(self._sample, sample)

@@ -27,7 +27,7 @@ import numba
 import numpy as np
 
 from graphsqueak.randomness import ITEM_WORD, uniform
-from graphsqueak.sampling import scale_by
+from graphsqueak.sampling import find_scale_from_sums
 from graphsqueak.sparsifiers.stream.coalesce import close_gaps
 from graphsqueak.system.kernels import compiled, run, shared, subroutine
 
@@ -103,8 +103,8 @@ def select_in_place(edges, resistance, scale, chosen):
 def scale_for_edges(edges, resistance, budget, *, with_forest=True):
     """Return the scale at which probabilities min(1, scale w r) sum to `budget`.
 
-    As `sampling.scale_for`, without an array of leverages. `with_forest=False` leaves out the edges
-    of the forest.
+    As `sampling.find_scale`, without an array of leverages. `with_forest=False` leaves out forest
+    edges.
     """
     part = _parts(edges)
     n_edges = edges.n_edges
@@ -128,7 +128,7 @@ def scale_for_edges(edges, resistance, budget, *, with_forest=True):
         )
         return n_certain.sum(), total.sum()
 
-    return scale_by(count_and_sum, n_edges, budget)
+    return find_scale_from_sums(count_and_sum, n_edges, budget)
 
 
 def _parts(edges):

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from graphsqueak.graph.forest import extended
+from graphsqueak.graph.forest import append_growable
 from graphsqueak.nodes.numbering import Numbering
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 
 __all__ = ["LARGEST_OVERSAMPLING", "PRIORITY_FRACTION", "PriorityNodes", "as_plain_ids"]
@@ -59,7 +59,9 @@ class PriorityNodes:
     def grow(self, n_nodes: int) -> None:
         """Add nodes without priority until there are `n_nodes`."""
         if self.mask.size < n_nodes:
-            self.mask = extended(self.mask, np.zeros(n_nodes - self.mask.size, dtype=np.bool_))
+            self.mask = append_growable(
+                self.mask, np.zeros(n_nodes - self.mask.size, dtype=np.bool_)
+            )
 
     def look_up(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
         """Add the nodes that are new in `numbering`; those among the `wanted` ids have priority."""
@@ -70,7 +72,7 @@ class PriorityNodes:
         if numbering.ids is not None:
             names = np.asarray(numbering.ids[start:n_nodes]).tolist()
         found = np.fromiter((name in wanted for name in names), np.bool_, n_nodes - start)
-        self.mask = extended(self.mask, found)
+        self.mask = append_growable(self.mask, found)
 
     def touches(self, edges: SampledEdges) -> np.ndarray:
         """Return which edges have a priority node."""
@@ -84,12 +86,12 @@ class PriorityNodes:
         if not is_priority.any():
             return 1.0
         leverage = edges.weight * resistance
-        scale = scale_for(leverage[is_priority], self.fraction * budget)
+        scale = find_scale(leverage[is_priority], self.fraction * budget)
         if scale < np.inf:
             n_expected = np.minimum(1.0, scale * leverage[is_priority]).sum()
         else:
             n_expected = np.count_nonzero(is_priority)
-        scale_of_others = scale_for(leverage[~is_priority], max(budget - n_expected, 1.0))
+        scale_of_others = find_scale(leverage[~is_priority], max(budget - n_expected, 1.0))
         if scale_of_others == np.inf:
             return 1.0
         return min(max(scale / scale_of_others, 1.0), LARGEST_OVERSAMPLING)

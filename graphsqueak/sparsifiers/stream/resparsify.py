@@ -21,9 +21,9 @@ References
 
 import numpy as np
 
-from graphsqueak.graph.forest import labels
+from graphsqueak.graph.forest import find_all
 from graphsqueak.randomness import child_seed
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.resistance.degrees import FOSTER_TOLERANCE
 from graphsqueak.sparsifiers.resistance.estimate import estimate
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
@@ -122,7 +122,7 @@ def resparsify(state, config, n_edges):
     elif found.is_from_degrees:
         # The new filter samples the edges, and no resistance has to be stored.
         state.set_filter(
-            ArrivalFilter.from_sketch(found.embedding, labels(state.parent)),
+            ArrivalFilter.from_sketch(found.embedding, find_all(state.parent)),
             edges_per_node=state.filter_edges_per_node,
             from_degrees=True,
         )
@@ -166,7 +166,7 @@ def refilter(state, config, n_edges, *, is_new=False):
             state.set_oversampling(factor)
         if state.priority.oversampling > 1:
             leverage[state.priority.touches(some)] *= state.priority.oversampling
-        scale = scale_for(leverage, max(n_free, 1.0))
+        scale = find_scale(leverage, max(n_free, 1.0))
         arrival_filter = arrival_filter._replace(scale=min(arrival_filter.scale, scale))
     state.update_filter(arrival_filter, edges_per_node=edges_per_node)
     state.refilter()
@@ -231,7 +231,7 @@ def _sample_by_resistances(state, config, edges, found, n_edges):
     resistance = state.priority.oversample(edges, found.resistance, factor)
     is_free = ~edges.in_forest
     n_free = n_edges - np.count_nonzero(edges.in_forest)
-    scale = scale_for((edges.weight * resistance)[is_free], n_free)
+    scale = find_scale((edges.weight * resistance)[is_free], n_free)
     sampled = sample_edges(edges, resistance, scale, seed=state.resparsification_seed())
     cut_error = 0.0
     if found.embedding.has_weak_cuts:
@@ -240,7 +240,7 @@ def _sample_by_resistances(state, config, edges, found, n_edges):
         cut_error = cuts.significant_change(sampled, n_std=_N_STD_OF_CUTS)
     state.replace_edges(sampled)
     state.set_filter(
-        ArrivalFilter.from_sketch(found.embedding, labels(state.parent), scale),
+        ArrivalFilter.from_sketch(found.embedding, find_all(state.parent), scale),
         edges_per_node=config.current_budget(state) / state.n_nodes,
         from_degrees=False,
     )

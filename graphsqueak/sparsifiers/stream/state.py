@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.forest import add_degrees, extended, join, labels, roots
+from graphsqueak.graph.forest import add_degrees, append_growable, find_all, make_sets, union_edges
 from graphsqueak.randomness import child_seed
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
@@ -123,8 +123,8 @@ class StreamState:
             )
         if n_nodes > self.n_nodes:
             new = np.arange(self.n_nodes, n_nodes, dtype=np.int32)
-            self.parent = extended(self.parent, new)
-            self.degrees = extended(self.degrees, np.zeros(new.size))
+            self.parent = append_growable(self.parent, new)
+            self.degrees = append_growable(self.degrees, np.zeros(new.size))
             self.priority.grow(n_nodes)
 
     def set_ridge(self, ridge: float) -> None:
@@ -140,7 +140,7 @@ class StreamState:
         add_degrees(self.degrees, tail, head, weight)
         in_forest = np.zeros(tail.size, dtype=np.bool_)
         if self.n_unions < self.n_nodes - 1:
-            in_forest = join(self.parent, tail, head)
+            in_forest = union_edges(self.parent, tail, head)
             self.n_unions += int(np.count_nonzero(in_forest))
         return in_forest
 
@@ -285,15 +285,15 @@ class StreamState:
             merged.degrees[node_map] += state.degrees * ratio
             merged.priority.mask[node_map] |= state.priority.mask
             # Each node is united with the representative of its component.
-            joined = join(merged.parent, node_map, node_map[labels(state.parent)])
+            joined = union_edges(merged.parent, node_map, node_map[find_all(state.parent)])
             merged.n_unions += int(np.count_nonzero(joined))
             samples.append(_renumbered(state.buffer.edges(), node_map, ratio))
         edges = SampledEdges(*map(np.concatenate, zip(*samples, strict=True)))
 
         # Some forest edges of the parts close a cycle in the union: the forest does not need them.
         forest = np.flatnonzero(edges.in_forest)
-        edges.in_forest[forest] = join(
-            roots(merged.n_nodes), edges.tail[forest], edges.head[forest]
+        edges.in_forest[forest] = union_edges(
+            make_sets(merged.n_nodes), edges.tail[forest], edges.head[forest]
         )
         merged.buffer = EdgeBuffer(edges)
         if first.is_leader:

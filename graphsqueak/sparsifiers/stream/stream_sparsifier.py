@@ -227,7 +227,7 @@ class StreamSparsifier(BaseStream):
         self._result = result._replace(edges=edges.select(slice(0, 0)))
         if self.options.rescale_to_degrees and not self.is_whole_:
             warn_if_worse(self.epsilon_predicted_, self.probe_error_)
-        return EdgeList.from_clean(
+        return EdgeList.from_validated(
             edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
         )
 

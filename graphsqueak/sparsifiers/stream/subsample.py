@@ -23,9 +23,9 @@ References
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.randomness import child_seed, uniform
-from graphsqueak.sampling import scale_for
+from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.budget import MIN_SCALE_WITHOUT_FOREST
 from graphsqueak.sparsifiers.stream.dependent_rounding import count_std, dependent_rounding
 from graphsqueak.sparsifiers.stream.pivotal_sampling import (
@@ -161,7 +161,7 @@ class _RoundingMethod:
     def expected_count(self, budget):
         """Return the expected number of edges at which more than `budget` are hardly ever drawn."""
         step = 1 + self._leverage.size // _N_EDGES_FOR_STD
-        scale = scale_for(self._leverage, budget)
+        scale = find_scale(self._leverage, budget)
         prob = np.minimum(scale * self._leverage[::step], 1.0)
         std = np.sqrt(step) * count_std(prob, n_bits=self._n_bits)
         return budget - _N_STD_BELOW_BUDGET * std - 1
@@ -169,7 +169,7 @@ class _RoundingMethod:
     def scale(self, n_edges, *, with_forest=True):
         """Return the scale at which `n_edges` edges are expected."""
         leverage = self._leverage if with_forest else self._leverage[~self._edges.in_forest]
-        return scale_for(leverage, n_edges)
+        return find_scale(leverage, n_edges)
 
     def draw(self, keep_always, scale, seed):
         """Return a random mask of edges."""
@@ -234,14 +234,14 @@ def _select(edges, resistance, scale, chosen):
 
 def _edges_to_restore(chosen, edges, resistance, scale, n_nodes):
     """Return forest edges without which the sample loses a component, and their new weights."""
-    parent = roots(n_nodes)
+    parent = make_sets(n_nodes)
     blocks = [slice(start, start + _BLOCK_EDGES) for start in range(0, chosen.size, _BLOCK_EDGES)]
     for block in blocks:
         kept = np.flatnonzero(chosen[block])
-        join(parent, edges.tail[block][kept], edges.head[block][kept])
-    piece = labels(parent)
+        union_edges(parent, edges.tail[block][kept], edges.head[block][kept])
+    piece = find_all(parent)
     forest = np.flatnonzero(edges.in_forest)
-    restored = forest[join(parent, edges.tail[forest], edges.head[forest])]
+    restored = forest[union_edges(parent, edges.tail[forest], edges.head[forest])]
 
     # The weight of all edges that leave each piece bounds the weight of a restored edge.
     cut_weight = np.zeros(n_nodes)

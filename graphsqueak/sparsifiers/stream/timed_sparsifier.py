@@ -30,7 +30,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import join, labels, roots
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import RandomState, Step, child_seed
@@ -354,7 +354,7 @@ class TimedSparsifier(BaseStream):
         self._result_n_seen = merged.n_seen
         if self.options.rescale_to_degrees and not result.is_exact:
             warn_if_worse(self.epsilon_predicted_, self.probe_error_)
-        return EdgeList.from_clean(
+        return EdgeList.from_validated(
             edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
         )
 
@@ -589,11 +589,11 @@ class TimedSparsifier(BaseStream):
     @property
     def n_components_(self) -> int:
         """Connected components of the edges that are kept."""
-        parent = roots(self._n_nodes)
+        parent = make_sets(self._n_nodes)
         n_unions = 0
         for pane in self._panes.values():
             own = pane.engine.state.parent
-            joined = join(parent, np.arange(own.size, dtype=own.dtype), labels(own))
+            joined = union_edges(parent, np.arange(own.size, dtype=own.dtype), find_all(own))
             n_unions += int(np.count_nonzero(joined))
         return self._n_nodes - n_unions
 

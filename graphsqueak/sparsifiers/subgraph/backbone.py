@@ -30,7 +30,7 @@ import scipy.sparse
 from scipy.sparse.csgraph import dijkstra
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import join, labels, path_resistances, roots
+from graphsqueak.graph.forest import find_all, make_sets, path_resistances, union_edges
 from graphsqueak.randomness import RandomState
 
 __all__ = ["low_stretch_forest"]
@@ -85,7 +85,7 @@ def _forest_by_weight(graph):
 def _heaviest_forest(graph, weight):
     order = np.argsort(-weight, kind="stable")
     mask = np.zeros(graph.n_edges, dtype=np.bool_)
-    mask[order] = join(roots(graph.n_nodes), graph.tail[order], graph.head[order])
+    mask[order] = union_edges(make_sets(graph.n_nodes), graph.tail[order], graph.head[order])
     return mask
 
 
@@ -102,9 +102,9 @@ def _forest_by_clusters(graph, random_state):
         n_clusters = int(cluster.max()) + 1
         used = _grow_clusters(low, high, length[left], n_clusters, radius, rng)
         mask[left[used]] = True
-        parent = roots(n_clusters)
-        join(parent, low[used], high[used])
-        _, number = np.unique(labels(parent), return_inverse=True)
+        parent = make_sets(n_clusters)
+        union_edges(parent, low[used], high[used])
+        _, number = np.unique(find_all(parent), return_inverse=True)
         cluster = number[cluster]
         radius *= _GROWTH
 

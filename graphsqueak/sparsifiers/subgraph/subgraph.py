@@ -97,10 +97,10 @@ def best_subgraph(graph: EdgeList, n_edges: int, *, seed: int) -> tuple[EdgeList
             _take(graph, rows, kept, score, n_more)
             n_kept += n_more
     chosen = _part(graph, kept)
-    least = 1 / largest_ratio(graph, chosen, seed=child_seed(seed, Step.LAST))
+    least = 1 / largest_ratio(graph, chosen, seed=child_seed(seed, Step.FINAL))
     factor = 2 / (least + 1)  # no ratio of a subgraph is above 1
     ends = (chosen.tail, chosen.head, chosen.weight * factor)
-    return EdgeList.from_clean(*ends, graph.n_nodes, graph.own_ids), factor - 1
+    return EdgeList.from_validated(*ends, graph.n_nodes, graph.node_ids), factor - 1
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")  # a product is too short to be shared
@@ -136,8 +136,8 @@ def largest_ratio(above: EdgeList, below: EdgeList, *, seed: int) -> float:
 
 
 def _part(graph, kept):
-    return EdgeList.from_clean(
-        graph.tail[kept], graph.head[kept], graph.weight[kept], graph.n_nodes, graph.own_ids
+    return EdgeList.from_validated(
+        graph.tail[kept], graph.head[kept], graph.weight[kept], graph.n_nodes, graph.node_ids
     )
 
 

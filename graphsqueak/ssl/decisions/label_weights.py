@@ -59,7 +59,7 @@ def node_weights(given, nodes, graph):
     array([1., 2.])
     """
     values = NodeValues(given, is_missing, name="sample_weight", kind="weight")
-    found = values.find(graph.own_ids, 0, graph.n_nodes)
+    found = values.find(graph.node_ids, 0, graph.n_nodes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AbsentLabelsWarning)  # the labels of these nodes warn
         known, index = values.locate(found)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import with_explicit_order
+from graphsqueak.graph.id_arrays import with_explicit_order
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sources.tables import is_table
@@ -85,13 +85,13 @@ class Neighborhood:
         if not getattr(self.source, "is_rereadable", True):
             raise InputError("a pipe can be read once only; write it to a file first")
         self._are_rows_numbers = False  # of nodes of a stream whose ids are integers
-        self.names = EdgeList.from_clean([], [], [], n_rows, self._row_ids(n_rows, ids))
+        self.names = EdgeList.from_validated([], [], [], n_rows, self._row_ids(n_rows, ids))
         self._laplacian = StreamedLaplacian(self.source, self.names)
         self._matrix: Any = None
         self._degrees: Any = None
 
     def _row_ids(self, n_rows, ids):
-        """The node of each row, as `EdgeList.own_ids`."""
+        """The node of each row, as `EdgeList.node_ids`."""
         if ids is not None:
             ids = with_explicit_order(ids)
             if len(ids) != n_rows:
@@ -102,7 +102,7 @@ class Neighborhood:
         if self.is_held:
             nodes = self.source
         else:
-            nodes = next(iter(self.source), EdgeList.from_clean([], [], [], 0))
+            nodes = next(iter(self.source), EdgeList.from_validated([], [], [], 0))
         if not nodes.has_explicit_order:
             # The ids of a stream are known when it has been read: `_first_pass` checks them all.
             some_ids = nodes.ids
@@ -123,16 +123,19 @@ class Neighborhood:
                 f"{n_rows} rows of features for {nodes.n_nodes} nodes: give a row for every "
                 "node, in the order of the graph, or ids=..."
             )
-        if nodes.own_ids is not None and len(nodes.own_ids) != n_rows:
-            raise InputError(f"{n_rows} rows of features for {len(nodes.own_ids)} nodes")
-        return nodes.own_ids
+        if nodes.node_ids is not None and len(nodes.node_ids) != n_rows:
+            raise InputError(f"{n_rows} rows of features for {len(nodes.node_ids)} nodes")
+        return nodes.node_ids
 
     def held(self) -> EdgeList:
         """The graph on the nodes in the order of the rows, where it is in memory."""
-        if self.source.own_ids is self.names.own_ids and self.source.n_nodes == self.names.n_nodes:
+        if (
+            self.source.node_ids is self.names.node_ids
+            and self.source.n_nodes == self.names.n_nodes
+        ):
             return self.source
         tail, head, weight = next(self._edges())
-        return EdgeList.from_clean(tail, head, weight, self.names.n_nodes, self.names.own_ids)
+        return EdgeList.from_validated(tail, head, weight, self.names.n_nodes, self.names.node_ids)
 
     def means(self, X: np.ndarray) -> np.ndarray:
         """P X for X of shape (n_rows, K): in memory a product, of a stream one pass.

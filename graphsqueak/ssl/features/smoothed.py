@@ -35,7 +35,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.node_ids import integer_numbers
+from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
@@ -140,7 +140,7 @@ class Smoothed(BaseEstimator):
         """
         features, ids = split_features(features, ids)
         n_rows = _num_samples(features)
-        numbers = None if ids is None else integer_numbers(np.asarray(ids), n_rows)
+        numbers = None if ids is None else as_permutation(np.asarray(ids), n_rows)
         if numbers is not None:
             features = _safe_indexing(features, np.argsort(numbers))
             ids = np.arange(numbers.size)
@@ -207,7 +207,7 @@ class Smoothed(BaseEstimator):
         kept, n_rows = model.sparsifier_, around.names.n_nodes
         rows = NodeMatching(around.names).nodes(kept)
         ends = rows[kept.tail], rows[kept.head]
-        held = EdgeList.from_clean(*ends, kept.weight, n_rows, around.names.own_ids)
+        held = EdgeList.from_validated(*ends, kept.weight, n_rows, around.names.node_ids)
         return held, (rows, model)
 
     def _smooth(self, around, task, guesses, fold, knows):

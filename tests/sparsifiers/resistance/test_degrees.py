@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sources
-from graphsqueak.graph.forest import join, roots
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.sparsifiers.resistance import degrees
 from graphsqueak.sparsifiers.resistance.degrees import (
     degree_resistances,
@@ -17,7 +17,7 @@ from tests.sparsifiers.test_weak_links import lognormal
 
 
 def sketch_of(graph, seed=11, **how):
-    forest = join(roots(graph.n_nodes), graph.tail, graph.head)
+    forest = union_edges(make_sets(graph.n_nodes), graph.tail, graph.head)
     columns, degree = (graph.tail, graph.head, graph.weight), graph.degrees()
     sketch = degree_sketch(*columns, forest, degree, seed=seed, **how)
     return (
@@ -116,7 +116,9 @@ def test_a_sketch_serves_only_while_it_is_right(many_edges):
     tail = np.sort(rng.integers(500, size=60_000))
     head = (tail + rng.geometric(0.03, size=tail.size)) % 500
     graph = EdgeList(tail=tail, head=head, n_nodes=500)
-    options = StreamOptions(degree_approx_min_nodes=1, inplace_min_edges=many_edges, chunk_size=2**11)
+    options = StreamOptions(
+        degree_approx_min_nodes=1, inplace_min_edges=many_edges, chunk_size=2**11
+    )
     stream = StreamSparsifier(n_edges=5000, random_state=3, options=options)
     assert reference.epsilon(graph.simplified(), stream.partial_fit(graph).sparsifier()) <= 0.6
     assert stream.n_shrinks_ > 5
@@ -199,7 +201,7 @@ def test_light_nodes_join_a_neighbor_by_its_weight_and_bring_their_ridge():
     n_heavier = np.count_nonzero(star[light] == star[1])
     assert np.count_nonzero(star[light] == star[0]) == 3000 - n_heavier
     assert abs(n_heavier - 2250) <= 6 * np.sqrt(3000 * 0.75 * 0.25)
-    forest = join(roots(3020), graph.tail, graph.head)
+    forest = union_edges(make_sets(3020), graph.tail, graph.head)
     columns = (graph.tail, graph.head, graph.weight, forest)
     solver = degrees._star_backbone(*columns, degree, star, n_stars, ridge=0.5, seed=3)
     np.testing.assert_allclose(solver.rows.ridge, 0.5 * np.bincount(star))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import sources
-from graphsqueak.graph.forest import extended
+from graphsqueak.graph.forest import append_growable
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, coalesce, repeated_fraction
 from graphsqueak.sparsifiers.stream.finalize import calibrate
 
@@ -107,11 +107,11 @@ def test_a_sample_of_pairs_tells_the_share_of_repeats():
 
 
 def test_values_that_were_extended_stay_as_they_are():
-    first = extended(np.zeros(0), np.ones(10))
-    longer, other = extended(first, np.full(2, 2.0)), extended(first, np.full(3, 3.0))
+    first = append_growable(np.zeros(0), np.ones(10))
+    longer, other = append_growable(first, np.full(2, 2.0)), append_growable(first, np.full(3, 3.0))
     assert np.shares_memory(first, longer)
     assert not np.shares_memory(longer, other)
     assert longer.tolist() == [1.0] * 10 + [2.0] * 2
     assert other.tolist() == [1.0] * 10 + [3.0] * 3
-    assert extended(other[:4], np.zeros(1)).tolist() == [1.0] * 4 + [0.0]
+    assert append_growable(other[:4], np.zeros(1)).tolist() == [1.0] * 4 + [0.0]
     assert other.tolist() == [1.0] * 10 + [3.0] * 3

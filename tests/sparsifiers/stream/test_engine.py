@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, TimedEdges
-from graphsqueak.graph.forest import join, roots
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import sampling_error
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
@@ -35,7 +35,7 @@ def weighted(n_nodes=50, n_edges=4000, seed=12, factor=1.0):
 
 
 def scaled(graph, factor):
-    return EdgeList.from_clean(graph.tail, graph.head, graph.weight * factor, graph.n_nodes)
+    return EdgeList.from_validated(graph.tail, graph.head, graph.weight * factor, graph.n_nodes)
 
 
 @pytest.mark.parametrize("factor", [2.0**-30, 2.0**9])
@@ -61,7 +61,7 @@ def test_the_unit_changes_nothing_in_windows_and_trees():
     factor, options, graph = 2.0**-21, StreamOptions(chunk_size=64), weighted()
     results = []
     for times in (1.0, factor):
-        edges = TimedEdges.of(scaled(graph, times), np.linspace(0, 8, graph.n_edges))
+        edges = TimedEdges.from_edges(scaled(graph, times), np.linspace(0, 8, graph.n_edges))
         window = StreamSparsifier(
             n_edges=120, window=4.0, half_life=2.0, buckets=4, options=options, random_state=5
         )
@@ -90,7 +90,7 @@ def test_resistances_are_those_of_a_grounded_graph():
     np.testing.assert_allclose(engine.filter.near[0], 1 / grounded, rtol=1e-6)
     edges = engine.coalesced(engine.buffer.edges())
     resistance, sketch = engine.score(edges, 4000, 7)
-    kept = EdgeList.from_clean(edges.tail, edges.head, edges.weight, 50)
+    kept = EdgeList.from_validated(edges.tail, edges.head, edges.weight, 50)
     laplacian = kept.laplacian().toarray() + ridge / engine.unit * np.eye(50)
     inverse = np.linalg.inv(laplacian)
     exact = inverse[edges.tail, edges.tail] + inverse[edges.head, edges.head]
@@ -261,7 +261,7 @@ def test_the_predicted_error_is_that_of_the_formula(n_edges, n_seen):
     """
     graph = weighted().simplified()
     leverage = np.minimum(graph.weight * effective_resistance(graph, method="exact"), 1.0)
-    pinned = join(roots(50), graph.tail, graph.head)
+    pinned = union_edges(make_sets(50), graph.tail, graph.head)
     found = sampling_error(
         graph.tail,
         graph.head,

@@ -119,7 +119,9 @@ def test_results_of_many_edges_are_as_good_as_those_of_few():
 def test_weights_keep_their_expectation():
     """Total weight across a cut, without calibration, over 200 seeds, within six sigmas."""
     graph = sources.erdos_renyi(100, 8000, random_state=2).to_edge_list()
-    options = StreamOptions(inplace_min_edges=1, degree_approx_min_nodes=1, chunk_size=2**10, rescale_to_degrees=False)
+    options = StreamOptions(
+        inplace_min_edges=1, degree_approx_min_nodes=1, chunk_size=2**10, rescale_to_degrees=False
+    )
     across = (graph.tail < 50) != (graph.head < 50)
     cuts = []
     for seed in range(200):

@@ -99,7 +99,7 @@ def test_indices_of_64_bits_change_nothing():
 
 
 def test_more_nodes_than_a_stream_can_number_are_refused():
-    nobody = EdgeList.from_clean([0], [1], [1.0], n_nodes=2**31)
+    nobody = EdgeList.from_validated([0], [1], [1.0], n_nodes=2**31)
     with pytest.raises(InputError, match="more than a stream can number"):
         StreamSparsifier(n_edges=10).partial_fit(nobody)
 

@@ -10,7 +10,7 @@ import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources, sparsify
 from graphsqueak.cli import run
-from graphsqueak.graph.forest import labels
+from graphsqueak.graph.forest import find_all
 from graphsqueak.sparsifiers.stream import checkpoint as checkpoint
 from graphsqueak.system.packing import pack_bytes
 from tests import reference
@@ -39,7 +39,9 @@ def fed(stream, graph, batch_size=10**6):
     return stream
 
 
-PLAIN = StreamOptions(rescale_to_degrees=False, high_watermark=1.5, low_watermark=1.25, chunk_size=64)  # little room: many shrinks
+PLAIN = StreamOptions(
+    rescale_to_degrees=False, high_watermark=1.5, low_watermark=1.25, chunk_size=64
+)  # little room: many shrinks
 
 
 COPIES, UNCLAMPED = replace(PLAIN, n_copies=5), replace(PLAIN, filter_arrivals=False, clamp=False)
@@ -184,7 +186,7 @@ def test_kept_edges_stay_within_their_room():
 @pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e300])
 def test_the_size_of_the_weights_does_not_matter(size):
     graph = small_graph(40, 1500)
-    scaled = EdgeList.from_clean(graph.tail, graph.head, graph.weight * size, 40)
+    scaled = EdgeList.from_validated(graph.tail, graph.head, graph.weight * size, 40)
     plain = sparsify(graph, n_edges=100, random_state=31, options=SHORT)
     result = sparsify(scaled, n_edges=100, random_state=31, options=SHORT)
     assert result.n_edges <= 100
@@ -257,7 +259,7 @@ def test_a_loaded_checkpoint_goes_on_to_the_same_bytes(tmp_path, text_ids):
     graph = small_graph(40, 3000)
     if text_ids:
         names = np.array([f"nöde {i}" for i in range(40)], dtype=object)
-        graph = EdgeList.from_clean(graph.tail, graph.head, graph.weight, 40, names)
+        graph = EdgeList.from_validated(graph.tail, graph.head, graph.weight, 40, names)
     straight = fed(
         StreamSparsifier(n_edges=120, random_state=3_524_578, options=SHORT), graph
     ).sparsifier()
@@ -305,7 +307,7 @@ def test_an_empty_stream_has_no_sparsifier():
 def test_the_forest_has_the_graphs_components():
     graph = small_graph(50, 40)
     stream = StreamSparsifier(n_edges=100).partial_fit(graph)
-    found = labels(stream._engine.parent)
+    found = find_all(stream._engine.parent)
     expected = graph.components()
     assert len(set(zip(found.tolist(), expected.tolist(), strict=True))) == len(set(found.tolist()))
 

@@ -6,7 +6,11 @@ import pytest
 from graphsqueak import EdgeList, InputError, StreamSparsifier, effective_resistance, sources
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.stream import kelner_levin
-from graphsqueak.sparsifiers.stream.kelner_levin import KelnerLevinEngine, _safe_resistances, thesis_copies
+from graphsqueak.sparsifiers.stream.kelner_levin import (
+    KelnerLevinEngine,
+    _safe_resistances,
+    thesis_copies,
+)
 from tests import reference
 
 EPSILON, DELTA = 0.5, 0.1
@@ -35,7 +39,7 @@ def test_the_theorem_holds_at_its_own_number_of_copies():
         assert engine.n_shrinks >= 1
         kept = engine.final_edges(None)
         assert kept.tail.size <= 3 * n_copies * graph.n_nodes
-        result = EdgeList.from_clean(kept.tail, kept.head, kept.weight, 30)
+        result = EdgeList.from_validated(kept.tail, kept.head, kept.weight, 30)
         failures += reference.epsilon(graph, result) > EPSILON
     assert failures <= DELTA * 200
 
@@ -49,7 +53,7 @@ def test_with_few_copies_components_may_fall_apart_where_the_stream_keeps_them()
     n_pieces = []
     for seed in range(20):
         kept = run_engine(graph, 1, 100, seed).final_edges(None)
-        result = EdgeList.from_clean(kept.tail, kept.head, kept.weight, 40)
+        result = EdgeList.from_validated(kept.tail, kept.head, kept.weight, 40)
         n_pieces.append(result.components().max() + 1)
         fast = StreamSparsifier(n_edges=60, random_state=seed).partial_fit(graph).sparsifier()
         assert fast.components().max() == 0
@@ -68,7 +72,7 @@ def test_the_mean_laplacian_is_the_graphs_own():
         both.absorb(graph.tail[700:], graph.head[700:], graph.weight[700:], 10)
         kept = both.final_edges(None)
         runs.append(
-            EdgeList.from_clean(kept.tail, kept.head, kept.weight, 10).laplacian().toarray()
+            EdgeList.from_validated(kept.tail, kept.head, kept.weight, 10).laplacian().toarray()
         )
     mean = np.mean(runs, axis=0)
     sigma = np.std(runs, axis=0) / np.sqrt(len(runs))
@@ -83,7 +87,7 @@ def test_every_step_is_that_of_a_literal_chain(seed):
     engine = KelnerLevinEngine(7, block=90, seed=seed)
     engine.absorb(graph.tail, graph.head, weight, 9)
     assert engine.n_shrinks >= 4
-    numbers = [*range(engine.n_shrinks), Step.LAST]
+    numbers = [*range(engine.n_shrinks), Step.FINAL]
     expected, _ = reference.thesis_chain(
         list(zip(graph.tail.tolist(), graph.head.tolist(), weight.tolist(), strict=True)),
         9,
@@ -163,7 +167,7 @@ def test_sketch_and_coins_have_seeds_of_their_own(monkeypatch):
     monkeypatch.setattr(thesis, "effective_resistance", note)
     graph = sources.erdos_renyi(1100, 3000, random_state=3).to_edge_list().simplified()
     StreamSparsifier(method="thesis", n_copies=2, random_state=4).partial_fit(graph).sparsifier()
-    coins = child_seed(int(np.random.default_rng(4).integers(2**63)), Step.LAST)
+    coins = child_seed(int(np.random.default_rng(4).integers(2**63)), Step.FINAL)
     assert seeds
     assert coins not in seeds
 

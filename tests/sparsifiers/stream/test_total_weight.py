@@ -5,7 +5,7 @@ import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sources, sparsify
 from graphsqueak.graph import TimedEdges
-from graphsqueak.graph.forest import find_bridges, join, roots
+from graphsqueak.graph.forest import find_bridges, union_edges, make_sets
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.finalize import calibrate
 
@@ -29,7 +29,7 @@ def social_graph(n_core=1_500, n_edges=15_000, n_pendant=400, *, is_weighted=Fal
 
 
 def bridges_of(graph):
-    in_forest = join(roots(graph.n_nodes), graph.tail, graph.head)
+    in_forest = union_edges(make_sets(graph.n_nodes), graph.tail, graph.head)
     return find_bridges(graph.tail, graph.head, in_forest, graph.n_nodes, seed=SEED)
 
 

@@ -7,7 +7,9 @@ from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, T
 from graphsqueak.system.packing import pack_bytes, unpack
 from tests import reference
 
-PLAIN = StreamOptions(rescale_to_degrees=False, high_watermark=1.5, low_watermark=1.25, chunk_size=80)
+PLAIN = StreamOptions(
+    rescale_to_degrees=False, high_watermark=1.5, low_watermark=1.25, chunk_size=80
+)
 
 
 def timed(graph, n_units, seed=77_191):
@@ -46,7 +48,7 @@ def edges_of(edges, since=-np.inf, until=np.inf, half_life=None):
 def test_the_mean_is_the_decayed_graph(forgets, n_runs, tmp_path):
     """Entrywise within six sigma; at 24, after 16 half-lives, another bucket begins."""
     half_life, edges = forgets["half_life"], small_graph(n_edges=170)
-    edges = TimedEdges.of(edges, edges.time + 20.5)
+    edges = TimedEdges.from_edges(edges, edges.time + 20.5)
     total = square = shrinks = 0.0
     for number in range(n_runs):
         seed = 7919 * number + 3
@@ -70,7 +72,7 @@ def test_the_mean_is_the_decayed_graph(forgets, n_runs, tmp_path):
 def test_nothing_is_lost_of_a_graph_that_fits():
     """All edges, decayed exactly, through thousands of half-lives and times before 1970."""
     edges = small_graph(n_units=5000.0)
-    edges = TimedEdges.of(edges, edges.time - 2000.0)
+    edges = TimedEdges.from_edges(edges, edges.time - 2000.0)
     stream = StreamSparsifier(n_edges=1000, half_life=7.0).partial_fit(edges)
     exact = edges_of(edges, stream.span_[0], half_life=7.0)
     got = stream.sparsifier()
@@ -176,8 +178,13 @@ def test_batches_order_and_a_stop_change_nothing(forgets, tmp_path):
     """Cut anywhere, saved and loaded anywhere, late edges included: the same bytes."""
     graph = timed(sources.erdos_renyi(60, 9000, random_state=2).to_edge_list(), 20.0)
     late = graph.time + np.random.default_rng(3).uniform(-1.5, 0, graph.n_edges)
-    edges = TimedEdges.of(graph, late)
-    settings = {"n_edges": 150, **forgets, "random_state": 12, "options": StreamOptions(chunk_size=64)}
+    edges = TimedEdges.from_edges(graph, late)
+    settings = {
+        "n_edges": 150,
+        **forgets,
+        "random_state": 12,
+        "options": StreamOptions(chunk_size=64),
+    }
     whole = StreamSparsifier(**settings).partial_fit(edges)
     cut = StreamSparsifier(**settings)
     for start, stop in ((0, 1), (1, 777), (777, 7000), (7000, 7000), (7000, 8100), (8100, None)):
@@ -226,7 +233,7 @@ def test_merging_adds_buckets_of_streams_with_their_own_ids():
     rng = np.random.default_rng(8)
     names = np.array([f"node {k}" for k in range(12)], dtype=object)
     edges = small_graph()
-    first = TimedEdges.of(
+    first = TimedEdges.from_edges(
         EdgeList(tail=edges.tail, head=edges.head, weight=edges.weight, ids=names), edges.time
     ).part(0, 200)
     order = rng.permutation(12)

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse.csgraph import dijkstra
 
 from graphsqueak import EdgeList, sources
-from graphsqueak.graph.forest import join, path_resistances, roots
+from graphsqueak.graph.forest import make_sets, path_resistances, union_edges
 from graphsqueak.sparsifiers import low_stretch_forest
 from graphsqueak.sparsifiers.subgraph.backbone import _forest_by_clusters, _forest_by_weight
 
@@ -29,7 +29,7 @@ def total_stretch(graph, mask):
 def test_a_forest_has_the_components_of_its_graph_and_no_cycle(seed):
     graph = parts(seed)
     mask = low_stretch_forest(graph, random_state=seed)
-    forest = EdgeList.from_clean(graph.tail[mask], graph.head[mask], graph.weight[mask], 81)
+    forest = EdgeList.from_validated(graph.tail[mask], graph.head[mask], graph.weight[mask], 81)
     np.testing.assert_array_equal(forest.components(), graph.components())
     assert mask.sum() == 81 - np.unique(graph.components()).size
 
@@ -39,8 +39,8 @@ def test_path_resistances_are_distances_in_the_forest(seed):
     graph = parts(seed)
     mask = np.zeros(graph.n_edges, dtype=bool)
     order = np.random.default_rng(seed).permutation(graph.n_edges)
-    mask[order] = join(roots(81), graph.tail[order], graph.head[order])
-    length = EdgeList.from_clean(graph.tail[mask], graph.head[mask], 1 / graph.weight[mask], 81)
+    mask[order] = union_edges(make_sets(81), graph.tail[order], graph.head[order])
+    length = EdgeList.from_validated(graph.tail[mask], graph.head[mask], 1 / graph.weight[mask], 81)
     distance = dijkstra(length.to_scipy(), directed=False)
     ends = (graph.tail, graph.head, graph.weight)
     np.testing.assert_allclose(
@@ -71,14 +71,14 @@ def test_heavy_edges_are_in_the_forest():
     heaviest = np.argsort(-weight, kind="stable")
     maximal = np.zeros(graph.n_edges, dtype=bool)
     ends = (graph.tail[heaviest], graph.head[heaviest])
-    maximal[heaviest] = join(roots(graph.n_nodes), *ends)
+    maximal[heaviest] = union_edges(make_sets(graph.n_nodes), *ends)
     assert total_stretch(graph, mask) < 1.2 * total_stretch(graph, maximal)
 
 
 def test_weights_may_span_many_decades():
     graph = parts(31_418)
     wide = graph.weight ** (100 / 3)  # a hundred decades either way
-    spread = EdgeList.from_clean(graph.tail, graph.head, wide, graph.n_nodes)
+    spread = EdgeList.from_validated(graph.tail, graph.head, wide, graph.n_nodes)
     assert (
         low_stretch_forest(spread, random_state=1).sum() == 81 - np.unique(graph.components()).size
     )
@@ -108,7 +108,7 @@ def test_the_forest_of_less_weighted_stretch_is_taken():
         rng = np.random.default_rng(seed)
         base = sources.grid(45, 45).to_edge_list() if seed % 2 else parts(seed)
         weight = rng.lognormal(sigma=rng.uniform(0, 2), size=base.n_edges)
-        graph = EdgeList.from_clean(base.tail, base.head, weight, base.n_nodes)
+        graph = EdgeList.from_validated(base.tail, base.head, weight, base.n_nodes)
         both = [_forest_by_clusters(graph, seed), _forest_by_weight(graph)]
         stretch = [total_stretch(graph, mask) for mask in both]
         chosen.add(int(np.argmin(stretch)))

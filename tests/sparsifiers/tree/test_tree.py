@@ -195,7 +195,7 @@ def test_a_ridge_is_shared_among_the_leaves():
 
 
 def test_empty_parts_do_no_harm():
-    nothing = EdgeList.from_clean([], [], [], n_nodes=0)
+    nothing = EdgeList.from_validated([], [], [], n_nodes=0)
     edge = EdgeList.from_pairs([("ann", "bob")])
     stream = grow_tree([nothing, edge, nothing], settings={"n_edges": 5}, seed=1).stream
     assert stream.sparsifier().ids.tolist() == ["ann", "bob"]
