@@ -72,7 +72,7 @@ class OpenGraph:
         self.is_read = (
             not isinstance(source, EdgeList) or n_edges is not None or sparsifier is not None
         )
-        if getattr(source, "is_implicit", False):
+        if not source.is_materialized:
             raise InputError(
                 "the graph of a table of pairs is never built, and its degrees are not known: "
                 "sparsify it, and look at the sparsifier"

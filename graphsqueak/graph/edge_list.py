@@ -82,6 +82,13 @@ class EdgeList(ArrowExport):
            [-1., -1.,  2.]])
     """
 
+    # An edge list is a source of one batch: it has the attributes of `sources.EdgeSource`.
+    is_rereadable = True
+    is_materialized = True
+    is_exact = True
+    fraction_read = 1.0
+    n_bad_lines = 0
+
     n_nodes: int
     tail: np.ndarray
     head: np.ndarray

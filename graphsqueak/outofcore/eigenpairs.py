@@ -118,7 +118,7 @@ def smallest_eigenpairs(
             )
         budget = Budget(None, 0.5, None)
     kept = find_sparsifier(source, budget, sparsifier, random_state, progress)
-    if normalized and getattr(source, "is_implicit", False):
+    if normalized and not source.is_materialized:
         raise InputError(
             "the graph of a table of pairs is never built, and its degrees are not known: take the "
             "eigenvectors of L, or those of its sparsifier"

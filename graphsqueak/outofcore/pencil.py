@@ -146,7 +146,7 @@ def _few_columns(block):
 def rereadable(graph: GraphLike) -> EdgeSource | EdgeList:
     """The graph as batches of edges that can be read again; an InputError for a pipe."""
     source = as_stream(graph)
-    if not getattr(source, "is_rereadable", True):
+    if not source.is_rereadable:
         raise InputError(
             "the graph is read several times, and a pipe can be read once: write it to a file first"
         )

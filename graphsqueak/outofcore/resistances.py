@@ -36,6 +36,7 @@ from graphsqueak.errors import ConvergenceWarning, InputError
 from graphsqueak.outofcore.pencil import find_sparsifier, rereadable
 from graphsqueak.outofcore.streamed_solver import StreamedSolver
 from graphsqueak.randomness import RandomState, random_bits
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.budget import Budget
@@ -147,7 +148,7 @@ def effective_resistance(
     """
     budget = Budget(n_edges, epsilon, keep)
     is_held = sparsifier is None and all(value is None for value in budget)
-    if getattr(graph, "is_implicit", False) and (is_held or pairs is None):
+    if isinstance(graph, EdgeSource) and not graph.is_materialized and (is_held or pairs is None):
         raise InputError(
             "the graph of a table of pairs is never built: give the pairs of nodes to measure "
             "between (--pairs), and n_edges (--edges), some eight for each entity"

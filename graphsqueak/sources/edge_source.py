@@ -53,9 +53,11 @@ class EdgeSource:
         Share of the source that is behind us, in [0, 1]; NaN where its size is unknown.
     is_rereadable : bool
         False for a pipe or a reader of record batches, which can be read once.
-    is_implicit : bool
-        True where the edges handed out are drawn from a graph that is never built; then its exact
-        product is asked of the source, `multiply`.
+    is_materialized : bool
+        False if the edges are a sample of a graph that is never built. Such a source has
+        `multiply`, the exact product with its matrix, and `sample_for`, another sample.
+    is_exact : bool
+        Whether the edges are all edges of the graph.
     id_kind : {"integer", "text"}
         What `ids` holds.
 
@@ -75,13 +77,18 @@ class EdgeSource:
     """
 
     is_rereadable = True
-    is_implicit = False
+    is_materialized = True
     id_kind = "integer"
 
     def __init__(self) -> None:
         self.n_nodes = 0
         self._ids: Any = None
         self._reset()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the edges are all edges of the graph."""
+        return True
 
     def _reset(self) -> None:
         self.n_edges_read = self.n_self_loops = self.n_zero_weights = self.n_bad_lines = 0

@@ -58,7 +58,7 @@ def recent_edges(
     >>> recent_edges(edges, window=3).to_edge_list().tail
     array([1, 2], dtype=int32)
     """
-    if not getattr(source, "is_rereadable", True):
+    if not source.is_rereadable:
         raise InputError("a pipe can be read once, and its last time is known at its end only")
     span = as_time_span("window", window)
     fading = as_time_span("half_life", half_life)
@@ -118,7 +118,7 @@ class RecentEdges(EdgeSource):
             if self._half_life is not None:
                 weight = weight * np.exp2((time[chosen] - self._now) / self._half_life)
             for name in ("n_self_loops", "n_zero_weights", "n_bad_lines", "fraction_read"):
-                setattr(self, name, getattr(self._source, name, 0))
+                setattr(self, name, getattr(self._source, name))
             self.id_kind, self._ids = getattr(self._source, "id_kind", "integer"), batch.node_ids
             ends = (batch.tail[chosen], batch.head[chosen])
             yield EdgeList.from_validated(*ends, weight, batch.n_nodes, batch.node_ids)

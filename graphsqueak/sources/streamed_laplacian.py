@@ -42,8 +42,8 @@ class StreamedLaplacian:
         pass, unless the graph is in memory.
     is_held : bool
         Whether the graph is in memory, so that a pass reads nothing.
-    is_implicit : bool
-        Whether the source knows a product of its own.
+    is_materialized : bool
+        False if the source has a product of its own, see `EdgeSource`.
     component : ndarray or None
         After the first pass: the smallest node of each node's component.
     fingerprint : tuple of two ints, or None
@@ -64,7 +64,7 @@ class StreamedLaplacian:
     def __init__(self, source: EdgeSource | EdgeList, sparsifier: EdgeList) -> None:
         self._source = source
         self.is_held = isinstance(source, EdgeList)
-        self.is_implicit = getattr(source, "is_implicit", False)
+        self.is_materialized = source.is_materialized
         self._matching = NodeMatching(sparsifier)
         self._parent = make_sets(sparsifier.n_nodes)
         self.n_passes = 0
@@ -78,7 +78,7 @@ class StreamedLaplacian:
         A float32 X is multiplied in float32, twice as fast; the sums are moved to float64 before
         many terms have come together.
         """
-        if self.is_implicit:
+        if not self.is_materialized:
             return self._ask_source(X, report)
         n_parts = 4 if X.nbytes <= _CACHE_BYTES else 2
         partial = np.zeros((n_parts, *X.shape), dtype=X.dtype)
@@ -116,7 +116,7 @@ class StreamedLaplacian:
     def to_dense(self, report: Callable | None = None) -> np.ndarray:
         """L_G as an array, in one pass over the source."""
         n_nodes = self._parent.size
-        if self.is_implicit:
+        if not self.is_materialized:
             return self._ask_source(np.eye(n_nodes), report)
         matrix = np.zeros((n_nodes, n_nodes))
         for tail, head, weight in self.edges(report):
@@ -154,7 +154,7 @@ class StreamedLaplacian:
                 union_edges(self._parent, tail, head)
             n_edges += batch.n_edges
             if report is not None:
-                report(n_edges, getattr(self._source, "fraction_read", 1.0))
+                report(n_edges, self._source.fraction_read)
             yield tail, head, batch.weight
         if not self.is_held:
             self.fingerprint = check_same_edges(self.fingerprint, (n_edges, checksum))

@@ -80,14 +80,14 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
             lightest = min(lightest, float(batch.weight.min(initial=np.inf)))
             heaviest = max(heaviest, float(batch.weight.max(initial=0.0)))
             total += float(batch.weight.sum())
-            report(n_edges, getattr(source, "fraction_read", 1.0), f"{n_nodes} nodes")
+            report(n_edges, source.fraction_read, f"{n_nodes} nodes")
     degree = degree[:n_nodes]
     return Summary(
         nodes=n_nodes,
         edges=n_edges,
         self_loops=source.n_self_loops,
         zero_weights=source.n_zero_weights,
-        bad_lines=getattr(source, "n_bad_lines", 0),
+        bad_lines=source.n_bad_lines,
         components=n_nodes - n_merges,
         isolated_nodes=int(np.count_nonzero(degree == 0)),
         degree_min=int(degree.min()) if n_nodes else 0,

@@ -118,12 +118,12 @@ class Budget(NamedTuple):
     def drawn(self, source):
         """`source`; one that draws its edges from a larger graph, with as many as are needed."""
         is_known = self.n_edges is not None or self.epsilon is not None
-        is_drawn = is_known and getattr(source, "is_implicit", False)
-        return source.drawn_for(self) if is_drawn else source
+        is_drawn = is_known and not source.is_materialized
+        return source.sample_for(self) if is_drawn else source
 
     def checked(self, source=None):
         """This budget, or an InputError; a share is refused of a `source` that is never built."""
-        if self.keep is not None and getattr(source, "is_implicit", False):
+        if self.keep is not None and source is not None and not source.is_materialized:
             raise InputError(
                 "keep (--keep) is a share of the edges, and those of a table of pairs are never "
                 "made; give n_edges (--edges), some eight for each entity"

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
-from graphsqueak.sources.graph_like import GraphLike
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions, check_room, held_bytes
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, new_stream
@@ -176,14 +177,16 @@ class SparsifyConfig:
             **self.stream_settings(), options=self.options, random_state=self.random_state
         )
 
-    def needs_subgraph(self, source: GraphLike, stream: StreamSparsifier | TimedSparsifier) -> bool:
+    def needs_subgraph(
+        self, source: EdgeSource | EdgeList, stream: StreamSparsifier | TimedSparsifier
+    ) -> bool:
         """Return whether edges are chosen from the whole graph instead of sampled by the stream.
 
         Raises an InputError if that was asked for and the graph does not fit into memory.
         """
         if self.method != "subgraph" or stream.is_whole_ or not stream.n_edges_seen_:
             return False
-        if getattr(source, "is_implicit", False):
+        if not source.is_materialized:
             raise InputError(
                 "method='subgraph' needs the graph in memory, and that of a table of pairs is "
                 "never built; use method='fast'"
@@ -198,9 +201,9 @@ class SparsifyConfig:
             )
         return True
 
-    def is_certified(self, source: GraphLike) -> bool:
+    def is_certified(self, source: EdgeSource | EdgeList) -> bool:
         """Return whether the result on `source` is certified, which takes further passes."""
-        is_rereadable = getattr(source, "is_rereadable", True)
+        is_rereadable = source.is_rereadable
         if self.method == "subgraph" and not is_rereadable:
             raise InputError(
                 "method='subgraph' reads the input twice; a pipe can be read once: write it to a "

@@ -108,7 +108,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
                 checkpoint=config.checkpoint,
                 every=config.every,
             )
-            dropped = {name: getattr(source, name, 0) for name in DROPPED}
+            dropped = {name: getattr(source, name) for name in DROPPED}
     edges_per_second = stream.n_edges_seen_ / (time.perf_counter() - began)
     span = stream.span_ if isinstance(stream, TimedSparsifier) else None
     if is_certified and span is not None:
@@ -238,7 +238,7 @@ def run_stream(
                         n_saved = stream.n_edges_seen_
                         last_saved = time.monotonic()
                     is_busy = False
-                fraction = getattr(source, "fraction_read", 1.0)
+                fraction = source.fraction_read
                 report(n_read, fraction, f"kept {stream.n_kept_:,}")
     except BaseException:
         if is_saving and not is_busy and stream.n_edges_seen_ > n_saved:
@@ -366,7 +366,7 @@ def certify_and_search(
 
 def _certificate(source, sparsifier, stream, delta, random_state, progress):
     """Return the certificate of a sparsifier; that of a whole graph needs no measurement."""
-    if stream.is_whole_ and getattr(source, "is_exact", True):
+    if stream.is_whole_ and source.is_exact:
         return Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
     return certify(
         source,

@@ -128,7 +128,7 @@ def read_with_labels(source, labels, budget, *, random_state=None, progress=Fals
             if spare is not None:
                 fits = n_seen <= budget(n_nodes, n_seen)
                 spare = [*spare, (tail, head, batch.weight)] if fits else None
-            report(n_seen, getattr(source, "fraction_read", 1.0), f"kept {stream.n_kept_:,}")
+            report(n_seen, source.fraction_read, f"kept {stream.n_kept_:,}")
     tally.settle()
     n_nodes = label.size
     ids = first_ids(numbering.ids, n_nodes)

@@ -88,7 +88,7 @@ class OnlineEdges(GraphEstimator):
     def _recent(self, source):
         """What is to be labeled on: exactly, where it can be read again, else by the stream."""
         self._forgets = self._times()
-        if not self._forgets or not getattr(source, "is_rereadable", True):
+        if not self._forgets or not source.is_rereadable:
             return source
         recent, self._forgets = recent_edges(source, **self._forgets), {}
         return recent.to_edge_list() if isinstance(source, EdgeList) else recent
@@ -101,7 +101,7 @@ class OnlineEdges(GraphEstimator):
         """How often the edges may be read."""
         is_auto = isinstance(self.passes, str) and self.passes == "auto"
         most = MOST_PASSES if is_auto else check_count("passes", self.passes)
-        if getattr(source, "is_rereadable", True):
+        if source.is_rereadable:
             return most
         if is_auto or most == 1:
             return 1
@@ -180,7 +180,7 @@ class OnlineEdges(GraphEstimator):
             degrees = degrees[np.argsort(numbers)]
             graph = graph.in_id_order()
         is_whole = n_seen <= max(self._budget(source)(graph.n_nodes, n_seen), graph.n_edges)
-        is_whole &= getattr(source, "is_exact", True)
+        is_whole &= source.is_exact
         self._note(graph, graph.n_edges if is_whole else n_seen)
         self.n_edges_seen_ = n_seen
         self._is_blind |= plain.label_share == 0
@@ -213,7 +213,7 @@ class OnlineEdges(GraphEstimator):
                 if not given.is_by_id:  # refuse an array of labels before all edges are read
                     given.find(batch.node_ids, stream.n_nodes_, batch.n_nodes)
                 stream.partial_fit(batch)
-                fraction = getattr(source, "fraction_read", 1.0)
+                fraction = source.fraction_read
                 report(stream.n_edges_seen_, fraction, f"kept {stream.n_kept_:,}")
         return stream
 

@@ -118,7 +118,7 @@ class Refinement:
         self._laplacian = StreamedLaplacian(source, sparsifier)
         self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets, trust)
         self._n_smooth = 0 if self.is_large else _N_SMOOTH
-        is_other = getattr(source, "is_implicit", False)  # the edges it gives out are drawn
+        is_other = not source.is_materialized  # the edges it gives out are drawn
         self._n_edges = None if is_other else n_edges
         self._random_state, self._progress = random_state, progress
         self._systems, self._is_closed = {}, False

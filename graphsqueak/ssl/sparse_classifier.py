@@ -275,7 +275,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         if self._is_blind:
             return super()._rounds(labels, alpha)
         source, names = self._source_read, self.ids_.tolist()
-        if source is None or not getattr(source, "is_rereadable", True):
+        if source is None or not source.is_rereadable:
             raise InputError(
                 "the labels had a say in which edges were kept, so prediction sets need to read "
                 "them again, which is not possible here: give the edges as a file, or a larger "

@@ -54,7 +54,7 @@ def split(
             "only files and graphs in memory can be cut into parts, and a pipe cannot; write the "
             "edges to files first"
         )
-    if getattr(source, "is_implicit", False):
+    if not source.is_materialized:
         raise InputError(
             "pairs are held by attribute, not read in parts, and what is drawn of them is little "
             "more than a sparsifier keeps: workers would have nothing to share; leave workers, "

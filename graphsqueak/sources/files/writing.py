@@ -93,9 +93,7 @@ def write_edges(
     if form == "graphml":
         _write_graphml(edges if isinstance(edges, EdgeList) else edges.to_edge_list(), path)
         return
-    if weights == "auto" and (
-        str(path) == STANDARD_OUTPUT or not getattr(edges, "is_rereadable", True)
-    ):
+    if weights == "auto" and (str(path) == STANDARD_OUTPUT or not edges.is_rereadable):
         weights = not isinstance(edges, EdgeList) or _wants(weights, edges)
     try:
         _write_table(edges, path, form, compression, weights, header)

@@ -139,7 +139,7 @@ class PairSource(FileSource):
         Whether the stream holds the graph itself: no clique is drawn from.
     """
 
-    is_implicit = True
+    is_materialized = False
 
     def __init__(
         self,
@@ -233,7 +233,7 @@ class PairSource(FileSource):
             "bad_lines": self._counts[1],
         }
 
-    def drawn_for(self, budget: Callable[[int, int], int]) -> "PairSource":
+    def sample_for(self, budget: Callable[[int, int], int]) -> "PairSource":
         """The same table, with what a sparsifier of some budget has to be shown of large cliques.
 
         Parameters

@@ -111,7 +111,7 @@ def certify(
     steps = _MOST_STEPS if steps is None else check_count("steps", steps)
     check_choice("method", method, ("auto", "dense", "lanczos"))
     source, sparsifier = as_stream(graph), as_edge_list(sparsifier)
-    if not getattr(source, "is_rereadable", True):
+    if not source.is_rereadable:
         raise InputError("a certificate reads the graph several times; a pipe can be read once")
     laplacian = StreamedLaplacian(source, sparsifier)
     is_small = sparsifier.n_nodes <= _DENSE_NODES
@@ -224,7 +224,7 @@ def _product(laplacian, n_nodes, tell):
     The first pass, here, finds the components of G. It keeps the edges, too, unless they take too
     much room: then every product is another pass.
     """
-    if laplacian.is_implicit:
+    if not laplacian.is_materialized:
         rows = None
         laplacian.multiply(np.zeros((n_nodes, 1)), tell)
     else:

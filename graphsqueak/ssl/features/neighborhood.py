@@ -82,7 +82,7 @@ class Neighborhood:
         source = as_stream(graph)
         self.is_held = isinstance(source, EdgeList)
         self.source: Any = source.in_id_order() if isinstance(source, EdgeList) else source
-        if not getattr(self.source, "is_rereadable", True):
+        if not self.source.is_rereadable:
             raise InputError("a pipe can be read once only; write it to a file first")
         self._are_rows_numbers = False  # of nodes of a stream whose ids are integers
         self.names = EdgeList.from_validated([], [], [], n_rows, self._row_ids(n_rows, ids))
