@@ -1,9 +1,9 @@
-"""How many edges repeat an earlier one, in either direction, told in fixed memory.
+"""Estimate the fraction of edges that repeat an earlier edge, in fixed memory.
 
-By adaptive sampling [Fla90], pairs whose hash falls below a threshold are remembered; when they
-become too many, the threshold is halved and those above it are forgotten. With s pairs remembered
-below a share 1/2^k of all hashes there are about s 2^k different ones, with a relative standard
-deviation of 1.2 / sqrt(room); up to `room` pairs, the count is exact.
+Adaptive sampling [Fla90] stores the pairs whose hash is below a threshold. When more than a given
+number are stored, the threshold is halved and pairs above it are dropped. With s stored pairs and a
+threshold of 2^-k of all hashes, the number of distinct pairs is about s 2^k. Its relative standard
+deviation is 1.2 / sqrt(capacity). Up to `capacity` distinct pairs, the count is exact.
 
 References
 ----------
@@ -12,118 +12,129 @@ References
 
 import numpy as np
 
-from graphsqueak.randomness import mix64
+from graphsqueak.randomness import GOLDEN_GAMMA, mix64
 from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = ["DuplicateCounter", "hash_pair"]
 
-_ROOM = 1 << 16
-_GROUP = 256
+# Standard deviation of the estimate, relative to the number of distinct pairs, is this constant
+# divided by sqrt(capacity) [Fla90].
+_RELATIVE_DEVIATION = 1.2
+
+# Fractions within this many standard deviations of zero are reported as zero: four make a false
+# report as rare as 3 in 100,000.
+_MIN_DEVIATIONS = 4
 
 
 class DuplicateCounter:
-    """How many of the edges so far repeat an earlier one, in either direction.
+    """Counter of edges that repeat an earlier edge, in either direction.
 
     Parameters
     ----------
     capacity : int
-        Pairs that are remembered at most, a power of two.
+        Limit on the number of stored pairs, a power of two. The default takes 1 MB and gives a
+        standard deviation of 0.5 %; four times the capacity halves it.
+
+    Attributes
+    ----------
+    n_edges : int
+        Number of edges so far.
 
     Examples
     --------
-    >>> sample = DuplicateCounter()
-    >>> sample.add(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 3]))
-    >>> sample.fraction, sample.is_exact
+    >>> counter = DuplicateCounter()
+    >>> counter.add(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 3]))
+    >>> counter.fraction, counter.is_exact
     (0.5, True)
     """
 
-    def __init__(self, capacity=_ROOM):
-        self._capacity = capacity
-        self._slots = np.zeros(2 * capacity, dtype=np.uint64)  # hashes of pairs, 0 for none
-        self._n_held = self._level = 0
+    def __init__(self, capacity=2**16):
         self.n_edges = 0
+        self._capacity = capacity
+        # Hashes of the stored pairs in a hash table of load at most 1/2; 0 marks a free slot.
+        self._slots = np.zeros(2 * capacity, dtype=np.uint64)
+        self._n_stored = 0
+        # Pairs are stored if the `_level` highest bits of their hash are zero.
+        self._level = 0
 
     def add(self, tail, head):
-        """Take the ends of more edges."""
+        """Count the edges of a batch, given by both ends."""
         self.n_edges += len(tail)
-        cursor, keys = 0, np.empty(_GROUP, dtype=np.uint64)
+        cursor = 0
         while True:
-            held = (self._slots, self._n_held, self._capacity, self._level)
-            cursor, self._n_held = _remember(tail, head, cursor, *held, keys)
+            cursor, self._n_stored = _store_pairs(
+                tail, head, cursor, self._slots, self._n_stored, self._level
+            )
             if cursor == len(tail):
                 return
             self._level += 1
-            held = self._slots[(self._slots != 0) & (self._slots >> (64 - self._level) == 0)]
+            is_stored = (self._slots != 0) & (self._slots >> (64 - self._level) == 0)
+            stored = self._slots[is_stored]
             self._slots[:] = 0
-            _refill(held, self._slots)
-            self._n_held = held.size
+            _insert_all(stored, self._slots)
+            self._n_stored = stored.size
 
     @property
     def is_exact(self):
-        """Whether no pair had to be forgotten."""
+        """Whether all distinct pairs are stored."""
         return self._level == 0
 
     @property
     def fraction(self):
-        """Share of the edges that repeat an earlier one; 0 where an estimate cannot tell."""
+        """Fraction of the edges that repeat an earlier one; 0 if not significantly different."""
         if self.n_edges == 0:
             return 0.0
-        share = 1.0 - self._n_held * 2.0**self._level / self.n_edges
-        return share if self.is_exact or share > 4 * self.standard_deviation else 0.0
+        fraction = 1.0 - self._distinct_fraction
+        is_significant = fraction > _MIN_DEVIATIONS * self.standard_deviation
+        return fraction if self.is_exact or is_significant else 0.0
 
     @property
     def standard_deviation(self):
-        """Of the share."""
-        if self.is_exact or self.n_edges == 0:
+        """Standard deviation of `fraction`."""
+        if self.is_exact:
             return 0.0
-        return 1.2 / self._capacity**0.5 * self._n_held * 2.0**self._level / self.n_edges
+        return _RELATIVE_DEVIATION / self._capacity**0.5 * self._distinct_fraction
+
+    @property
+    def _distinct_fraction(self):
+        return self._n_stored * 2.0**self._level / self.n_edges
 
 
 @subroutine
 def hash_pair(u, v):
-    """The same for both directions; never 0."""
-    low, high = np.uint64(min(u, v)), np.uint64(max(u, v))
-    return max(mix64(low * np.uint64(0x9E3779B97F4A7C15) + high), np.uint64(1))
+    """Return a 64-bit hash of two nodes, the same in both directions and never 0."""
+    low = np.uint64(min(u, v))
+    high = np.uint64(max(u, v))
+    return max(mix64(low * GOLDEN_GAMMA + high), np.uint64(1))
 
 
 @compiled
-def _remember(tail, head, cursor, slots, n_held, room, level, keys):
-    """Take edges from `cursor` on until there is no room for a new pair; returns its index.
-
-    The hashes of a group come first, in a loop without branches; most groups hold none to remember.
-    """
-    mask = np.uint64(slots.size - 1)
-    shift = np.uint64(64 - level)
+def _store_pairs(tail, head, cursor, slots, n_stored, level):
+    """Store pairs until the table is half full; return the next edge and the number of pairs."""
     while cursor < tail.size:
-        n_keys = min(keys.size, tail.size - cursor)
-        for k in range(n_keys):
-            keys[k] = hash_pair(tail[cursor + k], head[cursor + k])
-        least = keys[0]
-        for k in range(n_keys):
-            least = min(least, keys[k])
-        if level > 0 and least >> shift != 0:
-            cursor += n_keys
-            continue
-        for k in range(n_keys):
-            key = keys[k]
-            if level == 0 or key >> shift == 0:
-                slot = key & mask
-                while slots[slot] != 0 and slots[slot] != key:
-                    slot = (slot + np.uint64(1)) & mask
-                if slots[slot] == 0:
-                    if n_held == room:
-                        return cursor + k, n_held
-                    slots[slot] = key
-                    n_held += 1
-        cursor += n_keys
-    return cursor, n_held
+        key = hash_pair(tail[cursor], head[cursor])
+        if level == 0 or key >> np.uint64(64 - level) == 0:
+            slot = _find_slot(slots, key)
+            if slots[slot] == 0:
+                if 2 * n_stored == slots.size:
+                    break
+                slots[slot] = key
+                n_stored += 1
+        cursor += 1
+    return cursor, n_stored
 
 
 @compiled
-def _refill(held, slots):
+def _insert_all(keys, slots):
+    for key in keys:
+        slots[_find_slot(slots, key)] = key
+
+
+@subroutine
+def _find_slot(slots, key):
+    """Return the slot of a key, or the free slot for it (linear probing)."""
     mask = np.uint64(slots.size - 1)
-    for key in held:
-        slot = key & mask
-        while slots[slot] != 0:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = key
+    slot = key & mask
+    while slots[slot] != 0 and slots[slot] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
