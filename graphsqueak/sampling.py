@@ -1,24 +1,25 @@
-"""Expand and shrink: the randomized steps that graphs and kernels share.
+"""Leverage-score sampling shared by graphs and kernels: EXPAND and SHRINK of the papers.
 
-An item is kept with a probability that only ever falls, and reweighted by its inverse, so that the
-expectation of every weight never moves, whatever the scores that drive the probabilities. There are
-three ways to draw.
+An item is kept with a probability that never increases, and is reweighted by the inverse of it. The
+expectation of every weight is therefore constant, whatever scores determine the probabilities.
+There are three sampling schemes.
 
-*Copies* [CLV17, the EXPAND and SHRINK steps of SQUEAK]. A `Sample` holds for every kept item its
-probability p and how many of its q copies survive; the weight is copies / (q p). Shrinking draws
-copies ~ Binomial(copies, p_new / p_old).
+*Copies* [CLV17, EXPAND and SHRINK of SQUEAK]. A `Sample` stores for every kept item its probability
+p and the number of its q copies that are left. The weight is copies / (q p). SHRINK draws
 
-*Weights alone.* Keeping an item once, with probability pi = min(1, c a r) and weight a / pi, needs
-no memory of a or pi: with the threshold theta = 1 / (c r), a weight w >= theta stays as it is and
-any other becomes theta with probability w / theta, else 0. This is `subsample_weights`.
+    copies ~ Binomial(copies, p_new / p_old).
 
-*Fixed size.* `shrink_to_size` keeps exactly the given number of items. The probabilities are those
-of `subsample_weights` at the threshold that meets the size (systematic sampling).
+*Weights only*. An item of weight a and score r is kept with probability pi = min(1, c a r) and gets
+the weight a / pi. Neither a nor pi has to be stored. With the threshold theta = 1 / (c r), a weight
+w >= theta is unchanged, and any other becomes theta with probability w / theta, otherwise 0. This
+is `subsample_weights`.
 
-The caller scores the items; nothing here knows an edge, a point, a Laplacian or a kernel. The
-stream of edges has random steps of its own, which need the graph: coins on arrival, rounding along
-walks, signs of sketches and of probes. They are in `graphsqueak.sparsifiers`, with the numbers of
-`graphsqueak.randomness`.
+*Fixed size*. `shrink_to_size` keeps exactly a given number of items. The probabilities are those of
+`subsample_weights` with the scale c that meets the size. One random number decides about all items
+(systematic sampling [Mad49]).
+
+The caller computes the scores: this module is independent of graphs and kernels. Random steps that
+need the graph are in `graphsqueak.sparsifiers`.
 
 References
 ----------
@@ -26,6 +27,8 @@ References
         approximation. AISTATS 2017.
 [GLS12] Grafstrom, Lundstrom, Schelin. Spatially balanced sampling through the pivotal method.
         Biometrics 68(2), 2012.
+[Mad49] Madow. On the theory of systematic sampling, II. Annals of Mathematical Statistics 20(3),
+        1949.
 """
 
 from collections.abc import Callable
@@ -33,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import compiled, subroutine
 
 __all__ = [
     "Sample",
@@ -50,9 +53,13 @@ __all__ = [
     "systematic_sample",
 ]
 
+# Probabilities this close to 0 or 1 are final: sums and differences of probabilities have rounding
+# errors of 1e-16 each. Halved or doubled, no sample changes.
+_PROBABILITY_TOLERANCE = 1e-12
+
 
 class Sample(NamedTuple):
-    """Kept items: the caller's `index`, the probability `prob`, the surviving `copies`."""
+    """Kept items: the caller's `index`, the probability `prob`, the remaining `copies`."""
 
     index: np.ndarray  # type: ignore[assignment]  # hides tuple.index
     prob: np.ndarray
@@ -60,18 +67,18 @@ class Sample(NamedTuple):
 
 
 def expand(sample: Sample, index: np.ndarray, *, n_copies: int) -> Sample:
-    """Add new items, each certain (prob 1) and present `n_copies` times."""
+    """Add new items with probability 1 and `n_copies` copies each."""
     new = Sample(index, np.ones(len(index)), np.full(len(index), n_copies))
     return merge(sample, new)
 
 
 def merge(first: Sample, second: Sample) -> Sample:
-    """Items of two disjoint samples with the same number of copies, side by side."""
+    """Concatenate two disjoint samples with the same number of copies."""
     return Sample(*map(np.concatenate, zip(first, second, strict=True)))
 
 
 def shrink(sample: Sample, score: np.ndarray, *, rng: np.random.Generator) -> Sample:
-    """Lower each prob to its score, thin the copies to match, drop what has none left.
+    """Lower each probability to its score, subsample the copies, and drop items without copies.
 
     >>> everything = Sample(np.arange(3), np.ones(3), np.full(3, 10))
     >>> kept = shrink(everything, np.array([1.0, 7.0, 0.5]), rng=np.random.default_rng(90210))
@@ -80,8 +87,8 @@ def shrink(sample: Sample, score: np.ndarray, *, rng: np.random.Generator) -> Sa
     """
     prob = np.minimum(score, sample.prob)
     copies = rng.binomial(sample.copies, prob / sample.prob)
-    alive = copies > 0
-    return Sample(sample.index[alive], prob[alive], copies[alive])
+    is_kept = copies > 0
+    return Sample(sample.index[is_kept], prob[is_kept], copies[is_kept])
 
 
 def shrink_to_size(
@@ -92,56 +99,84 @@ def shrink_to_size(
     rng: np.random.Generator,
     similarity: np.ndarray | None = None,
 ) -> Sample:
-    """Keep exactly `size` items (or all, if they are fewer) and all copies of those.
+    """Keep exactly `size` items (or all, if there are fewer) with all their copies.
 
-    An item survives with probability min(1, c score / prob), where c makes these add up to `size`.
-    With a matrix of similarities, similar items are seldom kept together (`local_pivotal_sample`).
+    An item is kept with probability min(1, c score / prob), where c is such that these add up to
+    `size`. With a matrix of similarities, similar items are seldom kept together
+    (`local_pivotal_sample`).
 
     >>> pair = Sample(np.arange(2), np.array([1.0, 0.5]), np.ones(2, int))
     >>> shrink_to_size(pair, np.array([1.0, 0.0]), 1, rng=np.random.default_rng(90210)).index
     array([0])
     """
-    keep = inclusion_probabilities(score / sample.prob, size)
+    keep_prob = inclusion_probabilities(score / sample.prob, size)
     if similarity is None:
-        chosen = systematic_sample(keep, rng=rng)
+        chosen = systematic_sample(keep_prob, rng=rng)
     else:
-        chosen = local_pivotal_sample(keep, similarity, rng=rng)
-    return Sample(sample.index[chosen], (sample.prob * keep)[chosen], sample.copies[chosen])
+        chosen = local_pivotal_sample(keep_prob, similarity, rng=rng)
+    prob = sample.prob * keep_prob
+    return Sample(sample.index[chosen], prob[chosen], sample.copies[chosen])
+
+
+def importance_weights(sample: Sample, *, n_copies: int) -> np.ndarray:
+    """Return the weights that make the sample unbiased: copies / (n_copies * prob)."""
+    return sample.copies / (n_copies * sample.prob)
+
+
+def subsample_weights(
+    weight: np.ndarray, threshold: np.ndarray, *, rng: np.random.Generator
+) -> np.ndarray:
+    """Return new weights with the old ones as expectations, zero for dropped items.
+
+    >>> rng = np.random.default_rng(7)
+    >>> subsample_weights(np.array([3.0, 2.0, 0.0]), np.array([2.0, 2.0, 2.0]), rng=rng)
+    array([3., 2., 0.])
+    """
+    is_kept = rng.random(weight.size) * threshold < weight
+    return np.where(is_kept, np.maximum(weight, threshold), 0.0)
 
 
 def find_scale(score: np.ndarray, budget: float) -> float:
-    """The c for which sum min(1, c * score) = budget; infinite if everything fits.
-
-    From c = 0 on, those with c * score < 1 share what the others leave of the budget; c only rises,
-    and a few rounds are enough.
+    """Return the scale c with sum min(1, c * score) = budget; infinite if everything fits.
 
     >>> find_scale(np.array([1.0, 1.0, 0.5]), 2.5)
     1.0
     """
-    return find_scale_from_sums(lambda scale: _sums(score, scale), score.size, budget)
+    return find_scale_from_sums(lambda scale: _capped_sums(score, scale), score.size, budget)
 
 
 def find_scale_from_sums(
-    sums: Callable[[float], tuple[int, float]], size: int, budget: float
+    capped_sums: Callable[[float], tuple[int, float]], size: int, budget: float
 ) -> float:
-    """`find_scale` of `size` scores that are told by their sums alone.
+    """Solve `find_scale` for `size` scores that are only available through sums.
 
-    sums(c) is how many have c * score >= 1, and the sum of the others.
+    Parameters
+    ----------
+    capped_sums : callable
+        Given c, return the number of scores with c * score >= 1 and the sum of the others.
+    size : int
+        Number of scores.
+    budget : float
     """
     if size <= budget:
         return np.inf
-    scale, total = 0.0, sums(0.0)[1]
-    while total > 0:
-        n_certain, total = sums(scale)
-        larger = (budget - n_certain) / total if total > 0 else np.inf
-        if larger <= scale * (1 + 1e-9):
+    scale = 0.0
+    _, remaining_sum = capped_sums(scale)
+    # Items capped at 1 use up one unit of the budget each, the others share the rest. The scale
+    # only grows, so that the set of capped items does, and a few rounds are enough.
+    while remaining_sum > 0:
+        n_capped, remaining_sum = capped_sums(scale)
+        new_scale = (budget - n_capped) / remaining_sum if remaining_sum > 0 else np.inf
+        if new_scale <= scale:
             break
-        scale = larger
+        scale = new_scale
     return scale
 
 
 def inclusion_probabilities(score: np.ndarray, size: int) -> np.ndarray:
-    """Chances min(1, c score) that add up to `size`; all of the positive ones, if they are fewer.
+    """Return probabilities min(1, c score) that add up to `size`.
+
+    If at most `size` scores are positive, their probabilities are 1.
 
     >>> inclusion_probabilities(np.array([8.0, 2.0, 1.0, 1.0, 0.0]), 3)
     array([1. , 1. , 0.5, 0.5, 0. ])
@@ -152,97 +187,118 @@ def inclusion_probabilities(score: np.ndarray, size: int) -> np.ndarray:
 
 
 def systematic_sample(prob: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
-    """Indices of a sample that holds item i with probability prob[i], its size as even as can be.
+    """Sample item i with probability prob[i]; the size is the sum of prob, rounded up or down.
 
-    Items are laid end to end in random order, each as long as its probability, and those in which
-    u, u + 1, u + 2, ... fall are taken, u uniform in (0, 1).
+    Systematic sampling [Mad49]: items are intervals of length prob[i], placed end to end in random
+    order. With u uniform in (0, 1), items that contain one of u, u + 1, u + 2, ... are chosen.
 
+    Returns
+    -------
+    ndarray of int
+        The chosen items, sorted.
+
+    Examples
+    --------
     >>> systematic_sample(np.array([1.0, 0.0, 1.0]), rng=np.random.default_rng(7))
     array([0, 2])
     """
     order = rng.permutation(prob.size)
-    ends = np.floor(np.cumsum(prob[order]) + rng.random())
-    taken = np.diff(ends, prepend=0.0) > 0
-    return np.sort(order[taken])
+    n_points_before_end = np.floor(np.cumsum(prob[order]) + rng.random())
+    is_chosen = np.diff(n_points_before_end, prepend=0.0) > 0
+    return np.sort(order[is_chosen])
 
 
 def local_pivotal_sample(
     prob: np.ndarray, similarity: np.ndarray, *, rng: np.random.Generator
 ) -> np.ndarray:
-    """Indices of a sample that holds item i with probability prob[i] and is spread out [GLS12].
+    """Sample item i with probability prob[i] such that similar items are seldom chosen together.
 
-    An undecided item, drawn at random, meets the one most similar to it; one of the two hands as
-    much of its probability to the other as that can take, by a coin that keeps both expectations,
-    and is decided. So one of two twins is kept rather than none or both.
+    Local pivotal method [GLS12]: a random undecided item competes with the undecided item most
+    similar to it. One of the two passes as much of its probability as possible to the other and is
+    decided. The choice of the winner keeps both expectations.
 
+    Returns
+    -------
+    ndarray of int
+        The chosen items, sorted.
+
+    Examples
+    --------
     >>> twins = np.array([[1.0, 0.9, 0.0, 0.0], [0.9, 1.0, 0.0, 0.0],
     ...                   [0.0, 0.0, 1.0, 0.9], [0.0, 0.0, 0.9, 1.0]])
     >>> local_pivotal_sample(np.full(4, 0.5), twins, rng=np.random.default_rng(7)) // 2
     array([0, 1])
     """
     prob = np.array(prob, dtype=np.float64)
-    coins = rng.random((2, prob.size))
-    _compete(prob, np.ascontiguousarray(similarity), coins)
+    item_uniforms, winner_uniforms = rng.random((2, prob.size))
+    _decide_by_pairs(prob, np.ascontiguousarray(similarity), item_uniforms, winner_uniforms)
     return np.flatnonzero(prob > 0.5)
 
 
-def importance_weights(sample: Sample, *, n_copies: int) -> np.ndarray:
-    """Reweighting that keeps the sample unbiased: copies / (n_copies * prob)."""
-    return sample.copies / (n_copies * sample.prob)
+@compiled
+def _decide_by_pairs(prob, similarity, item_uniforms, winner_uniforms):
+    """Turn probabilities into zeros and ones, in place."""
+    undecided = np.flatnonzero(
+        (prob > _PROBABILITY_TOLERANCE) & (prob < 1 - _PROBABILITY_TOLERANCE)
+    )
+    n_undecided = undecided.size
+    n_rounds = 0
+    while n_undecided > 1:
+        # min: rounding can turn a uniform number just below 1 into n_undecided.
+        a = min(int(item_uniforms[n_rounds] * n_undecided), n_undecided - 1)
+        b = _most_similar(similarity[undecided[a]], undecided[:n_undecided], a)
+        _compete(prob, undecided[a], undecided[b], winner_uniforms[n_rounds])
+        # The larger position first: the last entry takes the place of a decided one.
+        for position in (max(a, b), min(a, b)):
+            p = prob[undecided[position]]
+            if p < _PROBABILITY_TOLERANCE or p > 1 - _PROBABILITY_TOLERANCE:
+                n_undecided -= 1
+                undecided[position] = undecided[n_undecided]
+        n_rounds += 1
+    if n_undecided == 1:
+        item = undecided[0]
+        prob[item] = 1.0 if winner_uniforms[n_rounds] < prob[item] else 0.0
 
 
-def subsample_weights(
-    weight: np.ndarray, threshold: np.ndarray, *, rng: np.random.Generator
-) -> np.ndarray:
-    """New weights, zero for what is dropped: each has the old weight as its expectation.
+@subroutine
+def _most_similar(similarity, items, excluded):
+    """Return the position of the item with the largest similarity, other than `excluded`."""
+    best = -1
+    largest = -np.inf
+    for position in range(items.size):
+        if position != excluded and similarity[items[position]] > largest:
+            best = position
+            largest = similarity[items[position]]
+    return best
 
-    >>> rng = np.random.default_rng(7)
-    >>> subsample_weights(np.array([3.0, 2.0, 0.0]), np.array([2.0, 2.0, 2.0]), rng=rng)
-    array([3., 2., 0.])
-    """
-    survives = rng.random(weight.size) * threshold < weight
-    return np.where(survives, np.maximum(weight, threshold), 0.0)
+
+@subroutine
+def _compete(prob, i, j, uniform):
+    """Move probability between two items so that at least one of them is decided [GLS12]."""
+    total = prob[i] + prob[j]
+    # The winner gets as much as it can hold, the loser the rest. The probability of winning keeps
+    # both expectations: prob[i] / total, or (1 - prob[j]) / (2 - total) if the winner gets 1.
+    winner_prob = min(total, 1.0)
+    loser_prob = total - winner_prob
+    if total < 1:
+        numerator = prob[i]
+        denominator = total
+    else:
+        numerator = 1 - prob[j]
+        denominator = 2 - total
+    i_wins = uniform * denominator < numerator
+    prob[i] = winner_prob if i_wins else loser_prob
+    prob[j] = loser_prob if i_wins else winner_prob
 
 
 @compiled
-def _compete(prob, similarity, coins):
-    """Turn probabilities into zeros and ones, neighbor against neighbor, in place."""
-    open_items = np.flatnonzero((prob > 1e-12) & (prob < 1 - 1e-12))
-    n_open = open_items.size
-    meeting = 0
-    while n_open > 1:
-        a = min(int(coins[0, meeting] * n_open), n_open - 1)
-        i = open_items[a]
-        b, most = -1, -np.inf
-        for other in range(n_open):
-            if other != a and similarity[i, open_items[other]] > most:
-                b, most = other, similarity[i, open_items[other]]
-        j = open_items[b]
-        both = prob[i] + prob[j]
-        if both < 1:
-            i_wins = coins[1, meeting] * both < prob[i]
-            prob[i], prob[j] = (both, 0.0) if i_wins else (0.0, both)
+def _capped_sums(score, scale):
+    """Return the number of items with scale * score >= 1, and the sum of the other scores."""
+    n_capped = 0
+    remaining_sum = 0.0
+    for value in score:
+        if scale * value >= 1.0:
+            n_capped += 1
         else:
-            i_wins = coins[1, meeting] * (2 - both) < 1 - prob[j]
-            prob[i], prob[j] = (1.0, both - 1) if i_wins else (both - 1, 1.0)
-        for slot in (max(a, b), min(a, b)):
-            item = open_items[slot]
-            if prob[item] < 1e-12 or prob[item] > 1 - 1e-12:
-                n_open -= 1
-                open_items[slot] = open_items[n_open]
-        meeting += 1
-    if n_open == 1:
-        item = open_items[0]
-        prob[item] = 1.0 if coins[1, meeting] < prob[item] else 0.0
-
-
-@compiled
-def _sums(score, scale):
-    """How many have c * score >= 1, and the sum of the others."""
-    n_certain, total = 0, 0.0
-    for e in range(score.size):
-        if scale * score[e] >= 1.0:
-            n_certain += 1
-        else:
-            total += score[e]
-    return n_certain, total
+            remaining_sum += value
+    return n_capped, remaining_sum

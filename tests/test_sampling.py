@@ -1,11 +1,14 @@
-"""The sampling chain: expectations never move, probabilities never rise."""
+"""Test sampling: expectations are constant, probabilities never increase, sizes are exact."""
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 from graphsqueak.sampling import (
     Sample,
     expand,
+    find_scale,
+    find_scale_from_sums,
     importance_weights,
     inclusion_probabilities,
     local_pivotal_sample,
@@ -44,7 +47,7 @@ def test_copies_are_unbiased_under_any_scores():
     assert np.all(np.abs(mean - 1) < 6 * sigma)
 
 
-def test_thinning_weights_is_unbiased_and_only_raises_what_it_keeps():
+def test_subsampled_weights_are_unbiased_and_kept_weights_never_decrease():
     rng = np.random.default_rng(77_120_983)
     weight, threshold = np.array([0.3, 1.0, 5.0]), np.array([1.0, 4.0, 2.0])
     runs = np.array([subsample_weights(weight, threshold, rng=rng) for _ in range(20_000)])
@@ -54,13 +57,31 @@ def test_thinning_weights_is_unbiased_and_only_raises_what_it_keeps():
     assert np.all(runs[:, 2] == 5.0)
 
 
-def test_merging_puts_disjoint_samples_side_by_side():
+def test_merging_concatenates_disjoint_samples():
     one = Sample(np.array([1]), np.array([0.5]), np.array([2]))
     two = Sample(np.array([7]), np.array([0.25]), np.array([3]))
     assert merge(one, two).index.tolist() == [1, 7]
 
 
-def test_inclusion_is_capped_proportional_and_adds_up():
+@pytest.mark.parametrize("budget", [0.5, 3.0, 59.9])
+def test_the_scale_solves_its_equation(budget):
+    score = np.random.default_rng(73_302_611).pareto(0.7, size=60)
+    found = find_scale(score, budget)
+
+    def excess(log_scale):
+        return np.minimum(np.exp(log_scale) * score, 1).sum() - budget
+
+    expected = np.exp(scipy.optimize.brentq(excess, -50, 50, xtol=1e-13))
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_scale_is_infinite_if_everything_fits():
+    assert find_scale(np.ones(4), 4) == np.inf
+    assert find_scale(np.zeros(4), 2) == 0.0
+    assert find_scale_from_sums(lambda scale: (0, 1.0), size=3, budget=3) == np.inf
+
+
+def test_inclusion_probabilities_are_capped_proportional_and_add_up():
     rng = np.random.default_rng(18_220_117)
     for size in (1, 7, 59):
         score = rng.pareto(0.7, size=60)
@@ -71,7 +92,7 @@ def test_inclusion_is_capped_proportional_and_adds_up():
         assert np.all(score[~below] >= score[below].max(initial=0))
 
 
-def test_chosen_items_have_their_probability_and_the_sample_its_size():
+def test_systematic_samples_have_given_probabilities_and_size():
     rng = np.random.default_rng(55_410_983)
     prob = inclusion_probabilities(rng.uniform(size=12) ** 3, 5)
     counts, n_runs = np.zeros(12), 20_000
@@ -99,7 +120,7 @@ def test_shrinking_to_a_size_twice_is_unbiased():
     assert np.all(np.abs(mean - 1) < 6 * sigma)
 
 
-def test_items_chosen_apart_have_their_probability_and_the_sample_its_size():
+def test_pivotal_samples_have_given_probabilities_and_size_and_are_spread_out():
     rng = np.random.default_rng(61_304_771)
     position = np.sort(rng.uniform(size=30))
     similarity = -np.abs(position[:, None] - position)
@@ -116,7 +137,7 @@ def test_items_chosen_apart_have_their_probability_and_the_sample_its_size():
     assert np.var(spread) < 0.3 * independent  # neighbors do not come together
 
 
-def test_a_size_that_is_no_whole_number_is_met_on_average():
+def test_a_fractional_size_is_met_on_average():
     rng = np.random.default_rng(61_304_772)
     prob = np.array([0.5, 0.5, 0.25])
     sizes = [local_pivotal_sample(prob, np.eye(3), rng=rng).size for _ in range(20_000)]
