@@ -138,7 +138,7 @@ def shuffle(items: np.ndarray, seed: int) -> np.ndarray:
     >>> sorted(shuffle(np.arange(4), 7).tolist())
     [0, 1, 2, 3]
     """
-    n_heaps = min(1 << (items.size // _ITEMS_PER_HEAP).bit_length(), 1024)
+    n_heaps = 1 << (items.size // _ITEMS_PER_HEAP).bit_length()
     out = np.empty_like(items)
     _shuffle(np.uint64(seed), items, n_heaps, out)
     return out
