@@ -1,10 +1,10 @@
-"""Which number a node has, by its id.
+"""Node numbers for ids: growing tables, one numbering for many batches, and matching of two graphs.
 
-ObjectIds       ids of any hashable kind -> 0, 1, 2, ... in order of first appearance (`integer_ids`
-                and `text_ids`: for integers and text)
-Numbering       the nodes of batches that may be numbered differently -> one numbering that grows
-make_node_finder  ids -> node numbers of a graph that is known
-NodeMatching    the nodes of a stream -> those of a graph that is known
+ObjectIds         table of any hashable ids -> 0, 1, 2, ... in order of first appearance
+                  (`integer_ids` and `text_ids` have faster ones for integers and text)
+Numbering         batches that may be numbered differently -> one growing numbering
+make_node_finder  ids -> node numbers of a given graph
+NodeMatching      nodes of a stream -> nodes of a given graph
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.id_arrays import as_object_array
 from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 
@@ -28,7 +29,7 @@ __all__ = [
 
 
 class ObjectIds:
-    """A growing map from hashable objects to node numbers.
+    """Growing map from hashable objects to node numbers.
 
     Examples
     --------
@@ -43,7 +44,7 @@ class ObjectIds:
         self._node = {}
 
     def number(self, names):
-        """Node numbers of a list of ids; new ids are added."""
+        """Return the node numbers of a list of ids; new ids are added."""
         node = self._node
         return np.array([node.setdefault(name, len(node)) for name in names], dtype=np.int64)
 
@@ -51,17 +52,20 @@ class ObjectIds:
         return len(self._node)
 
     def __array__(self, dtype=None, copy=None):
-        ids = np.empty(len(self._node), dtype=object)
-        ids[:] = list(self._node)
-        return ids
+        return as_object_array(list(self._node))
 
 
 class Numbering:
     """One numbering of the nodes of all batches so far.
 
-    Batches of one source share one object of ids and are numbered alike: nothing to do. Batches
-    with ids of their own are matched by id, each source's ids once. Batches without ids are numbers
-    already.
+    Batches of one source share one object of ids, and their numbers are used as they are. Ids of
+    several sources are matched, the ids of each source once. Batches without ids must have the same
+    numbers already.
+
+    Parameters
+    ----------
+    ids : object, optional
+        Ids of the first source, as in `EdgeList.node_ids`. Default: those of the first batch.
 
     Examples
     --------
@@ -73,61 +77,75 @@ class Numbering:
     """
 
     def __init__(self, ids=None):
-        self._given = ids  # the ids object of the source, or None
-        self._own = None  # a table of ids, once batches have ids of their own
-        self._last = None, np.zeros(0, np.int32)  # ids of the last source, and their numbers
-        self._is_fresh = ids is None
+        self._source_ids = ids
+        self._has_source = ids is not None
+        # Ids of all sources, as soon as there are two.
+        self._table = None
+        # Numbers of the first nodes of the last source.
+        self._last_ids = None
+        self._last_nodes = np.zeros(0, np.int32)
 
     @property
     def ids(self):
         """Ids of all nodes so far, or None if they are plain numbers."""
-        own = np.asarray(self._own) if isinstance(self._own, ObjectIds) else self._own
-        return self._given if own is None else own
+        if isinstance(self._table, ObjectIds):
+            return np.asarray(self._table)
+        return self._source_ids if self._table is None else self._table
 
     def apply(self, batch):
-        """Tail, head and number of nodes of a batch, in our numbering."""
-        if self._is_fresh:
-            self._given, self._is_fresh = batch.node_ids, False
-        if self._own is None and batch.node_ids is self._given:
+        """Return tails, heads and the number of nodes of a batch, in the common numbering."""
+        ids = batch.node_ids
+        if not self._has_source:
+            self._source_ids = ids
+            self._has_source = True
+        if self._table is None and ids is self._source_ids:
             return batch.tail, batch.head, batch.n_nodes
-        if batch.node_ids is None or self._given is None:
-            raise InputError("batches with ids and batches without cannot be put together")
-        if self._own is None and self._continues(batch):
-            self._given = batch.node_ids
+        if ids is None or self._source_ids is None:
+            raise InputError(
+                "batches with ids and batches without cannot be put together; "
+                "give all batches ids, or none"
+            )
+        if self._table is None and self._is_extended_by(batch):
+            self._source_ids = ids
             return batch.tail, batch.head, batch.n_nodes
-        node = self._number(batch.node_ids, batch.n_nodes)
-        return node[batch.tail], node[batch.head], len(self._own)
+        nodes = self._number(ids, batch.n_nodes)
+        return nodes[batch.tail], nodes[batch.head], len(self._table)
+
+    def _is_extended_by(self, batch):
+        """Return whether the batch has the same first nodes: the same source, read again."""
+        ids = np.asarray(self._source_ids)
+        return batch.n_nodes >= len(ids) and np.array_equal(batch.ids[: len(ids)], ids)
 
     def _number(self, ids, n_nodes):
-        """Numbers of the first nodes of a source; those that it had before are remembered."""
-        last, node = self._last
-        if last is not ids:
-            node = node[:0]
-        if self._own is None:
-            self._own = make_id_table([self._given, ids])
-            number_ids(self._own, self._given, 0, len(self._given))
-        elif last is not ids and not isinstance(self._own, ObjectIds):
-            known, self._own = self._own, make_id_table([self._own, ids])
-            if type(known) is type(self._own):
-                self._own = known
-            else:
-                number_ids(self._own, known, 0, len(known))
-        if node.size < n_nodes:
-            more = number_ids(self._own, ids, node.size, n_nodes)
-            node = np.concatenate([node, more.astype(np.int32)])
-        self._last = ids, node
-        return node
+        """Return the numbers of the first nodes of a source."""
+        if ids is not self._last_ids:
+            self._add_source(ids)
+        nodes = self._last_nodes
+        if nodes.size < n_nodes:
+            new = number_ids(self._table, ids, nodes.size, n_nodes)
+            nodes = np.concatenate([nodes, new.astype(np.int32)])
+            self._last_nodes = nodes
+        return nodes
 
-    def _continues(self, batch):
-        """Whether the batch numbers all nodes so far as we do: the same source, read again."""
-        known = np.asarray(self._given)
-        return batch.n_nodes >= len(known) and np.array_equal(batch.ids[: len(known)], known)
+    def _add_source(self, ids):
+        """Start with the nodes of another source, in a table that can store its kind of ids."""
+        self._last_ids = ids
+        self._last_nodes = np.zeros(0, np.int32)
+        old = self._source_ids if self._table is None else self._table
+        table = make_id_table([old, ids])
+        if type(table) is not type(self._table):
+            number_ids(table, old, 0, len(old))
+            self._table = table
 
 
 class NodeMatching:
-    """Which nodes of a graph the nodes of a stream are; the two may be numbered differently.
+    """Map from the nodes of a stream to those of a graph that may be numbered differently.
 
-    Nodes seen before are not looked up again.
+    Each node of the stream is looked up once.
+
+    Parameters
+    ----------
+    graph : EdgeList
 
     Examples
     --------
@@ -139,24 +157,30 @@ class NodeMatching:
 
     def __init__(self, graph):
         self._graph = graph
-        self._node = np.zeros(0, dtype=np.int64)  # of the graph, for each node of the stream
+        # Node of the graph for each node of the stream, -1 for none.
+        self._node = np.zeros(0, dtype=np.int64)
         self._is_identity = True
         self._find = None
 
     def ends(self, batch):
-        """Both ends of the edges of a batch, as nodes of the graph."""
-        n_old = self._node.size
-        if batch.n_nodes > n_old:
-            self._look_up(batch, n_old)
+        """Return both ends of the edges of a batch, as nodes of the graph."""
+        self._look_up(batch)
         if self._is_identity:
             return batch.tail, batch.head
-        tail, head = self._node[batch.tail], self._node[batch.head]
-        self._refuse_unknown(batch, batch.tail, tail)
-        self._refuse_unknown(batch, batch.head, head)
+        tail = self._node[batch.tail]
+        head = self._node[batch.head]
+        self._check_known(batch, batch.tail, tail)
+        self._check_known(batch, batch.head, head)
         return tail, head
 
+    def nodes(self, batch):
+        """Return all nodes of a batch, as nodes of the graph."""
+        self._look_up(batch)
+        self._check_known(batch, np.arange(batch.n_nodes), self._node)
+        return self._node[: batch.n_nodes]
+
     @staticmethod
-    def _refuse_unknown(batch, nodes, found):
+    def _check_known(batch, nodes, found):
         if found.min(initial=0) < 0:
             name = batch.ids.tolist()[nodes[int(np.argmin(found))]]
             raise InputError(
@@ -164,32 +188,30 @@ class NodeMatching:
                 "graph, or has lost a node"
             )
 
-    def nodes(self, batch):
-        """All nodes of a batch, as nodes of the graph."""
-        if batch.n_nodes > self._node.size:
-            self._look_up(batch, self._node.size)
-        self._refuse_unknown(batch, np.arange(batch.n_nodes), self._node)
-        return self._node[: batch.n_nodes]
-
     def __getstate__(self):
         # A local function cannot be pickled: a copy makes its own on first use.
         return self.__dict__ | {"_find": None}
 
-    def _look_up(self, batch, n_old):
+    def _look_up(self, batch):
+        n_known = self._node.size
+        if batch.n_nodes <= n_known:
+            return
         if self._find is None:
             self._find = make_node_finder(self._graph.node_ids, self._graph.n_nodes)
-        new = self._find(ids_between(batch.node_ids, n_old, batch.n_nodes))
-        self._is_identity &= np.array_equal(new, np.arange(n_old, batch.n_nodes))
+        new = self._find(ids_between(batch.node_ids, n_known, batch.n_nodes))
+        self._is_identity &= np.array_equal(new, np.arange(n_known, batch.n_nodes))
         self._node = np.concatenate([self._node, new])
 
 
 def make_id_table(sources: Sequence) -> Any:
-    """An empty table for the ids of all sources: of integers or of text if all are, or of any kind.
+    """Return an empty table for the ids of all sources.
+
+    It is a table of integers or of text if all ids are, otherwise one of objects.
 
     Parameters
     ----------
     sources : list of ids
-        Each an array, or a table.
+        Each an array or a table.
 
     Examples
     --------
@@ -198,48 +220,51 @@ def make_id_table(sources: Sequence) -> Any:
     """
     if all(isinstance(ids, TextIds) for ids in sources):
         return TextIds()
-    kinds = {_kind(ids) for ids in sources}
-    if kinds in ({np.dtype(np.int64)}, {np.dtype(np.uint64)}):
-        return IntegerIds(kinds.pop())
+    dtypes = {_dtype(ids) for ids in sources}
+    if dtypes in ({np.dtype(np.int64)}, {np.dtype(np.uint64)}):
+        return IntegerIds(dtypes.pop())
     return ObjectIds()
 
 
-def _kind(ids):
-    if isinstance(ids, IntegerIds | np.ndarray):
-        return ids.dtype
-    return np.dtype(object) if isinstance(ids, TextIds | ObjectIds) else np.asarray(ids).dtype
+def _dtype(ids):
+    # Tables of text are not converted to arrays, which would decode every id.
+    if isinstance(ids, TextIds | ObjectIds):
+        return np.dtype(object)
+    return ids.dtype if isinstance(ids, IntegerIds) else np.asarray(ids).dtype
 
 
 def number_ids(table: Any, ids: Any, start: int, stop: int) -> np.ndarray:
-    """The numbers in a table of the ids of nodes start, ..., stop - 1; new ids are added.
+    """Return the numbers in a table of the ids of nodes start, ..., stop - 1; new ids are added.
 
     Parameters
     ----------
     table : IntegerIds, TextIds or ObjectIds
-        As of `make_id_table`.
+        As returned by `make_id_table`.
     ids : array of ids, or a table
     start, stop : int
 
     Examples
     --------
     >>> number_ids(IntegerIds(np.int64), np.array([7, 3, 7]), 1, 3)
-    array([0, 1])
+    array([0, 1], dtype=int32)
     """
     if isinstance(table, TextIds):
         text, ends = ids.buffers(stop)
-        first = ends[start - 1] if start else 0
-        return table.number_packed(text[first:], ends[start:] - first)
-    ids = np.array(ids[start:stop])
-    return table.number(ids.tolist() if isinstance(table, ObjectIds) else ids.view(np.int64))
+        first_byte = ends[start - 1] if start else 0
+        return table.number_packed(text[first_byte:], ends[start:] - first_byte)
+    wanted = np.array(ids[start:stop])
+    if isinstance(table, ObjectIds):
+        return table.number(wanted.tolist())
+    return table.number(wanted.view(np.int64))
 
 
 def make_node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Make a function from ids to node numbers, -1 for an id that is not there.
+    """Return a function from ids to node numbers, -1 for unknown ids.
 
     Parameters
     ----------
     known : array of ids, or None
-        The id of every node, as in `EdgeList.node_ids`; None where nodes are plain numbers.
+        The id of every node, as in `EdgeList.node_ids`; None if nodes are plain numbers.
     n_nodes : int
         Number of nodes.
 
@@ -253,15 +278,15 @@ def make_node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndar
         return lambda ids: _find_number(ids, n_nodes)
     known = np.asarray(known)[:n_nodes]
     if known.dtype.kind not in "iu":
-        number = {name: node for node, name in enumerate(known.tolist())}
-        return lambda ids: np.array([number.get(name, -1) for name in ids.tolist()], dtype=np.int64)
+        node_of_name = {name: node for node, name in enumerate(known.tolist())}
+        return lambda ids: _find_name(ids, node_of_name)
     order = np.argsort(known)
     ordered = known[order]
 
     def find(ids: np.ndarray) -> np.ndarray:
         if ids.dtype.kind not in "iu" or ordered.size == 0:
             return np.full(ids.size, -1)
-        # In one type: NumPy would compare int64 and uint64 as floats. What wraps around is unequal.
+        # NumPy would compare int64 and uint64 as floats. In one type, ids that wrap around differ.
         found = np.searchsorted(ordered, ids.astype(ordered.dtype, copy=False))
         found = np.minimum(found, ordered.size - 1)
         return np.where(ordered[found] == ids, order[found], -1)
@@ -269,15 +294,30 @@ def make_node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndar
     return find
 
 
+def _find_number(ids, n_nodes):
+    """Return the nodes with the given numbers, -1 for none."""
+    if ids.dtype.kind not in "iu":
+        return _find_name(ids, {node: node for node in range(n_nodes)})
+    found = np.full(ids.size, -1)
+    is_node = (ids >= 0) & (ids < n_nodes)
+    found[is_node] = ids[is_node]
+    return found
+
+
+def _find_name(ids, node_of_name):
+    # A dictionary compares as Python does: 1.0 and NumPy integers equal integers, text does not.
+    return np.array([node_of_name.get(name, -1) for name in ids.tolist()], dtype=np.int64)
+
+
 def ids_between(known: Any, start: int, stop: int) -> np.ndarray:
-    """The ids of nodes start, ..., stop - 1, without looking at the others.
+    """Return the ids of nodes start, ..., stop - 1, without decoding the others.
 
     Parameters
     ----------
     known : array of ids, or None
-        The id of every node, as in `EdgeList.node_ids`; None where nodes are plain numbers.
+        The id of every node, as in `EdgeList.node_ids`; None if nodes are plain numbers.
     start, stop : int
-        Numbers of nodes.
+        Range of nodes.
 
     Examples
     --------
@@ -285,14 +325,3 @@ def ids_between(known: Any, start: int, stop: int) -> np.ndarray:
     (array([1, 2]), ['cy'])
     """
     return np.arange(start, stop) if known is None else np.asarray(known[start:stop])
-
-
-def _find_number(ids, n_nodes):
-    if ids.dtype.kind not in "iu":
-        # A dictionary compares as Python does: 1.0 and numpy integers are found, text is not.
-        number = {node: node for node in range(n_nodes)}
-        return np.array([number.get(name, -1) for name in ids.tolist()], dtype=np.int64)
-    found = np.full(ids.size, -1)
-    below = (ids >= 0) & (ids < n_nodes)
-    found[below] = ids[below]
-    return found

@@ -1,15 +1,15 @@
-"""The nodes of streams that were read apart, numbered as one where the streams are merged.
+"""Number the union of the nodes of streams that were read separately.
 
-Workers see different nodes and number them as they come. There is no common dictionary to ask: a
-state carries the ids of its nodes, 8 bytes each or their text, and a merge numbers the union with
-one hash table, the first stream's nodes before those that only the second has. Each merge touches
-the nodes of its own inputs, on its own worker, in linear time; nobody waits for anybody else. And
-since neighbors are merged in order, the root numbers nodes by their first appearance in the whole
-stream, as one pass would.
+Workers see different nodes and number them in order of appearance. There is no shared dictionary: a
+mergeable summary contains the ids of its nodes, 8 bytes each or their text. A merge numbers the
+union with one hash table, first the nodes of the first stream, then those that only the second has.
+Each merge takes time linear in the nodes of its own inputs, without communication. Neighbors are
+merged in order, so that the root numbers nodes by first appearance in the whole stream, as a single
+pass would.
 
-The alternatives cost more: a central dictionary is asked 2 m times over the network; hashing ids to
-numbers needs 64 bits per end, three to four times the bytes of int32 ends, wherever edges are
-held, and can collide.
+The alternatives are more expensive. A central dictionary needs 2 m requests over the network.
+Hashing ids to numbers takes 64 bits per end, three to four times the memory of int32 ends for every
+edge, and hashes can collide.
 """
 
 import numpy as np
@@ -22,12 +22,12 @@ __all__ = ["merge_ids", "pack_ids", "unpack_ids"]
 
 
 def merge_ids(streams):
-    """Ids of the nodes of all streams, and the number of each stream's nodes among them.
+    """Return the ids of the nodes of all streams, and the numbers of each stream's nodes in them.
 
     Parameters
     ----------
     streams : list of (ids, n_nodes)
-        ids is None where nodes are plain numbers.
+        ids is None if nodes are plain numbers.
 
     Returns
     -------
@@ -41,21 +41,24 @@ def merge_ids(streams):
     >>> np.asarray(ids), nodes[1]
     (array([7, 3, 5]), array([2, 0], dtype=int32))
     """
-    named = [ids is not None for ids, n_nodes in streams if n_nodes]
-    if not any(named):
+    sources = [ids for ids, n_nodes in streams if n_nodes]
+    has_ids = [ids is not None for ids in sources]
+    if not any(has_ids):
         return None, [np.arange(n_nodes, dtype=np.int32) for _, n_nodes in streams]
-    if not all(named):
-        raise InputError("streams with ids and streams without cannot be merged")
-    known = make_id_table([ids for ids, n_nodes in streams if n_nodes])
+    if not all(has_ids):
+        raise InputError(
+            "streams with ids and streams without cannot be merged; give all streams ids, or none"
+        )
+    table = make_id_table(sources)
     nodes = [
-        number_ids(known, ids, 0, n_nodes).astype(np.int32) if n_nodes else np.zeros(0, np.int32)
+        number_ids(table, ids, 0, n_nodes).astype(np.int32) if n_nodes else np.zeros(0, np.int32)
         for ids, n_nodes in streams
     ]
-    return (np.asarray(known) if isinstance(known, ObjectIds) else known), nodes
+    return np.asarray(table) if isinstance(table, ObjectIds) else table, nodes
 
 
 def pack_ids(ids, n_nodes):
-    """The first ids as arrays of numbers: integers as they are, others as UTF-8 text and its ends.
+    """Return the first ids as a dict of arrays: integers, or UTF-8 text and the end of each id.
 
     >>> pack_ids(np.array(["bob", "cy"], dtype=object), 2)["ids_end"]
     array([3, 5])
@@ -69,12 +72,14 @@ def pack_ids(ids, n_nodes):
     if ids.dtype.kind in "iu":
         return {"ids": ids}
     texts = [str(name).encode() for name in ids.tolist()]
-    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-    return {"ids_text": np.frombuffer(b"".join(texts), dtype=np.uint8), "ids_end": ends}
+    return {
+        "ids_text": np.frombuffer(b"".join(texts), dtype=np.uint8),
+        "ids_end": np.cumsum([len(text) for text in texts], dtype=np.int64),
+    }
 
 
 def unpack_ids(arrays):
-    """What `pack_ids` was given, of a dict that may hold other arrays too.
+    """Return the ids packed by `pack_ids`, from a dict that may contain other arrays.
 
     >>> np.asarray(unpack_ids(pack_ids(np.array(["bob", "cy"], dtype=object), 2)))
     array(['bob', 'cy'], dtype=object)
