@@ -162,8 +162,8 @@ def find_scale_from_sums(
         return np.inf
     scale = 0.0
     _, remaining_sum = capped_sums(scale)
-    # Items capped at 1 use up one unit of the budget each, the others share the rest. The scale
-    # only grows, so that the set of capped items does, and a few rounds are enough.
+    # Items capped at 1 take one unit of the budget each, the others share the rest. The scale only
+    # grows, and so does the set of capped items: a few rounds are enough.
     while remaining_sum > 0:
         n_capped, remaining_sum = capped_sums(scale)
         new_scale = (budget - n_capped) / remaining_sum if remaining_sum > 0 else np.inf

@@ -1,4 +1,4 @@
-"""Graphs in memory: `EdgeList`, the one currency of the package, and union-find."""
+"""Graphs in memory: lists of edges with or without times, union-find, and arrays of node ids."""
 
 from graphsqueak._lazy import lazy_names
 

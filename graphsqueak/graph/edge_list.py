@@ -112,6 +112,7 @@ class EdgeList(ArrowExport):
             )
         if ids is not None and len(ids) != n_nodes:
             raise InputError(f"ids has {len(ids)} entries for n_nodes={n_nodes}; pass one per node")
+        # Neither changes the Laplacian: b_e of a self-loop is zero.
         is_loop = tail == head
         is_zero = weight == 0
         keep = ~(is_loop | is_zero)
@@ -215,6 +216,7 @@ class EdgeList(ArrowExport):
                     f"pair {index} has {len(pair)} entries; give (source, target) or "
                     "(source, target, weight)"
                 )
+            # A new name gets the next number, the current size of the dictionary.
             tail.append(number_of_name.setdefault(pair[0], len(number_of_name)))
             head.append(number_of_name.setdefault(pair[1], len(number_of_name)))
             weight.append(pair[2] if len(pair) == 3 else 1.0)
@@ -243,6 +245,7 @@ class EdgeList(ArrowExport):
         matrix = scipy.sparse.coo_array(adjacency).tocsr().astype(np.float64)
         matrix.sum_duplicates()
         check_adjacency(matrix)
+        # A symmetric matrix has every edge twice.
         upper = scipy.sparse.triu(matrix, format="coo")
         return cls(
             tail=upper.row, head=upper.col, weight=upper.data, n_nodes=matrix.shape[0], ids=ids
@@ -312,6 +315,7 @@ class EdgeList(ArrowExport):
         """The user's own name of each node, shape (n_nodes,)."""
         if self.node_ids is None:
             return _read_only(np.arange(self.n_nodes), np.int64)
+        # The object of ids may have more entries: later batches of the source share it.
         ids = np.asarray(self.node_ids)[: self.n_nodes]
         return _read_only(ids, ids.dtype)
 
@@ -351,6 +355,7 @@ class EdgeList(ArrowExport):
         if is_in_order and self.has_explicit_order:
             return self
         if self.node_attributes is not None:
+            # Attributes are listed by node and move to its new number.
             node_of_id = np.argsort(numbers)
             ids = with_attributes(ids, [self.node_attributes[node] for node in node_of_id])
         ids = with_explicit_order(ids)
@@ -380,6 +385,7 @@ class EdgeList(ArrowExport):
         """
         import networkx as nx
 
+        # A networkx.Graph would keep the last of several parallel edges.
         simple = self.simplified()
         names = self.ids.tolist()
         graph = nx.Graph()
@@ -401,6 +407,7 @@ class EdgeList(ArrowExport):
         simple = self.simplified()
         rows = self._attribute_rows()
         columns = {} if self.node_ids is None else {"name": simple.ids.tolist()}
+        # igraph stores a column per attribute; nodes without it get None.
         for name in sorted({name for row in rows for name in row}):
             columns[name] = [row.get(name) for row in rows]
         return igraph.Graph(
@@ -456,6 +463,7 @@ class EdgeList(ArrowExport):
         parent = nodes.copy()
         union_edges(parent, self.tail, self.head)
         first_node = find_all(parent)
+        # A node is the first of its component if it is its own root.
         number = np.cumsum(first_node == nodes, dtype=nodes.dtype) - 1
         return number[first_node]
 
@@ -466,6 +474,7 @@ class EdgeList(ArrowExport):
         >>> twice.simplified().weight
         array([3.])
         """
+        # With one direction per edge, parallel edges are the same matrix entry.
         low = np.minimum(self.tail, self.head)
         high = np.maximum(self.tail, self.head)
         shape = (self.n_nodes, self.n_nodes)
@@ -516,6 +525,7 @@ class EdgeList(ArrowExport):
 
 
 def _read_only(array, dtype):
+    # A view, so that an array of the caller stays writable.
     array = np.ascontiguousarray(array, dtype=dtype).view()
     array.flags.writeable = False
     return array

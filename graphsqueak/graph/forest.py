@@ -7,9 +7,9 @@ one integer per node. The exact degrees, one number per node, are summed in the 
 Each forest edge e defines a cut of the graph: removing e splits its component into two sides.
 
 *Bridges* (cycle space sampling [PT11]). Every edge outside the forest gets a random 64-bit word,
-and every node the exclusive or of the words of its edges. Over one side of the cut of a forest
-edge, the exclusive or of the words of all nodes is that of the edges that cross the cut: words of
-edges inside the side cancel. It is zero for bridges, and for other edges with probability 2^-64.
+and every node the exclusive or of the words of its edges. Take the exclusive or over all nodes on
+one side of the cut of a forest edge. Words of edges inside the side cancel, and those of edges that
+cross the cut remain. The result is zero for bridges, and for others with probability 2^-64.
 
 *Paths*. The path between two nodes of a forest runs through their lowest common ancestor. The
 heavy-path decomposition [ST83] finds it with at most log2(n) jumps.
@@ -221,6 +221,7 @@ def bottleneck_cuts(tail, head, weight, n_nodes):
     """
     forest = approx_max_forest(tail, head, weight, n_nodes)
     n_cuts = min(forest.size, _BITS_PER_BYTE)
+    # Heavy edges come first: the last forest edge is the lightest and gets bit 0.
     bit_of_edge = np.zeros(forest.size, dtype=np.uint8)
     bit_of_edge[forest.size - n_cuts :] = 1 << np.arange(n_cuts - 1, -1, -1, dtype=np.uint8)
     order, parent, parent_edge = root_forest(tail[forest], head[forest], n_nodes)
@@ -351,6 +352,7 @@ def _search_breadth_first(tail, head, start, incident, order, parent, parent_edg
             cursor += 1
             for i in range(start[u], start[u + 1]):
                 e = incident[i]
+                # The other end, without a branch on which end u is.
                 v = tail[e] + head[e] - u
                 if parent[v] < 0:
                     parent[v] = u
@@ -405,6 +407,7 @@ def _heavy_paths(order, parent, parent_edge, length):
         if p >= 0:
             depth[u] = depth[p] + 1
             distance[u] = distance[p] + length[parent_edge[u]]
+            # The path of the parent continues at its heavy child; other children start a path.
             if heavy_child[p] == u:
                 top[u] = top[p]
     return top, depth, distance

@@ -62,6 +62,7 @@ def is_integer(name: object) -> bool:
     ----------
     name : object
     """
+    # bool is a subclass of int.
     if isinstance(name, bool) or not isinstance(name, int | np.integer):
         return False
     return abs(int(name)) < 2**63
@@ -184,6 +185,7 @@ def as_permutation(ids: Any, n_nodes: int) -> np.ndarray | None:
             return None
     elif ids.dtype.kind not in "iuf":
         return None
+    # Before the cast to int64, which is undefined for NaN and large floats.
     in_range = (ids >= 0) & (ids < ids.size)
     if not in_range.all():
         return None

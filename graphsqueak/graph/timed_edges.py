@@ -98,6 +98,7 @@ def checksums(edges: TimedEdges, before: tuple[int, ...] = NO_CHECKSUMS) -> tupl
     >>> checksums(edges.part(1), checksums(edges.part(0, 1))) == checksums(edges)
     True
     """
+    # CRC-32 continues from the previous value, so that only the concatenation matters.
     columns = (edges.tail, edges.head, edges.weight, edges.time)
     return tuple(
         zlib.crc32(np.ascontiguousarray(column).data, checksum)

@@ -1,1 +1,1 @@
-"""Which node is which: ids of integers and of text, numbered, matched and united."""
+"""Node ids: numbering of integers, text and objects, and matching of ids between graphs."""

@@ -39,6 +39,7 @@ def prefix_ids(ends, text, names, *, kind):
     else:
         spans = ends.reshape(-1, 2)
     prefixes = [np.frombuffer(f"{name}:".encode(), dtype=np.uint8) for name in names]
+    # Rows of spans alternate between sources and targets.
     sizes = spans[:, 1] - spans[:, 0]
     sizes[::2] += prefixes[0].size
     sizes[1::2] += prefixes[1].size

@@ -58,6 +58,7 @@ class IntegerIds:
         self.dtype = np.dtype(dtype)
         self.n_nodes = 0
         self._min_table_limit = min_table_limit
+        # Id of each node, with spare memory at the end.
         self._ids = np.empty(1024, dtype=np.int64)
         # Node of each small id, -1 for none; replaced by the hash table when ids are large.
         self._table = np.full(1024, -1, dtype=np.int32)
@@ -121,6 +122,7 @@ class IntegerIds:
         limit = max(self._min_table_limit, _TABLE_ENTRIES_PER_NODE * self.n_nodes)
         limit = min(limit, _MAX_TABLE_LIMIT)
         if lowest < 0 or highest >= limit:
+            # At least four slots per node, so that the nodes can double before it is half full.
             self._table = None
             self._build_hash_table(1 << max(12, (4 * self.n_nodes).bit_length()))
         elif highest >= self._table.size:
@@ -137,6 +139,7 @@ class IntegerIds:
 def _look_up_dense(rows, cursor, nodes, table, ids, n_nodes):
     """Number rows of ids until one does not fit; return its index and the number of nodes."""
     n_columns = rows.shape[1]
+    # A row adds at most one node per column.
     while cursor < rows.shape[0] and n_nodes + n_columns <= ids.size:
         for column in range(n_columns):
             key = rows[cursor, column]
@@ -174,6 +177,7 @@ def _look_up_hashed(keys, cursor, nodes, slots, ids, n_nodes):
         for k in range(n_keys):
             key = keys[np.uint64(cursor + k)]
             node = loaded[k, 1]
+            # Most keys are in their first slot. The slot may have been filled by this group.
             if node < 0 or loaded[k, 0] != key:
                 slot = _find_slot(slots, key, first_slots[k])
                 node = slots[slot, 1]

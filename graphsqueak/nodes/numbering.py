@@ -98,6 +98,7 @@ class Numbering:
         if not self._has_source:
             self._source_ids = ids
             self._has_source = True
+        # The common case, one source: no id is read.
         if self._table is None and ids is self._source_ids:
             return batch.tail, batch.head, batch.n_nodes
         if ids is None or self._source_ids is None:
@@ -133,6 +134,7 @@ class Numbering:
         self._last_nodes = np.zeros(0, np.int32)
         old = self._source_ids if self._table is None else self._table
         table = make_id_table([old, ids])
+        # The old table is kept if it can store the new ids as well.
         if type(table) is not type(self._table):
             number_ids(table, old, 0, len(old))
             self._table = table
@@ -165,6 +167,7 @@ class NodeMatching:
     def ends(self, batch):
         """Return both ends of the edges of a batch, as nodes of the graph."""
         self._look_up(batch)
+        # Streams and their sparsifiers are usually numbered alike.
         if self._is_identity:
             return batch.tail, batch.head
         tail = self._node[batch.tail]
@@ -249,6 +252,7 @@ def number_ids(table: Any, ids: Any, start: int, stop: int) -> np.ndarray:
     array([0, 1], dtype=int32)
     """
     if isinstance(table, TextIds):
+        # Texts are copied as bytes, without decoding them.
         text, ends = ids.buffers(stop)
         first_byte = ends[start - 1] if start else 0
         return table.number_packed(text[first_byte:], ends[start:] - first_byte)

@@ -107,6 +107,7 @@ class TextIds:
         """Return the ids of a slice of nodes, as an object array."""
         import pyarrow as pa
 
+        # Arrow builds strings from the stored buffers without a loop in Python.
         start, stop, _ = wanted.indices(self.n_nodes)
         offsets = self._table.stops[start : max(start, stop) + 1]
         strings = pa.LargeStringArray.from_buffers(
@@ -119,6 +120,7 @@ class TextIds:
 
     def _grow(self, n_bytes):
         """Allocate memory for one more id of `n_bytes`."""
+        # Sizes double, so that the copies take linear time in total.
         text, stops, slots, _ = self._table
         n_used = stops[self.n_nodes]
         if n_used + n_bytes > text.size:
@@ -155,6 +157,7 @@ def _number(text, spans, cursor, nodes, table, n_nodes):
         for k in range(n_spans):
             start = spans[cursor + k, 0]
             stop = spans[cursor + k, 1]
+            # The node with the same hash is nearly always the right one.
             node = guesses[k]
             if node < 0 or not _is_equal(text, start, stop, known, stops[node], stops[node + 1]):
                 node, n_nodes = _find_or_add(
@@ -179,6 +182,7 @@ def _find_or_add(text, start, stop, key, known, stops, slots, n_nodes):
         ):
             return node, n_nodes
         slot = (slot + np.uint64(1)) & mask
+    # A new id: the hash table may be half full at most.
     n_used = stops[n_nodes]
     max_nodes = min(stops.size - 1, slots.shape[0] // 2)
     if n_nodes == max_nodes or n_used + stop - start > known.size:
@@ -204,6 +208,7 @@ def _is_equal(text, start, stop, known, known_start, known_stop):
 
 @compiled
 def _move_slots(slots, larger):
+    # The stored hashes are enough: no text is read again.
     mask = np.uint64(larger.shape[0] - 1)
     for old in range(slots.shape[0]):
         if slots[old, 1] >= 0:

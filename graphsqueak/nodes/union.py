@@ -1,6 +1,6 @@
 """Number the union of the nodes of streams that were read separately.
 
-Workers see different nodes and number them in order of appearance. There is no shared dictionary: a
+Workers see different nodes and number them in order of appearance. They share no dictionary: a
 mergeable summary contains the ids of its nodes, 8 bytes each or their text. A merge numbers the
 union with one hash table, first the nodes of the first stream, then those that only the second has.
 Each merge takes time linear in the nodes of its own inputs, without communication. Neighbors are
@@ -41,6 +41,7 @@ def merge_ids(streams):
     >>> np.asarray(ids), nodes[1]
     (array([7, 3, 5]), array([2, 0], dtype=int32))
     """
+    # Empty streams may have no ids yet.
     sources = [ids for ids, n_nodes in streams if n_nodes]
     has_ids = [ids is not None for ids in sources]
     if not any(has_ids):
@@ -71,6 +72,7 @@ def pack_ids(ids, n_nodes):
     ids = np.asarray(ids)[:n_nodes]
     if ids.dtype.kind in "iu":
         return {"ids": ids}
+    # Ids of mixed types are stored as text.
     texts = [str(name).encode() for name in ids.tolist()]
     return {
         "ids_text": np.frombuffer(b"".join(texts), dtype=np.uint8),
