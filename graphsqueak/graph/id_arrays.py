@@ -75,11 +75,8 @@ def as_object_array(values: Sequence) -> np.ndarray:
     ----------
     values : list
     """
-    array = np.empty(len(values), dtype=object)
-    # Not in one assignment: NumPy would turn tuples into rows of a matrix.
-    for position, value in enumerate(values):
-        array[position] = value
-    return array
+    # Not numpy.array, which would turn tuples into rows of a matrix.
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def as_ids(names: Sequence) -> np.ndarray:

@@ -34,8 +34,6 @@ class IntegerIds:
     ----------
     dtype : numpy dtype
         int64, or uint64 for ids of 2^63 and more. Ids are passed as int64 with the same bits.
-    min_table_limit : int
-        Entries that the dense table may have for any number of nodes.
 
     Attributes
     ----------
@@ -54,10 +52,9 @@ class IntegerIds:
 
     kind = "integer"
 
-    def __init__(self, dtype, *, min_table_limit=_MIN_TABLE_LIMIT):
+    def __init__(self, dtype):
         self.dtype = np.dtype(dtype)
         self.n_nodes = 0
-        self._min_table_limit = min_table_limit
         # Id of each node, with spare memory at the end.
         self._ids = np.empty(1024, dtype=np.int64)
         # Node of each small id, -1 for none; replaced by the hash table when ids are large.
@@ -119,7 +116,7 @@ class IntegerIds:
             self._grow_ids()
         lowest = int(row.min())
         highest = int(row.max())
-        limit = max(self._min_table_limit, _TABLE_ENTRIES_PER_NODE * self.n_nodes)
+        limit = max(_MIN_TABLE_LIMIT, _TABLE_ENTRIES_PER_NODE * self.n_nodes)
         limit = min(limit, _MAX_TABLE_LIMIT)
         if lowest < 0 or highest >= limit:
             # At least four slots per node, so that the nodes can double before it is half full.

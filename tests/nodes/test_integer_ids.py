@@ -33,7 +33,7 @@ def test_integers_are_numbered_like_a_dictionary_does(values, piece):
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(any_int64, any_int64), min_size=1, max_size=99), st.integers(1, 50))
 def test_ends_of_edges_are_numbered_row_by_row_in_both_memory_layouts(pairs, piece):
-    by_rows, by_columns = (IntegerIds(np.int64, min_table_limit=32) for _ in range(2))
+    by_rows, by_columns = (IntegerIds(np.int64) for _ in range(2))
     rows = np.array(pairs)
     columns = np.array(rows.T, order="C").T
     nodes, order = number_by_dictionary(rows.ravel().tolist())
@@ -63,7 +63,7 @@ def test_many_integers_dense_and_sparse(scale):
 
 
 def test_numbers_survive_the_change_to_a_hash_table():
-    ids = IntegerIds(np.int64, min_table_limit=4096)
+    ids = IntegerIds(np.int64)
     small = np.arange(5000)
     assert ids.number(small).tolist() == small.tolist()
     assert ids.number(np.array([2**40, -1, 17])).tolist() == [5000, 5001, 17]
