@@ -20,7 +20,8 @@ KEYS_PER_GROUP = 64
 _MIN_TABLE_LIMIT = 1 << 22
 
 # Entries per node that the dense table may have beyond that: 64 bytes, as much as the hash table.
-# Halved or doubled, no time changes by more than 3 %.
+# Halved or doubled, times for ids of 1 to 12 times the number of nodes differ by up to 12 %, in
+# both directions and without a trend.
 _TABLE_ENTRIES_PER_NODE = 16
 
 # A dense table of this size holds all nodes that an int32 can number.
