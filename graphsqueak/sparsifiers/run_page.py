@@ -217,7 +217,7 @@ def _about_weights(result):
         return "Nothing was dropped, so that every node has its degree."
     if result.method == "subgraph":
         return _SUBGRAPH.format(result.factor)
-    is_scaled = result.method == "fast" and result.plan.options.calibrate
+    is_scaled = result.method == "fast" and result.plan.options.rescale_to_degrees
     return _SCALED if is_scaled else _UNBIASED
 
 
