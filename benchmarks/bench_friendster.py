@@ -81,7 +81,7 @@ def measure(share, *, folder, every, report):
     processor, began = time.process_time(), time.perf_counter()
     run_stream(stream, source, progress=tell, checkpoint=checkpoint, every=every)
     passed = time.perf_counter() - began
-    sparsifier = stream.sparsifier(use_up=True)
+    sparsifier = stream.sparsifier(consume=True)
     seconds, processor = time.perf_counter() - began, time.process_time() - processor
     n_new = stream.n_edges_seen_ - n_before
     return {

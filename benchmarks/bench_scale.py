@@ -99,7 +99,7 @@ def sparsify(path, budget):
     """The stream, its result, and the time and processor time that they took."""
     stream = StreamSparsifier(n_edges=budget, random_state=SEED)
     processor, began = time.process_time(), time.perf_counter()
-    result = run_stream(stream, read_edges(path)).sparsifier(use_up=True)
+    result = run_stream(stream, read_edges(path)).sparsifier(consume=True)
     return stream, result, time.perf_counter() - began, time.process_time() - processor
 
 

@@ -118,7 +118,7 @@ def test_a_checkpoint_that_was_made_wrong(tmp_path, change, words):
 def test_a_right_checksum_over_no_arrow_stream(tmp_path):
     body = FILES["texts.ckpt"]
     broken = mutated(body[:400] + body[500:], random.Random(3), is_sealed=False)
-    refused(tmp_path, "texts.ckpt", broken, "no complete checkpoint")
+    refused(tmp_path, "texts.ckpt", broken, "is not a complete checkpoint")
 
 
 def test_a_zip_that_explodes_is_refused(tmp_path):

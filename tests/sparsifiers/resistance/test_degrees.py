@@ -114,7 +114,9 @@ def test_a_sketch_serves_only_while_it_is_right(many_edges):
     tail = np.sort(rng.integers(500, size=60_000))
     head = (tail + rng.geometric(0.03, size=tail.size)) % 500
     graph = EdgeList(tail=tail, head=head, n_nodes=500)
-    options = StreamOptions(degree_approx_min_nodes=1, inplace_min_edges=many_edges, chunk_size=2**11)
+    options = StreamOptions(
+        degree_approx_min_nodes=1, inplace_min_edges=many_edges, chunk_size=2**11
+    )
     stream = StreamSparsifier(n_edges=5000, random_state=3, options=options)
     assert reference.epsilon(graph.simplified(), stream.partial_fit(graph).sparsifier()) <= 0.6
     assert stream.n_shrinks_ > 5

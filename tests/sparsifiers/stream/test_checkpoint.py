@@ -190,7 +190,11 @@ def test_every_number_of_an_engine_is_restored(edges, tmp_path):
 def test_streams_reach_values_that_are_not_the_default_in_every_field(edges):
     """So the comparison above is not of defaults with defaults."""
     left = set(vars(make(BUDGET)._engine)) - OF_A_RESULT - {"options", "budget", "leads"}
-    for settings in (MANY_FAVORED, SHARE | {"degree_approx_min_nodes": 10}, BUDGET | SHORT | {"ridge": 2.0}):
+    for settings in (
+        MANY_FAVORED,
+        SHARE | {"degree_approx_min_nodes": 10},
+        BUDGET | SHORT | {"ridge": 2.0},
+    ):
         stream = make(settings).partial_fit(edges)
         stream.sparsifier()
         fresh = make(settings | {"ridge": 0.0})._engine

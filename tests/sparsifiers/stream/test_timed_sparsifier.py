@@ -7,7 +7,9 @@ from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, T
 from graphsqueak.system.packing import pack_bytes, unpack
 from tests import reference
 
-PLAIN = StreamOptions(rescale_to_degrees=False, high_watermark=1.5, low_watermark=1.25, chunk_size=80)
+PLAIN = StreamOptions(
+    rescale_to_degrees=False, high_watermark=1.5, low_watermark=1.25, chunk_size=80
+)
 
 
 def timed(graph, n_units, seed=77_191):
@@ -177,7 +179,12 @@ def test_batches_order_and_a_stop_change_nothing(forgets, tmp_path):
     graph = timed(sources.erdos_renyi(60, 9000, random_state=2).to_edge_list(), 20.0)
     late = graph.time + np.random.default_rng(3).uniform(-1.5, 0, graph.n_edges)
     edges = TimedEdges.of(graph, late)
-    settings = {"n_edges": 150, **forgets, "random_state": 12, "options": StreamOptions(chunk_size=64)}
+    settings = {
+        "n_edges": 150,
+        **forgets,
+        "random_state": 12,
+        "options": StreamOptions(chunk_size=64),
+    }
     whole = StreamSparsifier(**settings).partial_fit(edges)
     cut = StreamSparsifier(**settings)
     for start, stop in ((0, 1), (1, 777), (777, 7000), (7000, 7000), (7000, 8100), (8100, None)):
@@ -209,7 +216,7 @@ def test_states_that_no_stream_wrote_are_refused(tmp_path):
         with pytest.raises(InputError, match="here holds no state of a stream"):
             StreamSparsifier._from(pack_bytes(broken, arrays), "here")
     cut = pack_bytes(record, arrays | {some: arrays[some][:-3]})
-    with pytest.raises(InputError, match="no complete checkpoint"):
+    with pytest.raises(InputError, match="is not a complete checkpoint"):
         StreamSparsifier._from(cut, "here")
 
 
