@@ -15,13 +15,19 @@ import statistics
 import numpy as np
 import scipy.linalg
 
-from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, TimedEdges, sources
+from graphsqueak import (
+    EdgeList,
+    StreamOptions,
+    StreamSparsifier,
+    TimedEdges,
+    TimedSparsifier,
+    sources,
+)
 
 SEED = 40_503
 WINDOW, N_WINDOWS = 1000.0, 3
-OPTIONS = StreamOptions(
-    chunk_size=2**11
-)  # looks at the room that is left as often as a large graph would
+# The watermark is checked as often, relative to the budget, as for a large graph.
+OPTIONS = StreamOptions(chunk_size=2**11)
 
 
 def main():
@@ -60,7 +66,7 @@ def print_row(row, *, header):
 def measure(edges, budget, forgets, seed):
     """eps of a fresh run and of the ring, and the most budgets that the ring held."""
     settings = {"n_edges": budget, "options": OPTIONS, "random_state": seed}
-    stream = StreamSparsifier(**settings, **forgets)
+    stream = TimedSparsifier(**settings, **forgets)
     held = 0
     for start in range(0, edges.n_edges, 4096):
         stream.partial_fit(edges.part(start, start + 4096))

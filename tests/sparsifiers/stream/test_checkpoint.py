@@ -366,6 +366,6 @@ def test_checkpoints_of_earlier_versions_are_refused(load):
 def test_a_checkpoint_is_loaded_by_its_own_class_only(writer, reader, edges, tmp_path):
     settings = BUDGET if writer is StreamSparsifier else BUDGET | {"window": 3.0}
     make(settings).partial_fit(edges).save(tmp_path / "run.ckpt")
-    with pytest.raises(InputError, match="of another class; use .*load_stream"):
+    with pytest.raises(InputError, match=r"of another class; use .*load_stream"):
         reader.load(tmp_path / "run.ckpt")
     assert type(load_stream(tmp_path / "run.ckpt")) is writer
