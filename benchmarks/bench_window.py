@@ -26,9 +26,8 @@ from graphsqueak import (
 
 SEED = 40_503
 WINDOW, N_WINDOWS = 1000.0, 3
-OPTIONS = StreamOptions(
-    chunk_size=2**11
-)  # looks at the room that is left as often as a large graph would
+# The watermark is checked as often, relative to the budget, as for a large graph.
+OPTIONS = StreamOptions(chunk_size=2**11)
 
 
 def main():

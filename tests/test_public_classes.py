@@ -100,14 +100,17 @@ def streams(folder):
     def stream(cls=sparsifiers.StreamSparsifier, **settings):
         return cls(n_edges=60, options=gs.StreamOptions(chunk_size=32), random_state=3, **settings)
 
-    yield gs.StreamOptions(n_copies=3)
+    def timed_stream(**settings):
+        return stream(sparsifiers.TimedSparsifier, **settings)
+
+    yield gs.StreamOptions(n_probes=3)
     yield stream()
     yield stream(ridge=0.5, favored_nodes=[1, 2], favored_share=0.3).partial_fit(graph())
-    yield gs.StreamSparsifier(n_edges=60, window=8)
-    yield stream(window=8, buckets=3).partial_fit(timed())
-    yield stream(half_life=5.0).partial_fit(timed())
-    yield stream(sparsifiers.TimedSparsifier, window=8.0).partial_fit(timed())
-    shown = stream(window=8).partial_fit(timed())
+    yield timed_stream(window=8)
+    yield timed_stream(window=8, buckets=3).partial_fit(timed())
+    yield timed_stream(half_life=5.0).partial_fit(timed())
+    yield timed_stream(window=8.0).partial_fit(timed())
+    shown = timed_stream(window=8).partial_fit(timed())
     shown.sparsifier()
     yield shown
     yield gs.StreamSparsifier(method="thesis", n_copies=3, random_state=3).partial_fit(graph())
@@ -130,7 +133,7 @@ def solvers(folder):
 
 def results(folder):
     kept = gs.sparsify(graph(), n_edges=120, random_state=3)
-    plan = sparsifiers.RunPlan(n_edges=120, certify=True, random_state=3)
+    plan = sparsifiers.SparsifyConfig(n_edges=120, certify=True, random_state=3)
     yield gs.certify(graph(), kept, random_state=3)
     yield gs.compare(graph(), kept, random_state=3)
     yield analysis.spectral_clusters(graph(), 2, random_state=3)
@@ -142,7 +145,7 @@ def results(folder):
     yield kernel.Bound(1.0, (), ("bounded",))
     yield sparsifiers.Forecast(graph())
     yield plan
-    yield sparsifiers.run_plan(graph(), plan)
+    yield sparsifiers.run_sparsify(graph(), plan)
     yield sparsifiers.estimate_cost(graph(), {"n_edges": 100})
     yield sources.summarize(graph())
     yield online.progressive(online.KONS(), points(30), points(30)[:, 0])
@@ -242,28 +245,35 @@ def test_signatures_name_every_parameter(cls):
     assert "__new__" not in vars(cls) or issubclass(cls, tuple)
 
 
-@pytest.mark.parametrize("cls", [gs.StreamSparsifier, sparsifiers.TimedSparsifier])
-def test_a_stream_shows_its_window_and_half_life(cls):
+@pytest.mark.parametrize(
+    ("cls", "times"),
+    [(gs.StreamSparsifier, {}), (sparsifiers.TimedSparsifier, {"window": 8, "buckets": 16})],
+)
+def test_a_stream_shows_its_parameters(cls, times):
     parameters = inspect.signature(cls).parameters
-    assert {"window", "half_life", "buckets", "n_edges", "options"} <= parameters.keys()
-    stream = cls(n_edges=9, window=8)
+    assert {"n_edges", "epsilon", "keep", "options", "random_state"} <= parameters.keys()
+    time_parameters = {"window", "half_life", "buckets"}
+    assert parameters.keys() & time_parameters == (time_parameters if times else set())
+    stream = cls(n_edges=9, **times)
     assert type(stream) is cls
-    assert [getattr(stream, name) for name in ("n_edges", "window", "buckets")] == [9, 8, 16]
+    assert {name: getattr(stream, name) for name in ("n_edges", *times)} == {"n_edges": 9} | times
     assert repr(stream).startswith(f"{cls.__name__}(n_edges_seen_=0, n_nodes_=0")
     assert f"<caption>{cls.__name__}</caption>" in stream._repr_html_()
 
 
-def test_timed_streams_need_a_time_and_plain_ones_have_none():
-    with pytest.raises(gs.InputError, match=r"needs window=\.\.\. or half_life="):
+def test_timed_streams_need_a_time_and_plain_streams_have_none():
+    with pytest.raises(gs.InputError, match="give window or half_life"):
         sparsifiers.TimedSparsifier(n_edges=9)
     plain = gs.StreamSparsifier(n_edges=9)
-    assert not plain.is_timed
-    assert not hasattr(plain, "span_")
-    assert not hasattr(plain, "n_too_old_")
-    with pytest.raises(gs.InputError, match="take no ridge"):
-        gs.StreamSparsifier(n_edges=9, window=8).set_ridge(1.0)
-    with pytest.raises(gs.InputError, match="same window"):
-        plain.merge(gs.StreamSparsifier(n_edges=9, window=8))
+    timed_stream = sparsifiers.TimedSparsifier(n_edges=9, window=8)
+    for name in ("span_", "n_too_old_", "window", "half_life"):
+        assert not hasattr(plain, name)
+        assert hasattr(timed_stream, name)
+    assert not hasattr(timed_stream, "set_ridge")
+    with pytest.raises(TypeError, match="ridge"):
+        sparsifiers.TimedSparsifier(n_edges=9, window=8, ridge=1.0)
+    with pytest.raises(gs.InputError, match="cannot be merged with a TimedSparsifier"):
+        plain.merge(timed_stream)
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
@@ -307,7 +317,8 @@ def test_a_pickled_source_gives_the_same_edges(examples):
 def test_a_pickled_stream_goes_on_to_the_same_edges(examples):
     for stream in examples["streams"][1:]:
         copy = pickle.loads(pickle.dumps(stream))  # noqa: S301
-        more = timed() if stream.is_timed else graph()
+        is_timed = isinstance(stream, sparsifiers.TimedSparsifier)
+        more = timed() if is_timed else graph()
         results = [each.partial_fit(more).sparsifier() for each in (copy, stream)]
         assert differences(*results) == []
 

@@ -9,8 +9,8 @@ import pytest
 
 import graphsqueak
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, randomness, sources
-from graphsqueak.randomness import Step, child_seed, mix64, shuffled, uniform, uniforms
-from graphsqueak.sparsifiers.stream import engine, finalize
+from graphsqueak.randomness import Step, child_seed, mix64, shuffle, uniform, uniforms
+from graphsqueak.sparsifiers.stream import finalize, resparsify
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 
 PACKAGE = Path(graphsqueak.__file__).parent
@@ -23,35 +23,35 @@ USES = {
     "CYCLE_WORD": {"sources/pairs/cliques.py"},
     "ITEM_WORD": {
         "sparsifiers/resistance/degrees.py",
-        "sparsifiers/stream/arrivals.py",
-        "sparsifiers/stream/in_place.py",
+        "sparsifiers/stream/arrival_filter.py",
+        "sparsifiers/stream/pivotal_sampling.py",
     },
     "PIVOT_SEED": {"kernel/cholesky.py"},
-    "PROBE_SEED": {"sparsifiers/stream/probes.py"},
+    "PROBE_SEED": {"sparsifiers/stream/cut_probes.py"},
     "STAR_WORD": {"sparsifiers/resistance/degrees.py"},
     "Step.BRIDGES": {"sparsifiers/stream/finalize.py"},
-    "Step.LAST": {
+    "Step.FINAL": {
         "kernel/samplers/kors.py",
         "kernel/samplers/squeak.py",
         "sparsifiers/stream/finalize.py",
-        "sparsifiers/stream/thesis.py",
+        "sparsifiers/stream/kelner_levin.py",
         "sparsifiers/subgraph/subgraph.py",
     },
-    "Step.LAST_SWEEP": {"sparsifiers/stream/finalize.py"},
+    "Step.FINAL_REFILTER": {"sparsifiers/stream/finalize.py"},
     "Step.MERGE": {
-        "sparsifiers/stream/ring.py",
-        "sparsifiers/stream/stream_sparsifier.py",
+        "sparsifiers/stream/base_stream.py",
+        "sparsifiers/stream/timed_sparsifier.py",
     },
-    "Step.SKETCH": {"sparsifiers/stream/thesis.py", "sparsifiers/subgraph/subgraph.py"},
-    "WALK_WORD": {"sparsifiers/stream/thinning.py"},
+    "Step.SKETCH": {"sparsifiers/stream/kelner_levin.py", "sparsifiers/subgraph/subgraph.py"},
+    "ROUNDING_WORD": {"sparsifiers/stream/dependent_rounding.py"},
 }
 # Third words that count something, under a seed from which nothing else is drawn.
 COUNTERS = {
     ("graph/forest.py", "np.uint64(head[e])"),
     ("outofcore/resistances.py", "np.uint64(first_word + word)"),
     ("sparsifiers/resistance/sketch.py", "high"),
-    ("sparsifiers/stream/probes.py", "np.uint64(0)"),
-    ("sparsifiers/stream/thinning.py", "np.uint64(copy)"),
+    ("sparsifiers/stream/cut_probes.py", "np.uint64(0)"),
+    ("sparsifiers/stream/subsample.py", "np.uint64(0)"),
 }
 
 
@@ -66,21 +66,21 @@ def test_uniforms_are_uniform_and_know_only_their_own_number():
 def test_every_order_is_as_likely_within_a_heap():
     counts = np.zeros((5, 5))
     for seed in range(20_000):
-        counts[np.arange(5), shuffled(np.arange(5), seed)] += 1
+        counts[np.arange(5), shuffle(np.arange(5), seed)] += 1
     assert np.all(np.abs(counts - 4000) < 6 * np.sqrt(4000 * 0.8))
 
 
 def test_many_items_go_anywhere_and_none_is_lost():
     """Eight heaps: where an item lands has the mean and the neighbors of a random order."""
     n = 30_000
-    order = shuffled(np.arange(n), 141_421)
+    order = shuffle(np.arange(n), 141_421)
     assert np.array_equal(np.sort(order), np.arange(n))
     for start in range(0, n, 5000):
         mean = order[start : start + 5000].mean() / n
         assert abs(mean - 0.5) < 6 * np.sqrt(1 / 12 / 5000)
     assert abs(np.corrcoef(order[:-1], order[1:])[0, 1]) < 6 / np.sqrt(n)
     assert np.count_nonzero(np.diff(order) > 0) < n / 2 + 6 * np.sqrt(n / 12)
-    assert not np.array_equal(order, shuffled(np.arange(n), 141_422))
+    assert not np.array_equal(order, shuffle(np.arange(n), 141_422))
 
 
 def test_children_of_a_seed_differ():
@@ -154,41 +154,42 @@ def test_numbers_of_two_words_are_independent(one, other):
 def test_numbers_of_a_seed_and_of_its_children_are_independent():
     n, seed = 20_000, 104_729
     seeds = [seed, *(child_seed(seed, number) for number in (0, 1, 2, *Step))]
-    seeds += [key >> 1 for key in seeds]  # sketches take half of the seed of the coins
+    seeds += [key >> 1 for key in seeds]  # a sketch takes half of the seed of a sample
     columns = np.array([uniforms(key, 0, n) for key in seeds])
     off_diagonal = np.corrcoef(columns)[np.triu_indices(len(seeds), 1)]
     assert np.abs(off_diagonal).max() < 6 / np.sqrt(n)
 
 
-@pytest.mark.parametrize("many_nodes", [10, 10_000], ids=["by degrees", "by solving"])
-def test_no_two_random_steps_of_a_run_share_a_seed(many_nodes, monkeypatch):
-    """Coins on arrival, coins of refiltering, signs of sketches, thinning, bridges: all apart."""
+@pytest.mark.parametrize("min_nodes", [10, 10_000], ids=["from degrees", "by solving"])
+def test_no_two_random_steps_of_a_run_share_a_seed(min_nodes, monkeypatch):
+    """Filters, refilters, sketches, samples and bridges all have seeds of their own."""
     drawn = []
 
     def record(owner, name, step):
         original = getattr(owner, name)
 
         def recorded(*arguments, **named):
-            first = named["first"] if step == "coins" else 0
+            first = named["first_edge_index"] if step == "filter" else 0
             drawn.append((int(named["seed"]), step, first))
             return original(*arguments, **named)
 
         monkeypatch.setattr(owner, name, recorded)
 
-    record(ArrivalFilter, "sample", "coins")
-    record(engine, "sample_edges", "thinning")
-    record(engine, "precise_embedding", "signs")
-    record(engine.degrees, "degree_sketch", "noise")
-    record(finalize, "sample_to_budget", "last thinning")
+    record(ArrivalFilter, "sample", "filter")
+    record(resparsify, "sample_edges", "sample")
+    record(resparsify, "precise_embedding", "sketch")
+    record(resparsify, "degree_sketch", "degree sketch")
+    record(finalize, "sample_to_budget", "final sample")
     record(finalize, "find_bridges", "bridges")
-    options = StreamOptions(chunk_size=500, degree_approx_min_nodes=many_nodes)
+    options = StreamOptions(chunk_size=500, degree_approx_min_nodes=min_nodes)
     graph = sources.erdos_renyi(100, 60_000, random_state=5).to_edge_list()
     half = EdgeList(tail=graph.tail // 2, head=graph.head // 2, n_nodes=100)
     stream = StreamSparsifier(n_edges=700, options=options, random_state=7)
     stream.partial_fit(half).partial_fit(graph).sparsifier()
     steps = {step for _, step, _ in drawn}
-    assert {"coins", "last thinning", "bridges"} < steps
-    assert ("noise" if many_nodes == 10 else "signs") in steps
+    assert {"filter", "final sample", "bridges"} < steps
+    by_solving = {"sketch", "sample"}
+    assert ({"degree sketch"} if min_nodes == 10 else by_solving) < steps
     assert len(set(drawn)) == len(drawn)
     step_of = {}
     for seed, step, _ in drawn:

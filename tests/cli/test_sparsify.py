@@ -115,7 +115,7 @@ def test_ids_come_back_as_they_were(tmp_path):
         ([], "exactly one"),
         (["--keep", "0.1", "--edges", "5"], "exactly one"),
         (["--keep", "2"], "at most 1"),
-        (["--edges", "100"], "cannot hold 300 nodes together"),
+        (["--edges", "100"], "too few to keep 300 nodes connected"),
         (["--keep", "0.1", "--resume"], "--resume needs --checkpoint"),
     ],
 )
@@ -141,7 +141,7 @@ def test_a_checkpoint_of_another_run_is_refused(edges, tmp_path, capsys):
         assert message in capsys.readouterr().err
     saved.write_bytes(saved.read_bytes()[:1000])
     assert run(["sparsify", str(edges), "--keep", "0.1", *resume]) == 2
-    assert "no complete checkpoint" in capsys.readouterr().err
+    assert "is not a complete checkpoint" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -193,3 +193,20 @@ def aligned(graph, result):
         type(graph)(tail=place[graph.tail], head=place[graph.head], weight=graph.weight),
         type(graph)(tail=other[result.tail], head=other[result.head], weight=result.weight),
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--edges", "100000000", "--memory", "2GB"], "at most 16,854,272 fit"),
+        (["--edges", "1000", "--memory", "100MB"], "at least 600 MiB are needed to begin"),
+        (["--edges", "1000", "--memory", "much"], "'much' is no size of memory"),
+    ],
+)
+def test_a_memory_limit_that_is_too_small_is_refused_before_the_run(
+    tmp_path, capsys, options, words
+):
+    path = tmp_path / "edges.tsv"
+    path.write_text("this is no edge\n")
+    assert run(["sparsify", str(path), "-o", str(tmp_path / "out.tsv"), *options]) == 2
+    assert words in capsys.readouterr().err

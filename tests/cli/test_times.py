@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphsqueak import EdgeList, InputError, StreamSparsifier, read_edges, sparsify
+from graphsqueak import EdgeList, InputError, TimedSparsifier, read_edges, sparsify
 from graphsqueak.cli import run
 from graphsqueak.sources import follow_edges, recent_edges
 
@@ -177,12 +177,12 @@ def test_a_growing_file_is_followed_killed_resumed_and_ended(events):
     process = start("--resume")
     whole = read_edges(events, time="ts")
     n_edges = sum(batch.n_edges for batch in whole)
-    wait_until(lambda: StreamSparsifier.load(saved).n_edges_seen_ == n_edges, process)
+    wait_until(lambda: TimedSparsifier.load(saved).n_edges_seen_ == n_edges, process)
     process.send_signal(signal.SIGTERM)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 0, told
     assert "so far, in live.csv" in told
-    stream = StreamSparsifier(n_edges=300, window=1500.0, random_state=4).partial_fit(whole)
+    stream = TimedSparsifier(n_edges=300, window=1500.0, random_state=4).partial_fit(whole)
     ends, result = stream.sparsifier(), read_edges(live, ids="integer").to_edge_list()
     assert isinstance(ends, EdgeList)
     assert (result.ids[result.tail] == ends.ids[ends.tail]).all()

@@ -14,6 +14,8 @@ from graphsqueak import StreamSparsifier, read_edges
 from graphsqueak.cli.label_table import read_labels
 from graphsqueak.sources.neighbors.edges import neighbor_edges
 from graphsqueak.sources.neighbors.point_files import read_points
+from graphsqueak.sparsifiers.stream.resparsify import resparsify
+from tests.sparsifiers.stream import engine_state, stream_config
 
 __all__ = ["FILES", "READERS", "kind_of", "read"]
 
@@ -67,7 +69,7 @@ def _checkpoint(ids):
     lines = "".join(f"{ids}{u} {ids}{v}\n" for u, v in rng.integers(12, size=(80, 2)))
     for batch in read_edges(io.BytesIO(lines.encode())):
         stream.partial_fit(batch)
-    stream._engine.shrink(40)
+    resparsify(engine_state(stream), stream_config(stream), 40)
     return stream.to_bytes()
 
 

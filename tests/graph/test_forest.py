@@ -183,3 +183,13 @@ def test_a_heavy_forest_has_every_component_and_nearly_the_largest_weight(decade
     n_together = 2 ** max(int(highest - lowest).bit_length() - 6, 0)
     ratio = np.sort(weight[best]) / np.sort(weight[forest])
     assert ratio.max() <= 2.0**n_together
+
+
+def test_appending_to_an_array_twice_leaves_both_results_intact():
+    first = append_growable(np.zeros(0), np.ones(10))
+    longer = append_growable(first, np.full(2, 2.0))
+    other = append_growable(first, np.full(3, 3.0))
+    assert np.shares_memory(first, longer)
+    assert not np.shares_memory(longer, other)
+    assert append_growable(other[:4], np.zeros(1)).tolist() == [1.0] * 4 + [0.0]
+    assert other.tolist() == [1.0] * 10 + [3.0] * 3

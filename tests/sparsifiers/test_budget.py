@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources
+from graphsqueak.graph.forest import make_sets, union_edges
+from graphsqueak.sparsifiers.budget import sampling_error
+from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from tests import reference
+from tests.sparsifiers.stream.graphs import weighted_graph
 
 
 @pytest.mark.parametrize(
@@ -42,3 +46,50 @@ def test_a_share_of_a_stream_of_unknown_length_is_as_good_as_the_number(order):
 def run(graph, options, **budget):
     stream = StreamSparsifier(**budget, options=options, random_state=5)
     return stream.partial_fit(graph).sparsifier()
+
+
+@pytest.mark.parametrize("n_seen", [None, 40_000])
+@pytest.mark.parametrize("n_edges", [70, 500])
+def test_the_predicted_error_is_that_of_the_formula(n_edges, n_seen):
+    """V_u = sum_v (w_uv / d_u) max(1 / c - t_uv, 0) at the 99th percentile of the nodes.
+
+    The error is sqrt(2 V) up to 1 (500 edges), and 2 V above (70 edges).
+    """
+    graph = weighted_graph().simplified()
+    leverage = np.minimum(graph.weight * effective_resistance(graph, method="exact"), 1.0)
+    in_forest = union_edges(make_sets(50), graph.tail, graph.head)
+    found = sampling_error(
+        graph.tail,
+        graph.head,
+        graph.weight,
+        leverage / graph.weight,
+        in_forest,
+        n_edges,
+        n_nodes=50,
+        n_seen=n_seen,
+    )
+
+    def scale_of(scores, budget):
+        low, high = 1e-9, 1e9
+        for _ in range(300):
+            middle = np.sqrt(low * high)
+            is_low = np.minimum(1.0, middle * scores).sum() < budget
+            low, high = (middle, high) if is_low else (low, middle)
+        return low
+
+    scale = scale_of(leverage, n_edges)
+    free = np.ones(graph.n_edges, dtype=bool)
+    assert (scale < 4) == (n_edges == 70)
+    if scale < 4:
+        free = ~in_forest
+        scale = scale_of(leverage[free], n_edges - np.count_nonzero(in_forest))
+    free &= scale * leverage < 1
+    if n_seen is not None:
+        n_before = n_seen - np.count_nonzero(~free)
+        leverage = np.minimum(leverage, leverage[free].sum() / n_before)
+    loss = np.where(free, graph.weight * np.maximum(1 / scale - leverage, 0.0), 0.0)
+    lost = np.bincount(graph.tail, loss, 50) + np.bincount(graph.head, loss, 50)
+    variance = np.quantile(lost / graph.degrees(), 0.99)
+    expected = 2 * variance if n_edges == 70 else np.sqrt(2 * variance)
+    assert (expected > 1) == (n_edges == 70)
+    assert found == pytest.approx(expected, rel=1e-6)

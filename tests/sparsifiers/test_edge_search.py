@@ -9,7 +9,7 @@ import pytest
 from graphsqueak import StreamSparsifier, certify, sparsify
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import complete, cycle, erdos_renyi
-from graphsqueak.sparsifiers import Forecast, RunPlan, run, run_plan
+from graphsqueak.sparsifiers import Forecast, SparsifyConfig, run, run_sparsify
 from graphsqueak.sparsifiers.budget import ErrorCurve, sampling_error, sampling_error_curve
 from graphsqueak.sparsifiers.edge_search import MAX_RUNS, EdgeSearch
 
@@ -121,7 +121,7 @@ def test_a_stream_that_dropped_edges_has_an_error_even_if_it_keeps_all_that_are_
 def test_an_error_is_met_on_a_sparse_graph_with_few_edges():
     """Counted as for a dense graph, 8.8 edges per node, all 7 that there are would be kept."""
     graph = social_graph()
-    result = run_plan(graph, RunPlan(epsilon=0.5, random_state=11))
+    result = run_sparsify(graph, SparsifyConfig(epsilon=0.5, random_state=11))
     kept = result.sparsifier
     assert result.certificate.meets(0.5)
     assert kept.n_edges < 0.75 * graph.n_edges < 8.8 * graph.n_nodes
@@ -146,7 +146,7 @@ def test_a_larger_error_never_takes_more_edges():
 
 
 def test_a_graph_that_needs_all_its_edges_keeps_them():
-    result = run_plan(cycle(60), RunPlan(epsilon=0.9))
+    result = run_sparsify(cycle(60), SparsifyConfig(epsilon=0.9))
     assert result.stream.is_whole_
     assert result.sparsifier.n_edges == 60
     assert result.certificate.epsilon_upper == 0.0
@@ -176,7 +176,7 @@ def test_the_certificates_of_all_runs_fail_together_with_probability_delta(monke
 
     monkeypatch.setattr(run, "certify", recorded)
     stream = StreamSparsifier(n_edges=600, random_state=4).partial_fit(complete(200))
-    result = run.certify_and_correct(complete(200), stream, epsilon=0.5, delta=0.03, random_state=4)
+    result = run.certify_and_search(complete(200), stream, epsilon=0.5, delta=0.03, random_state=4)
     assert result.n_runs == len(deltas) > 1
     assert deltas == [0.03 / 2**number for number in range(1, len(deltas) + 1)]
 

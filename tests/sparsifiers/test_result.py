@@ -6,7 +6,7 @@ import pytest
 from graphsqueak import StreamOptions, StreamSparsifier
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import chung_lu, complete, cycle
-from graphsqueak.sparsifiers import Certificate, RunPlan, run_plan, write_report
+from graphsqueak.sparsifiers import Certificate, SparsifyConfig, run_sparsify, write_report
 from graphsqueak.sparsifiers.result import error_in_short, measured_error, next_step, verdict
 
 DENSE = complete(56)  # 1540 edges
@@ -36,7 +36,7 @@ def test_a_stream_knows_whether_anything_was_dropped(settings, is_whole):
 
 def test_parallel_edges_that_were_added_up_are_not_dropped():
     twice = EdgeList(tail=[0, 1, 0], head=[1, 2, 1], weight=[1.0, 1.0, 2.0])
-    result = run_plan(twice, RunPlan(n_edges=3, certify=True))
+    result = run_sparsify(twice, SparsifyConfig(n_edges=3, certify=True))
     assert error_in_short(result) == "error 0: nothing was dropped"
     assert "1 edges that repeat others were added to them" in verdict(result)
     assert result.certificate.meets(0.0)
@@ -44,14 +44,14 @@ def test_parallel_edges_that_were_added_up_are_not_dropped():
 
 
 def test_an_error_that_needs_all_edges_is_explained():
-    thin = run_plan(cycle(60), RunPlan(epsilon=0.9))
+    thin = run_sparsify(cycle(60), SparsifyConfig(epsilon=0.9))
     assert "No edge can be dropped at an error of 0.9: 1.0 edges per node" in next_step(thin)
     assert "--keep" not in next_step(thin)  # half of the edges cannot hold the cycle together
 
 
 def test_few_edges_are_said_to_keep_the_total_weight_but_not_every_cut():
     graph = chung_lu(300, 4_000, random_state=9).to_edge_list()
-    result = run_plan(graph, RunPlan(n_edges=400, random_state=9))
+    result = run_sparsify(graph, SparsifyConfig(n_edges=400, random_state=9))
     assert error_in_short(result) == "error above 1 (predicted, not measured)"
     assert "too few edges to preserve every cut" in verdict(result)
     assert "the total weight is 100 % of the graph's" in verdict(result)
@@ -72,7 +72,7 @@ def test_few_edges_are_said_to_keep_the_total_weight_but_not_every_cut():
     ],
 )
 def test_the_report_says_how_the_weights_came_about(tmp_path, settings, said):
-    result = run_plan(DENSE, RunPlan(**settings, certify=False, random_state=5))
+    result = run_sparsify(DENSE, SparsifyConfig(**settings, certify=False, random_state=5))
     write_report(result, tmp_path / "report.html", edges=["edges.tsv"], out="out.tsv")
     assert said in (tmp_path / "report.html").read_text()
 

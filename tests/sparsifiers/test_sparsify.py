@@ -14,7 +14,7 @@ from graphsqueak import (
     sparsify,
     write_edges,
 )
-from tests.sparsifiers.stream.test_stream import small_graph
+from tests.sparsifiers.stream.test_stream_sparsifier import small_graph
 
 
 def test_small_graphs_come_back_whole():
@@ -24,7 +24,7 @@ def test_small_graphs_come_back_whole():
 
 
 def test_too_small_a_budget_is_refused():
-    with pytest.raises(InputError, match="cannot hold 50 nodes together"):
+    with pytest.raises(InputError, match="too few to keep 50 nodes connected"):
         sparsify(sources.complete(50), n_edges=30)
 
 

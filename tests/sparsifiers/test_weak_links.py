@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 
 from graphsqueak import AccuracyWarning, EdgeList, StreamSparsifier, sparsify
-from graphsqueak.graph.forest import find_bridges, union_edges, make_sets
+from graphsqueak.graph.forest import find_bridges, make_sets, union_edges
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds
 from graphsqueak.sparsifiers.resistance.sketch import solve_flows
-from graphsqueak.sparsifiers.stream import engine as stream_engine
-from graphsqueak.sparsifiers.stream import finalize
+from graphsqueak.sparsifiers.stream import finalize, resparsify
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.subsample import sample_to_budget
 from tests import reference
@@ -161,53 +160,60 @@ def test_cut_bounds_never_exceed_a_resistance():
 def test_links_that_come_out_too_heavy_are_noticed(monkeypatch):
     """No random cut sees three links of weight 0.001, a thousand times too heavy."""
     graph = blocks(2, 150, 3000, links=3, weight=1e-3)
-    thin = finalize.sample_to_budget
+    sample = finalize.sample_to_budget
 
     def too_heavy(*arguments, **keywords):
-        edges, bridge = thin(*arguments, **keywords)
+        edges, bridge = sample(*arguments, **keywords)
         across = (edges.tail < 150) != (edges.head < 150)
         return edges._replace(weight=np.where(across, 1000 * edges.weight, edges.weight)), bridge
 
     monkeypatch.setattr(finalize, "sample_to_budget", too_heavy)
-    with pytest.warns(AccuracyWarning, match="a cut of it is off by"):
+    with pytest.warns(AccuracyWarning, match="a cut is off by"):
         sparsify(graph, keep=0.25, random_state=1)
 
 
 def test_an_edge_that_comes_back_is_no_heavier_than_the_cut_it_restores(monkeypatch):
     """Resistances across the links as a loose solve would have them: far too small."""
     graph = blocks(2, 150, 3000, links=3, weight=1e-3)
-    score = stream_engine.sketch_resistances
+    sketch_resistances = resparsify.sketch_resistances
 
-    def loose(sketch, tail, head, weight, **keywords):
+    def loose(sketch, tail, head, weight):
         across = (tail < 150) != (head < 150)
-        return np.where(across, 0.02, score(sketch, tail, head, weight, **keywords))
+        return np.where(across, 0.02, sketch_resistances(sketch, tail, head, weight))
 
-    monkeypatch.setattr(stream_engine, "sketch_resistances", loose)
+    monkeypatch.setattr(resparsify, "sketch_resistances", loose)
     assert cut(sparsify(graph, keep=0.25, random_state=1), 150) <= 1.2 * 3e-3
 
 
-@pytest.mark.parametrize("in_order", [False, True])
-def test_an_edge_that_comes_back_is_as_heavy_as_the_lighter_of_its_cuts(in_order):
-    """Three blocks in a chain, linked weakly and strongly; all links fall, one of each returns.
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_restored_edge_is_as_heavy_as_the_lighter_of_its_cuts(in_place):
+    """Three blocks in a chain, linked weakly and strongly; one link of each is restored.
 
-    Their resistances are said to be so small that both would return far too heavy. The weak one is
-    held to what the first block weighs outwards, which is less than for the block in the middle.
+    Their resistances are so small that both links would be restored far too heavy. The weak one is
+    limited to the weight of all links of the first block, less than that of the middle block.
     """
     graph = blocks(3, 20, 190, links=3, weight=1e-3)
     tail, head = graph.tail.astype(np.int32), graph.head.astype(np.int32)
     link = tail // 20 != head // 20
     weight = np.where(link & (head >= 40), 1.0, graph.weight)
-    pinned, copies = union_edges(make_sets(60), tail, head), np.ones(tail.size, np.int32)
-    edges = SampledEdges(tail, head, weight, copies, pinned)
+    edges = SampledEdges(tail, head, weight, union_edges(make_sets(60), tail, head))
     resistance = np.where(link, 1e-9, 0.1)  # inside, a block of 20 nodes is complete
-    budget = {"budget": 540, "n_bits": 4, "pin_forest": True, "in_order": in_order}
     for seed in range(5):
-        own = SampledEdges(*(column.copy() for column in edges))
-        budget["bridge"] = np.zeros_like(pinned)
-        thin, _ = sample_to_budget(own, resistance, n_nodes=60, seed=seed, **budget)
-        assert np.shares_memory(thin.weight, own.weight) == in_order
-        back = thin.weight[thin.tail // 20 != thin.head // 20]
-        np.testing.assert_allclose(back, [weight[link & (tail < 20)].sum(), 3.0], rtol=1e-12)
+        own = edges.copy()
+        sampled, _ = sample_to_budget(
+            own,
+            resistance.copy(),
+            540,
+            60,
+            bridge=np.zeros_like(edges.in_forest),
+            keep_spanning_forest=True,
+            n_bits=4,
+            in_place=in_place,
+            seed=seed,
+        )
+        assert np.shares_memory(sampled.weight, own.weight) == in_place
+        restored = sampled.weight[sampled.tail // 20 != sampled.head // 20]
+        np.testing.assert_allclose(restored, [weight[link & (tail < 20)].sum(), 3.0], rtol=1e-12)
 
 
 def test_bridges_are_those_of_networkx():

@@ -13,7 +13,8 @@ from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
-from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, coalesce
+from graphsqueak.sparsifiers.stream.coalesce import coalesce
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.system.kernels import WORTH_SHARING, run, shared
 
 SEED = 271_829
@@ -117,7 +118,7 @@ def results():
     between = (blocks.tail < 150) != (blocks.head < 150)
     weight = np.where(between, 1e-7, 1.0)  # a weak cut
     weak = gs.EdgeList(tail=blocks.tail, head=blocks.head, weight=weight, n_nodes=300)
-    often = gs.StreamOptions(chunk_size=64)  # small streams shrink, too
+    often = gs.StreamOptions(chunk_size=64)  # small streams are resparsified as well
     small = gs.sparsify(weak, n_edges=900, random_state=SEED, options=often)
     by_degree = gs.StreamOptions(degree_approx_min_nodes=1)
     dense = gs.sources.erdos_renyi(300, 20_000, random_state=SEED).to_edge_list()
@@ -139,8 +140,8 @@ def results():
     near = [gs.neighbor_edges(rows, 4).to_edge_list() for rows in (points, small.to_scipy())]
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
     product = StreamedLaplacian(graph, sparse).multiply(rng.standard_normal((3000, 2)))
-    kept = SampledEdges(*ends, np.ones(dense.n_edges, np.uint8), forest)
-    merged = coalesce(SampledEdges(*map(np.repeat, kept, [2] * 5)), 300, few=0).weight
+    twice = SampledEdges(*(np.repeat(column, 2) for column in (*ends, forest)))
+    merged = coalesce(twice, 300, max_edges_uncompiled=0).weight
     table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
     shared_by = gs.read_pairs(io.BytesIO(table))
     gs.sparsify(shared_by, n_edges=900, random_state=SEED)

@@ -515,7 +515,13 @@ class TimedSparsifier(BaseStream):
         if counters["dropped_pane"] is not None:
             stream._dropped_pane = counters["dropped_pane"]
         if stream._n_seen:
-            stream._current_pane = math.floor(stream._latest_time / stream._pane_width)
+            current_pane = stream._latest_time / stream._pane_width
+            if not math.isfinite(current_pane):
+                raise InputError(
+                    f"{name} is not the state of a stream (the time of the last edge is "
+                    f"{counters['latest']}); start the run again without it"
+                )
+            stream._current_pane = math.floor(current_pane)
         for number, data in parts.panes.items():
             stream._panes[number] = stream._unpack_pane(data, name)
         return stream

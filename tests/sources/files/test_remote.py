@@ -6,8 +6,8 @@ import pytest
 import graphsqueak as gs
 from graphsqueak import EdgeList, InputError
 from graphsqueak.sources import erdos_renyi, write_columns
-from graphsqueak.sparsifiers.plan import RunPlan
-from graphsqueak.sparsifiers.run import run_plan
+from graphsqueak.sparsifiers.config import SparsifyConfig
+from graphsqueak.sparsifiers.run import run_sparsify
 from graphsqueak.system.atomic import atomic_file
 
 fsspec = pytest.importorskip("fsspec")
@@ -69,15 +69,17 @@ def test_a_run_from_and_to_addresses_gives_the_same_bytes(store, graph, tmp_path
 def test_a_run_is_resumed_from_a_checkpoint_at_an_address(store, graph):
     gs.write_edges(graph, "memory://bucket/edges.tsv")
     source = gs.read_edges("memory://bucket/edges.tsv", batch_size=100)
-    whole = run_plan(source, RunPlan(n_edges=300, random_state=7)).sparsifier
+    whole = run_sparsify(source, SparsifyConfig(n_edges=300, random_state=7)).sparsifier
     stream = gs.StreamSparsifier(n_edges=300, random_state=7)
     for number, batch in enumerate(source):
         if number == 4:
             break
         stream.partial_fit(batch)
     stream.save("memory://bucket/run.ckpt")
-    plan = RunPlan(n_edges=300, random_state=7, checkpoint="memory://bucket/run.ckpt", resume=True)
-    resumed = run_plan(source, plan).sparsifier
+    plan = SparsifyConfig(
+        n_edges=300, random_state=7, checkpoint="memory://bucket/run.ckpt", resume=True
+    )
+    resumed = run_sparsify(source, plan).sparsifier
     assert np.array_equal(resumed.weight, whole.weight)
     with pytest.raises(InputError, match="does not exist; check the path of the checkpoint"):
         gs.StreamSparsifier.load("memory://bucket/none.ckpt")

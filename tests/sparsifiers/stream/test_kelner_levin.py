@@ -1,4 +1,4 @@
-"""Algorithm 11: its guarantee at its own constants, its size, its chain."""
+"""The chain of Kelner and Levin with the constants of the thesis: guarantee, size, steps."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.stream import kelner_levin
 from graphsqueak.sparsifiers.stream.kelner_levin import (
     KelnerLevinEngine,
-    _safe_resistances,
+    _upper_resistances,
     thesis_copies,
 )
 from tests import reference
@@ -23,10 +23,20 @@ def parallel_edges(n_nodes=30, n_edges=60_000, seed=271_828):
     return EdgeList(tail=tail, head=head, weight=rng.uniform(0.5, 2, n_edges), n_nodes=n_nodes)
 
 
-def run_engine(graph, n_copies, block, seed):
-    engine = KelnerLevinEngine(n_copies, block=block, seed=seed)
-    engine.absorb(graph.tail, graph.head, graph.weight, graph.n_nodes)
+def run_engine(graph, n_copies, block_size, seed):
+    engine = KelnerLevinEngine(n_copies, block_size=block_size, seed=seed)
+    engine.ingest(graph.tail, graph.head, graph.weight, graph.n_nodes)
     return engine
+
+
+def finalized(engine):
+    return engine.finalize(engine.final_budget()).edges
+
+
+def merged(one, two, *, seed):
+    """The engine of two that number their nodes alike."""
+    node_maps = [np.arange(engine.n_nodes, dtype=np.int32) for engine in (one, two)]
+    return one.merge([two], node_maps, seed=seed)
 
 
 @pytest.mark.slow
@@ -36,15 +46,15 @@ def test_the_theorem_holds_at_its_own_number_of_copies():
     failures = 0
     for seed in range(200):
         engine = run_engine(graph, n_copies, 10_000, 7_919 * seed + 3)
-        assert engine.n_shrinks >= 1
-        kept = engine.final_edges(None)
+        assert engine.n_resparsifications >= 1
+        kept = finalized(engine)
         assert kept.tail.size <= 3 * n_copies * graph.n_nodes
         result = EdgeList.from_validated(kept.tail, kept.head, kept.weight, 30)
         failures += reference.epsilon(graph, result) > EPSILON
     assert failures <= DELTA * 200
 
 
-def test_with_few_copies_components_may_fall_apart_where_the_stream_keeps_them():
+def test_components_may_be_lost_with_few_copies_but_not_by_the_fast_method():
     """Two dense halves joined by two edges; one copy of each edge, no spanning forest."""
     dense = [sources.erdos_renyi(20, 400, random_state=seed).to_edge_list() for seed in (3, 4)]
     tail = np.concatenate([[0, 1], *(20 * i + half.tail for i, half in enumerate(dense))])
@@ -52,7 +62,7 @@ def test_with_few_copies_components_may_fall_apart_where_the_stream_keeps_them()
     graph = EdgeList(tail=tail, head=head, n_nodes=40)
     n_pieces = []
     for seed in range(20):
-        kept = run_engine(graph, 1, 100, seed).final_edges(None)
+        kept = finalized(run_engine(graph, 1, 100, seed))
         result = EdgeList.from_validated(kept.tail, kept.head, kept.weight, 40)
         n_pieces.append(result.components().max() + 1)
         fast = StreamSparsifier(n_edges=60, random_state=seed).partial_fit(graph).sparsifier()
@@ -61,16 +71,16 @@ def test_with_few_copies_components_may_fall_apart_where_the_stream_keeps_them()
 
 
 @pytest.mark.slow
-def test_the_mean_laplacian_is_the_graphs_own():
+def test_the_mean_laplacian_is_that_of_the_graph():
     graph = parallel_edges(10, 900, seed=577_215)
     expected = graph.laplacian().toarray()
     runs = []
     for seed in range(2000):
         one = run_engine(graph.part(0, 400), 6, 120, 6_700_417 * seed + 5)
         two = run_engine(graph.part(400, 700), 6, 120, 6_700_417 * seed + 6)
-        both = one.merge([two], [np.arange(two.n_nodes)], seed=7_919 * seed)
-        both.absorb(graph.tail[700:], graph.head[700:], graph.weight[700:], 10)
-        kept = both.final_edges(None)
+        both = merged(one, two, seed=7_919 * seed)
+        both.ingest(graph.tail[700:], graph.head[700:], graph.weight[700:], 10)
+        kept = finalized(both)
         runs.append(
             EdgeList.from_validated(kept.tail, kept.head, kept.weight, 10).laplacian().toarray()
         )
@@ -80,14 +90,14 @@ def test_the_mean_laplacian_is_the_graphs_own():
 
 
 @pytest.mark.parametrize("seed", [3, 4, 5])
-def test_every_step_is_that_of_a_literal_chain(seed):
+def test_every_step_matches_a_literal_chain(seed):
     """The same random numbers give the same edges, with the same weights up to rounding."""
     graph = parallel_edges(9, 700, seed=seed)
     weight = graph.weight * np.random.default_rng(seed).lognormal(size=700)
-    engine = KelnerLevinEngine(7, block=90, seed=seed)
-    engine.absorb(graph.tail, graph.head, weight, 9)
-    assert engine.n_shrinks >= 4
-    numbers = [*range(engine.n_shrinks), Step.FINAL]
+    engine = KelnerLevinEngine(7, block_size=90, seed=seed)
+    engine.ingest(graph.tail, graph.head, weight, 9)
+    assert engine.n_resparsifications >= 4
+    numbers = [*range(engine.n_resparsifications), Step.FINAL]
     expected, _ = reference.thesis_chain(
         list(zip(graph.tail.tolist(), graph.head.tolist(), weight.tolist(), strict=True)),
         9,
@@ -95,7 +105,7 @@ def test_every_step_is_that_of_a_literal_chain(seed):
         block=90,
         generators=(np.random.default_rng(child_seed(seed, number)) for number in numbers),
     )
-    kept = engine.final_edges(None)
+    kept = finalized(engine)
     numbers = sorted(expected)
     np.testing.assert_array_equal(kept.tail, graph.tail[numbers])
     np.testing.assert_array_equal(kept.head, graph.head[numbers])
@@ -103,37 +113,38 @@ def test_every_step_is_that_of_a_literal_chain(seed):
     assert 9 < len(numbers) < 300
 
 
-def test_a_merge_goes_on_with_the_probabilities_of_both_chains():
+def test_a_merge_keeps_the_probabilities_of_both_chains():
     graph = parallel_edges(9, 600, seed=8)
     one = run_engine(graph.part(0, 300), 7, 90, 11)
     two = run_engine(graph.part(300), 7, 90, 12)
-    both = one.merge([two], [np.arange(9)], seed=13)
-    for name in ("prob", "copies"):
-        columns = [getattr(engine.sample, name) for engine in (one, two)]
-        np.testing.assert_array_equal(getattr(both.sample, name), np.concatenate(columns))
-    np.testing.assert_array_equal(both.weight, np.concatenate([one.weight, two.weight]))
-    np.testing.assert_allclose(both.degree, graph.degrees())
+    both = merged(one, two, seed=13)
+    parts = [engine.to_arrays()[0] for engine in (one, two)]
+    arrays, _ = both.to_arrays()
+    for name in ("tail", "head", "weight", "sample_prob", "sample_copies"):
+        np.testing.assert_array_equal(arrays[name], np.concatenate([part[name] for part in parts]))
+    np.testing.assert_allclose(both.degrees, graph.degrees())
     assert both.n_seen == 600
-    assert both.n_joins == 8
-    assert min(both.sample.prob) < 0.5
+    assert both.n_components == 1
+    assert min(arrays["sample_prob"]) < 0.5
 
 
 def test_probabilities_never_rise():
     graph = parallel_edges(12, 2000)
-    engine = KelnerLevinEngine(5, block=300, seed=9)
+    engine = KelnerLevinEngine(5, block_size=300, seed=9)
     before = {}
     for start in range(0, 2000, 100):
         part = graph.part(start, start + 100)
-        engine.absorb(part.tail, part.head, part.weight, 12)
-        keys = zip(engine.tail, engine.head, engine.weight, strict=True)
-        now = dict(zip(keys, engine.sample.prob, strict=True))
+        engine.ingest(part.tail, part.head, part.weight, 12)
+        arrays, _ = engine.to_arrays()
+        keys = zip(*(arrays[name].tolist() for name in ("tail", "head", "weight")), strict=True)
+        now = dict(zip(keys, arrays["sample_prob"].tolist(), strict=True))
         assert all(now[key] <= before[key] for key in now.keys() & before.keys())
         before = now
-    assert engine.n_shrinks > 3
+    assert engine.n_resparsifications > 3
     assert min(before.values()) < 0.2
 
 
-def test_batches_and_checkpoints_do_not_matter(tmp_path):
+def test_batches_and_checkpoints_do_not_change_the_result(tmp_path):
     graph = parallel_edges(12, 3000)
     whole = StreamSparsifier(method="thesis", n_copies=10, random_state=4).partial_fit(graph)
     pieces = StreamSparsifier(method="thesis", n_copies=10, random_state=4)
@@ -147,32 +158,32 @@ def test_batches_and_checkpoints_do_not_matter(tmp_path):
 
 
 def test_sketched_resistances_are_never_too_small():
-    """Twice the sketch of as many signs as there are edges to be right about."""
+    """They are twice those of a sketch with enough probes for all edges."""
     graph = sources.erdos_renyi(150, 600, random_state=6).to_edge_list().simplified()
     exact = effective_resistance(graph, method="exact")
     for seed in range(20):
-        safe = _safe_resistances(graph, seed=seed, few_nodes=100)
-        assert np.all(safe >= exact * (1 - 1e-9))
-        assert (safe / exact).mean() <= 2.1
+        upper = _upper_resistances(graph, seed=seed, max_nodes_exact=100)
+        assert np.all(upper >= exact * (1 - 1e-9))
+        assert (upper / exact).mean() <= 2.1
 
 
-def test_sketch_and_coins_have_seeds_of_their_own(monkeypatch):
+def test_sketches_and_samples_have_different_seeds(monkeypatch):
     seeds = []
-    sketch = thesis.effective_resistance
+    sketch = kelner_levin.effective_resistance
 
     def note(graph, **arguments):
         seeds.append(arguments["random_state"])
         return sketch(graph, **arguments)
 
-    monkeypatch.setattr(thesis, "effective_resistance", note)
+    monkeypatch.setattr(kelner_levin, "effective_resistance", note)
     graph = sources.erdos_renyi(1100, 3000, random_state=3).to_edge_list().simplified()
     StreamSparsifier(method="thesis", n_copies=2, random_state=4).partial_fit(graph).sparsifier()
-    coins = child_seed(int(np.random.default_rng(4).integers(2**63)), Step.FINAL)
+    sample_seed = child_seed(int(np.random.default_rng(4).integers(2**63)), Step.FINAL)
     assert seeds
-    assert coins not in seeds
+    assert sample_seed not in seeds
 
 
-def test_copies_of_the_corrected_theorem_and_of_the_default():
+def test_numbers_of_copies_of_the_theorem_and_of_the_default():
     assert thesis_copies(0.5, delta=0.01, n_nodes=10**4, n_shrinks=50) == 2937
     stream = StreamSparsifier(method="thesis", epsilon=0.5)
     assert 4000 < stream._engine.n_copies < 6000
@@ -182,6 +193,6 @@ def test_copies_of_the_corrected_theorem_and_of_the_default():
     "arguments",
     [{"n_edges": 5}, {"keep": 0.5}, {"n_copies": 5, "ridge": 1.0}, {}, {"n_copies": 0}],
 )
-def test_the_thesis_takes_no_budget(arguments):
+def test_the_thesis_method_has_no_budget_and_no_ridge(arguments):
     with pytest.raises(InputError):
         StreamSparsifier(method="thesis", **arguments)
