@@ -10,6 +10,7 @@ import pytest
 import graphsqueak
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, randomness, sources
 from graphsqueak.randomness import Step, child_seed, mix64, shuffle, uniform, uniforms
+from graphsqueak.sparsifiers.resistance import estimate
 from graphsqueak.sparsifiers.stream import finalize, resparsify
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 
@@ -177,8 +178,8 @@ def test_no_two_random_steps_of_a_run_share_a_seed(min_nodes, monkeypatch):
 
     record(ArrivalFilter, "sample", "filter")
     record(resparsify, "sample_edges", "sample")
-    record(resparsify, "precise_embedding", "sketch")
-    record(resparsify, "degree_sketch", "degree sketch")
+    record(estimate, "precise_embedding", "sketch")
+    record(estimate, "degree_sketch", "degree sketch")
     record(finalize, "sample_to_budget", "final sample")
     record(finalize, "find_bridges", "bridges")
     options = StreamOptions(chunk_size=500, degree_approx_min_nodes=min_nodes)

@@ -7,9 +7,10 @@ import pytest
 from graphsqueak import AccuracyWarning, EdgeList, StreamSparsifier, sparsify
 from graphsqueak.graph.forest import find_bridges, make_sets, union_edges
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
+from graphsqueak.sparsifiers.resistance import estimate
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds
 from graphsqueak.sparsifiers.resistance.sketch import solve_flows
-from graphsqueak.sparsifiers.stream import finalize, resparsify
+from graphsqueak.sparsifiers.stream import finalize
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.subsample import sample_to_budget
 from tests import reference
@@ -175,13 +176,13 @@ def test_links_that_come_out_too_heavy_are_noticed(monkeypatch):
 def test_an_edge_that_comes_back_is_no_heavier_than_the_cut_it_restores(monkeypatch):
     """Resistances across the links as a loose solve would have them: far too small."""
     graph = blocks(2, 150, 3000, links=3, weight=1e-3)
-    sketch_resistances = resparsify.sketch_resistances
+    sketch_resistances = estimate.sketch_resistances
 
     def loose(sketch, tail, head, weight):
         across = (tail < 150) != (head < 150)
         return np.where(across, 0.02, sketch_resistances(sketch, tail, head, weight))
 
-    monkeypatch.setattr(resparsify, "sketch_resistances", loose)
+    monkeypatch.setattr(estimate, "sketch_resistances", loose)
     assert cut(sparsify(graph, keep=0.25, random_state=1), 150) <= 1.2 * 3e-3
 
 

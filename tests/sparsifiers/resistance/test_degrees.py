@@ -223,5 +223,5 @@ def test_links_of_a_weak_cut_have_at_least_the_resistance_of_the_cut():
     degree = EdgeList(tail=tail, head=head, weight=weight).degrees()
     for spread, least in ((10.0, 500.0), (1.0, 0.9)):
         sketch = Embedding(np.zeros((6, 8), np.float32), degree, spread)
-        found = sketch_resistances(sketch, tail, head, weight, clamp=True)
+        found = sketch_resistances(sketch, tail, head, weight)
         assert found[6:] == pytest.approx([least, least], rel=0.15)

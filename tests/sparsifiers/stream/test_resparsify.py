@@ -6,10 +6,10 @@ import pytest
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier
 from graphsqueak.sparsifiers.stream.coalesce import coalesce
 from graphsqueak.sparsifiers.stream.resparsify import (
+    estimate_resistances,
     refilter,
     resparsify,
     resparsify_if_full,
-    solve_resistances,
 )
 from tests.sparsifiers.stream import engine_state, stream_config
 from tests.sparsifiers.stream.graphs import weighted_graph
@@ -35,7 +35,9 @@ def test_resistances_are_those_of_the_grounded_graph():
     resparsify_if_full(state, stream_config(stream))
     np.testing.assert_allclose(state.filter.inv_degree, 1 / grounded, rtol=1e-6)
     edges = coalesce(state.buffer.edges(), state.n_nodes)
-    resistance, sketch = solve_resistances(state, edges, 4000, 7)
+    found = estimate_resistances(state, stream_config(stream), edges, n_probes=4000, key=7)
+    resistance = found.resistance
+    sketch = found.embedding
     sample = EdgeList.from_validated(edges.tail, edges.head, edges.weight, 50)
     inverse = np.linalg.inv(sample.laplacian().toarray() + scaled_ridge * np.eye(50))
     exact = inverse[edges.tail, edges.tail] + inverse[edges.head, edges.head]
@@ -102,3 +104,23 @@ def test_refiltering_leaves_about_the_requested_number_of_edges():
     assert np.count_nonzero(state.buffer.edges().in_forest) == 199
     assert abs(stream.n_kept_ - 1000) < 6 * np.sqrt(1000)
     assert state.filter.points is points
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_refilter_counts_edges_at_priority_nodes_as_it_samples_them(is_new):
+    """Probabilities, those at priority nodes with their oversampling, add up to the target."""
+    graph = weighted_graph(n_edges=9000)
+    stream = StreamSparsifier(
+        n_edges=400, favored_nodes=range(0, 50, 8), options=StreamOptions(chunk_size=64)
+    )
+    stream.partial_fit(graph)
+    state = engine_state(stream)
+    resparsify(state, stream_config(stream), 600)
+    assert state.priority.oversampling > 1.5
+    edges = state.buffer.edges().copy()
+    refilter(state, stream_config(stream), 300, is_new=is_new)
+    leverage = state.filter.leverages(edges)
+    leverage[state.priority.touches(edges)] *= state.priority.oversampling
+    prob = np.minimum(state.filter.scale * leverage, 1.0)
+    expected = np.where(edges.in_forest, 1.0, prob).sum()
+    assert expected == pytest.approx(300, rel=1e-3)

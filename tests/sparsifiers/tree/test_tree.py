@@ -19,7 +19,7 @@ from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import stream_bytes
 from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.run import certify_and_search
-from graphsqueak.sparsifiers.tree.parts import grow_tree, open_store, run_parts
+from graphsqueak.sparsifiers.tree.parts import MergeTree, grow_tree, open_store
 from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree, random_tree
@@ -251,8 +251,8 @@ def test_little_memory_makes_a_leaf_shrink_earlier():
 def test_an_accuracy_that_was_missed_is_met_by_another_tree():
     graph = sources.complete(200).to_edge_list()
     how = {"tree": 3, "n_parts": 5, "random_state": 4}
-    first = run_parts(graph, SparsifyConfig(n_edges=600, **how))
-    made = certify_and_search(graph, first.stream, epsilon=0.5, rerun=first.rerun)
+    tree = MergeTree(graph, SparsifyConfig(n_edges=600, **how))
+    made = certify_and_search(graph, tree.run().stream, epsilon=0.5, rerun=tree.rerun)
     assert made.n_runs > 1
     assert made.certificate.meets(0.5)
     again = sparsify(graph, n_edges=made.stream.n_edges, **how)
@@ -264,8 +264,8 @@ def test_an_accuracy_that_was_missed_is_met_by_another_tree():
 @pytest.mark.parametrize("tree", [None, "auto"])
 def test_a_tree_is_guided_unless_memory_is_limited(tree):
     how = {"n_edges": 600, "workers": 2, "tree": tree}
-    assert SparsifyConfig(**how).shape == "guided"
-    assert SparsifyConfig(**how, memory_limit=1 << 30).shape == "balanced"
+    assert SparsifyConfig(**how).tree_shape == "guided"
+    assert SparsifyConfig(**how, memory_limit=1 << 30).tree_shape == "balanced"
 
 
 def test_a_guided_part_has_its_own_ridge_and_its_own_seed():
