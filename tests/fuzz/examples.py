@@ -3,6 +3,8 @@
 import bz2
 import gzip
 import io
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +12,11 @@ import pyarrow.parquet as pq
 import scipy.sparse
 import zstandard
 
-from graphsqueak import StreamSparsifier, read_edges
+from graphsqueak import StreamSparsifier, TimedEdges, read_edges
 from graphsqueak.cli.label_table import read_labels
 from graphsqueak.sources.neighbors.edges import neighbor_edges
 from graphsqueak.sources.neighbors.point_files import read_points
+from graphsqueak.sparsifiers import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.stream.resparsify import resparsify
 from tests.sparsifiers.stream import engine_state, stream_config
 
@@ -73,6 +76,16 @@ def _checkpoint(ids):
     return stream.to_bytes()
 
 
+def _window_checkpoint(folder):
+    rng = np.random.default_rng(660_162)
+    tail, head = rng.integers(12, size=(2, 80))
+    stream = TimedSparsifier(n_edges=20, window=4.0, buckets=2, random_state=7)
+    stream.partial_fit(TimedEdges(tail=tail, head=head, time=np.linspace(0.0, 9.0, 80)))
+    path = Path(folder) / "window.ckpt"
+    stream.save(path)
+    return path.read_bytes()
+
+
 _TABLE = _columns()
 _TEXT = pa.table({"source": ["a", "b", "c"], "target": ["b", "c", "\u00e9"]})
 _SPARSE = scipy.sparse.csr_matrix(np.eye(4, 6) + np.eye(4, 6, 1))
@@ -105,6 +118,8 @@ FILES = {
     "numbers.ckpt": _checkpoint(""),
     "texts.ckpt": _checkpoint("n"),
 }
+with tempfile.TemporaryDirectory() as _folder:
+    FILES["window.ckpt"] = _window_checkpoint(_folder)
 
 
 def kind_of(name):
@@ -136,7 +151,7 @@ def _read_points(path):
 
 
 def _read_checkpoint(path):
-    stream = StreamSparsifier.load(path)
+    stream = load_stream(path)
     more = stream.merge(stream, random_state=7).sparsifier()
     assert (more.weight > 0).all()
 

@@ -1,4 +1,4 @@
-"""Budgets: what is refused, and a share that grows while nobody knows how long a stream is."""
+"""Budgets: refused settings, fractions of streams of unknown length, and predicted errors."""
 
 import numpy as np
 import pytest
@@ -29,8 +29,8 @@ def test_bad_settings_are_refused(arguments, message):
 
 
 @pytest.mark.parametrize("order", ["random", "sorted"])
-def test_a_share_of_a_stream_of_unknown_length_is_as_good_as_the_number(order):
-    """A stream that stayed with the scale of its first shrink would be left with a fraction."""
+def test_a_fraction_of_a_stream_of_unknown_length_is_as_accurate_as_the_number(order):
+    """The scale of the first resparsification alone would leave too few edges."""
     options = StreamOptions(chunk_size=4096, min_budget=2000)
     graph = sources.erdos_renyi(400, 160_000, random_state=60_113).to_edge_list()
     if order == "sorted":

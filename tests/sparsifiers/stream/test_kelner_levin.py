@@ -9,6 +9,7 @@ from graphsqueak.sparsifiers.stream import kelner_levin
 from graphsqueak.sparsifiers.stream.kelner_levin import (
     KelnerLevinEngine,
     _upper_resistances,
+    kelner_levin_engine,
     thesis_copies,
 )
 from tests import reference
@@ -185,8 +186,7 @@ def test_sketches_and_samples_have_different_seeds(monkeypatch):
 
 def test_numbers_of_copies_of_the_theorem_and_of_the_default():
     assert thesis_copies(0.5, delta=0.01, n_nodes=10**4, n_shrinks=50) == 2937
-    stream = StreamSparsifier(method="thesis", epsilon=0.5)
-    assert 4000 < stream._engine.n_copies < 6000
+    assert 4000 < kelner_levin_engine(0.5, None, seed=1).n_copies < 6000
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,12 @@ from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree, random_tree
 from tests import reference
+from tests.sparsifiers.stream import engine_state
 
 N_PARTS, N_SEEDS = 6, 30
 
 
-SHORT = StreamOptions(chunk_size=512)  # looks around often, so that small streams shrink, too
+SHORT = StreamOptions(chunk_size=512)  # small streams are resparsified as well
 
 
 @pytest.mark.slow
@@ -107,7 +108,7 @@ def test_a_guided_part_keeps_what_one_pass_would_and_stays_unbiased():
         _, told = leaf(Piece(0, first), 100 + seed, leads=True, guides=True, **how)
         own = leaf(Piece(1, second), 1_000 + seed, guide=told, **how)
         stream = StreamSparsifier.from_bytes(own)
-        edges = stream._engine.buffer.edges()
+        edges = engine_state(stream).buffer.edges()
         np.testing.assert_array_equal(stream.degrees_, second.degrees())
         kept.append(edges.tail.size)
         weight.append(edges.weight.sum())
@@ -293,7 +294,7 @@ def test_a_guided_part_has_its_own_ridge_and_its_own_seed():
     ]
     assert states[0] == states[2]
     own, other = (StreamSparsifier.from_bytes(state) for state in states[:2])
-    assert (own.ridge, own._engine.ridge) == (0.25, 0.25)
-    assert (own._engine.seed, other._engine.seed) == (4, 5)
-    kept = [stream._engine.buffer.edges() for stream in (own, other)]
+    assert (own.ridge, engine_state(own).ridge) == (0.25, 0.25)
+    assert (engine_state(own).seed, engine_state(other).seed) == (4, 5)
+    kept = [engine_state(stream).buffer.edges() for stream in (own, other)]
     assert kept[0].tail.tolist() != kept[1].tail.tolist()
