@@ -118,6 +118,11 @@ def check_arrow_sizes(file, name, n_stored):
             check_announced(name, n_stored, n_dictionaries + n_announced)
     except (struct.error, IndexError):
         return
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        # A damaged offset leads before the beginning of the file.
+        return
 
 
 def _max_expansion():
