@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
-from graphsqueak.solvers.matrix import FOUR, Rows, aligned_like, as_unsigned, work_parts
+from graphsqueak.solvers.matrix import FOUR, CSRLaplacian, aligned_like, as_unsigned, work_parts
 from graphsqueak.system.kernels import WORTH_SHARING, compiled, run, shared, subroutine
 
 __all__ = ["ApproximateCholesky"]
@@ -27,7 +27,7 @@ class ApproximateCholesky:
 
     Parameters
     ----------
-    rows : Rows
+    rows : CSRLaplacian
     seed : int
         Decides the draws.
     nearby : ndarray of shape (n,), optional
@@ -37,7 +37,7 @@ class ApproximateCholesky:
     ----------
     order : ndarray of shape (n,)
         Node at every position: the preconditioner acts on blocks r[order].
-    rows : Rows
+    rows : CSRLaplacian
         The matrix in that order.
 
     Examples
@@ -45,8 +45,8 @@ class ApproximateCholesky:
     On a tree the factor is exact:
 
     >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.solvers.matrix import build_rows
-    >>> rows = build_rows(EdgeList(tail=[0, 1, 2], head=[1, 2, 3]), np.zeros(4))
+    >>> from graphsqueak.solvers.matrix import build_laplacian
+    >>> rows = build_laplacian(EdgeList(tail=[0, 1, 2], head=[1, 2, 3]), np.zeros(4))
     >>> factor = ApproximateCholesky(rows, seed=90210)
     >>> z = factor(np.array([[1.0], [0.0], [0.0], [-1.0]])[factor.order])
     >>> abs(z[factor.order == 0] - z[factor.order == 3]).item()
@@ -68,7 +68,7 @@ class ApproximateCholesky:
         inverse = np.divide(1.0, pivot, out=np.zeros(pivot.size), where=pivot > 0)
         self._values = {np.dtype(np.float64): (fraction, inverse)}
         self._z = np.empty((0, 0))
-        self.rows = _relabel(rows, self.order, as_unsigned(_places(self.order)))
+        self.matrix = _relabel(rows, self.order, as_unsigned(_places(self.order)))
 
     def __call__(self, r):
         """The approximate solution z; it is overwritten by the next call."""
@@ -89,7 +89,7 @@ class ApproximateCholesky:
 def _relabel(rows, order, position):
     """The rows with node order[p] renamed to p = position[order[p]]."""
     start, neighbor, weight = _reorder_rows(rows.start, rows.neighbor, rows.weight, order, position)
-    return Rows(start, neighbor, weight, rows.ridge[order], work_parts(start))
+    return CSRLaplacian(start, neighbor, weight, rows.ridge[order], work_parts(start))
 
 
 def _places(order):

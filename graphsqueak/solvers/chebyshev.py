@@ -69,7 +69,7 @@ def find_gap(rows, n_pairs, centered, *, tol, rng, n_steps=_STEPS):
 
     Parameters
     ----------
-    rows : Rows
+    rows : CSRLaplacian
         Of the matrix.
     n_pairs : int
     centered : callable

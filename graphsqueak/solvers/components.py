@@ -49,9 +49,9 @@ class Components:
     Two edges, the second one with a ridge at node 2:
 
     >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.solvers.matrix import build_rows
+    >>> from graphsqueak.solvers.matrix import build_laplacian
     >>> graph = EdgeList(tail=[0, 2], head=[1, 3])
-    >>> parts = Components(build_rows(graph, np.array([0.0, 0.0, 1.0, 0.0])))
+    >>> parts = Components(build_laplacian(graph, np.array([0.0, 0.0, 1.0, 0.0])))
     >>> parts.label.tolist(), parts.singular.tolist()
     ([0, 0, 1, 1], [True, False])
     >>> parts.separator, parts.depth, parts.cubes
@@ -114,8 +114,8 @@ class Direct:
     Examples
     --------
     >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.solvers.matrix import build_rows
-    >>> rows = build_rows(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
+    >>> from graphsqueak.solvers.matrix import build_laplacian
+    >>> rows = build_laplacian(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
     >>> z = Direct(rows, Components(rows))(np.array([[1.0], [0.0], [-1.0]]))
     >>> (z - z.mean()).ravel()
     array([ 1.,  0., -1.])
@@ -124,7 +124,7 @@ class Direct:
     order = None
 
     def __init__(self, rows, components):
-        self.rows = rows
+        self.matrix = rows
         grounded = np.unique(components.label, return_index=True)[1][components.singular]
         self._kept = np.delete(np.arange(rows.n_nodes), grounded)
         self._factor = self._factorize()
@@ -132,13 +132,13 @@ class Direct:
     def _factorize(self):
         if self._kept.size == 0:
             return None
-        matrix = self.rows.to_scipy()[self._kept][:, self._kept].tocsc()
+        matrix = self.matrix.to_scipy()[self._kept][:, self._kept].tocsc()
         try:
             return _factorized(matrix)
         except RuntimeError:
             # A pivot that is lighter than the rounding of others was rounded to zero. With every
             # pivot raised by rounding the factor is still a good preconditioner.
-            rounding = np.finfo(np.float64).eps * self.rows.n_nodes * matrix.diagonal()
+            rounding = np.finfo(np.float64).eps * self.matrix.n_nodes * matrix.diagonal()
             return _factorized((matrix + scipy.sparse.diags_array(rounding)).tocsc())
 
     def __getstate__(self):
@@ -172,9 +172,9 @@ def dimension(rows):
     A ball that takes more than 10,000 edges to search counts as dimension 10.
 
     >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.solvers.matrix import build_rows
+    >>> from graphsqueak.solvers.matrix import build_laplacian
     >>> path = EdgeList(tail=np.arange(9_999), head=np.arange(1, 10_000))
-    >>> dimension(build_rows(path, np.zeros(10_000)))
+    >>> dimension(build_laplacian(path, np.zeros(10_000)))
     1.0
     """
     seeds = np.arange(rows.n_nodes)[:: max(1, rows.n_nodes // N_BALLS)]

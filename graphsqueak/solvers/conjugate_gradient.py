@@ -23,7 +23,7 @@ from graphsqueak.solvers.matrix import (
 )
 from graphsqueak.system.kernels import WORTH_SHARING, run, shared, subroutine
 
-__all__ = ["conjugate_gradient", "norms_of"]
+__all__ = ["column_norms", "conjugate_gradient"]
 
 PATIENCE = 100  # steps without progress after which a good preconditioner has met rounding
 
@@ -44,7 +44,7 @@ def conjugate_gradient(
 
     Parameters
     ----------
-    rows : Rows
+    rows : CSRLaplacian
         The matrix A, in the dtype of r.
     r, x : ndarray of shape (n, K), C order
         Residual at the start, and the iterate; both are overwritten.
@@ -72,8 +72,8 @@ def conjugate_gradient(
     A path of three nodes, one unit of current from end to end:
 
     >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.solvers.matrix import build_rows
-    >>> rows = build_rows(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
+    >>> from graphsqueak.solvers.matrix import build_laplacian
+    >>> rows = build_laplacian(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
     >>> r, x = np.array([[1.0], [0.0], [-1.0]]), np.zeros((3, 1))
     >>> conjugate_gradient(rows, r, x, target=np.array([1e-12]), max_iter=10)
     1
@@ -134,7 +134,7 @@ def conjugate_gradient(
     return step
 
 
-def norms_of(block):
+def column_norms(block):
     """Euclidean norm of every column, summed in an order that does not depend on threads."""
     return np.sqrt(_dots(even_parts(block.shape[0]), block, block))
 

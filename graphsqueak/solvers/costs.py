@@ -166,8 +166,8 @@ def far_share(rows):
     """Share of the neighbors, of a few thousand, whose numbers are at least `FAR` apart.
 
     >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.solvers.matrix import build_rows
-    >>> far_share(build_rows(EdgeList(tail=[0, 0], head=[1, 9_999]), np.zeros(10_000)))
+    >>> from graphsqueak.solvers.matrix import build_laplacian
+    >>> far_share(build_laplacian(EdgeList(tail=[0, 0], head=[1, 9_999]), np.zeros(10_000)))
     0.5
     """
     if rows.n_nodes <= FAR or not rows.neighbor.size:

@@ -17,10 +17,10 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.chebyshev import eigenpairs_below_gap, find_gap
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.solvers.matrix import build_rows, multiply
+from graphsqueak.solvers.matrix import build_laplacian, multiply
 from graphsqueak.validation import check_real
 
-__all__ = ["normalized_weights", "smallest_eigenpairs", "without_constants"]
+__all__ = ["normalized_weights", "project_out_constants", "smallest_eigenpairs"]
 
 _DENSE_NODES = 1000
 _MOST_PRODUCTS = 800  # of Lanczos without solves, before they are tried
@@ -92,10 +92,11 @@ def normalized_weights(
     return weight * scale[tail] * scale[head]
 
 
-def without_constants(X: np.ndarray, component: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def project_out_constants(X: np.ndarray, component: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """X less its part along `scale` on each component, the vectors of the eigenvalue zero.
 
-    >>> without_constants(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]), np.ones(3)).ravel()
+    >>> X = np.array([[1.0], [3.0], [5.0]])
+    >>> project_out_constants(X, np.array([0, 0, 1]), np.ones(3)).ravel()
     array([-1.,  1.,  0.])
     """
     size = np.bincount(component, scale**2)
@@ -125,16 +126,16 @@ def _by_products(graph, component, n_pairs, normalized, tol, rng):
     scaled = EdgeList.from_clean(graph.tail, graph.head, weight, graph.n_nodes)
     if normalized:
         ridge = (degree > 0) - scaled.degrees()
-    rows = build_rows(scaled, ridge)
+    rows = build_laplacian(scaled, ridge)
 
     def product(x):
         x = np.reshape(x, (-1, 1))
         out = np.empty_like(x)
         multiply(rows, x, out)
-        return without_constants(bound * x - out, component, scale).ravel()
+        return project_out_constants(bound * x - out, component, scale).ravel()
 
     def centered(block):
-        return without_constants(block, component, scale)
+        return project_out_constants(block, component, scale)
 
     gap = find_gap(rows, n_pairs, centered, tol=tol, rng=rng)
     found = gap and eigenpairs_below_gap(rows, n_pairs, gap, centered, tol=tol, rng=rng)
@@ -160,7 +161,7 @@ def _by_solves(graph, n_pairs, *, normalized=False, random_state=None):
     component = graph.components()
 
     def centered(block):
-        return without_constants(block, component, scale)
+        return project_out_constants(block, component, scale)
 
     def inverse(b):
         b = scale * centered(np.reshape(b, (-1, 1))).ravel()

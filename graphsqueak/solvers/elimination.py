@@ -46,8 +46,8 @@ def eliminate(rows, *, seed):
     """Eliminate every node of `rows`; `seed` (a 64-bit integer) decides the draws.
 
     >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.solvers.matrix import build_rows
-    >>> rows = build_rows(EdgeList(tail=[0, 1], head=[1, 2], weight=[1.0, 3.0]), np.zeros(3))
+    >>> from graphsqueak.solvers.matrix import build_laplacian
+    >>> rows = build_laplacian(EdgeList(tail=[0, 1], head=[1, 2], weight=[1.0, 3.0]), np.zeros(3))
     >>> steps = eliminate(rows, seed=90210)
     >>> steps.order.tolist(), steps.pivot.tolist()
     ([0, 1, 2], [1.0, 3.0, 0.0])

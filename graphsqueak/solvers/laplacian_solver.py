@@ -17,7 +17,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.report.shown import Shown
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.components import Components, Direct, dimension
-from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
+from graphsqueak.solvers.conjugate_gradient import column_norms, conjugate_gradient
 from graphsqueak.solvers.costs import (
     TRIAL_STEPS,
     JacobiTrial,
@@ -26,7 +26,7 @@ from graphsqueak.solvers.costs import (
     far_share,
     first_choice,
 )
-from graphsqueak.solvers.matrix import Rows, aligned_like, build_rows, multiply
+from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, build_laplacian, multiply
 from graphsqueak.solvers.multigrid import Multigrid
 from graphsqueak.validation import check_block, check_choice, check_count, check_real, check_ridge
 
@@ -101,14 +101,14 @@ class LaplacianSolver(Shown):
         self.max_iter = MAX_ITER if max_iter is None else check_count("max_iter", max_iter)
         self._n_solves = check_count("n_solves", n_solves)
         self._seed = np.random.default_rng(random_state).integers(2**63)
-        self._rows = build_rows(graph, check_ridge(ridge, graph.n_nodes))
+        self._rows = build_laplacian(graph, check_ridge(ridge, graph.n_nodes))
         self._components = Components(self._rows)
         self._backends: dict[str, Any] = {}
         self._settled = None if solver == "auto" else solver
         self._jacobi_has_won = False
 
     @property
-    def rows(self) -> Rows:
+    def matrix(self) -> CSRLaplacian:
         """The matrix A, node by node."""
         return self._rows
 
@@ -157,7 +157,7 @@ class LaplacianSolver(Shown):
         block = check_block(B, self._rows.n_nodes)
         return self._components.centered(block, out).reshape(np.shape(B))
 
-    def consistent(self, B: ArrayLike) -> np.ndarray:
+    def check_consistent(self, B: ArrayLike) -> np.ndarray:
         """B centered, after an InputError if more than rounding would be taken away.
 
         Parameters
@@ -215,7 +215,7 @@ class LaplacianSolver(Shown):
         x *= largest
         return x.astype(given.dtype, copy=False).reshape(np.shape(B))
 
-    def settle(self) -> str:
+    def fix_backend(self) -> str:
         """Keep the backend of the last `solve` for all to come, and return its name."""
         self._settled = self.solver_
         return self.solver_
@@ -246,7 +246,7 @@ class LaplacianSolver(Shown):
             self._rows.astype(block.dtype),
             r,
             np.zeros_like(r),
-            target=self.tol * np.maximum(norms_of(r), np.finfo(r.dtype).tiny),
+            target=self.tol * np.maximum(column_norms(r), np.finfo(r.dtype).tiny),
             max_iter=4 * TRIAL_STEPS,
             watch=trial,
         )
@@ -256,7 +256,7 @@ class LaplacianSolver(Shown):
         """Run `iterate`, and again from the true residual, until that is below tol."""
         rows, order, precondition = self.backend(name)
         true_rows = self._rows.astype(block.dtype)
-        size = norms_of(block)
+        size = column_norms(block)
         size[size == 0] = 1.0
         x, r = np.zeros_like(block), block
         self.solver_, self.residual_, before = name, float(block.any()), np.inf
@@ -288,7 +288,7 @@ class LaplacianSolver(Shown):
         r = aligned_like(block)
         multiply(rows, x, r)
         np.subtract(block, r, out=r)
-        self.residual_ = float((norms_of(r) / size).max())
+        self.residual_ = float((column_norms(r) / size).max())
         return r
 
     def shape(self, n_columns: int, *, digits: float) -> Shape:
@@ -314,7 +314,7 @@ class LaplacianSolver(Shown):
         return self.residual_ > self.tol and self.n_iter_ < self.max_iter
 
     def backend(self, name: str) -> tuple:
-        """Rows, their order and the preconditioner of a name, built when first asked for."""
+        """The matrix, its order and the preconditioner of a name, built when first asked for."""
         if name == "jacobi":
             return self._rows, None, None
         if name not in self._backends:
@@ -325,7 +325,7 @@ class LaplacianSolver(Shown):
             }[name]
             self._backends[name] = make()
         backend = self._backends[name]
-        return backend.rows, backend.order, backend
+        return backend.matrix, backend.order, backend
 
     def _cholesky(self):
         """Where breadth-first levels are small, their order brings scattered neighbors together."""

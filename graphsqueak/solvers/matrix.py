@@ -30,15 +30,15 @@ __all__ = [
     "AHEAD",
     "FOUR",
     "N_PARTS",
-    "Rows",
+    "CSRLaplacian",
     "aligned_like",
     "as_unsigned",
-    "build_rows",
+    "build_laplacian",
+    "build_laplacian_from_batches",
     "even_parts",
     "multiply",
     "power_of_two",
     "quick_width",
-    "rows_of_batches",
     "work_parts",
 ]
 
@@ -50,7 +50,7 @@ FOUR, _EIGHT = 4, 8  # columns that are worked on together
 _0, _1, _2, _3, _4, _8 = (np.uint64(number) for number in (0, 1, 2, 3, 4, 8))
 
 
-class Rows(NamedTuple):
+class CSRLaplacian(NamedTuple):
     """A = L + diag(ridge): neighbors of node i are neighbor[start[i] : start[i + 1]].
 
     `parts` cuts the nodes into `N_PARTS` ranges of equal work.
@@ -89,27 +89,27 @@ class Rows(NamedTuple):
         return self._replace(weight=self.weight.astype(dtype), ridge=self.ridge.astype(dtype))
 
 
-def build_rows(graph, ridge):
+def build_laplacian(graph, ridge):
     """Sort the edges of an `EdgeList` by node; parallel edges stay apart.
 
     >>> from graphsqueak.graph import EdgeList
-    >>> rows = build_rows(EdgeList(tail=[0, 1], head=[1, 2], weight=[2.0, 3.0]), np.zeros(3))
+    >>> rows = build_laplacian(EdgeList(tail=[0, 1], head=[1, 2], weight=[2.0, 3.0]), np.zeros(3))
     >>> rows.start.tolist(), rows.neighbor.tolist(), rows.diagonal().tolist()
     ([0, 1, 3, 4], [1, 0, 2, 1], [2.0, 5.0, 3.0])
     """
     return _sorted_rows(graph.tail, graph.head, graph.weight, ridge)
 
 
-def rows_of_batches(batches, n_nodes, most_bytes, *, many_edges=MANY_EDGES):
+def build_laplacian_from_batches(batches, n_nodes, most_bytes, *, many_edges=MANY_EDGES):
     """Rows of a graph that comes as batches of tail, head and weight; None if they take too much.
 
     All batches are gone through in either case. The weights of `many_edges` are kept as float32, if
     that changes none.
 
     >>> batches = [(np.array([0]), np.array([1]), np.ones(1))] * 3
-    >>> rows_of_batches(iter(batches), 2, 100).diagonal().tolist()
+    >>> build_laplacian_from_batches(iter(batches), 2, 100).diagonal().tolist()
     [3.0, 3.0]
-    >>> rows_of_batches(iter(batches), 2, 10) is None
+    >>> build_laplacian_from_batches(iter(batches), 2, 10) is None
     True
     """
     index = np.int32 if n_nodes <= np.iinfo(np.int32).max else np.int64
@@ -137,7 +137,7 @@ def _sorted_rows(tail, head, weight, ridge):
     neighbor, value = np.empty(2 * tail.size, tail.dtype), np.empty(2 * tail.size, weight.dtype)
     _sort_edges(tail, head, weight, start, neighbor, value)
     start = start[:-1]
-    return Rows(start, neighbor, value, ridge, work_parts(start))
+    return CSRLaplacian(start, neighbor, value, ridge, work_parts(start))
 
 
 def power_of_two(weight: float) -> float:

@@ -16,7 +16,7 @@ References
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.solvers.matrix import Rows, aligned_like, multiply, work_parts
+from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, multiply, work_parts
 
 __all__ = ["Multigrid"]
 
@@ -32,8 +32,8 @@ class Multigrid:
     A graph of a few nodes is its own coarsest level, and solved exactly:
 
     >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.solvers.matrix import build_rows
-    >>> rows = build_rows(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
+    >>> from graphsqueak.solvers.matrix import build_laplacian
+    >>> rows = build_laplacian(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
     >>> Multigrid(rows)(np.array([[1.0], [0.0], [-1.0]])).ravel().round(6) + 0.0
     array([ 1.,  0., -1.])
     """
@@ -43,7 +43,7 @@ class Multigrid:
     def __init__(self, rows):
         import pyamg
 
-        self.rows = rows
+        self.matrix = rows
         matrix = scipy.sparse.csr_matrix(rows.to_scipy())
         hierarchy = pyamg.smoothed_aggregation_solver(
             matrix,
@@ -79,7 +79,7 @@ class Multigrid:
 
 class _Level:
     def __init__(self, matrix, prolong, rows):
-        self.rows = _rows_from_scipy(matrix) if rows is None else rows
+        self.matrix = _rows_from_scipy(matrix) if rows is None else rows
         self.prolong = prolong.tocsr()
         self.restrict = prolong.T.tocsr()
         size = np.asarray(abs(matrix).sum(axis=1)).ravel()
@@ -87,7 +87,7 @@ class _Level:
 
     def correct(self, z, r, correction):
         rest = aligned_like(r)
-        multiply(self.rows, z, rest)
+        multiply(self.matrix, z, rest)
         np.subtract(r, rest, out=rest)
         z += correction(rest)
 
@@ -111,4 +111,4 @@ def _rows_from_scipy(matrix):
     ).tocsr()
     start = adjacency.indptr.astype(np.uint64)
     neighbor = adjacency.indices.astype(np.uint32)
-    return Rows(start, neighbor, adjacency.data, ridge, work_parts(start))
+    return CSRLaplacian(start, neighbor, adjacency.data, ridge, work_parts(start))

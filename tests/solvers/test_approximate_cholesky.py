@@ -7,7 +7,7 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver, approximate_cholesky
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.elimination import eliminate
-from graphsqueak.solvers.matrix import build_rows
+from graphsqueak.solvers.matrix import build_laplacian
 from graphsqueak.sources.synthetic import closed_forms as synthetic
 
 
@@ -36,14 +36,14 @@ def test_trees_and_cycles_are_eliminated_exactly(source, ridge_every):
     graph, ridge = weighted(source, ridge_every)
     ridge = ridge if ridge_every < 1000 else np.zeros_like(ridge)
     matrix = graph.laplacian().toarray() + np.diag(ridge)
-    steps = eliminate(build_rows(graph, ridge), seed=7)
+    steps = eliminate(build_laplacian(graph, ridge), seed=7)
     np.testing.assert_allclose(product(steps), matrix, atol=1e-13)
 
 
 @pytest.mark.parametrize("ridge_every", [2, 1000])
 def test_the_factor_is_unbiased(ridge_every):
     graph, ridge = weighted(synthetic.complete(6), ridge_every)
-    rows = build_rows(graph, ridge)
+    rows = build_laplacian(graph, ridge)
     samples = np.array([product(eliminate(rows, seed=seed)) for seed in range(3000)])
     matrix = graph.laplacian().toarray() + np.diag(ridge)
     sigma = samples.std(axis=0) / np.sqrt(len(samples))
@@ -73,7 +73,7 @@ def test_one_step_solves_a_weighted_tree(n_columns):
 def test_columns_are_swept_alike_alone_and_beside_others(n_columns):
     rng = np.random.default_rng(662_607_015)
     graph, ridge = weighted(synthetic.grid(9, 8), ridge_every=10)
-    factor = ApproximateCholesky(build_rows(graph, ridge), seed=7)
+    factor = ApproximateCholesky(build_laplacian(graph, ridge), seed=7)
     r = rng.standard_normal((72, n_columns))
     alone = np.column_stack([factor(r[:, [k]]).copy() for k in range(n_columns)])
     np.testing.assert_allclose(factor(r), alone, rtol=1e-12, atol=1e-12)
@@ -81,7 +81,7 @@ def test_columns_are_swept_alike_alone_and_beside_others(n_columns):
 
 def test_a_tree_is_eliminated_exactly_in_an_order_of_its_own():
     graph, ridge = weighted(synthetic.path(60), ridge_every=7)
-    rows, nearby = build_rows(graph, ridge), np.random.default_rng(5).permutation(60)
+    rows, nearby = build_laplacian(graph, ridge), np.random.default_rng(5).permutation(60)
     factor = ApproximateCholesky(rows, seed=7, nearby=nearby.astype(rows.neighbor.dtype))
     b, z = np.eye(60), np.empty((60, 60))
     z[factor.order] = factor(b[factor.order])
@@ -94,7 +94,7 @@ def test_a_tree_is_eliminated_exactly_in_an_order_of_its_own():
 )
 def test_a_single_group_of_columns_is_swept_by_one_thread(monkeypatch, n_columns, is_shared):
     graph, ridge = weighted(synthetic.path(60), ridge_every=7)
-    factor = ApproximateCholesky(build_rows(graph, ridge), seed=7)
+    factor = ApproximateCholesky(build_laplacian(graph, ridge), seed=7)
     works = []
     monkeypatch.setattr(
         approximate_cholesky, "run", lambda _, work, *rest, **how: works.append(work)

@@ -30,7 +30,7 @@ def test_the_ritz_values_of_a_trial_become_eigenvalues(n_columns):
     trial = JacobiTrial(solver.shape(n_columns, digits=13.0)._replace(**large))
     r = right_hand_sides(graph, n_columns)
     target = 1e-13 * np.linalg.norm(r, axis=0)
-    conjugate_gradient(solver.rows, r, np.zeros_like(r), target=target, max_iter=79, watch=trial)
+    conjugate_gradient(solver.matrix, r, np.zeros_like(r), target=target, max_iter=79, watch=trial)
     root = np.sqrt(graph.degrees())
     values = np.linalg.eigvalsh(graph.laplacian().toarray() / np.outer(root, root))
     np.testing.assert_allclose(trial.ritz()[[0, -1]], values[[1, -1]], rtol=1e-3)
@@ -89,5 +89,5 @@ def test_a_trial_of_one_column_ends_early_where_jacobi_is_far_ahead():
     r = right_hand_sides(graph, 1)
     target = 1e-8 * np.linalg.norm(r, axis=0)
     how = {"target": target, "max_iter": 40, "watch": trial}
-    assert conjugate_gradient(solver.rows, r, np.zeros_like(r), **how) < TRIAL_STEPS
+    assert conjugate_gradient(solver.matrix, r, np.zeros_like(r), **how) < TRIAL_STEPS
     assert not trial.lost

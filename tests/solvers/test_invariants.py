@@ -7,8 +7,8 @@ from graphsqueak import EdgeList, LaplacianSolver, sources
 from graphsqueak.outofcore import Pencil
 from graphsqueak.outofcore.eigenpairs import NormalizedPencil
 from graphsqueak.solvers.chebyshev import eigenpairs_below_gap, find_gap
-from graphsqueak.solvers.eigenpairs import smallest_eigenpairs, without_constants
-from graphsqueak.solvers.matrix import build_rows
+from graphsqueak.solvers.eigenpairs import project_out_constants, smallest_eigenpairs
+from graphsqueak.solvers.matrix import build_laplacian
 from graphsqueak.sources import StreamedLaplacian
 from tests import reference
 
@@ -49,10 +49,10 @@ def test_residuals_are_relative_to_the_eigenvalues(factor):
     """For weights of any size, by the filter below the gap and by the public function."""
     graph, tol = blocks(factor), 1e-6
     component, ones = graph.components(), np.ones(graph.n_nodes)
-    rows, rng = build_rows(graph, np.zeros(graph.n_nodes)), np.random.default_rng(4)
+    rows, rng = build_laplacian(graph, np.zeros(graph.n_nodes)), np.random.default_rng(4)
 
     def centered(block):
-        return without_constants(block, component, ones)
+        return project_out_constants(block, component, ones)
 
     gap = find_gap(rows, 4, centered, tol=tol, rng=rng)
     laplacian = graph.laplacian()
@@ -73,13 +73,13 @@ def test_what_is_left_is_orthogonal_to_the_constants_of_every_component():
     scale = rng.uniform(0.5, 5.0, size=36)
     for labels in (component, np.zeros(36, dtype=int)):
         X = rng.normal(size=(36, 4))
-        rest = without_constants(X, labels, scale)
+        rest = project_out_constants(X, labels, scale)
         for number in np.unique(labels):
             own = labels == number
             np.testing.assert_allclose(scale[own] @ rest[own], 0.0, atol=1e-12)
             taken = (X - rest)[own] / scale[own, None]
             np.testing.assert_allclose(taken, np.tile(taken[0], (own.sum(), 1)), atol=1e-12)
-        np.testing.assert_allclose(without_constants(rest, labels, scale), rest, atol=1e-12)
+        np.testing.assert_allclose(project_out_constants(rest, labels, scale), rest, atol=1e-12)
 
 
 def test_products_of_a_graph_that_is_read_are_those_of_its_matrices():

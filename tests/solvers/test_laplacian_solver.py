@@ -6,7 +6,7 @@ import scipy.sparse
 
 from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
-from graphsqueak.solvers.matrix import build_rows, multiply
+from graphsqueak.solvers.matrix import build_laplacian, multiply
 from graphsqueak.sources.synthetic import closed_forms as synthetic
 from graphsqueak.sources.synthetic import random_graphs
 from tests import reference
@@ -217,7 +217,7 @@ def test_a_settled_backend_is_kept_and_can_be_named():
     first, second = (rng.standard_normal((3600, k)) for k in (8, 1))
     auto = LaplacianSolver(graph, ridge=1e-4, random_state=98_003)
     auto.solve(first)
-    name = auto.settle()
+    name = auto.fix_backend()
     named = LaplacianSolver(graph, solver=name, ridge=1e-4, random_state=98_003)
     assert auto.solve(second).tobytes() == named.solve(second).tobytes()
     assert auto.solver_ == name
@@ -247,7 +247,7 @@ def test_a_first_guess_another_ridge_and_another_tolerance_share_one_graph():
     np.testing.assert_allclose(solver.solve(b, start=exact), exact, rtol=1e-7)
     assert solver.n_iter_ == 0
     assert first.tol == 1e-3
-    assert not first.rows.ridge.any()
+    assert not first.matrix.ridge.any()
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 4, 6, 8, 11, 21])
@@ -257,7 +257,7 @@ def test_products_of_every_width_are_those_of_the_matrix(n_columns, dtype):
     ends = rng.integers(50, size=(2, 300))
     tail, head = ends[:, ends[0] != ends[1]]
     graph = EdgeList(tail=tail, head=head, weight=rng.uniform(0.5, 2.0, tail.size), n_nodes=50)
-    rows = build_rows(graph, rng.uniform(size=50)).astype(dtype)
+    rows = build_laplacian(graph, rng.uniform(size=50)).astype(dtype)
     x = rng.standard_normal((50, n_columns)).astype(dtype)
     out = np.full_like(x, np.nan)
     dots = multiply(rows, x, out)

@@ -12,7 +12,7 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
-from graphsqueak.solvers.matrix import build_rows, multiply, rows_of_batches
+from graphsqueak.solvers.matrix import build_laplacian, build_laplacian_from_batches, multiply
 from graphsqueak.sources.synthetic import closed_forms as synthetic
 from graphsqueak.sources.synthetic import random_graphs
 
@@ -150,16 +150,21 @@ def test_rows_of_batches_are_those_of_the_graph(n_tenths):
     parts = [slice(start, start + 1000) for start in range(0, graph.n_edges, 1000)]
     columns = (graph.tail, graph.head, weight)
     batches = [tuple(column[part] for column in columns) for part in parts]
-    found = rows_of_batches(iter(batches), graph.n_nodes, 2**30, many_edges=0)
+    found = build_laplacian_from_batches(iter(batches), graph.n_nodes, 2**30, many_edges=0)
     assert found.weight.dtype == (np.float64 if n_tenths else np.float32)
     whole = EdgeList(tail=graph.tail, head=graph.head, weight=weight, n_nodes=graph.n_nodes)
     product, expected = np.empty_like(b), np.empty_like(b)
     multiply(found, b, product)
-    multiply(build_rows(whole, np.zeros(graph.n_nodes)), b, expected)
+    multiply(build_laplacian(whole, np.zeros(graph.n_nodes)), b, expected)
     np.testing.assert_allclose(product, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
     entry = found.neighbor.itemsize + found.weight.itemsize
     left = iter(batches)
-    assert rows_of_batches(left, graph.n_nodes, 2 * graph.n_edges * entry - 1, many_edges=0) is None
+    assert (
+        build_laplacian_from_batches(
+            left, graph.n_nodes, 2 * graph.n_edges * entry - 1, many_edges=0
+        )
+        is None
+    )
     assert next(left, None) is None
 
 
@@ -167,7 +172,7 @@ def test_rows_of_batches_are_those_of_the_graph(n_tenths):
 def test_one_thread_or_two_give_the_same_bits(with_factor):
     """With worth_sharing=0 every loop is shared, however short."""
     graph, b = small_world_problem()
-    rows = build_rows(graph, np.zeros(graph.n_nodes))
+    rows = build_laplacian(graph, np.zeros(graph.n_nodes))
     factor = ApproximateCholesky(rows, seed=57_721, worth_sharing=0)
     allowed = numba.get_num_threads()
     answers = []
@@ -176,7 +181,7 @@ def test_one_thread_or_two_give_the_same_bits(with_factor):
             numba.set_num_threads(n_threads)
             r, x = b[factor.order] if with_factor else b.copy(), np.zeros_like(b)
             conjugate_gradient(
-                factor.rows if with_factor else rows,
+                factor.matrix if with_factor else rows,
                 r,
                 x,
                 target=np.full(b.shape[1], 1e-6),

@@ -139,7 +139,7 @@ def _embed(graph, n_probes, seed, ridge, error, dtype):
         rng = np.random.default_rng(seed)
         rhs += np.sqrt(ridge) * rng.choice((-1.0, 1.0), size=rhs.shape)
     solver = LaplacianSolver(graph, ridge=ridge, random_state=seed)
-    rows = solver.rows
+    rows = solver.matrix
     work = rows.weight.size * n_probes
     run(_random_flows, work, rows.start, rows.neighbor, rows.weight, np.uint64(seed), rhs)
     points, _, spread, resolved = solve_flows(solver, rhs, seed=seed, error=error)
@@ -214,7 +214,7 @@ def solve_flows(
     """
     flows = solver.centered(flows)
     n_nodes, n_columns = flows.shape
-    diagonal = solver.rows.diagonal()
+    diagonal = solver.matrix.diagonal()
     rng = np.random.default_rng(seed)
     white = np.sqrt(diagonal)[:, None] * rng.standard_normal((n_nodes, _N_GUARDS))
     guards, white = solver.centered(white.astype(flows.dtype)), None  # not kept for the solve
