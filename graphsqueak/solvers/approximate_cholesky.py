@@ -30,8 +30,6 @@ class ApproximateCholesky:
     rows : CSRLaplacian
     seed : int
         Decides the draws.
-    nearby : ndarray of shape (n,), optional
-        An order of the nodes that keeps neighbors together: elimination is quicker in it.
 
     Attributes
     ----------
@@ -53,16 +51,15 @@ class ApproximateCholesky:
     3.0
     """
 
-    def __init__(self, rows, *, seed, nearby=None, worth_sharing=WORTH_SHARING):
+    def __init__(self, rows, *, seed, worth_sharing=WORTH_SHARING):
         self._worth_sharing = worth_sharing
-        near_rows = rows if nearby is None else _relabel(rows, nearby, _places(nearby))
-        steps = eliminate(near_rows, seed=seed)
+        steps = eliminate(rows, seed=seed)
         visit = _depth_first(steps.start, _places(steps.order)[steps.target])
         order = steps.order[visit]
         start, target, fraction = _reorder_rows(
             steps.start, steps.target, steps.fraction, visit, _places(order)
         )
-        self.order = order if nearby is None else nearby[order]
+        self.order = order
         self._start, self._target = as_unsigned(start), as_unsigned(target)
         pivot = steps.pivot[visit]
         inverse = np.divide(1.0, pivot, out=np.zeros(pivot.size), where=pivot > 0)

@@ -36,7 +36,6 @@ SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 FLOAT32_TOL = 1e-5  # below this, float32 right-hand sides are solved in float64
 DIGITS_LEFT = 1e-4  # up to here a correction is solved in float32, and checked in float64
 MAX_ITER = 20_000
-MOST_NEAR, MOST_FAR = 4096, 0.25  # nodes of a level, share of the neighbors
 MANY_COLUMNS = 4  # from here on a trial with one column costs little
 SAFETY = 0.95  # the recursion's residual aims this much below tol
 
@@ -319,17 +318,10 @@ class LaplacianSolver(Shown):
             return self._rows, None, None
         if name not in self._backends:
             make = {
-                "cholesky": self._cholesky,
+                "cholesky": lambda: ApproximateCholesky(self._rows, seed=self._seed),
                 "amg": lambda: Multigrid(self._rows),
                 "direct": lambda: Direct(self._rows, self._components),
             }[name]
             self._backends[name] = make()
         backend = self._backends[name]
         return backend.matrix, backend.order, backend
-
-    def _cholesky(self):
-        """Where breadth-first levels are small, their order brings scattered neighbors together."""
-        is_flat = self._components.separator < MOST_NEAR
-        is_scattered = is_flat and far_share(self._rows) > MOST_FAR
-        nearby = self._components.order if is_scattered else None
-        return ApproximateCholesky(self._rows, seed=self._seed, nearby=nearby)

@@ -79,16 +79,6 @@ def test_columns_are_swept_alike_alone_and_beside_others(n_columns):
     np.testing.assert_allclose(factor(r), alone, rtol=1e-12, atol=1e-12)
 
 
-def test_a_tree_is_eliminated_exactly_in_an_order_of_its_own():
-    graph, ridge = weighted(synthetic.path(60), ridge_every=7)
-    rows, nearby = build_laplacian(graph, ridge), np.random.default_rng(5).permutation(60)
-    factor = ApproximateCholesky(rows, seed=7, nearby=nearby.astype(rows.neighbor.dtype))
-    b, z = np.eye(60), np.empty((60, 60))
-    z[factor.order] = factor(b[factor.order])
-    matrix = graph.laplacian().toarray() + np.diag(ridge)
-    np.testing.assert_allclose(matrix @ z, b, atol=1e-10)
-
-
 @pytest.mark.parametrize(
     ("n_columns", "is_shared"), [(1, False), (8, False), (9, True), (16, True)]
 )
