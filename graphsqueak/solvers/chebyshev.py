@@ -28,7 +28,7 @@ import numba
 import numpy as np
 import scipy.linalg
 
-from graphsqueak.solvers.matrix import AHEAD, multiply
+from graphsqueak.solvers.matrix import PREFETCH_DISTANCE, multiply
 from graphsqueak.system.kernels import prefetch, run, shared
 
 __all__ = ["Gap", "eigenpairs_below_gap", "find_gap"]
@@ -218,7 +218,7 @@ def _recurrence(start, neighbor, weight, parts, own, factor, x, old):
             for k in range(_COLUMNS):
                 old[i, k] = own[i] * x[i, k] - old[i, k]
             for e in range(start[i], start[i + 1]):
-                prefetch(x, neighbor[min(e + AHEAD, last)], 0)
+                prefetch(x, neighbor[min(e + PREFETCH_DISTANCE, last)], 0)
                 scaled, j = factor * weight[e], neighbor[e]
                 for k in range(_COLUMNS):
                     old[i, k] -= scaled * x[j, k]

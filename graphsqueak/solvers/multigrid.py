@@ -16,7 +16,7 @@ References
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, multiply, work_parts
+from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, multiply, split_by_work
 
 __all__ = ["Multigrid"]
 
@@ -111,4 +111,4 @@ def _rows_from_scipy(matrix):
     ).tocsr()
     start = adjacency.indptr.astype(np.uint64)
     neighbor = adjacency.indices.astype(np.uint32)
-    return CSRLaplacian(start, neighbor, adjacency.data, ridge, work_parts(start))
+    return CSRLaplacian(start, neighbor, adjacency.data, ridge, split_by_work(start))

@@ -150,7 +150,9 @@ def test_rows_of_batches_are_those_of_the_graph(n_tenths):
     parts = [slice(start, start + 1000) for start in range(0, graph.n_edges, 1000)]
     columns = (graph.tail, graph.head, weight)
     batches = [tuple(column[part] for column in columns) for part in parts]
-    found = build_laplacian_from_batches(iter(batches), graph.n_nodes, 2**30, many_edges=0)
+    found = build_laplacian_from_batches(
+        iter(batches), graph.n_nodes, 2**30, min_edges_for_float32=0
+    )
     assert found.weight.dtype == (np.float64 if n_tenths else np.float32)
     whole = EdgeList(tail=graph.tail, head=graph.head, weight=weight, n_nodes=graph.n_nodes)
     product, expected = np.empty_like(b), np.empty_like(b)
@@ -161,7 +163,7 @@ def test_rows_of_batches_are_those_of_the_graph(n_tenths):
     left = iter(batches)
     assert (
         build_laplacian_from_batches(
-            left, graph.n_nodes, 2 * graph.n_edges * entry - 1, many_edges=0
+            left, graph.n_nodes, 2 * graph.n_edges * entry - 1, min_edges_for_float32=0
         )
         is None
     )
