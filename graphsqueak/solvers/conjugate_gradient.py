@@ -99,8 +99,8 @@ def conjugate_gradient(
     precondition : callable, optional
         Maps a residual block to an approximate solution block. Default: Jacobi, 1 / diag(A).
     watch : callable, optional
-        Called after every iteration with (iteration, norms, target, alpha, beta), all but the first
-        per column. The iteration stops if it returns True.
+        Called before every iteration with (iteration, norms, target). The iteration stops if it
+        returns True.
     by_degree : bool
         Measure residuals by sqrt(r . D^-1 r), D the diagonal of A, instead of by |r|.
     worth_sharing : int
@@ -133,14 +133,13 @@ def conjugate_gradient(
     alpha = np.zeros(block.x.shape[1], x.dtype)
     # A step of length zero computes the norms at the start.
     norms = _advance(parts, block, block.p, inverse_diagonal, alpha, worth_sharing)
-    beta = alpha
     iteration = 0
     best_iteration = 0
     best = np.inf
     while True:
         if by_degree:
             norms = np.sqrt(block.rz_next)
-        if watch and iteration and watch(iteration, norms, block.target, alpha, beta):
+        if watch and watch(iteration, norms, block.target):
             break
         has_target = block.target > 0
         is_active = norms > block.target
