@@ -90,7 +90,7 @@ def conjugate_gradient(
     matrix : CSRLaplacian
         The matrix A, in the dtype of r.
     r, x : ndarray of shape (n, K), C order
-        Residual at the start, and the iterate; both are overwritten.
+        Residual at the start, and the iterate. The result is added to x; r may be overwritten.
     target : ndarray of shape (K,)
         Absolute residual norm at which a column has converged. A column with target -1 is iterated
         until all others have converged.

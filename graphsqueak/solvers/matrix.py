@@ -57,8 +57,8 @@ N_PARTS = 64
 # Neighbors between the row that is fetched into the cache and the one in use. Any value from 8 to
 # 64 gives the same time within noise (20-NN, random and heavy-tailed graphs, 4 and 16 columns).
 PREFETCH_DISTANCE = 32
-# Graphs that are read from batches keep their weights in single precision from this size on, if no
-# weight changes. That saves 8 bytes per edge, but compiles further kernels on first use. Halved or
+# Larger graphs that are read from batches keep their weights in single precision, if no weight
+# changes. That saves 8 bytes per edge, but compiles further kernels on first use. Halved or
 # doubled: at most 16 MB of memory, no other figure.
 MIN_EDGES_FOR_FLOAT32_WEIGHTS = 2**21
 _CACHE_LINE_BYTES = 64
