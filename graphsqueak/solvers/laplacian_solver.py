@@ -39,8 +39,6 @@ MIN_FLOAT32_TOL = 1e-5
 # From an initial guess, a reduction of the residual by at most four digits is computed in float32.
 MIN_FLOAT32_REDUCTION = 1e-4
 DEFAULT_MAX_ITER = 20_000
-# The recursion aims below tol by this factor, because its residual drifts from b - A x by rounding.
-TARGET_FACTOR = 0.95
 
 
 class LaplacianSolver(Shown):
@@ -340,7 +338,7 @@ class LaplacianSolver(Shown):
                 matrix.astype(r.dtype),
                 r,
                 step,
-                target=TARGET_FACTOR * self.tol * norms,
+                target=self.tol * norms,
                 max_iter=self.max_iter - self.n_iter_,
                 precondition=precondition,
                 watch=watch,
