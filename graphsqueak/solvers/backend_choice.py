@@ -29,7 +29,7 @@ __all__ = [
 # The five numbers below were fitted to 114 cases, 38 graphs with 1, 4 and 16 columns, whose times
 # and residual histories were recorded. The comments give the fraction of cases within 1.3 times of
 # the fastest backend, and the geometric mean of the ratio, if the number is halved and doubled. As
-# they are, the rule gives 94 % and 1.055 on the recorded times, and 91 % and 1.058 when run.
+# they are, the rule gives 94 % and 1.055 on the recorded times, and 92 % and 1.058 when run.
 
 # Jacobi iterations that take as long as one digit of an approximate Cholesky solve, which is 2 to 4
 # iterations with two substitutions each. 93 % and 1.076; 90 % and 1.072.
