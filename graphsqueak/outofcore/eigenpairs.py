@@ -181,7 +181,7 @@ class NormalizedPencil:
 
     def centered(self, X: np.ndarray) -> np.ndarray:
         """X less its part along D^1/2 1 on every component."""
-        return eigenpairs.without_constants(X, self._component, self._root)
+        return eigenpairs.project_out_constants(X, self._component, self._root)
 
 
 def lobpcg(

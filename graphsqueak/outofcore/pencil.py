@@ -119,13 +119,13 @@ class Pencil:
             solved = self._inner.centered(solved, out=solved.reshape(solved.shape[0], -1))
             for columns in _few_columns(solved):
                 columns[:] = self._inner.solve(columns)
-                self.backend = self._inner.settle()
+                self.backend = self._inner.fix_backend()
         return solved
 
     def times_sparsifier(self, Y: np.ndarray) -> np.ndarray:
         """M Y."""
         image = np.empty_like(Y)
-        multiply(self._inner.rows, np.ascontiguousarray(Y), image)
+        multiply(self._inner.matrix, np.ascontiguousarray(Y), image)
         return image
 
     def centered(self, X: np.ndarray) -> np.ndarray:
@@ -134,7 +134,7 @@ class Pencil:
 
     def consistent(self, B: np.ndarray) -> np.ndarray:
         """B centered; an InputError if it does not sum to zero where there is no ridge."""
-        return self._inner.consistent(B)
+        return self._inner.check_consistent(B)
 
 
 def _few_columns(block):

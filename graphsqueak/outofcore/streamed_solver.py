@@ -29,7 +29,7 @@ from graphsqueak.outofcore.parted_laplacian import Sharing
 from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.shown import Shown
-from graphsqueak.solvers.conjugate_gradient import norms_of
+from graphsqueak.solvers.conjugate_gradient import column_norms
 from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sparsifiers.budget import Budget
@@ -242,14 +242,14 @@ class StreamedSolver(Shown):
         return self._pencil.precondition(R)
 
     def _iterate(self, block, start, report):
-        size = np.where((found := norms_of(block)) > 0, found, 1.0)
+        size = np.where((found := column_norms(block)) > 0, found, 1.0)
         name = digest(block, self.ridge, *([] if start is None else [start]))
         x = np.zeros_like(block) if start is None else start.copy()
         cg = BlockCG(x, block.copy(), self._pencil.times_sparsifier)
         course, now = Convergence(is_measured=start is None), None
         self._restore(name, cg, course)
         while True:
-            relative = norms_of(cg.residual) / size
+            relative = column_norms(cg.residual) / size
             if reason := self._reason_to_stop(course, float(relative.max(initial=0.0))):
                 if course.is_measured:
                     self._stopped_by = reason
@@ -262,7 +262,7 @@ class StreamedSolver(Shown):
                 cg.turn(z, relative > _SAFETY * self.tol)
                 z = None
                 cg.advance(self._multiply(cg.direction, report))
-            relative = norms_of(cg.residual) / size
+            relative = column_norms(cg.residual) / size
             course.note(float(relative.max()), is_measured=bool(reason))
             self.history_.append((self.n_passes_, course.worst[-1]))
             if not reason and self._is_too_slow(course):

@@ -23,7 +23,7 @@ _ATTRIBUTES = {
         "epsilon_predicted_": "epsilon, predicted",
     },
     "LaplacianSolver": {
-        "rows.n_nodes": "nodes",
+        "matrix.n_nodes": "nodes",
         "tol": "relative residual wanted",
         "solver": "solver asked for",
         "solver_": "solver of the last solve",

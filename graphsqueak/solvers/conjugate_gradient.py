@@ -1,9 +1,9 @@
 """Preconditioned conjugate gradients for many right-hand sides at once.
 
-Every column of an n x K block runs its own recursion [S03, Algorithm 9.1], but one pass over
-the matrix serves all of them, and memory traffic is what the iteration costs. Converged columns
-stand still, and leave the block once they are half of it. Columns of zeros make its width a
-multiple of four, for vector operations.
+Every column of an n x K block runs its own recursion [S03, Algorithm 9.1]. One product with the
+matrix serves all of them, and memory traffic dominates the time. Converged columns no longer
+change, and leave the block when half of its columns have converged. The block is padded with
+columns of zeros to a multiple of four, for vector operations.
 
 References
 ----------
@@ -13,23 +13,66 @@ References
 import numba
 import numpy as np
 
-from graphsqueak.solvers.matrix import (
-    FOUR,
-    N_PARTS,
-    aligned_like,
-    even_parts,
-    multiply,
-    quick_width,
+from graphsqueak.solvers.matrix import N_PARTS, aligned_like, multiply, split_evenly
+from graphsqueak.solvers.vectors import (
+    COLUMNS_PER_VECTOR,
+    add_products,
+    load,
+    padded_width,
+    scale,
+    store,
 )
 from graphsqueak.system.kernels import WORTH_SHARING, run, shared, subroutine
 
-__all__ = ["conjugate_gradient", "norms_of"]
+__all__ = ["column_norms", "conjugate_gradient"]
 
-PATIENCE = 100  # steps without progress after which a good preconditioner has met rounding
+# Iterations without progress after which a preconditioned solve has reached the rounding error. A
+# good preconditioner gains a digit in 2 to 5 iterations, so the limit only ends solves that cannot
+# converge, such as weights over 14 decades. No solve of bench_solvers takes 50 iterations.
+MAX_STALLED_ITERATIONS = 100
+# A residual counts as progress if it is this fraction of the best one so far.
+PROGRESS_FACTOR = 0.9
+
+
+class _Block:
+    """The columns that still change, with their recursion: iterate, residual, direction, A p.
+
+    `target` has one entry per column of the padded block; padding has an infinite target.
+    """
+
+    def __init__(self, x, r, target):
+        self._result = x
+        self._columns = np.arange(x.shape[1])
+        self.x = _pad_columns(x)
+        self.r = _pad_columns(r)
+        self.p = aligned_like(self.x)
+        self.p.fill(0)
+        self.q = aligned_like(self.x)
+        self.target = _pad_numbers(target, np.inf)
+        # <r, z> of the last and of the next iteration.
+        self.rz = np.ones(self.x.shape[1])
+        self.rz_next = self.rz
+
+    def keep(self, is_active):
+        """Write the iterate back and drop the columns that have converged."""
+        self.write_back()
+        self.x = _pad_columns(self.x[:, is_active])
+        self.r = _pad_columns(self.r[:, is_active])
+        self.p = _pad_columns(self.p[:, is_active])
+        self.q = aligned_like(self.x)
+        self._columns = self._columns[is_active[: self._columns.size]]
+        self.target = _pad_numbers(self.target[is_active], np.inf)
+        self.rz = _pad_numbers(self.rz[is_active], 1.0)
+        self.rz_next = _pad_numbers(self.rz_next[is_active], 0.0)
+
+    def write_back(self):
+        """Copy the iterate into the array of the caller."""
+        if self.x is not self._result:
+            self._result[:, self._columns] = self.x[:, : self._columns.size]
 
 
 def conjugate_gradient(
-    rows,
+    matrix,
     r,
     x,
     *,
@@ -44,118 +87,123 @@ def conjugate_gradient(
 
     Parameters
     ----------
-    rows : Rows
+    matrix : CSRLaplacian
         The matrix A, in the dtype of r.
     r, x : ndarray of shape (n, K), C order
-        Residual at the start, and the iterate; both are overwritten.
+        Residual at the start, and the iterate. The result is added to x; r may be overwritten.
     target : ndarray of shape (K,)
-        Absolute residual norm at which a column is done; -1 for one that goes on as long as others.
+        Absolute residual norm at which a column has converged. A column with target -1 is iterated
+        until all others have converged.
     max_iter : int
-        Largest number of steps.
+        Largest number of iterations.
     precondition : callable, optional
         Maps a residual block to an approximate solution block. Default: Jacobi, 1 / diag(A).
     watch : callable, optional
-        Called after each step with (step, norms, target, alpha, beta), all but the first by column:
-        how far the step went, and how much of the last direction it kept. True stops the iteration.
+        Called before every iteration with (iteration, norms, target). The iteration stops if it
+        returns True.
     by_degree : bool
         Measure residuals by sqrt(r . D^-1 r), D the diagonal of A, instead of by |r|.
     worth_sharing : int
-        Elementary steps from which a loop is shared among threads.
+        Number of elementary steps from which a loop is divided among threads.
 
     Returns
     -------
     int
-        Number of steps taken.
+        Number of iterations.
 
     Examples
     --------
     A path of three nodes, one unit of current from end to end:
 
     >>> from graphsqueak.graph import EdgeList
-    >>> from graphsqueak.solvers.matrix import build_rows
-    >>> rows = build_rows(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
-    >>> r, x = np.array([[1.0], [0.0], [-1.0]]), np.zeros((3, 1))
-    >>> conjugate_gradient(rows, r, x, target=np.array([1e-12]), max_iter=10)
+    >>> from graphsqueak.solvers.matrix import build_laplacian
+    >>> matrix = build_laplacian(EdgeList(tail=[0, 1], head=[1, 2]), np.zeros(3))
+    >>> r = np.array([[1.0], [0.0], [-1.0]])
+    >>> x = np.zeros((3, 1))
+    >>> conjugate_gradient(matrix, r, x, target=np.array([1e-12]), max_iter=10)
     1
     >>> (x - x.mean()).ravel()
     array([ 1.,  0., -1.])
     """
-    whole, columns = x, np.arange(x.shape[1])
-    x, r = _widened(x), _widened(r)
-    target = _lengthened(target, np.inf)
-    parts = even_parts(rows.n_nodes)
-    inverse = _inverse(rows.diagonal(), x.dtype)
-    scale = np.ones_like(inverse) if precondition else inverse
-    p, q = aligned_like(x), aligned_like(x)
-    p.fill(0)
-    still = np.zeros(x.shape[1], x.dtype)
-    norms, rz_next = _advance(parts, x, r, p, p, inverse, still, worth_sharing)
-    rz = np.ones(x.shape[1])
-    alpha = beta = still
-    step = best_step = 0
+    block = _Block(x, r, target)
+    parts = split_evenly(matrix.n_nodes)
+    inverse_diagonal = _invert_positive(matrix.diagonal(), x.dtype)
+    # The Jacobi preconditioner is applied where p is updated, without a block z of its own.
+    z_scale = np.ones_like(inverse_diagonal) if precondition else inverse_diagonal
+    alpha = np.zeros(block.x.shape[1], x.dtype)
+    # A step of length zero computes the norms at the start.
+    norms = _advance(parts, block, block.p, inverse_diagonal, alpha, worth_sharing)
+    iteration = 0
+    best_iteration = 0
     best = np.inf
     while True:
         if by_degree:
-            norms = np.sqrt(rz_next)
-        if watch and step and watch(step, norms, target, alpha, beta):
+            norms = np.sqrt(block.rz_next)
+        if watch and watch(iteration, norms, block.target):
             break
-        leads, active = target > 0, norms > target
-        if step >= max_iter or not (leads & active).any():
+        has_target = block.target > 0
+        is_active = norms > block.target
+        if iteration >= max_iter or not (has_target & is_active).any():
             break
-        worst = (norms / target)[leads].max()
-        if worst < 0.9 * best:
-            best, best_step = worst, step
-        elif precondition and step > best_step + PATIENCE:
+        worst = (norms / block.target)[has_target].max()
+        if worst < PROGRESS_FACTOR * best:
+            best = worst
+            best_iteration = iteration
+        elif precondition and iteration > best_iteration + MAX_STALLED_ITERATIONS:
             break
-        n_active = np.count_nonzero(active)
-        if 2 * n_active <= active.size and quick_width(n_active) < active.size:
-            if x is not whole:
-                whole[:, columns] = x[:, : columns.size]
-            x, r, p = (_widened(block[:, active]) for block in (x, r, p))
-            q = aligned_like(x)
-            columns, target = columns[active[: columns.size]], _lengthened(target[active], np.inf)
-            rz, rz_next = _lengthened(rz[active], 1.0), _lengthened(rz_next[active], 0.0)
-            active = np.arange(x.shape[1]) < n_active
-        z = r
+        n_active = np.count_nonzero(is_active)
+        if 2 * n_active <= is_active.size and padded_width(n_active) < is_active.size:
+            block.keep(is_active)
+            is_active = np.arange(block.x.shape[1]) < n_active
+
+        # [S03, Algorithm 9.1] with steps 7 and 8 moved to the start of the loop.
+        # 6: z = M^-1 r
+        z = block.r
         if precondition:
-            z = precondition(r)
-            rz_next = _dots(parts, r, z, worth_sharing)
-        beta, rz = rz_next / rz, rz_next  # [S03, steps 7-8 of 9.1, moved to the loop's start]
-        beta = beta.astype(x.dtype)
-        run(_turn, p.size, parts, p, z, scale, beta, worth_sharing=worth_sharing)
-        curvature = multiply(rows, p, q, worth_sharing=worth_sharing)  # p . A p
-        alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=active & (curvature > 0))
+            z = precondition(block.r)
+            block.rz_next = _dots(parts, block.r, z, worth_sharing)
+        # 7: beta = <r', z'> / <r, z>
+        beta = (block.rz_next / block.rz).astype(x.dtype)
+        block.rz = block.rz_next
+        # 8: p = z + beta p
+        run(_turn, z.size, parts, block.p, z, z_scale, beta, worth_sharing=worth_sharing)
+        # 3: alpha = <r, z> / <A p, p>
+        curvature = multiply(matrix, block.p, block.q, worth_sharing=worth_sharing)
+        can_move = is_active & (curvature > 0)
+        alpha = np.divide(block.rz, curvature, out=np.zeros_like(block.rz), where=can_move)
         alpha = alpha.astype(x.dtype)
-        norms, rz_next = _advance(parts, x, r, p, q, inverse, alpha, worth_sharing)  # 4-6
-        rz = np.where(rz > 0, rz, 1.0)
-        step += 1
-    if x is not whole:
-        whole[:, columns] = x[:, : columns.size]
-    return step
+        # 4, 5: x = x + alpha p, r = r - alpha A p
+        norms = _advance(parts, block, block.q, inverse_diagonal, alpha, worth_sharing)
+        # A column of zeros has <r, z> = 0; the next beta must not divide by it.
+        block.rz = np.where(block.rz > 0, block.rz, 1.0)
+        iteration += 1
+    block.write_back()
+    return iteration
 
 
-def norms_of(block):
-    """Euclidean norm of every column, summed in an order that does not depend on threads."""
-    return np.sqrt(_dots(even_parts(block.shape[0]), block, block))
+def column_norms(block):
+    """Return the Euclidean norm of every column; the result does not depend on threads."""
+    return np.sqrt(_dots(split_evenly(block.shape[0]), block, block))
 
 
-def _widened(block):
-    """The block, with columns of zeros up to a width that is quick to multiply."""
+def _pad_columns(block):
+    """Return the block with columns of zeros up to a width that is fast to multiply."""
     n_columns = block.shape[1]
-    if quick_width(n_columns) == n_columns:
+    if padded_width(n_columns) == n_columns:
         return np.ascontiguousarray(block)
-    wide = aligned_like(block, quick_width(n_columns))
-    wide[:, :n_columns], wide[:, n_columns:] = block, 0.0
-    return wide
+    padded = aligned_like(block, padded_width(n_columns))
+    padded[:, :n_columns] = block
+    padded[:, n_columns:] = 0.0
+    return padded
 
 
-def _lengthened(numbers, value):
-    """One number per column of the widened block; those of zeros have this value."""
-    n_more = quick_width(numbers.size) - numbers.size
+def _pad_numbers(numbers, value):
+    """Return one number per column of the padded block; columns of zeros have this value."""
+    n_more = padded_width(numbers.size) - numbers.size
     return np.append(numbers, np.full(n_more, value))
 
 
-def _inverse(diagonal, dtype):
+def _invert_positive(diagonal, dtype):
     return np.divide(1.0, diagonal, out=np.zeros(diagonal.size), where=diagonal > 0).astype(dtype)
 
 
@@ -165,90 +213,104 @@ def _dots(parts, left, right, worth_sharing=WORTH_SHARING):
     return partial.sum(axis=0)
 
 
-def _advance(parts, x, r, p, q, scale, alpha, worth_sharing):
-    partial = np.zeros((2, N_PARTS, x.shape[1]))
-    blocks = (parts, x, r, p, q, scale, alpha, partial)
-    kernel = {1: _advance_one, FOUR: _advance_four}.get(x.shape[1], _advance_all)
-    run(kernel, 2 * x.size, *blocks, worth_sharing=worth_sharing)
-    rr, scaled = partial.sum(axis=1)
-    return np.sqrt(rr), scaled
+def _advance(parts, block, q, inverse_diagonal, alpha, worth_sharing):
+    """Move by alpha p, set <r, D^-1 r> as the next <r, z>, and return the norms of r."""
+    n_columns = block.x.shape[1]
+    partial = np.zeros((2, N_PARTS, n_columns))
+    kernel = {1: _advance_one, COLUMNS_PER_VECTOR: _advance_four}.get(n_columns, _advance_all)
+    run(
+        kernel,
+        2 * block.x.size,
+        parts,
+        block.x,
+        block.r,
+        block.p,
+        q,
+        inverse_diagonal,
+        alpha,
+        partial,
+        worth_sharing=worth_sharing,
+    )
+    rr, block.rz_next = partial.sum(axis=1)
+    return np.sqrt(rr)
 
 
 @shared
 def _dots_kernel(parts, left, right, partial):
     for part in numba.prange(parts.size - 1):
-        low, high = parts[part], parts[part + 1]
+        # A single column is summed in a register.
         if left.shape[1] == 1:
             total = 0.0
-            for i in range(low, high):
+            for i in range(parts[part], parts[part + 1]):
                 total += left[i, 0] * right[i, 0]
             partial[part, 0] = total
         else:
-            for i in range(low, high):
+            for i in range(parts[part], parts[part + 1]):
                 for k in range(left.shape[1]):
                     partial[part, k] += left[i, k] * right[i, k]
 
 
 @shared
-def _turn(parts, p, z, scale, beta):
-    """p = scale * z + beta * p"""
+def _turn(parts, p, z, z_scale, beta):
+    """Set p = z_scale * z + beta * p."""
     for part in numba.prange(parts.size - 1):
-        low, high = parts[part], parts[part + 1]
+        # A single column needs no inner loop.
         if p.shape[1] == 1:
-            for i in range(low, high):
-                p[i, 0] = scale[i] * z[i, 0] + beta[0] * p[i, 0]
+            for i in range(parts[part], parts[part + 1]):
+                p[i, 0] = z_scale[i] * z[i, 0] + beta[0] * p[i, 0]
         else:
-            for i in range(low, high):
+            for i in range(parts[part], parts[part + 1]):
                 for k in range(p.shape[1]):
-                    p[i, k] = scale[i] * z[i, k] + beta[k] * p[i, k]
+                    p[i, k] = z_scale[i] * z[i, k] + beta[k] * p[i, k]
 
 
 @shared
-def _advance_one(parts, x, r, p, q, scale, alpha, partial):
-    """`_advance_all` of a single column."""
+def _advance_one(parts, x, r, p, q, inverse_diagonal, alpha, partial):
+    """Do the same as `_advance_all` for a single column."""
     for part in numba.prange(parts.size - 1):
-        square = scaled = 0.0
+        rr = 0.0
+        rz = 0.0
         for i in range(parts[part], parts[part + 1]):
             x[i, 0] += alpha[0] * p[i, 0]
             new = r[i, 0] - alpha[0] * q[i, 0]
             r[i, 0] = new
-            square += new * new
-            scaled += scale[i] * new * new
-        partial[0, part, 0] = square
-        partial[1, part, 0] = scaled
+            rr += new * new
+            rz += inverse_diagonal[i] * new * new
+        partial[0, part, 0] = rr
+        partial[1, part, 0] = rz
 
 
 @shared
-def _advance_four(parts, x, r, p, q, scale, alpha, partial):
-    """`_advance_all` of four columns, with their sums in registers: half of the time."""
+def _advance_four(parts, x, r, p, q, inverse_diagonal, alpha, partial):
+    """Do the same as `_advance_all` for four columns, with sums in registers: half of the time."""
     for part in numba.prange(parts.size - 1):
-        _advance_rows(parts[part : part + 2], x, r, p, q, scale, alpha, partial[:, part])
+        rows = parts[part : part + 2]
+        _advance_rows(rows, x, r, p, q, inverse_diagonal, alpha, partial[:, part])
 
 
 @subroutine
-def _advance_rows(rows, x, r, p, q, scale, alpha, sums):
-    """Four columns of some rows; a subroutine, since the sums of a loop over prange are shared."""
-    rr_a = rr_b = rr_c = rr_d = scaled_a = scaled_b = scaled_c = scaled_d = 0.0
+def _advance_rows(rows, x, r, p, q, inverse_diagonal, alpha, sums):
+    """Advance four columns of a range of rows.
+
+    This is a function of its own because numba treats sums in a loop over `prange` as shared.
+    """
+    k = np.uint64(0)
+    rr = (0.0, 0.0, 0.0, 0.0)
+    rz = (0.0, 0.0, 0.0, 0.0)
     for i in range(rows[0], rows[1]):
-        for k in range(FOUR):
-            x[i, k] += alpha[k] * p[i, k]
-            r[i, k] -= alpha[k] * q[i, k]
-        a, b, c, d = r[i, 0], r[i, 1], r[i, 2], r[i, 3]
-        rr_a += a * a
-        rr_b += b * b
-        rr_c += c * c
-        rr_d += d * d
-        scaled_a += scale[i] * a * a
-        scaled_b += scale[i] * b * b
-        scaled_c += scale[i] * c * c
-        scaled_d += scale[i] * d * d
-    sums[0, 0], sums[0, 1], sums[0, 2], sums[0, 3] = rr_a, rr_b, rr_c, rr_d
-    sums[1, 0], sums[1, 1], sums[1, 2], sums[1, 3] = scaled_a, scaled_b, scaled_c, scaled_d
+        for c in range(COLUMNS_PER_VECTOR):
+            x[i, c] += alpha[c] * p[i, c]
+            r[i, c] -= alpha[c] * q[i, c]
+        new = load(r, i, k)
+        rr = add_products(rr, new, new)
+        rz = add_products(rz, scale(inverse_diagonal[i], new), new)
+    store(sums, 0, k, rr)
+    store(sums, 1, k, rz)
 
 
 @shared
-def _advance_all(parts, x, r, p, q, scale, alpha, partial):
-    """x += alpha * p, r -= alpha * q; partial sums of r . r and r . (scale * r)."""
+def _advance_all(parts, x, r, p, q, inverse_diagonal, alpha, partial):
+    """Set x += alpha * p and r -= alpha * q; sum r . r and r . (inverse_diagonal * r)."""
     for part in numba.prange(parts.size - 1):
         for i in range(parts[part], parts[part + 1]):
             for k in range(x.shape[1]):
@@ -256,4 +318,4 @@ def _advance_all(parts, x, r, p, q, scale, alpha, partial):
                 new = r[i, k] - alpha[k] * q[i, k]
                 r[i, k] = new
                 partial[0, part, k] += new * new
-                partial[1, part, k] += scale[i] * new * new
+                partial[1, part, k] += inverse_diagonal[i] * new * new

@@ -1,7 +1,7 @@
 """Solve (L + diag(ridge)) x = b on a graph, for one or many right-hand sides.
 
-Every backend is a preconditioner of the same conjugate gradients; which one "auto" takes is told by
-`costs`.
+Every backend is a preconditioner of the same conjugate gradients; `backend_choice` has the rule by
+which "auto" chooses one.
 """
 
 import copy
@@ -16,64 +16,76 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.shown import Shown
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
-from graphsqueak.solvers.components import Components, Direct, dimension
-from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
-from graphsqueak.solvers.costs import (
-    TRIAL_STEPS,
-    JacobiTrial,
-    Shape,
-    cheapest,
-    far_share,
-    first_choice,
+from graphsqueak.solvers.backend_choice import (
+    JacobiWatch,
+    ProblemSize,
+    choose_factorization,
+    choose_first_backend,
 )
-from graphsqueak.solvers.matrix import Rows, aligned_like, build_rows, multiply
+from graphsqueak.solvers.components import Components
+from graphsqueak.solvers.conjugate_gradient import column_norms, conjugate_gradient
+from graphsqueak.solvers.direct import Direct
+from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, build_laplacian, multiply
 from graphsqueak.solvers.multigrid import Multigrid
 from graphsqueak.validation import check_block, check_choice, check_count, check_real, check_ridge
 
 __all__ = ["LaplacianSolver"]
 
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
-FLOAT32_TOL = 1e-5  # below this, float32 right-hand sides are solved in float64
-DIGITS_LEFT = 1e-4  # up to here a correction is solved in float32, and checked in float64
-MAX_ITER = 20_000
-MOST_NEAR, MOST_FAR = 4096, 0.25  # nodes of a level, share of the neighbors
-MANY_COLUMNS = 4  # from here on a trial with one column costs little
-SAFETY = 0.95  # the recursion's residual aims this much below tol
+# Relative residual that conjugate gradients in float32 reach on most graphs: about 100 roundoffs.
+# Below it, float32 right-hand sides are solved in float64 without an attempt in float32. Halved:
+# the same iterations in 120 solves.
+MIN_FLOAT32_TOL = 1e-5
+# From an initial guess, a reduction of the residual by at most four digits is computed in float32.
+MIN_FLOAT32_REDUCTION = 1e-4
+DEFAULT_MAX_ITER = 20_000
 
 
 class LaplacianSolver(Shown):
-    """Solver of A x = b with A = L + diag(ridge), L the Laplacian of a graph.
+    """Solver of linear systems with the Laplacian of a graph.
 
-    The residual that decides is b - A x, computed from x itself, and the iteration restarts from it
-    if it has drifted.
+    Solves A x = b with A = L + diag(ridge) by preconditioned conjugate gradients, for all columns
+    of a block at once. Convergence is decided by the residual b - A x, computed from x itself. The
+    iteration restarts if the residual of its recursion has drifted from it.
 
     Parameters
     ----------
     graph : EdgeList
-        The graph; it may be disconnected and have isolated nodes and parallel edges.
-    solver : {"auto", "jacobi", "cholesky", "amg", "direct"}
-        "auto" begins with what the graph's shape suggests, most often Jacobi, and changes to a
-        factorization when the first steps show that to be cheaper; later calls keep it.
-    ridge : float or array of shape (n_nodes,)
-        Added to the diagonal, not negative.
-    tol : float
-        A column is solved when |b - A x| <= tol * |b|. Float32 columns are solved in float32 if
-        tol is at least 1e-5 and that suffices, else in float64, and rounded at the end.
-    max_iter : int, optional
-        Largest number of conjugate gradient steps of one `solve`. Default: 20,000.
-    n_solves : int
-        About how many blocks will be solved: the more, the sooner a factorization pays.
-    random_state : int, Generator or None
-        Seeds the sampling of the approximate Cholesky factor.
+        Undirected graph. It may be disconnected and have isolated nodes and parallel edges.
+    solver : {"auto", "jacobi", "cholesky", "amg", "direct"}, default="auto"
+        Preconditioner.
+
+        - "jacobi": diagonal of A; no set-up, for well-connected graphs.
+        - "cholesky": approximate Cholesky factorization; robust, for all graphs.
+        - "amg": smoothed aggregation multigrid (needs pyamg).
+        - "direct": exact sparse factorization, for small graphs and graphs with small separators.
+        - "auto": starts with "jacobi" on most graphs, and changes to a factorization if the first
+          iterations converge slowly. Later calls keep the factorization.
+    ridge : float or array-like of shape (n_nodes,), default=0.0
+        Non-negative numbers added to the diagonal of L.
+    tol : float, default=1e-8
+        Relative tolerance: a column has converged if ||b - A x|| <= tol * ||b||. Columns in float32
+        are solved in float32 if `tol` is at least 1e-5, and in float64 if that does not suffice.
+    max_iter : int, default=None
+        Maximum number of iterations per call of `solve`. None means 20,000.
+    n_solves : int, default=1
+        Expected number of calls of `solve`. More calls make "auto" prefer factorizations.
+    random_state : int, Generator or None, default=None
+        Seed of the approximate Cholesky factorization. Pass an int for reproducible results.
 
     Attributes
     ----------
     n_iter_ : int
-        Conjugate gradient steps of the last `solve`.
+        Number of iterations of the last call of `solve`.
     residual_ : float
-        Largest |b - A x| / |b| over its columns.
+        Largest relative residual ||b - A x|| / ||b|| of its columns.
     solver_ : str
-        The backend that finished it.
+        Name of the preconditioner that finished it.
+
+    See Also
+    --------
+    graphsqueak.StreamedSolver : Solver for graphs that do not fit in memory.
+    graphsqueak.smallest_eigenpairs : Smallest eigenvalues of the Laplacian.
 
     Examples
     --------
@@ -98,77 +110,90 @@ class LaplacianSolver(Shown):
     ) -> None:
         self.solver = check_choice("solver", solver, SOLVERS)
         self.tol = check_real("tol", tol, above=0.0, below=1.0)
-        self.max_iter = MAX_ITER if max_iter is None else check_count("max_iter", max_iter)
+        self.max_iter = DEFAULT_MAX_ITER if max_iter is None else check_count("max_iter", max_iter)
         self._n_solves = check_count("n_solves", n_solves)
         self._seed = np.random.default_rng(random_state).integers(2**63)
-        self._rows = build_rows(graph, check_ridge(ridge, graph.n_nodes))
-        self._components = Components(self._rows)
+        self._matrix = build_laplacian(graph, check_ridge(ridge, graph.n_nodes))
+        self._components = Components(self._matrix)
         self._backends: dict[str, Any] = {}
-        self._settled = None if solver == "auto" else solver
-        self._jacobi_has_won = False
+        self._fixed_backend = None if solver == "auto" else solver
 
     @property
-    def rows(self) -> Rows:
-        """The matrix A, node by node."""
-        return self._rows
+    def matrix(self) -> CSRLaplacian:
+        """The matrix A in CSR format."""
+        return self._matrix
 
     @property
     def component(self) -> np.ndarray:
-        """Number of every node's component, numbered by their first nodes."""
+        """Connected component of every node; components are numbered by their first nodes."""
         return self._components.label
 
     def with_ridge(self, ridge: ArrayLike) -> Self:
-        """A solver of the same graph with another ridge, which shares the edges with this one.
+        """Return a solver of the same graph with another ridge; both share the edges.
 
         Parameters
         ----------
-        ridge : float or array of shape (n_nodes,)
+        ridge : float or array-like of shape (n_nodes,)
+            Non-negative numbers added to the diagonal of L.
+
+        Returns
+        -------
+        LaplacianSolver
         """
         other = copy.copy(self)
-        other._rows = self._rows._replace(ridge=check_ridge(ridge, self._rows.n_nodes))
-        other._components = self._components.with_ridge(other._rows.ridge)
+        other._matrix = self._matrix._replace(ridge=check_ridge(ridge, self._matrix.n_nodes))
+        other._components = self._components.with_ridge(other._matrix.ridge)
         other._backends = {}
         return other
 
     def with_tol(self, tol: float) -> Self:
-        """The same solver, its factor included, of another accuracy.
+        """Return a solver with another tolerance; both share the graph and its factorizations.
 
         Parameters
         ----------
         tol : float
+            Relative tolerance.
+
+        Returns
+        -------
+        LaplacianSolver
         """
         other = copy.copy(self)
         other.tol = check_real("tol", tol, above=0.0, below=1.0)
         return other
 
     def centered(self, B: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
-        """B minus its mean over every component without a ridge: the nearest that can be solved.
+        """Return B minus its mean over every component without a ridge.
+
+        This is the right-hand side nearest to B for which a solution exists.
 
         Parameters
         ----------
         B : ndarray of shape (n_nodes,) or (n_nodes, K), float32 or float64
+            Right-hand sides.
         out : ndarray of shape (n_nodes, K) and the dtype of B, optional
-            Where it is written, B itself if you like. Default: a new array.
+            Array for the result, which may be B itself. Default: a new array.
 
         Returns
         -------
         ndarray of the shape and dtype of B
         """
-        block = check_block(B, self._rows.n_nodes)
+        block = check_block(B, self._matrix.n_nodes)
         return self._components.centered(block, out).reshape(np.shape(B))
 
-    def consistent(self, B: ArrayLike) -> np.ndarray:
-        """B centered, after an InputError if more than rounding would be taken away.
+    def check_consistent(self, B: ArrayLike) -> np.ndarray:
+        """Return B centered; raise an InputError if that removes more than rounding errors.
 
         Parameters
         ----------
         B : ndarray of shape (n_nodes,) or (n_nodes, K), float32 or float64
+            Right-hand sides.
 
         Returns
         -------
         ndarray of the shape and dtype of B
         """
-        block = check_block(B, self._rows.n_nodes)
+        block = check_block(B, self._matrix.n_nodes)
         return self._components.check_consistent(block).reshape(np.shape(B))
 
     def solve(self, B: ArrayLike, *, start: ArrayLike | None = None) -> np.ndarray:
@@ -177,159 +202,177 @@ class LaplacianSolver(Shown):
         Parameters
         ----------
         B : ndarray of shape (n_nodes,) or (n_nodes, K), float32 or float64
-            Right-hand sides. Where a component has no ridge they must sum to zero over it.
-        start : ndarray of the shape of B, optional
-            A first guess of the solution. Default: zero.
+            Right-hand sides. They must sum to zero over every component without a ridge.
+        start : array-like of the shape of B, optional
+            Initial guess of the solution. Default: zero.
 
         Returns
         -------
         ndarray of the shape and dtype of B
-            The solution, of mean zero over every component without a ridge.
+            The solution, with mean zero over every component without a ridge.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the tolerance was not reached.
         """
-        given = check_block(B, self._rows.n_nodes)
+        given = check_block(B, self._matrix.n_nodes)
         block = self._components.check_consistent(given)
+        # Scale columns to a largest entry of 1, so that squares neither overflow nor underflow.
         largest = np.abs(block).max(axis=0, initial=0)
         largest[largest == 0] = 1
         block /= largest
-        if self.tol < FLOAT32_TOL:
+        if self.tol < MIN_FLOAT32_TOL:
             block = block.astype(np.float64, copy=False)
         guess = None
         if start is not None:
-            guess = (check_block(start, self._rows.n_nodes) / largest).astype(block.dtype)
+            guess = (check_block(start, self._matrix.n_nodes) / largest).astype(block.dtype)
         self.n_iter_ = 0
         x = self._solve_block(block, guess)
-        if self._may_go_on() and block.dtype == np.float32:
+        if self._may_continue() and block.dtype == np.float32:
             x = self._solve_block(block.astype(np.float64), None)
         if self.residual_ > self.tol:
-            cause = f"max_iter={self.max_iter} was reached"
-            if self.n_iter_ < self.max_iter:
-                cause = f"rounding of x, whose largest entry is {np.abs(x).max():.2g} times b's"
-            warnings.warn(
-                ConvergenceWarning(
-                    f"{self.solver_} stopped after {self.n_iter_} steps at a relative residual of "
-                    f"{self.residual_:.2g}, above tol={self.tol:g}: {cause}",
-                    residual=self.residual_,
-                ),
-                stacklevel=2,
-            )
+            self._warn_of_residual(np.abs(x).max())
         x *= largest
         return x.astype(given.dtype, copy=False).reshape(np.shape(B))
 
-    def settle(self) -> str:
-        """Keep the backend of the last `solve` for all to come, and return its name."""
-        self._settled = self.solver_
+    def fix_backend(self) -> str:
+        """Use the backend of the last `solve` in all later ones, and return its name.
+
+        Returns
+        -------
+        str
+        """
+        self._fixed_backend = self.solver_
         return self.solver_
 
-    def _solve_block(self, block, start):
-        """Let the settled backend solve `block`, or find one to settle on."""
-        if self._settled:
-            return self._refine(self._settled, block, start=start)
-        shape = self.shape(block.shape[1], digits=-np.log10(self.tol))
-        name = first_choice(shape)
+    def problem_size(self, n_columns: int, *, n_digits: float) -> ProblemSize:
+        """Return the quantities on which the choice of a backend depends.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of right-hand sides.
+        n_digits : float
+            Number of decimal digits by which residuals have to be reduced.
+
+        Returns
+        -------
+        ProblemSize
+        """
+        return ProblemSize(
+            n_nodes=self._matrix.n_nodes,
+            n_edges=self._matrix.weight.size // 2,
+            depth=self._components.depth,
+            level_cubes=self._components.level_cubes,
+            n_columns=max(n_columns, 1),
+            n_digits=n_digits,
+            n_solves=self._n_solves,
+        )
+
+    def backend(self, name: str) -> tuple:
+        """Return the matrix, its order and the preconditioner of a backend.
+
+        The preconditioner is built on first use. Order and preconditioner are None for "jacobi".
+
+        Parameters
+        ----------
+        name : {"jacobi", "cholesky", "amg", "direct"}
+
+        Returns
+        -------
+        tuple of (CSRLaplacian, ndarray or None, callable or None)
+        """
         if name == "jacobi":
-            if self._jacobi_has_won or not self._loses_at_once(block, shape):
-                x = self._refine("jacobi", block, start=start, watch=JacobiTrial(shape))
-                if not self._may_go_on():
-                    self._jacobi_has_won = True
-                    return x
-            name = cheapest(shape)[0]
-        self._settled = name
+            return self._matrix, None, None
+        if name not in self._backends:
+            self._backends[name] = self._build_backend(name)
+        backend = self._backends[name]
+        return backend.matrix, backend.order, backend
+
+    def _build_backend(self, name):
+        if name == "cholesky":
+            return ApproximateCholesky(self._matrix, seed=self._seed)
+        if name == "amg":
+            return Multigrid(self._matrix)
+        return Direct(self._matrix, self._components)
+
+    def _solve_block(self, block, start):
+        """Solve with the fixed backend, or find out which one to use."""
+        if self._fixed_backend:
+            return self._refine(self._fixed_backend, block, start=start)
+        size = self.problem_size(block.shape[1], n_digits=-np.log10(self.tol))
+        name = choose_first_backend(size)
+        if name == "jacobi":
+            watch = JacobiWatch(size)
+            x = self._refine("jacobi", block, start=start, watch=watch)
+            if not self._may_continue():
+                return x
+            name = choose_factorization(size)
+        self._fixed_backend = name
         return self._refine(name, block, start=start)
 
-    def _loses_at_once(self, block, shape):
-        """Whether one of many columns shows within the trial that Jacobi will not do."""
-        if block.shape[1] < MANY_COLUMNS:
-            return False
-        trial = JacobiTrial(shape, from_scratch=True)
-        r = np.ascontiguousarray(block[:, [np.argmax(block.any(axis=0))]])
-        conjugate_gradient(
-            self._rows.astype(block.dtype),
-            r,
-            np.zeros_like(r),
-            target=self.tol * np.maximum(norms_of(r), np.finfo(r.dtype).tiny),
-            max_iter=4 * TRIAL_STEPS,
-            watch=trial,
-        )
-        return trial.lost
-
-    def _refine(self, name, block, *, start=None, watch=None, iterate=conjugate_gradient):
-        """Run `iterate`, and again from the true residual, until that is below tol."""
-        rows, order, precondition = self.backend(name)
-        true_rows = self._rows.astype(block.dtype)
-        size = norms_of(block)
-        size[size == 0] = 1.0
-        x, r = np.zeros_like(block), block
-        self.solver_, self.residual_, before = name, float(block.any()), np.inf
-        if start is not None:
+    def _refine(self, name, block, *, start=None, watch=None):
+        """Run conjugate gradients, and again from the true residual, until that is below tol."""
+        matrix, order, precondition = self.backend(name)
+        rows = slice(None) if order is None else order
+        true_matrix = self._matrix.astype(block.dtype)
+        norms = column_norms(block)
+        norms[norms == 0] = 1.0
+        self.solver_ = name
+        if start is None:
+            x = np.zeros_like(block)
+            r = block
+            self.residual_ = float(block.any())
+        else:
             x = self._components.centered(start)
-            r = self._residual(true_rows, block, x, size)
-        while self._may_go_on() and self.residual_ < before / 2:
-            is_near = start is not None and self.tol >= DIGITS_LEFT * self.residual_
-            before, dtype = self.residual_, np.float32 if is_near else block.dtype
-            r = (r if order is None else r[order]).astype(dtype)
+            r = self._compute_residual(true_matrix, block, x, norms)
+        last_residual = np.inf
+        # Without progress by a factor of two, x has reached the rounding error.
+        while self._may_continue() and self.residual_ < last_residual / 2:
+            last_residual = self.residual_
+            in_float32 = start is not None and self.tol >= MIN_FLOAT32_REDUCTION * self.residual_
+            r = r[rows].astype(np.float32 if in_float32 else block.dtype)
             step = np.zeros_like(r)
-            self.n_iter_ += iterate(
-                rows.astype(dtype),
+            self.n_iter_ += conjugate_gradient(
+                matrix.astype(r.dtype),
                 r,
                 step,
-                target=SAFETY * self.tol * size,
+                target=self.tol * norms,
                 max_iter=self.max_iter - self.n_iter_,
                 precondition=precondition,
                 watch=watch,
             )
-            x[slice(None) if order is None else order] += step
+            x[rows] += step
             x = self._components.centered(x)
-            r = self._residual(true_rows, block, x, size)
-            if is_near:  # float64 does what is left, if anything
-                before, start = np.inf, None
+            r = self._compute_residual(true_matrix, block, x, norms)
+            if watch is not None and watch.has_stopped:
+                break
+            if in_float32:
+                # The rest is computed in float64, even if float32 made no progress.
+                last_residual = np.inf
+                start = None
         return x
 
-    def _residual(self, rows, block, x, size):
+    def _compute_residual(self, matrix, block, x, norms):
         r = aligned_like(block)
-        multiply(rows, x, r)
+        multiply(matrix, x, r)
         np.subtract(block, r, out=r)
-        self.residual_ = float((norms_of(r) / size).max())
+        self.residual_ = float((column_norms(r) / norms).max())
         return r
 
-    def shape(self, n_columns: int, *, digits: float) -> Shape:
-        """What the cost of solving so many columns to so many digits depends on."""
-        degree = np.diff(self._rows.start.view(np.int64)).astype(np.float64)
-        mean_square = np.square(degree).sum() / max(degree.size, 1)
-        return Shape(
-            n_nodes=self._rows.n_nodes,
-            n_edges=self._rows.weight.size // 2,
-            separator=self._components.separator,
-            depth=self._components.depth,
-            cubes=self._components.cubes,
-            dimension=dimension(self._rows),
-            n_columns=n_columns,
-            digits=digits,
-            n_solves=self._n_solves,
-            far=far_share(self._rows),
-            skew=float(mean_square / degree.mean() ** 2) if self._rows.weight.size else 1.0,
-            n_components=self._components.size.size,
-        )
-
-    def _may_go_on(self):
+    def _may_continue(self):
         return self.residual_ > self.tol and self.n_iter_ < self.max_iter
 
-    def backend(self, name: str) -> tuple:
-        """Rows, their order and the preconditioner of a name, built when first asked for."""
-        if name == "jacobi":
-            return self._rows, None, None
-        if name not in self._backends:
-            make = {
-                "cholesky": self._cholesky,
-                "amg": lambda: Multigrid(self._rows),
-                "direct": lambda: Direct(self._rows, self._components),
-            }[name]
-            self._backends[name] = make()
-        backend = self._backends[name]
-        return backend.rows, backend.order, backend
-
-    def _cholesky(self):
-        """Where breadth-first levels are small, their order brings scattered neighbors together."""
-        is_flat = self._components.separator < MOST_NEAR
-        is_scattered = is_flat and far_share(self._rows) > MOST_FAR
-        nearby = self._components.order if is_scattered else None
-        return ApproximateCholesky(self._rows, seed=self._seed, nearby=nearby)
+    def _warn_of_residual(self, largest_entry):
+        cause = f"max_iter={self.max_iter} was reached"
+        if self.n_iter_ < self.max_iter:
+            cause = f"rounding of x, whose largest entry is {largest_entry:.2g} times b's"
+        warnings.warn(
+            ConvergenceWarning(
+                f"{self.solver_} stopped after {self.n_iter_} steps at a relative residual of "
+                f"{self.residual_:.2g}, above tol={self.tol:g}: {cause}",
+                residual=self.residual_,
+            ),
+            stacklevel=3,
+        )

@@ -291,14 +291,14 @@ class _Equations:
 
     def _smooth(self, block):
         """A few steps of relaxation on H."""
-        size = np.maximum(self._solver.rows.diagonal()[:, None], self._diagonal)
+        size = np.maximum(self._solver.matrix.diagonal()[:, None], self._diagonal)
         for _ in range(_RELAXATIONS):
             block -= _DAMPING * self._times_sparsifier(block) / size
         return block
 
     def _times_sparsifier(self, block):
         image = np.empty_like(block)
-        multiply(self._solver.rows, np.ascontiguousarray(block), image)
+        multiply(self._solver.matrix, np.ascontiguousarray(block), image)
         return image
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from graphsqueak import EdgeList, sources
 from graphsqueak.solvers.chebyshev import eigenpairs_below_gap, find_gap
-from graphsqueak.solvers.eigenpairs import normalized_weights, without_constants
-from graphsqueak.solvers.matrix import build_rows
+from graphsqueak.solvers.eigenpairs import normalized_weights, project_out_constants
+from graphsqueak.solvers.matrix import build_laplacian
 
 SEED = 618_034
 N_BLOCKS = 10
@@ -20,10 +20,10 @@ def blocks():
     root = np.sqrt(graph.degrees())
     weight = normalized_weights(graph.tail, graph.head, graph.weight, root**2)
     scaled = EdgeList(tail=graph.tail, head=graph.head, weight=weight, n_nodes=graph.n_nodes)
-    rows = build_rows(scaled, 1.0 - scaled.degrees())
+    rows = build_laplacian(scaled, 1.0 - scaled.degrees())
     whole = graph.components()
     values, vectors = np.linalg.eigh(graph.laplacian().toarray() / np.outer(root, root))
-    return rows, lambda X: without_constants(X, whole, root), values[1:], vectors[:, 1:]
+    return rows, lambda X: project_out_constants(X, whole, root), values[1:], vectors[:, 1:]
 
 
 @pytest.mark.parametrize("n_pairs", [2, 5, 9])
@@ -68,7 +68,7 @@ def test_a_block_that_is_too_small_grows(blocks):
 )
 def test_there_is_no_gap_on_rings_and_none_is_needed_on_cliques(source):
     graph = source.to_edge_list()
-    rows, whole = build_rows(graph, np.zeros(graph.n_nodes)), graph.components()
+    rows, whole = build_laplacian(graph, np.zeros(graph.n_nodes)), graph.components()
     ones, rng = np.ones(graph.n_nodes), np.random.default_rng(SEED)
     options = {"tol": 1e-3, "rng": rng}
-    assert find_gap(rows, 2, lambda X: without_constants(X, whole, ones), **options) is None
+    assert find_gap(rows, 2, lambda X: project_out_constants(X, whole, ones), **options) is None

@@ -4,21 +4,24 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, sources
-from graphsqueak.solvers.eigenpairs import _by_solves, smallest_eigenpairs
+from graphsqueak.solvers import eigenpairs
+from graphsqueak.solvers.chebyshev import eigenpairs_below_gap, find_gap
+from graphsqueak.solvers.eigenpairs import project_out_constants, smallest_eigenpairs
+from graphsqueak.solvers.matrix import build_laplacian
 
 
 def two_grids():
-    grid = sources.grid(7, 5).to_edge_list()
+    grid = sources.grid(29, 19).to_edge_list()
     tail = np.concatenate([grid.tail, grid.tail + grid.n_nodes])
     head = np.concatenate([grid.head, grid.head + grid.n_nodes])
-    return EdgeList(tail=tail, head=head, weight=np.linspace(1, 2, tail.size), n_nodes=71)
+    return EdgeList(tail=tail, head=head, weight=np.linspace(1, 2, tail.size), n_nodes=1103)
 
 
-@pytest.mark.parametrize("graph", [sources.grid(12, 9).to_edge_list(), two_grids()])
+@pytest.mark.parametrize("graph", [sources.grid(36, 29).to_edge_list(), two_grids()])
 def test_lanczos_finds_the_eigenpairs_of_dense_algebra(graph):
-    dense, _ = smallest_eigenpairs(graph, 6)
-    values, vectors = _by_solves(graph, 6, random_state=5)
-    np.testing.assert_allclose(values, dense)
+    dense = np.linalg.eigvalsh(graph.laplacian().toarray())
+    values, vectors = smallest_eigenpairs(graph, 6, random_state=5)
+    np.testing.assert_allclose(values, dense[dense > 1e-9][:6])
     np.testing.assert_allclose(graph.laplacian() @ vectors, vectors * values, atol=1e-4)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-9)
 
@@ -46,16 +49,60 @@ def test_no_more_are_given_than_there_are():
     assert vectors.shape == (5, 2)
 
 
+def blocks(factor):
+    graph = sources.block_model(800, 16_000, n_blocks=5, random_state=3).to_edge_list()
+    return EdgeList(
+        tail=graph.tail, head=graph.head, weight=factor * graph.weight, n_nodes=graph.n_nodes
+    )
+
+
+@pytest.mark.parametrize("factor", [1e-7, 1.0, 1e7])
+def test_residuals_are_relative_to_the_eigenvalues(factor):
+    """For weights of any size, by the filter below the gap and by the public function."""
+    graph, tol = blocks(factor), 1e-6
+    component, ones = graph.components(), np.ones(graph.n_nodes)
+    rows, rng = build_laplacian(graph, np.zeros(graph.n_nodes)), np.random.default_rng(4)
+
+    def centered(block):
+        return project_out_constants(block, component, ones)
+
+    gap = find_gap(rows, 4, centered, tol=tol, rng=rng)
+    laplacian = graph.laplacian()
+    assert gap.high >= np.linalg.eigvalsh(laplacian.toarray())[-1]
+    found = [
+        eigenpairs_below_gap(rows, 4, gap, centered, tol=tol, rng=rng),
+        smallest_eigenpairs(graph, 4, tol=tol, random_state=4),
+    ]
+    for values, vectors in found:
+        residual = np.linalg.norm(laplacian @ vectors - vectors * values, axis=0)
+        assert (residual <= 2 * tol * values).all()
+
+
+def test_what_is_left_is_orthogonal_to_the_constants_of_every_component():
+    """In the scale of the normalized Laplacian, whose constants are the roots of the degrees."""
+    rng = np.random.default_rng(8)
+    component = np.repeat([0, 1, 2], [20, 15, 1])
+    scale = rng.uniform(0.5, 5.0, size=36)
+    for labels in (component, np.zeros(36, dtype=int)):
+        X = rng.normal(size=(36, 4))
+        rest = project_out_constants(X, labels, scale)
+        for number in np.unique(labels):
+            own = labels == number
+            np.testing.assert_allclose(scale[own] @ rest[own], 0.0, atol=1e-12)
+            taken = (X - rest)[own] / scale[own, None]
+            np.testing.assert_allclose(taken, np.tile(taken[0], (own.sum(), 1)), atol=1e-12)
+        np.testing.assert_allclose(project_out_constants(rest, labels, scale), rest, atol=1e-12)
+
+
 @pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize("search", ["auto", "solves"])
-def test_isolated_nodes_have_no_eigenvalue_but_zero(search, normalized):
+@pytest.mark.parametrize("max_products", [800, 0], ids=["products", "solves"])
+def test_isolated_nodes_have_no_eigenvalue_but_zero(max_products, normalized, monkeypatch):
     """Five nodes without an edge: the values are those of dense algebra, the vectors 0 there."""
     random = sources.erdos_renyi(1100, 5000, random_state=3).to_edge_list()
     graph = EdgeList(tail=random.tail, head=random.head, n_nodes=1105)
-    if search == "auto":
-        values, vectors = smallest_eigenpairs(graph, 3, normalized=normalized, random_state=1)
-    else:
-        values, vectors = _by_solves(graph, 3, normalized=normalized, random_state=1)
+    if max_products == 0:
+        monkeypatch.setattr(eigenpairs, "_find_by_products", lambda *_, **__: None)
+    values, vectors = smallest_eigenpairs(graph, 3, normalized=normalized, random_state=1)
     matrix = graph.laplacian().toarray()
     degree = graph.degrees()
     if normalized:

@@ -286,7 +286,7 @@ class BlockLanczos:
 
     def _times_sparsifier(self, block):
         image = np.empty_like(block)
-        multiply(self._solver.rows, block, image)
+        multiply(self._solver.matrix, block, image)
         return image
 
 

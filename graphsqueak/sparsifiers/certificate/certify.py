@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
-from graphsqueak.solvers.matrix import build_rows, multiply, rows_of_batches
+from graphsqueak.solvers.matrix import build_laplacian, build_laplacian_from_batches, multiply
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
@@ -228,7 +228,7 @@ def _product(laplacian, n_nodes, tell):
         rows = None
         laplacian.multiply(np.zeros((n_nodes, 1)), tell)
     else:
-        rows = rows_of_batches(laplacian.edges(tell), n_nodes, _MOST_BYTES)
+        rows = build_laplacian_from_batches(laplacian.edges(tell), n_nodes, _MOST_BYTES)
     if rows is None:
         return (lambda block: laplacian.multiply(block, tell)), laplacian.is_held
 
@@ -265,7 +265,10 @@ def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light, tell):
         random_state=rng,
     )
     run.settle(0)
-    bounds, rows = OuterBounds(run, delta=delta), build_rows(sparsifier, np.zeros(graph.n_nodes))
+    bounds, rows = (
+        OuterBounds(run, delta=delta),
+        build_laplacian(sparsifier, np.zeros(graph.n_nodes)),
+    )
     while True:
         product = np.empty_like(run.newest)
         multiply(rows, run.newest, product)

@@ -154,8 +154,8 @@ def _sketch(tail, head, weight, in_forest, degree, near, ridge, seed, many_nodes
         star = np.empty(degree.size, dtype=np.int32)
         n_stars = _join_stars(tail, head, weight, near, np.uint64(seed), star)
         solver = _star_backbone(*columns, degree, star, n_stars, ridge=ridge, seed=seed)
-    told = solve_flows(solver, np.zeros((solver.rows.n_nodes, 0), np.float32), seed=seed)
-    points = _averaged(solver.rows, told.guards) if is_averaged else told.guards
+    told = solve_flows(solver, np.zeros((solver.matrix.n_nodes, 0), np.float32), seed=seed)
+    points = _averaged(solver.matrix, told.guards) if is_averaged else told.guards
     points = np.float32(np.sqrt(_ADDED)) * points
     sketch = Embedding(points if star is None else points[star], degree, told.spread)
     return None if sketch.has_weak_cuts or not told.resolved else sketch

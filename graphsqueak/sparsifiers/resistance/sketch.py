@@ -50,8 +50,12 @@ import numba
 import numpy as np
 
 from graphsqueak.randomness import random_bits
+from graphsqueak.solvers.backend_choice import (
+    JacobiWatch,
+    choose_factorization,
+    choose_first_backend,
+)
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
-from graphsqueak.solvers.costs import cheapest, first_choice, jacobi_limit
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds, degree_bound, resistance_bounds
 from graphsqueak.system.kernels import compiled, frozen, run, shared
@@ -69,7 +73,6 @@ __all__ = [
 
 _N_GUARDS = 4
 _MAX_ITER = 2000
-_LEAST_STEPS = 30  # of Jacobi, before a factorization is tried
 _RESOLVED = {np.dtype(np.float32): 1e11, np.dtype(np.float64): 1e28}  # of the sum in `Potentials`
 _WEAK = 4.0  # spread from which the cuts are looked at
 _ERROR = 0.05  # of potential differences, small beside the noise of few probes
@@ -139,7 +142,7 @@ def _embed(graph, n_probes, seed, ridge, error, dtype):
         rng = np.random.default_rng(seed)
         rhs += np.sqrt(ridge) * rng.choice((-1.0, 1.0), size=rhs.shape)
     solver = LaplacianSolver(graph, ridge=ridge, random_state=seed)
-    rows = solver.rows
+    rows = solver.matrix
     work = rows.weight.size * n_probes
     run(_random_flows, work, rows.start, rows.neighbor, rows.weight, np.uint64(seed), rhs)
     points, _, spread, resolved = solve_flows(solver, rhs, seed=seed, error=error)
@@ -214,19 +217,19 @@ def solve_flows(
     """
     flows = solver.centered(flows)
     n_nodes, n_columns = flows.shape
-    diagonal = solver.rows.diagonal()
+    diagonal = solver.matrix.diagonal()
     rng = np.random.default_rng(seed)
     white = np.sqrt(diagonal)[:, None] * rng.standard_normal((n_nodes, _N_GUARDS))
     guards, white = solver.centered(white.astype(flows.dtype)), None  # not kept for the solve
     block = np.concatenate([flows, guards], axis=1)
     target = np.repeat([-1.0, error], [n_columns, _N_GUARDS])
-    shape = solver.shape(block.shape[1], digits=np.log10(np.sqrt(max(n_nodes, 1)) / error))
-    name, most = first_choice(shape), _MAX_ITER
-    if name == "jacobi":
-        most = max(int(jacobi_limit(shape)), _LEAST_STEPS)
-    points, n_steps = _iterate(solver, name, block, target, most)
-    if name == "jacobi" and n_steps == most:
-        points, n_steps = _iterate(solver, cheapest(shape)[0], block, target, _MAX_ITER)
+    n_digits = np.log10(np.sqrt(max(n_nodes, 1)) / error)
+    size = solver.problem_size(block.shape[1], n_digits=n_digits)
+    name = choose_first_backend(size)
+    watch = JacobiWatch(size) if name == "jacobi" else None
+    points = _iterate(solver, name, block, target, watch)
+    if watch is not None and watch.has_stopped:
+        points = _iterate(solver, choose_factorization(size), block, target, None)
     points, told = (np.ascontiguousarray(x) for x in np.split(points, [n_columns], axis=1))
     length = np.einsum("uk,uk->k", guards, told).mean()
     if n_columns:
@@ -235,17 +238,24 @@ def solve_flows(
     return Potentials(points, told, spread, bool(length <= _RESOLVED[flows.dtype]))
 
 
-def _iterate(solver, name, block, target, max_iter):
-    """Potentials of a block by the named backend, and the steps they took."""
+def _iterate(solver, name, block, target, watch):
+    """Potentials of a block by the named backend."""
     rows, order, precondition = solver.backend(name)
     r = block.copy() if order is None else block[order]
     step = np.zeros_like(r)
-    how_far = {"target": target, "max_iter": max_iter, "by_degree": True}
-    rows = rows.astype(block.dtype)
-    n_steps = conjugate_gradient(rows, r, step, precondition=precondition, **how_far)
+    conjugate_gradient(
+        rows.astype(block.dtype),
+        r,
+        step,
+        target=target,
+        max_iter=_MAX_ITER,
+        precondition=precondition,
+        watch=watch,
+        by_degree=True,
+    )
     points = np.empty_like(step)
     points[slice(None) if order is None else order] = step
-    return solver.centered(points), n_steps
+    return solver.centered(points)
 
 
 def precise_embedding(graph, tail, head, weight, *, n_probes, seed, ridge=0.0, error=_ERROR):

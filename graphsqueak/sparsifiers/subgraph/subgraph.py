@@ -30,7 +30,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.solvers.matrix import build_rows, multiply
+from graphsqueak.solvers.matrix import build_laplacian, multiply
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest
 from graphsqueak.system.kernels import compiled
@@ -88,7 +88,7 @@ def best_subgraph(graph: EdgeList, n_edges: int, *, seed: int) -> tuple[EdgeList
             f"{n_edges:,} edges cannot hold {graph.n_nodes:,} nodes together: at least "
             f"{n_forest:,} are needed; ask for more edges"
         )
-    rows = build_rows(graph, np.zeros(graph.n_nodes))
+    rows = build_laplacian(graph, np.zeros(graph.n_nodes))
     whole, n_kept = graph.laplacian(), n_forest
     for number in range(_ROUNDS):
         n_more = (n_edges - n_kept) // (_ROUNDS - number)
@@ -125,7 +125,7 @@ def largest_ratio(above: EdgeList, below: EdgeList, *, seed: int) -> float:
     """
     run = BlockLanczos(below, ridge=0.0, n_columns=1, tol=_TOL, random_state=seed)
     run.settle(0)
-    rows = build_rows(above, np.zeros(above.n_nodes))
+    rows = build_laplacian(above, np.zeros(above.n_nodes))
     for _ in range(_STEPS):
         if run.newest.shape[1] == 0:
             break

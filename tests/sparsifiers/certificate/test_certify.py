@@ -189,7 +189,7 @@ def test_memory_does_not_grow_with_the_steps():
 
     alone = peak_of(solve)
     whole = peak_of(lambda: certify(graph, tree, steps=25, rtol=1e-9, random_state=44_003))
-    assert whole - alone <= 36 * 8 * graph.n_nodes  # 40, of which the solve above has some
+    assert whole - alone <= 38 * 8 * graph.n_nodes  # 40, of which the solve above has some
 
 
 def peak_of(call):

@@ -9,7 +9,7 @@ import scipy.optimize
 import scipy.special
 
 from graphsqueak import EdgeList, certify, sources
-from graphsqueak.solvers.matrix import build_rows, multiply
+from graphsqueak.solvers.matrix import build_laplacian, multiply
 from graphsqueak.sparsifiers.certificate import outer_bounds
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
@@ -268,7 +268,7 @@ class TestRecurrence:
         graph, sparsifier = bridged(bridge, n_nodes=24)
         run = BlockLanczos(sparsifier, ridge=0.0, n_columns=1, random_state=7)
         product = np.empty_like(run.newest)
-        multiply(build_rows(graph, np.zeros(graph.n_nodes)), run.newest, product)
+        multiply(build_laplacian(graph, np.zeros(graph.n_nodes)), run.newest, product)
         run.step(product)
         least = np.finfo(np.float64).eps * np.sqrt(24 * 23 / bridge)
         assert run.rounding >= least
@@ -307,7 +307,7 @@ class TestRecurrence:
 def recurrence_error(graph, sparsifier, *, n_columns, n_steps=6, tol=None):
     """The norm of all F_j, computed in extended precision, and the one that the run states."""
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=n_columns, tol=tol, random_state=7)
-    rows = build_rows(graph, np.zeros(graph.n_nodes))
+    rows = build_laplacian(graph, np.zeros(graph.n_nodes))
     before = np.zeros((graph.n_nodes, 0))
     coupling = np.zeros((run.newest.shape[1], 0))
     total = 0.0
