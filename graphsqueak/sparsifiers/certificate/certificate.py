@@ -34,7 +34,7 @@ class Certificate:
         H changes epsilon and not kappa, which is what a preconditioner or a clustering feels.
     kappa_lower : float
         Two ratios so many times apart were found.
-    best_factor, epsilon_rescaled : float
+    optimal_scale, epsilon_rescaled : float
         The factor on all weights of H that makes epsilon least, 2 / (lambda_min + lambda_max), and
         the epsilon that is proved then, (kappa - 1) / (kappa + 1).
     delta : float
@@ -44,13 +44,13 @@ class Certificate:
     steps, passes : int
         Lanczos steps, and how often the graph was read.
     seconds : float
-    lightest, heaviest : tuple of two ids, or None
+    minimizing_pair, maximizing_pair : tuple of two ids, or None
         Where H is lightest against G (the nodes at which the worst x found is largest and
         smallest: an edge is missing between them) and where it is heaviest (the edge of H that
         holds most of the worst x' L_H x).
     problem : str
         Why epsilon is 1 or infinite, if the components of H and G differ; else empty.
-    open : str
+    unresolved : str
         What keeps the two epsilons apart, if `rtol` was not reached in the steps allowed.
     history : list of (float, float)
         epsilon_lower and epsilon_upper after each step.
@@ -67,10 +67,10 @@ class Certificate:
     steps: int = 0
     passes: int = 0
     seconds: float = 0.0
-    lightest: tuple | None = None
-    heaviest: tuple | None = None
+    minimizing_pair: tuple | None = None
+    maximizing_pair: tuple | None = None
     problem: str = ""
-    open: str = ""
+    unresolved: str = ""
     kappa_lower: float = 1.0
     history: list = field(default_factory=list, repr=False)
     ratios: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
@@ -87,18 +87,18 @@ class Certificate:
         return self.lambda_max / self.lambda_min if is_known else math.inf
 
     @property
-    def best_factor(self) -> float:
+    def optimal_scale(self) -> float:
         """The common factor on all weights that makes epsilon least; 0 where nothing is known.
 
         >>> halved = Certificate(0.6, 0.6, 0.4, 0.6, delta=0.0)
-        >>> halved.best_factor, round(halved.epsilon_rescaled, 3)
+        >>> halved.optimal_scale, round(halved.epsilon_rescaled, 3)
         (2.0, 0.2)
         """
         return 2 / (self.lambda_min + self.lambda_max)
 
     @property
     def epsilon_rescaled(self) -> float:
-        """The epsilon that is proved of H after `best_factor`."""
+        """The epsilon that is proved of H after `optimal_scale`."""
         return (self.kappa - 1) / (self.kappa + 1) if math.isfinite(self.kappa) else 1.0
 
     def meets(self, epsilon: float) -> bool:
@@ -157,7 +157,7 @@ class Certificate:
 
     def figures(self) -> dict[str, float]:
         """What is known in numbers, by name, as the commands print it with --json."""
-        names = "epsilon_lower epsilon_upper lambda_min lambda_max kappa kappa_lower best_factor"
+        names = "epsilon_lower epsilon_upper lambda_min lambda_max kappa kappa_lower optimal_scale"
         return {name: getattr(self, name) for name in (*names.split(), "epsilon_rescaled", "delta")}
 
     def rows(self) -> list[tuple[str, Any, str]]:
@@ -171,15 +171,23 @@ class Certificate:
             ("lambda_min", self.lambda_min, f"no cut weighs less than this times {cuts}"),
             ("lambda_max", self.lambda_max, f"no cut weighs more than this times {cuts}"),
             ("kappa", self.kappa, _KAPPA),
-            ("best_factor", self.best_factor, self._rescaled()),
+            ("optimal_scale", self.optimal_scale, self._rescaled()),
             ("steps", self.steps, f"passes over the edges: {self.passes}, in {self.seconds:.3g} s"),
         ]
-        if self.lightest is not None:
+        if self.minimizing_pair is not None:
             rows.append(
-                ("lightest", _pair(self.lightest), "the sparsifier is most too light between these")
+                (
+                    "minimizing_pair",
+                    _pair(self.minimizing_pair),
+                    "the sparsifier is most too light between these",
+                )
             )
-            rows.append(("heaviest", _pair(self.heaviest), "and most too heavy between these"))
-        rows += [(name, said, "") for name in ("problem", "open") if (said := getattr(self, name))]
+            rows.append(
+                ("maximizing_pair", _pair(self.maximizing_pair), "and most too heavy between these")
+            )
+        rows += [
+            (name, said, "") for name in ("problem", "unresolved") if (said := getattr(self, name))
+        ]
         return rows
 
     def _rescaled(self):
@@ -200,10 +208,10 @@ class Certificate:
         if self.problem:
             return f"This is no sparsifier: {self.problem}."
         if not math.isfinite(self.epsilon_upper):
-            why = self.open or "more steps are needed"
+            why = self.unresolved or "more steps are needed"
             return f"An error of {self.epsilon_lower:.3g} was found; none is excluded yet: {why}."
         sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
-        more = f" More is not known: {self.open}." if self.open else ""
+        more = f" More is not known: {self.unresolved}." if self.unresolved else ""
         if self.epsilon_upper >= 1:  # no percentage says what that means
             return (
                 "Between a group of nodes and all others, the sparsifier has between "
@@ -219,7 +227,7 @@ class Certificate:
     def __str__(self):
         if self.problem:
             return f"epsilon {self.epsilon_lower:g}: {self.problem}"
-        if self.delta == 0 and not self.open:
+        if self.delta == 0 and not self.unresolved:
             return f"epsilon {self.epsilon_upper:.4g}, exact"
         sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
         return f"epsilon between {self.epsilon_lower:.4g} and {self.epsilon_upper:.4g}, {sure}"

@@ -29,7 +29,7 @@ from graphsqueak.sparsifiers.certificate.dense_pencil import dense_ratios
 from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 from graphsqueak.sparsifiers.certificate.outer_bounds import (
     FAR_APART,
-    WIDE,
+    KAPPA_LOOSE,
     OuterBounds,
     Stop,
     least_columns,
@@ -101,7 +101,7 @@ def certify(
     >>> certificate = certify(triangle, halved)
     >>> print(certificate)
     epsilon 0.3333, exact
-    >>> certificate.lightest
+    >>> certificate.minimizing_pair
     (0, 1)
     """
     began = time.perf_counter()
@@ -146,10 +146,10 @@ def _exact(laplacian, sparsifier, ridge, stop, report):
         "shares": np.full(ratios.values.size, 1 / ratios.values.size),
     }
     if np.isfinite(ratios.error):
-        found["lightest"] = _ends(ratios.lowest, sparsifier)
-        found["heaviest"] = _hottest(ratios.highest, sparsifier)
+        found["minimizing_pair"] = _ends(ratios.lowest, sparsifier)
+        found["maximizing_pair"] = _hottest(ratios.highest, sparsifier)
     if not stop.is_close(found["epsilon_lower"], found["epsilon_upper"]):
-        found["open"] = f"rounding may have moved every ratio by up to {ratios.error:.2g}"
+        found["unresolved"] = f"rounding may have moved every ratio by up to {ratios.error:.2g}"
     return found
 
 
@@ -168,7 +168,11 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         return difference
     forest_norm = ForestNorm(sparsifier, ridge)
     if forest_norm.rounding >= 1:
-        return _interval(0.0, np.inf) | {"epsilon_lower": 0.0, "delta": delta, "open": FAR_APART}
+        return _interval(0.0, np.inf) | {
+            "epsilon_lower": 0.0,
+            "delta": delta,
+            "unresolved": FAR_APART,
+        }
     run = BlockLanczos(
         sparsifier,
         ridge=ridge,
@@ -192,16 +196,19 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         if bounds.is_limited and stop.has_settled(history):
             break
         for end in (0, 1):
-            if outer[end] <= inner[1 - end] and kappa[1] < WIDE and end not in places:
+            if outer[end] <= inner[1 - end] and kappa[1] < KAPPA_LOOSE and end not in places:
                 places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
                 run.settle(end)
         may_turn = stop.is_close(max(inner), outer[1]) and bounds.high <= _KNOWN * run.ritz[1]
         if may_turn and _turning_pays(run.ritz, laplacian.n_edges, sparsifier, is_held):
             graphs, light = (laplacian.to_edge_list(tell), sparsifier), (inner[1], outer[1])
-            heavy = _turned(*graphs, ridge, delta, stop, rng, history, light, tell)
-            lightest = places.get(1) or _ends(run.ritz_vector(1), sparsifier)
+            heavy = _bound_inverse_pencil(*graphs, ridge, delta, stop, rng, history, light, tell)
+            minimizing_pair = places.get(1) or _ends(run.ritz_vector(1), sparsifier)
             heavy["kappa_lower"] *= float(run.ritz[1])
-            return {"lambda_min": float(1 / bounds.high), "lightest": lightest} | heavy
+            return {
+                "lambda_min": float(1 / bounds.high),
+                "minimizing_pair": minimizing_pair,
+            } | heavy
     for end in {0, 1} - set(places):
         places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
     return _interval(1 / bounds.high, 1 / bounds.low if bounds.low > 0 else np.inf) | {
@@ -209,9 +216,9 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         "kappa_lower": float(kappa[0]),
         "delta": delta,
         "steps": len(history),
-        "lightest": places[1],
-        "heaviest": places[0],
-        "open": stop.what_is_open(history, inner, outer, is_limited=bounds.is_limited),
+        "minimizing_pair": places[1],
+        "maximizing_pair": places[0],
+        "unresolved": stop.what_is_open(history, inner, outer, is_limited=bounds.is_limited),
         "history": history,
         "ratios": 1 / bounds.values[::-1],
         "shares": bounds.shares[::-1],
@@ -249,7 +256,7 @@ def _turning_pays(ritz, n_edges, sparsifier, is_held):
     return n_edges <= _MOST_HELD and turned <= np.sqrt(ritz[1] / ritz[0]) * a_step
 
 
-def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light, tell):
+def _bound_inverse_pencil(graph, sparsifier, ridge, delta, stop, rng, history, light, tell):
     """The highest ratio of H to G, given what is known of the lowest, as errors: `light`.
 
     That one is known well enough for kappa; `kappa_lower` is to be divided by it.
@@ -283,8 +290,8 @@ def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light, tell):
         "kappa_lower": float(run.ritz[1]),
         "delta": delta,
         "steps": len(history),
-        "heaviest": _hottest(run.ritz_vector(1), sparsifier),
-        "open": stop.what_is_open(history, *zip(heavy, light, strict=True)),
+        "maximizing_pair": _hottest(run.ritz_vector(1), sparsifier),
+        "unresolved": stop.what_is_open(history, *zip(heavy, light, strict=True)),
         "history": history,
         "ratios": bounds.values,
         "shares": bounds.shares,

@@ -44,9 +44,9 @@ from threadpoolctl import threadpool_limits
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos, n_at_once
 
 __all__ = [
+    "FAILURE_PROBABILITY",
     "FAR_APART",
-    "MISSED",
-    "WIDE",
+    "KAPPA_LOOSE",
     "Estimate",
     "OuterBounds",
     "Stop",
@@ -60,10 +60,10 @@ _STEPS = np.geomspace(1e-7, 1e6, 192)  # outwards, in widths of the Ritz interva
 _SHARE_OF_STEPS = {1: 1.0, 2: 0.69, 4: 0.5, 8: 0.39, 16: 0.31}  # by columns, measured
 _MOST_NUMBERS = 2**25  # of blocks and window, of more than four columns
 _READING = 100  # nanoseconds for an edge
-MISSED = 1e-6  # probability that a bound of lambda_2 fails
+FAILURE_PROBABILITY = 1e-6  # probability that a bound of lambda_2 fails
 _MOST_STEPS, _GAP, _DENSE_NODES = 300, 0.02, 500  # for lambda_2
 FAR_APART = "weights are so far apart that only method='dense' can tell"
-WIDE = 9.0  # times apart: from here on, an error of 0.8, both ends have to be known
+KAPPA_LOOSE = 9.0  # times apart: from here on, an error of 0.8, both ends have to be known
 _WIDE_RTOL = 0.1
 _SMALL = 1e-6  # an accuracy that nobody asks to know better
 _AT_ONCE = 2**16  # numbers
@@ -254,7 +254,7 @@ class Stop(NamedTuple):
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")
-def smallest_eigenvalue(graph, *, delta=MISSED, steps=_MOST_STEPS, random_state=None):
+def smallest_eigenvalue(graph, *, delta=FAILURE_PROBABILITY, steps=_MOST_STEPS, random_state=None):
     """lambda_2, over all components together; infinite where there is no edge.
 
     It is at most the value and, with probability 1 - `delta`, at least the value minus the error.
@@ -280,7 +280,7 @@ def smallest_eigenvalue(graph, *, delta=MISSED, steps=_MOST_STEPS, random_state=
 
 def _is_settled(inner, outer):
     """Whether kappa is known as well as it has to be."""
-    return inner < WIDE or outer <= (1 + _WIDE_RTOL) * inner
+    return inner < KAPPA_LOOSE or outer <= (1 + _WIDE_RTOL) * inner
 
 
 def _tridiagonal(diagonal, coupling):

@@ -57,7 +57,7 @@ def test_the_truth_lies_between_the_bounds(start):
             graph, sparsifier, ridge=ridge, delta=DELTA, method="lanczos", random_state=seed
         )
         assert found.epsilon_lower <= truth * (1 + 1e-9) + 1e-12
-        assert not found.open, seed
+        assert not found.unresolved, seed
         n_failures += found.epsilon_upper < truth * (1 - 1e-9)
         gaps.append(found.epsilon_upper / max(truth, 1e-9) - 1)
     assert n_failures <= 25 * DELTA + 6 * np.sqrt(25 * DELTA * (1 - DELTA))
@@ -129,7 +129,10 @@ class TestWhatIsWrong:
         found = certify(self.graph, double, method=method, random_state=60)
         assert found.epsilon_upper == pytest.approx(1.0, rel=0.02)
         edge = self.bridge()
-        assert set(found.heaviest) == {int(self.graph.tail[edge]), int(self.graph.head[edge])}
+        assert set(found.maximizing_pair) == {
+            int(self.graph.tail[edge]),
+            int(self.graph.head[edge]),
+        }
 
     def test_another_graph(self, method):
         other = sources.cycle(60).to_edge_list()
@@ -231,13 +234,13 @@ def test_too_few_steps_say_which_end_is_open():
     sparsifier = sparsify(graph, keep=0.3, random_state=44_005)
     short = certify(graph, sparsifier, steps=25, random_state=44_006)
     assert short.epsilon_upper > 1.02 * short.epsilon_lower
-    assert short.open.startswith("after 25 steps it is open how much too heavy (an error of ")
-    assert f"was found, {short.epsilon_upper:.4g} is proved)" in short.open
-    assert short.open in short.in_words()
-    assert ("open", short.open, "") in short.rows()
+    assert short.unresolved.startswith("after 25 steps it is open how much too heavy (an error of ")
+    assert f"was found, {short.epsilon_upper:.4g} is proved)" in short.unresolved
+    assert short.unresolved in short.in_words()
+    assert ("unresolved", short.unresolved, "") in short.rows()
     enough = certify(graph, sparsifier, random_state=44_006)
     assert enough.epsilon_upper <= 1.02 * enough.epsilon_lower
-    assert not enough.open
+    assert not enough.unresolved
 
 
 @pytest.mark.parametrize("is_held", [True, False])
@@ -258,7 +261,7 @@ def test_a_graph_is_solved_with_where_the_sparsifier_is_far_too_heavy(is_held, t
         assert exact.epsilon_upper <= found.epsilon_upper <= 1.02 * found.epsilon_lower
         assert found.lambda_max == 1 + found.epsilon_upper
         assert found.lambda_min <= exact.lambda_min
-        assert found.heaviest == exact.heaviest
+        assert found.maximizing_pair == exact.maximizing_pair
         assert found.passes < found.steps
 
 
@@ -270,8 +273,8 @@ def test_solving_with_the_graph_does_not_forget_how_much_too_light_the_sparsifie
         turned.append(arguments)
         return solve_with_the_graph(*arguments)
 
-    solve_with_the_graph = certify_module._turned
-    monkeypatch.setattr(certify_module, "_turned", recorded)
+    solve_with_the_graph = certify_module._bound_inverse_pencil
+    monkeypatch.setattr(certify_module, "_bound_inverse_pencil", recorded)
     graph = sources.chung_lu(900, 12_000, random_state=55_811).to_edge_list().simplified()
     stream = StreamSparsifier(n_edges=1_400, random_state=55_812)
     sparsifier = stream.partial_fit(graph).sparsifier()
@@ -318,8 +321,8 @@ def test_kappa_is_known_from_both_ends_where_few_edges_are_left():
     exact = certify(cycle, path)
     assert exact.kappa == pytest.approx(60)
     assert exact.kappa_lower == pytest.approx(60)
-    assert exact.best_factor * (exact.lambda_max + exact.lambda_min) == pytest.approx(2)
-    better = EdgeList(tail=path.tail, head=path.head, weight=path.weight * exact.best_factor)
+    assert exact.optimal_scale * (exact.lambda_max + exact.lambda_min) == pytest.approx(2)
+    better = EdgeList(tail=path.tail, head=path.head, weight=path.weight * exact.optimal_scale)
     assert certify(cycle, better).epsilon_upper == pytest.approx(59 / 61)
     assert exact.epsilon_rescaled == pytest.approx(59 / 61)
     found = certify(cycle, better, method="lanczos", random_state=3)
@@ -331,4 +334,4 @@ def test_without_a_sparsifier_there_is_no_kappa():
     cycle = sources.cycle(60).to_edge_list()
     split = EdgeList(tail=[0, 1], head=[1, 2], n_nodes=60)
     assert certify(cycle, split).kappa == np.inf
-    assert certify(cycle, split).best_factor == 0
+    assert certify(cycle, split).optimal_scale == 0
