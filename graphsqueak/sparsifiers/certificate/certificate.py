@@ -105,7 +105,7 @@ class Certificate:
         """Whether the accuracy is proved to be `epsilon` or better."""
         return self.epsilon_upper <= epsilon
 
-    def brackets(self, values: ArrayLike, of: str) -> tuple[np.ndarray, np.ndarray]:
+    def bounds_on(self, values: ArrayLike, quantity: str) -> tuple[np.ndarray, np.ndarray]:
         """Between what the graph's own values lie, given those of the sparsifier.
 
         From lambda_min L_G <= L_H <= lambda_max L_G follow, with the probability of the
@@ -124,7 +124,7 @@ class Certificate:
         ----------
         values : array
             Of the sparsifier, exact but for rounding.
-        of : {"cuts", "eigenvalues", "resistances", "conductances"}
+        quantity : {"cuts", "eigenvalues", "resistances", "conductances"}
 
         Returns
         -------
@@ -134,12 +134,12 @@ class Certificate:
         Examples
         --------
         >>> certificate = Certificate(0.5, 0.5, 0.5, 1.25, delta=0.0)
-        >>> np.round(certificate.brackets([1.0, 4.0], of="cuts"), 6).tolist()
+        >>> np.round(certificate.bounds_on([1.0, 4.0], quantity="cuts"), 6).tolist()
         [[0.8, 3.2], [2.0, 8.0]]
-        >>> np.round(certificate.brackets([1.0, 4.0], of="resistances"), 6).tolist()
+        >>> np.round(certificate.bounds_on([1.0, 4.0], quantity="resistances"), 6).tolist()
         [[0.5, 2.0], [1.25, 5.0]]
         """
-        check_choice("of", of, ("cuts", "eigenvalues", "resistances", "conductances"))
+        check_choice("quantity", quantity, ("cuts", "eigenvalues", "resistances", "conductances"))
         if self.ridge > 0:
             raise InputError(
                 "this certificate is of L + ridge I and bounds no cut, eigenvalue or resistance; "
@@ -149,9 +149,9 @@ class Certificate:
         if self.lambda_min <= 0 or not math.isfinite(self.lambda_max):
             return np.zeros_like(given), np.full_like(given, np.inf)
         low, high = self.lambda_min, self.lambda_max
-        if of == "conductances":
+        if quantity == "conductances":
             low, high = low / high, high / low
-        elif of != "resistances":
+        elif quantity != "resistances":
             low, high = 1 / high, 1 / low
         return given * low * (1 - _ROUNDING), given * high * (1 + _ROUNDING)
 
