@@ -14,7 +14,7 @@ whatever the accuracy of the solves. Every new block joins. A full window is com
 outermost Ritz vectors, at both ends, of now and of one step before. A Ritz vector moves nearly
 along a line from step to step, as an iterate of conjugate gradients does, so that next to nothing
 is lost against a basis of all blocks [SO10]. The blocks themselves are never restarted. When one
-end does not matter any more, the other gets its room (`settle`).
+end does not matter any more, the other gets its room (`ignore_end`).
 
 *Orthogonality.* Blocks are made orthogonal to all before them while the window holds these, then to
 the two before them, no more: what has been found comes back in later blocks. The window takes from
@@ -163,9 +163,9 @@ class BlockLanczos:
         of_step = removed + (2 * self._solve_error + self.rounding) * scale
         self.error = float(np.hypot(self.error, of_step))
 
-    def settle(self, end: int) -> None:
+    def ignore_end(self, end: int) -> None:
         """Do not look further for the lowest ratio (0) or for the highest (1)."""
-        self._window.settle(end)
+        self._window.ignore_end(end)
 
     def ritz_vector(self, end: int) -> np.ndarray:
         """The vector on the nodes that belongs to ritz[end], if that end was not settled."""
@@ -316,7 +316,7 @@ class _Window:
         """The vectors, as columns."""
         return self._rows[: len(self._projected)].T
 
-    def settle(self, end):
+    def ignore_end(self, end):
         """Let the other end have the room of this one."""
         if self._kept[1 - end]:
             self._kept[end], self._kept[1 - end] = 0, sum(self._kept)

@@ -198,7 +198,7 @@ def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
         for end in (0, 1):
             if outer[end] <= inner[1 - end] and kappa[1] < KAPPA_LOOSE and end not in places:
                 places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
-                run.settle(end)
+                run.ignore_end(end)
         may_turn = stop.is_close(max(inner), outer[1]) and bounds.high <= _KNOWN * run.ritz[1]
         if may_turn and _turning_pays(run.ritz, laplacian.n_edges, sparsifier, is_held):
             graphs, light = (laplacian.to_edge_list(tell), sparsifier), (inner[1], outer[1])
@@ -271,7 +271,7 @@ def _bound_inverse_pencil(graph, sparsifier, ridge, delta, stop, rng, history, l
         forest_norm=forest_norm,
         random_state=rng,
     )
-    run.settle(0)
+    run.ignore_end(0)
     bounds, rows = OuterBounds(run, delta=delta), build_rows(sparsifier, np.zeros(graph.n_nodes))
     while True:
         product = np.empty_like(run.newest)

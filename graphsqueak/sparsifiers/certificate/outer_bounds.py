@@ -270,7 +270,7 @@ def smallest_eigenvalue(graph, *, delta=FAILURE_PROBABILITY, steps=_MOST_STEPS, 
         values = np.linalg.eigvalsh(graph.laplacian().toarray())
         return Estimate(float(values[-dimension]), float(1e-13 * values[-1]))
     run = BlockLanczos(graph, ridge=0.0, n_columns=1, random_state=random_state)
-    run.settle(0)
+    run.ignore_end(0)
     bounds = OuterBounds(run, delta=2 * delta)
     while run.newest.size and len(run.diagonal) < steps and bounds.high > (1 + _GAP) * run.ritz[1]:
         run.step(run.newest)
