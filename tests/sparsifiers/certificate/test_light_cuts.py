@@ -32,7 +32,7 @@ def test_a_bridge_below_rounding_is_left_open(bridge):
     assert found.epsilon_lower <= 0.5 <= found.epsilon_upper
     assert found.epsilon_upper == np.inf
     assert found.steps <= 5
-    assert found.unresolved.endswith("weights are so far apart that only method='dense' can tell")
+    assert found.unresolved.endswith("for method='lanczos'; use method='dense'")
     assert found.delta > 0
     assert found.unresolved in found.in_words()
 

@@ -46,7 +46,7 @@ def run_from(start, graph, sparsifier, n_steps):
 
 def bounds_after(run, delta):
     bounds = OuterBounds(run, delta=delta)
-    bounds.update(now=True)
+    bounds.update(force=True)
     return bounds
 
 
@@ -100,16 +100,16 @@ def test_the_bound_after_one_step_has_a_closed_form():
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-5, 1e-3])
-@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize("is_orthonormal", [True, False])
 @pytest.mark.parametrize(("n_columns", "n_steps"), [(1, 1), (1, 5), (2, 3), (4, 2)])
-def test_bounds_are_where_the_formula_says(n_columns, n_steps, is_whole, error):
+def test_bounds_are_where_the_formula_says(n_columns, n_steps, is_orthonormal, error):
     """The inequality of the module, written with inverses, and its outermost root by bisection."""
     graph, sparsifier = small_pencil(40)
     delta = 0.1
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=n_columns, random_state=61_009)
     for _ in range(n_steps):
         run.step(graph.laplacian() @ run.newest)
-    run.is_whole = is_whole
+    run.is_orthonormal = is_orthonormal
     run.error = error
     bounds = bounds_after(run, delta)
     t = smallest_component(delta / 2, n_columns, 39) - run.start_error
@@ -119,7 +119,7 @@ def test_bounds_are_where_the_formula_says(n_columns, n_steps, is_whole, error):
     def largest_component(mu):
         inverse = np.linalg.inv(mu * np.eye(len(T)) - T)
         R = run.coupling[-1] @ inverse[-n_columns:]
-        seen = R if is_whole else R[:, -n_columns:]
+        seen = R if is_orthonormal else R[:, -n_columns:]
         form = np.eye(n_columns) + seen @ seen.T
         P = R[:, :n_columns]
         g = np.sqrt(scipy.linalg.eigh(P @ P.T, form, eigvals_only=True)[-1])
@@ -234,7 +234,7 @@ def test_errors_that_are_not_known_prove_nothing():
 
 def test_no_bound_where_none_is_found_on_the_grid(monkeypatch):
     """The outermost point of the grid was once taken for a bound, whether it was one or not."""
-    monkeypatch.setattr(outer_bounds, "_STEPS", np.geomspace(1e-7, 1e-2, 50))
+    monkeypatch.setattr(outer_bounds, "GRID", np.geomspace(1e-7, 1e-2, 50))
     graph, sparsifier = small_pencil(10)
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=1, random_state=5)
     run.step(graph.laplacian() @ run.newest)
