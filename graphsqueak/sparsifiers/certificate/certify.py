@@ -38,6 +38,7 @@ from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
 from graphsqueak.sparsifiers.certificate.stopping_rule import (
     KAPPA_LOOSE,
+    KAPPA_RTOL,
     ROUNDING_DOMINATES,
     StoppingRule,
 )
@@ -350,7 +351,8 @@ class _LanczosCertifier:
         """Return whether only the lowest ratio is unknown, and the inverse pencil is faster."""
         if not self._rule.is_close(error_lower, light_upper):
             return False
-        if bounds.high > 1.07 * lanczos.ritz[1]:
+        # Both runs together have to bound kappa within KAPPA_RTOL, and the second needs rtol of it.
+        if (1 + self._rule.rtol) * bounds.high > (1 + KAPPA_RTOL) * lanczos.ritz[1]:
             return False
         return is_inverse_cheaper(
             lanczos.ritz,
