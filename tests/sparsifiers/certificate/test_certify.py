@@ -18,7 +18,6 @@ from graphsqueak import (
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sparsifiers.certificate import certify as certify_module
 from graphsqueak.sparsifiers.certificate.block_lanczos import gaussian_start
-from graphsqueak.sparsifiers.certificate.cost_model import choose_block_width
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, smallest_component
 from tests import reference
 
@@ -217,15 +216,6 @@ def test_a_graph_that_is_read_takes_more_columns_and_fewer_passes(monkeypatch):
         assert kept.epsilon_lower <= found.epsilon_upper
 
 
-@pytest.mark.parametrize(
-    ("n_nodes", "most"), [(5000, 16), (150_000, 16), (300_000, 8), (10**6, 4), (10**7, 4)]
-)
-def test_wide_blocks_are_for_graphs_of_few_nodes(n_nodes, most):
-    kept = EdgeList(tail=[0], head=[1], n_nodes=n_nodes)
-    assert choose_block_width(kept, 10**13, is_in_memory=False) == most
-    assert choose_block_width(kept, 1, is_in_memory=True) == 1
-
-
 def test_too_few_steps_report_which_end_is_unresolved():
     graph = sources.erdos_renyi(2500, 40_000, random_state=44_004).to_edge_list()
     sparsifier = sparsify(graph, keep=0.3, random_state=44_005)
@@ -327,3 +317,34 @@ def test_without_a_sparsifier_there_is_no_kappa():
     split = EdgeList(tail=[0, 1], head=[1, 2], n_nodes=60)
     assert certify(cycle, split).kappa == np.inf
     assert certify(cycle, split).optimal_scale == 0
+
+
+@pytest.mark.parametrize(
+    ("keep", "options"),
+    [(0.4, {"method": "dense"}), (0.4, {"method": "lanczos"}), (0.12, {"method": "lanczos"})],
+)
+def test_fields_are_python_objects(keep, options):
+    """numpy scalars would show in repr; the third case solves with the graph."""
+    graph = sources.chung_lu(900, 12_000, random_state=55_811).to_edge_list().simplified()
+    stream = StreamSparsifier(n_edges=int(keep * graph.n_edges), random_state=55_812)
+    found = certify(graph, stream.partial_fit(graph).sparsifier(), random_state=3, **options)
+    assert "np." not in repr(found)
+    assert {type(value) for value in found.figures().values()} == {float}
+    assert {type(bound) for bounds in found.history for bound in bounds} <= {float}
+    assert {type(node) for node in found.minimizing_pair + found.maximizing_pair} == {int}
+    assert (found.passes == 2) == (keep == 0.12)
+
+
+@pytest.mark.parametrize("method", ["dense", "lanczos"])
+def test_a_graph_without_edges_has_an_exact_certificate(method):
+    nothing = EdgeList(tail=[], head=[], n_nodes=5)
+    found = certify(nothing, nothing, method=method)
+    assert (found.lambda_min, found.lambda_max, found.delta) == (1.0, 1.0, 0.0)
+
+
+def test_a_pipe_is_an_input_error():
+    class Pipe(sources.EdgeSource):
+        is_rereadable = False
+
+    with pytest.raises(InputError, match="write the edges to a file"):
+        certify(Pipe(), sources.path(4).to_edge_list())

@@ -8,11 +8,10 @@ import scipy.linalg
 import scipy.optimize
 import scipy.special
 
-from graphsqueak import EdgeList, certify, sources
+from graphsqueak import certify, sources
 from graphsqueak.solvers.matrix import build_rows, multiply
 from graphsqueak.sparsifiers.certificate import outer_bounds
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
-from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, smallest_component
 from tests import reference
 from tests.sparsifiers.certificate.graded import bridged, random_pair, reweighted
@@ -334,30 +333,3 @@ def exact_product(graph, block):
     np.add.at(product, graph.tail, flow)
     np.subtract.at(product, graph.head, flow)
     return product
-
-
-def test_forest_norms_are_upper_bounds():
-    """Of a residual, on graphs with weights over twelve decades, with and without a ridge."""
-    for seed in range(37_001, 37_021):
-        graph, _, ridge = random_pair(seed)
-        rng = np.random.default_rng(seed)
-        flow = rng.standard_normal((graph.n_edges, 3)) * np.sqrt(graph.weight)[:, None]
-        residual = graph.incidence().T @ flow
-        if ridge > 0:
-            residual += np.sqrt(ridge) * rng.standard_normal(residual.shape)
-        bound = ForestNorm(graph, ridge)(residual)
-        for column, most in zip(residual.T, bound, strict=True):
-            norm = reference.energy_norm(graph, column[:, None], ridge)
-            assert norm <= most * (1 + 1e-9) <= 100 * norm
-
-
-def test_the_forest_norm_of_a_tree_is_exact():
-    rng = np.random.default_rng(61_010)
-    tree = EdgeList(
-        tail=[int(rng.integers(node)) for node in range(1, 60)],
-        head=np.arange(1, 60),
-        weight=10.0 ** rng.uniform(-12, 0, size=59),
-    )
-    flow = rng.standard_normal((59, 1)) * np.sqrt(tree.weight)[:, None]
-    found = ForestNorm(tree, 0.0)(tree.incidence().T @ flow)
-    assert found == pytest.approx(np.sqrt((flow[:, 0] ** 2 / tree.weight).sum()), rel=1e-8)
