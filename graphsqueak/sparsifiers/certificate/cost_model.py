@@ -35,7 +35,8 @@ SOLVE_NS_PER_EDGE = 100
 MAX_EDGES_TO_SOLVE = 2**22
 
 # Smallest component of the start, in units of rounding. With less, gaps of a few percent between
-# the bounds are not resolved.
+# the bounds are not resolved. Doubled: no change. Halved: 45 % more steps and 10 % less time on two
+# blocks joined by a weight of 1e-12, else no change.
 MIN_COMPONENT_OVER_ROUNDING = 1000
 
 

@@ -33,8 +33,9 @@ from graphsqueak.system.kernels import compiled, frozen
 
 __all__ = ["ROUNDING_UNIT", "ForestNorm"]
 
-# 8 u. Errors of up to 0.6 u sqrt(chi) were observed in Lanczos recurrences. A factor of 2 changes
-# neither bounds nor steps, unless weights differ by 20 orders of magnitude or more.
+# 8 u. Errors of up to 0.6 u sqrt(chi) were observed in Lanczos recurrences. Doubled: no change.
+# Halved: no change, except for two blocks joined by a weight of 1e-12, which then get a narrower
+# start, 45 % more steps and 10 % less time.
 ROUNDING_UNIT = 4 * np.finfo(np.float64).eps
 
 

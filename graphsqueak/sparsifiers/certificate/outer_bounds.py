@@ -52,10 +52,11 @@ __all__ = [
 ]
 
 # Distances from the outermost Ritz value at which (1) is evaluated, in widths of the Ritz interval.
-# Two refinements follow, to a relative distance of 0.03 %.
+# Two refinements follow. Half or twice as many points: no change in four digits.
 GRID = np.geomspace(1e-7, 1e6, 192)
 
-# Factor of steps between two computations of the bounds, which cost the cube of the steps.
+# Factor of steps between two computations of the bounds, which cost the cube of the steps. With
+# 1.02 the steps decrease by up to 1.4 %, with 1.08 they increase by up to 3.5 %.
 STEP_GROWTH = 1.04
 
 # Probability that a bound on lambda_2 fails. A classifier reports bounds that hold with
