@@ -86,7 +86,7 @@ def certify(
 
     Parameters
     ----------
-    graph : EdgeSource, EdgeList, scipy sparse adjacency, networkx graph, table or path
+    graph : EdgeSource, EdgeList, scipy sparse adjacency, networkx or igraph graph, or table
         The graph G. It is read once if its edges take at most 640 MiB in memory, else once per
         step.
     sparsifier : EdgeList or any other graph
