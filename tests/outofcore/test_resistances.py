@@ -137,7 +137,7 @@ def test_what_cannot_be_done_is_said():
         effective_resistance(graph, keep=0.5, method="exact")
     with pytest.raises(InputError, match="pairs on a graph that is read are solved for"):
         effective_resistance(graph, [(0, 1)], keep=0.5, n_probes=3)
-    with pytest.raises(InputError, match="this certificate is of L \\+ ridge I"):
+    with pytest.raises(InputError, match="is about L \\+ ridge I and does not bound cuts"):
         certify(graph, graph, ridge=1.0).bounds_on([1.0], quantity="cuts")
     ring = sources.cycle(150).to_edge_list()
     with pytest.raises(InputError, match="it belongs to another graph"):

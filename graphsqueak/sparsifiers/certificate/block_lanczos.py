@@ -57,7 +57,9 @@ __all__ = [
 ]
 
 # Vectors of the window for blocks of up to four columns: Ritz vectors of two steps at both
-# ends, and 12 new ones between compressions. Smaller graphs (26,000 nodes) have a larger window.
+# ends, and 12 new ones between compressions. Graphs below 26,000 nodes have a
+# larger window. Halved or doubled: no change in steps, and less than 0.1 % in the bounds, for
+# random and heavy-tailed graphs of 200,000 nodes.
 MIN_WINDOW_VECTORS = 20
 
 # Numbers (4 MiB) that are kept, or solved together, whatever the width. Halved: 2 % to 6 % more
