@@ -232,7 +232,7 @@ def _closeness(opened, rtol, n_probes, progress):
     low = high = None
     if opened.certificate is not None:
         # resistances, and so closeness upside down, lie between those times the two lambdas
-        low, high = opened.certificate.brackets(scores, of="cuts")
+        low, high = opened.certificate.bounds_on(scores, quantity="cuts")
         low, high = low / (1 + _SIGMAS * error), high * (1 + _SIGMAS * error)
     kirchhoff = kemeny = float("inf")
     if size.size and size[0] == opened.n_nodes:

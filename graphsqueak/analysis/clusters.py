@@ -182,7 +182,7 @@ def conductances(
     found = np.divide(leaving[:-1], smaller, out=np.zeros(n_clusters), where=smaller > 0)
     if opened.certificate is None:
         return found, None, None
-    low, high = opened.certificate.brackets(found, of="conductances")
+    low, high = opened.certificate.bounds_on(found, quantity="conductances")
     return found, low, np.minimum(high, 1.0)
 
 

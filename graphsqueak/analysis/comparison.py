@@ -284,7 +284,9 @@ def _cluster_verdict(again, own, other):
 def _brackets(pairs, certificate):
     kinds = {name: name.split()[-1] for name in pairs}
     kinds = {n: kind for n, kind in kinds.items() if kind in ("cuts", "resistances", "eigenvalues")}
-    return {name: certificate.brackets(pairs[name][1], of=kind) for name, kind in kinds.items()}
+    return {
+        name: certificate.bounds_on(pairs[name][1], quantity=kind) for name, kind in kinds.items()
+    }
 
 
 def _on_nodes_of(whole, sparse):

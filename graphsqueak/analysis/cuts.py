@@ -155,8 +155,8 @@ def cut(
     weight, found = float(crossing[place]), float(ratio[place])
     ends: dict[str, float] = {}
     if opened.certificate is not None:
-        low, high = opened.certificate.brackets(found, of="conductances")
-        least, most = opened.certificate.brackets(weight, of="cuts")
+        low, high = opened.certificate.bounds_on(found, quantity="conductances")
+        least, most = opened.certificate.bounds_on(weight, quantity="cuts")
         ends = {"low": float(low), "high": min(float(high), 1.0)}
         ends |= {"low_weight": float(least), "high_weight": float(most)}
     return Cut(

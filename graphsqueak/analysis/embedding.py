@@ -140,7 +140,7 @@ def eigenvalue_brackets(
     """Between what the eigenvalues of the graph lie, or twice None without a certificate."""
     if certificate is None:
         return None, None
-    return certificate.brackets(values, of="conductances" if normalized else "eigenvalues")
+    return certificate.bounds_on(values, quantity="conductances" if normalized else "eigenvalues")
 
 
 def per_root_degree(vectors: np.ndarray, degree: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ def certify(
     every x'Lx. An error of epsilon_lower was found. Up to 2000 nodes both are the exact error.
 
     kappa is how far apart the ratios of both are at most, whatever common factor the weights get;
-    best_factor is the one with the least error.
+    optimal_scale is the one with the least error.
 
     Example: graphsqueak certify edges.tsv.gz sparse.tsv
     """
@@ -60,7 +60,7 @@ def certify(
     understood = tell_understood(source, quiet=quiet)
     tell_understood(small, quiet=quiet)
     if as_json:
-        names = ("steps", "passes", "seconds", "problem", "open")
+        names = ("steps", "passes", "seconds", "problem", "unresolved")
         record = certificate.figures() | {name: getattr(certificate, name) for name in names}
         options.print_json(record | {"input": understood})
     elif not quiet:

@@ -206,7 +206,7 @@ def _brackets(source, pairs, by_id, budget, sparsifier, delta, random_state, pro
     else:
         pairs = np.column_stack(check_pairs(pairs, kept, by_id))
     held = effective.effective_resistance(kept, pairs, method="exact")
-    return np.column_stack(certificate.brackets(held, of="resistances"))
+    return np.column_stack(certificate.bounds_on(held, quantity="resistances"))
 
 
 def _of_pairs(solver, tail, head, rtol):

@@ -170,15 +170,23 @@ def _how_good(result):
         ("heaviest", _amount(certificate.lambda_max), "times the graph's weight, no cut has more"),
         ("kappa", _amount(certificate.kappa), "the heaviest over the lightest, whatever the unit"),
         (
-            "best factor",
-            _amount(certificate.best_factor),
+            "optimal scale",
+            _amount(certificate.optimal_scale),
             f"on all weights: the error is then at most {_amount(certificate.epsilon_rescaled)}",
         ),
     ]
-    if certificate.lightest is not None:
+    if certificate.minimizing_pair is not None:
         rows += [
-            ("too light", " and ".join(map(str, certificate.lightest)), "between these, most"),
-            ("too heavy", " and ".join(map(str, certificate.heaviest)), "between these, most"),
+            (
+                "too light",
+                " and ".join(map(str, certificate.minimizing_pair)),
+                "between these, most",
+            ),
+            (
+                "too heavy",
+                " and ".join(map(str, certificate.maximizing_pair)),
+                "between these, most",
+            ),
         ]
     times = "once" if certificate.passes == 1 else f"{certificate.passes:,} times"
     rows.append(("edges read", times, "to measure all this"))

@@ -15,7 +15,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.certify import certify
-from graphsqueak.sparsifiers.certificate.outer_bounds import MISSED
+from graphsqueak.sparsifiers.certificate.outer_bounds import FAILURE_PROBABILITY
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.choice import (
     CHOICE_TOL,
@@ -234,7 +234,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         def measure(scores):
             source, graph = self._source_read, self.sparsifier_
             about = {"random_state": self.random_state, "progress": self.progress}
-            certificate = certify(source, graph, delta=MISSED, **about)
+            certificate = certify(source, graph, delta=FAILURE_PROBABILITY, **about)
             return certificate.lambda_max, StreamedLaplacian(source, graph).multiply(scores)
 
         return measure

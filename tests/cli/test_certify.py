@@ -36,7 +36,7 @@ def test_the_certificate_is_the_true_accuracy(edges, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "no error is larger, always" in printed
     assert re.search(r"kappa +[\d.]+ ", printed)
-    assert re.search(r"best_factor +[\d.]+ ", printed)
+    assert re.search(r"optimal_scale +[\d.]+ ", printed)
 
 
 def test_epsilon_is_met_and_proved(edges, tmp_path, capsys):

@@ -137,8 +137,8 @@ def test_what_cannot_be_done_is_said():
         effective_resistance(graph, keep=0.5, method="exact")
     with pytest.raises(InputError, match="pairs on a graph that is read are solved for"):
         effective_resistance(graph, [(0, 1)], keep=0.5, n_probes=3)
-    with pytest.raises(InputError, match="this certificate is of L \\+ ridge I"):
-        certify(graph, graph, ridge=1.0).brackets([1.0], of="cuts")
+    with pytest.raises(InputError, match="is about L \\+ ridge I and does not bound cuts"):
+        certify(graph, graph, ridge=1.0).bounds_on([1.0], quantity="cuts")
     ring = sources.cycle(150).to_edge_list()
     with pytest.raises(InputError, match="it belongs to another graph"):
         effective_resistance(examples()["pieces"], [(0, 3)], sparsifier=ring, bounds=True)
@@ -191,7 +191,7 @@ def test_brackets_always_contain_the_truth():
             "eigenvalues": values,
             "resistances": lengths,
         }.items():
-            low, high = certificate.brackets(held, of=of)
+            low, high = certificate.bounds_on(held, quantity=of)
             assert (low <= truth).all(), (seed, of)
             assert (truth <= high).all(), (seed, of)
         widest = max(widest, certificate.lambda_max / certificate.lambda_min)

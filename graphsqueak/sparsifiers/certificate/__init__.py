@@ -1,1 +1,1 @@
-"""How good a sparsifier is, measured on the whole graph."""
+"""Measurement of the accuracy of a sparsifier, on the whole graph."""

@@ -1,33 +1,34 @@
-"""Lanczos on the pencil of two Laplacians, in the memory of a few vectors.
+"""Block Lanczos for the pencil of two Laplacians, in the memory of a few vectors.
 
-With A = L_G and M = L_H (both plus a ridge), T = M^+ A is self-adjoint for <x, y> = x' M y, and its
-eigenvalues are the ratios mu = x' A x / x' M x. From an orthonormal block Q_1 each step multiplies
+With A = L_G and M = L_H (both plus a ridge), T = M^+ A is self-adjoint for <x, y> = x' M y. Its
+eigenvalues are the ratios mu = x' A x / x' M x. From an orthonormal block Q_1, each step multiplies
 by A once and solves with M once:
 
     T Q_j = Q_{j-1} B_{j-1}' + Q_j A_j + Q_{j+1} B_j + F_j,      A_j = Q_j' A Q_j,
 
-where F_j is what inexact solves and rounding add. No block but the last two is needed to go on.
+where F_j is the error of inexact solves and of rounding. Only the last two blocks are needed to
+continue.
 
-*The window.* To find the ratio at either end, and its vector, an orthonormal basis of a few vectors
-is kept, and A projected on it: its eigenvalues, the Ritz values, are ratios of true vectors,
-whatever the accuracy of the solves. Every new block joins. A full window is compressed to its
-outermost Ritz vectors, at both ends, of now and of one step before. A Ritz vector moves nearly
-along a line from step to step, as an iterate of conjugate gradients does, so that next to nothing
-is lost against a basis of all blocks [SO10]. The blocks themselves are never restarted. When one
-end does not matter any more, the other gets its room (`settle`).
+*The window.* An orthonormal basis of a few vectors and the projection of A on it give the extreme
+ratios and their vectors. The eigenvalues of the projection, the Ritz values, are ratios of true
+vectors, whatever the accuracy of the solves. Every new block is added. A full window is compressed
+to its outermost Ritz vectors at both ends, of this step and of the step before. A Ritz vector moves
+nearly along a line from step to step, like an iterate of conjugate gradients, so that almost
+nothing is lost compared with a basis of all blocks [SO10]. The blocks themselves are never
+restarted. If one end is not needed any more, the other end gets its vectors (`ignore_end`).
 
-*Orthogonality.* Blocks are made orthogonal to all before them while the window holds these, then to
-the two before them, no more: what has been found comes back in later blocks. The window takes from
-a block only what is new to it, and no direction of which so little is new that the projection of A
-would suffer: how much it may have suffered is counted, and the Ritz values are on the safe side of
-it. Constants on components, which no norm of M sees, are taken out. A direction not larger than
-rounding, on the scale of T Q_j, ends.
+*Orthogonality.* A block is made orthogonal to all earlier blocks while the window contains them,
+and after that to the last two only. Directions that were found then return in later blocks. The
+window adds only the new part of a block. It rejects a direction if its new part is so small that
+the projection of A would lose accuracy. A bound on the lost accuracy is kept, and the Ritz values
+are corrected by it. Constants on components have the M-norm 0 and are removed. A direction that is
+not larger than rounding, relative to T Q_j, is dropped.
 
-*Errors.* F_j has three parts. Solves leave residuals r, which change the result by sqrt(r' M^+ r).
-After 0, 1, 2, 4, ... steps this is measured by solving for r, and the rest is bounded by a flow
-along a forest, which no light cut escapes (`forest_norm`). Rounding changes vectors and products by
-an amount that the same forest bounds. What orthogonalization takes out is counted. The error of the
-first solve makes the start less isotropic, which counts as well (`start_error`).
+*Errors.* F_j has three parts. First, a solve with residual r has the error sqrt(r' M^+ r). After
+0, 1, 2, 4, ... steps it is measured by solving for r. The remainder is bounded by a flow along a
+spanning forest, which accounts for light cuts (`forest_norm`). Second, rounding of vectors and
+products is bounded by the same forest. Third, the norm of whatever orthogonalization removes is
+added. The error of the first solve makes the start less isotropic (`start_error`).
 
 References
 ----------
@@ -47,63 +48,99 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 
-__all__ = ["BlockLanczos", "gaussian_start", "n_at_once"]
+__all__ = [
+    "CHUNK_SIZE",
+    "MAX_WINDOW_NUMBERS",
+    "BlockLanczos",
+    "gaussian_start",
+    "n_columns_at_once",
+]
 
-_ROOM = 20  # vectors of the window, for few columns
-_FEW = 4  # columns, for which that is enough
-_SMALL = 2**19  # numbers that may be kept, or worked on, anyway
-_MOST_NUMBERS = 2**25  # of all blocks, while they are kept
-_DOUBT = 1e-5  # of a Ritz value, relative, that the window may have
-_UNIT = 1e-14  # rounding of a product
-_MOST_SOLVE_ERROR = 3e-5  # times 1 / sqrt(dimension); a hundred times that of `_TOL`
-_TOL = 3e-7  # of the solves, times what one column has of a direction, 1 / sqrt(dimension)
-_FINE = 1e-11  # of the solves where that costs nothing
-_EXHAUSTED = 1e-7  # norm, relative to that of T Q_j, below which a direction is rounding
-_HALF = 0.25  # squared norm of a unit direction that has lost half of itself
-_OVERLAP = 1e-9  # what a block may have of the two before it
-_MOST_PASSES = 8  # of one orthogonalization
-_MANY_SOLVES = 50  # a factorization pays
-_SPREAD = 1e-8  # norm of a combination of unit vectors that is not rounding
-_CHUNK = 2**16  # edges, or nodes, that are worked on at a time
+# Vectors of the window for blocks of up to four columns: Ritz vectors of two steps at both
+# ends, and 12 new ones between compressions. Graphs below 26,000 nodes have a
+# larger window. Halved or doubled: no change in steps, and less than 0.1 % in the bounds, for
+# random and heavy-tailed graphs of 200,000 nodes.
+MIN_WINDOW_VECTORS = 20
+
+# Numbers (4 MiB) that are kept, or solved together, whatever the width. Halved: 2 % to 6 % more
+# steps on graphs of 4,000 to 20,000 nodes. Doubled: up to 5 % fewer steps, and twice the memory.
+CHEAP_NUMBERS = 2**19
+
+# Numbers (256 MiB) of the window of a wide block, and of all its blocks while they are kept. Halved
+# or doubled: no change up to 20,000 nodes. It bounds the memory for larger graphs.
+MAX_WINDOW_NUMBERS = 2**25
+
+# Numbers per chunk of temporary arrays, about the size of a cache. Halved or doubled: no change in
+# bounds and steps.
+CHUNK_SIZE = 2**16
+
+# Tolerance of solves, times the typical component of one column along a direction,
+# 1 / sqrt(dimension). Halved or doubled: no change in bounds or steps.
+SOLVE_TOL = 3e-7
+
+# Tolerance of solves with small systems, where it costs little. Halved or doubled: no change.
+# Without it, certificates of 900 nodes with delta = 5e-6 do not reach rtol.
+FINE_SOLVE_TOL = 1e-11
+
+# Relative error of a Ritz value that the window may lose to directions that are hardly new. Halved
+# or doubled: no change. Without a limit, the lower bound on epsilon would have to be corrected by
+# more than that.
+MAX_PROJECTION_ERROR = 1e-5
+
+# Relative norm below which a direction is rounding. Its square is the rounding error of an inner
+# product. Halved or doubled: no change.
+RANK_TOL = 1e-7
+
+# Squared norm of a unit vector that lost half of itself to an orthogonalization. It was dominated
+# by the directions removed, and what is left is mostly rounding.
+LOST_HALF = 0.25
+
+# Passes of one orthogonalization. Two or three are usual. Halved or doubled: no change.
+MAX_PASSES = 8
+
+# Overlaps and singular values below this have squares below the unit roundoff.
+_SQRT_EPS = float(np.sqrt(np.finfo(np.float64).eps))
 
 
 class BlockLanczos:
-    """Block Lanczos for T, with a window of Ritz vectors of both ends.
+    """Block Lanczos for M^+ A, with a window of Ritz vectors at both ends.
 
     Parameters
     ----------
     sparsifier : EdgeList
-        H.
+        The graph H of M = L_H + ridge I.
     ridge : float
         Added to both Laplacians.
     n_columns : int
         Width of the first block, at most `dimension`.
     tol : float, optional
-        Of the solves; without one as small as `error` needs, which is measured then.
+        Tolerance of the solves, taken for their error. Default: chosen from `n_columns` and
+        `dimension`, and the error of the solves is measured.
     forest_norm : ForestNorm, optional
-        Of H and the ridge, if there is one already.
+        The norm of H and the ridge, if it was computed before.
     random_state : int, Generator or None
+        Seed of the first block.
 
     Attributes
     ----------
     dimension : int
-        Of the space: nodes, less one per component without a ridge.
+        Number of nodes, minus one per component without a ridge.
     n_columns : int
         Width of the first block.
     newest : ndarray of shape (n_nodes, columns)
-        The block to be multiplied by L_G next; without columns when nothing is left to find.
-    ritz : ndarray
-        The lowest ratio that was found, and the highest.
+        The block to multiply by L_G next. It has no columns if the run is exhausted.
+    ritz : ndarray of shape (2,)
+        The lowest and the highest ratio found.
     diagonal, coupling : list of ndarray
         A_j and B_j.
     error : float
-        The norm of all F_j together.
+        Norm of all F_j together.
     start_error : float
-        How far the space of the first block may be from an isotropic one: the sine of the angle.
+        Sine of the angle between the space of the first block and an isotropic one.
     rounding : float
-        How much rounding may change of a vector or of a product, in the norm of M and relative.
-    is_whole : bool
-        Whether all blocks together are orthonormal, not just each with the one before it.
+        Relative rounding error of a vector or product, in the norm of M.
+    is_orthonormal : bool
+        Whether all blocks together are orthonormal, not only each with the one before it.
     """
 
     def __init__(
@@ -131,103 +168,125 @@ class BlockLanczos:
         self._solve_error = self._solver.tol
         self._measured_residual = self._solver.tol
         self.error = 0.0
-        block, scale = self._solved(gaussian_start(sparsifier, ridge, n_columns, self._rng))
-        self.newest, triangle, _ = self._orthonormal(block)
-        least = np.linalg.norm(triangle, -2) if triangle.size else 1.0
-        self.start_error = (self._solve_error + self.rounding) * max(scale / least, 1.0)
-        self._before = self.newest[:, :0]
+        self.is_orthonormal = True
         self.ritz = np.array([np.inf, 0.0])
+        block, scale = self._solve_block(gaussian_start(sparsifier, ridge, n_columns, self._rng))
+        self.newest, triangle, _ = self._orthonormalize(block)
+        # An error of the solve turns the column that is least independent of the others most.
+        smallest = np.linalg.norm(triangle, -2) if triangle.size else 1.0
+        self.start_error = (self._solve_error + self.rounding) * max(scale / smallest, 1.0)
+        self._previous = self.newest[:, :0]
         self.n_columns = self.newest.shape[1]
         self._window = _Window(
-            self._times_sparsifier, self.dimension, self.newest.shape, _UNIT + self.rounding
+            self._multiply_by_sparsifier,
+            dimension=self.dimension,
+            n_nodes=sparsifier.n_nodes,
+            n_columns=self.n_columns,
+            rounding=RANK_TOL**2 + self.rounding,
         )
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the blocks span an invariant space, so that no step is left."""
+        return self.newest.shape[1] == 0
+
     def step(self, product: np.ndarray) -> None:
-        """Take in the product L_G `newest`, solve with L_H, and make the next block."""
+        """Do one Lanczos step.
+
+        Parameters
+        ----------
+        product : ndarray of the shape of `newest`
+            L_G times `newest`.
+        """
+        # 1: A_j = Q_j' A Q_j
         product = self._solver.centered(product) + self._ridge * self.newest
         diagonal = self.newest.T @ product
         self.diagonal.append((diagonal + diagonal.T) / 2)
-        self._window.join(self.newest, product, self.ritz)
-        self.ritz = self._window.ritz(self.ritz)
-        block, scale = self._solved(product)
+        self._window.add(self.newest, product, self.ritz)
+        self.ritz = self._window.update_ritz(self.ritz)
+
+        # 2: W = M^+ A Q_j - Q_j A_j - Q_{j-1} B_{j-1}'
+        block, scale = self._solve_block(product)
         block -= self.newest @ self.diagonal[-1]
         if self.coupling:
-            block -= self._before @ self.coupling[-1].T
-        self.is_whole = self._window.is_whole
-        known = [self._window.basis] if self.is_whole else [self.newest, self._before]
-        newest, coupling, removed = self._orthonormal(block, scale, known)
-        if self._window.is_complete:
-            newest, coupling = newest[:, :0], coupling[:0]
-        self._before, self.newest = self.newest, newest
-        self.coupling.append(coupling)
-        of_step = removed + (2 * self._solve_error + self.rounding) * scale
-        self.error = float(np.hypot(self.error, of_step))
+            block -= self._previous @ self.coupling[-1].T
 
-    def settle(self, end: int) -> None:
-        """Do not look further for the lowest ratio (0) or for the highest (1)."""
-        self._window.settle(end)
+        # 3: Q_{j+1} B_j = W
+        self.is_orthonormal = self._window.has_all_blocks
+        known = [self._window.basis] if self.is_orthonormal else [self.newest, self._previous]
+        following, coupling, removed = self._orthonormalize(block, scale, known)
+        if self._window.is_complete:
+            following = following[:, :0]
+            coupling = coupling[:0]
+        self._previous = self.newest
+        self.newest = following
+        self.coupling.append(coupling)
+        step_error = removed + (2 * self._solve_error + self.rounding) * scale
+        self.error = float(np.hypot(self.error, step_error))
+
+    def ignore_end(self, end: int) -> None:
+        """Stop searching for the lowest ratio (0) or for the highest (1)."""
+        self._window.ignore_end(end)
 
     def ritz_vector(self, end: int) -> np.ndarray:
-        """The vector on the nodes that belongs to ritz[end], if that end was not settled."""
-        return self._window.vector(end)
+        """Return the vector with the ratio ritz[end], unless that end is ignored."""
+        return self._window.ritz_vector(end)
 
-    def _solved(self, product):
-        """M^+ product, in its place, and the largest M-norm of a column.
+    def _solve_block(self, product):
+        """Overwrite a block by M^+ times it; return it and the largest M-norm of a column.
 
-        After 0, 1, 2, 4, 8, ... steps, and when a residual is larger than those, the error is
-        measured.
+        The error is measured after 0, 1, 2, 4, ... steps, and if the residual exceeds those that
+        were measured.
         """
         n_steps = len(self.coupling)
-        n_columns = product.shape[1]
+        n_nodes, n_columns = product.shape
         norms = np.zeros(n_columns)
-        n_once = n_at_once(len(product))
-        for columns in np.array_split(np.arange(n_columns), -(-n_columns // n_once) or 1):
+        n_groups = -(-n_columns // n_columns_at_once(n_nodes)) or 1
+        for columns in np.array_split(np.arange(n_columns), n_groups):
             b = np.ascontiguousarray(product[:, columns])
             x = self._solve(b)
             is_due = n_steps & (n_steps - 1) == 0
             if self._tol is None and (is_due or self._solver.residual_ > self._measured_residual):
-                x = self._measured(x, b)
+                x = self._measure_error(x, b)
             product[:, columns] = x
-            norms[columns] = _norms(x, b)
+            norms[columns] = _energy_norms(x, b)
         return product, norms.max(initial=0.0)
 
-    def _measured(self, x, b):
-        """A better solution of M x = b; the error of x is counted.
-
-        Solving for the residual shows the error of x; what is left after that has a bound from
-        flows, which needs no solver. A solver whose errors are too large is changed.
-        """
+    def _measure_error(self, x, b):
+        """Record the error of a solution x of M x = b, and return a better one."""
         self._measured_residual = max(self._measured_residual, self._solver.residual_)
-        x, error = self._corrected(x, b)
-        is_large = error > _MOST_SOLVE_ERROR / np.sqrt(self.dimension)
+        x, error = self._correct(x, b)
+        is_large = error > 100 * SOLVE_TOL / np.sqrt(self.dimension)
         if is_large and self._solver.solver != "cholesky":
-            # built of sums of weights, the approximate factor is as good for light cuts as for
-            # heavy ones; a residual that is small in Euclidean norm then is so on every cut
+            # The approximate Cholesky factor consists of sums of weights and is as accurate on
+            # light cuts as on heavy ones. With it, a small Euclidean residual is small on all cuts.
             self._solver = self._make_solver("cholesky", self._solver.tol)
             x = self._solve(b)
             self._measured_residual = self._solver.residual_
-            x, error = self._corrected(x, b)
+            x, error = self._correct(x, b)
         self._solve_error = max(self._solve_error, error)
         return x
 
-    def _corrected(self, x, b):
-        """x plus a solution for its residual, and the largest error of a column of x, relative."""
+    def _correct(self, x, b):
+        """Add a solution for the residual to x; return it and the largest relative error of x."""
         correction = self._solve(self._residual(b, x))
         better = x + correction
-        sizes = _norms(better, b)
-        image = self._times_sparsifier(correction)
-        errors = _norms(correction, image) + self._forest_norm(self._residual(b, better))
-        # where nothing was found, an error that is not zero counts as infinite
+        sizes = _energy_norms(better, b)
+        correction_norms = _energy_norms(correction, self._multiply_by_sparsifier(correction))
+        # The flow bounds the error that remains after the correction, without any solver.
+        errors = correction_norms + self._forest_norm(self._residual(b, better))
+        # The error of a zero solution is infinite unless it is exact.
         relative = np.where(errors > 0, np.inf, 0.0)
         np.divide(errors, sizes, out=relative, where=sizes > 0)
         largest = float(relative.max(initial=0.0))
+        # NaN fails the comparison.
         return better, largest if largest >= 0 else np.inf
 
     def _residual(self, b, x):
-        return self._solver.centered(b - self._times_sparsifier(x))
+        return self._solver.centered(b - self._multiply_by_sparsifier(x))
 
     def _solve(self, b):
-        """M^+ b, as well as rounding lets it: the error is measured, not assumed."""
+        """Return M^+ b. Warnings are ignored, because the error is measured."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return self._solver.solve(b)
@@ -238,182 +297,235 @@ class BlockLanczos:
             solver=backend,
             ridge=self._ridge,
             tol=tol,
-            n_solves=_MANY_SOLVES,
+            # A typical certificate has 50 steps, so that a factorization pays.
+            n_solves=50,
             random_state=self._rng,
         )
 
-    def _orthonormal(self, block, scale=0.0, known=()):
-        """Q and R with block = Q R apart from what is known, and the norm of what was taken out.
+    def _orthonormalize(self, block, scale=0.0, known=()):
+        """Return Q, R and the norm of what was removed, with block = Q R up to the known blocks.
 
-        The first pass finds the rank, on the given scale or else the block's own. Directions left
-        then have norm 1, and one that a later pass shrinks by more than half was rounding. It ends
-        when a pass finds next to nothing of what is known in the block.
+        The first pass finds the rank, relative to `scale` or to the block's own norm. Later
+        passes repeat the orthogonalization on unit vectors. They end when the overlap with the
+        known blocks is negligible.
         """
-        coupling, removed, least = np.eye(block.shape[1]), 0.0, None
-        for _ in range(_MOST_PASSES):
+        R = np.eye(block.shape[1])
+        removed = 0.0
+        min_square = None
+        for _ in range(MAX_PASSES):
             block = self._solver.centered(block)
-            image = self._times_sparsifier(block)
+            image = self._multiply_by_sparsifier(block)
             overlaps = [part.T @ image for part in known]
             overlap = np.vstack([np.zeros((1, block.shape[1])), *overlaps])
             gram = block.T @ image - overlap.T @ overlap
-            values, turn = np.linalg.eigh((gram + gram.T) / 2)
-            if least is None:
-                scale = max(scale, np.sqrt(max(values.max(initial=0.0), 0.0)))
-                least = (_EXHAUSTED * scale) ** 2
+            squares, rotation = np.linalg.eigh((gram + gram.T) / 2)
+            is_first_pass = min_square is None
+            if is_first_pass:
+                scale = max(scale, np.sqrt(max(squares.max(initial=0.0), 0.0)))
+                min_square = (RANK_TOL * scale) ** 2
                 removed = np.linalg.norm(overlap)
-            kept = values > least
-            lost = (np.sqrt(values[~kept].clip(0))[:, None] * turn[:, ~kept].T) @ coupling
-            removed = np.hypot(removed, np.linalg.norm(lost))
-            for part, found in zip(known, overlaps, strict=True):
-                block -= part @ found
-            size = np.sqrt(values[kept])
-            block = np.ascontiguousarray(block @ (turn[:, kept] / size))
-            coupling = (size[:, None] * turn[:, kept].T) @ coupling
-            is_orthogonal = np.abs(overlap).max(initial=0) < max(_OVERLAP, self.rounding)
-            if least == _HALF and is_orthogonal and kept.all():
-                break
-            least = _HALF
-        else:
-            removed = np.hypot(removed, np.linalg.norm(coupling))
-            block, coupling = block[:, :0], coupling[:0]
-        return block, coupling, removed
+            is_kept = squares > min_square
+            dropped = np.sqrt(squares[~is_kept].clip(0))[:, None] * rotation[:, ~is_kept].T
+            removed = np.hypot(removed, np.linalg.norm(dropped @ R))
+            for part, part_overlap in zip(known, overlaps, strict=True):
+                block -= part @ part_overlap
+            norms = np.sqrt(squares[is_kept])
+            block = np.ascontiguousarray(block @ (rotation[:, is_kept] / norms))
+            R = (norms[:, None] * rotation[:, is_kept].T) @ R
+            is_orthogonal = np.abs(overlap).max(initial=0) < max(_SQRT_EPS, self.rounding)
+            if not is_first_pass and is_orthogonal and is_kept.all():
+                return block, R, removed
+            min_square = LOST_HALF
+        # Rounding dominates all directions that are left.
+        return block[:, :0], R[:0], np.hypot(removed, np.linalg.norm(R))
 
     def _tolerance(self, n_columns):
-        """Of solves: a wide start has more of every direction, and can bear larger errors."""
-        if self._tol is not None or n_columns * self.dimension < _CHUNK // 8:
-            return self._tol or _FINE
-        return min(_TOL * n_columns**1.5 / np.sqrt(self.dimension), 1e-7)
+        """Return the tolerance of solves.
 
-    def _times_sparsifier(self, block):
+        The component of one column along a given direction is about 1 / sqrt(dimension), and the
+        error must be smaller. A wider start has a larger component and tolerates larger errors.
+        """
+        if self._tol is not None:
+            return self._tol
+        # Solves with small systems take microseconds, whatever their tolerance.
+        if n_columns * self.dimension < CHUNK_SIZE // 8:
+            return FINE_SOLVE_TOL
+        return min(SOLVE_TOL * n_columns**1.5 / np.sqrt(self.dimension), 1e-7)
+
+    def _multiply_by_sparsifier(self, block):
         image = np.empty_like(block)
         multiply(self._solver.matrix, block, image)
         return image
 
 
 class _Window:
-    """An orthonormal basis, and A projected on it; its outermost Ritz vectors stay."""
+    """Orthonormal basis of the outermost Ritz vectors, with the projection of A on it.
 
-    def __init__(self, times_sparsifier, dimension, shape, rounding):
-        n_nodes, n_columns = shape
-        n_kept, room = (2, _ROOM) if n_columns <= _FEW else (n_columns, 6 * n_columns)
-        whole = min(_SMALL * n_columns**2, _MOST_NUMBERS) // max(n_nodes, 1)
-        self._rows = np.empty((min(max(room, whole), dimension), n_nodes))
-        self._times_sparsifier, self._dimension = times_sparsifier, dimension
-        self._projected = np.zeros((0, 0))
-        self._rounding = rounding  # of a product
-        self._before = 0  # vectors one step ago
-        self._doubt = np.zeros((0, 0))  # S: y' `_projected` y is off by at most y' S y
-        self._kept = [n_kept, n_kept]  # Ritz vectors, of the low end, and of the high
-        self.is_whole = True  # nothing was left out yet
+    Parameters
+    ----------
+    multiply_by_sparsifier : callable
+        Multiplies a block by M.
+    dimension, n_nodes, n_columns : int
+        Of the space, of the graph and of the first block.
+    rounding : float
+        Relative rounding error of a product with A.
+
+    Attributes
+    ----------
+    has_all_blocks : bool
+        Whether the basis spans every block that was added.
+    """
+
+    def __init__(self, multiply_by_sparsifier, *, dimension, n_nodes, n_columns, rounding):
+        self._multiply_by_sparsifier = multiply_by_sparsifier
+        self._dimension = dimension
+        self._rounding = rounding
+        is_narrow = n_columns <= 4
+        n_kept = 2 if is_narrow else n_columns
+        min_vectors = MIN_WINDOW_VECTORS if is_narrow else 6 * n_columns
+        max_numbers = min(CHEAP_NUMBERS * n_columns**2, MAX_WINDOW_NUMBERS)
+        n_vectors = min(max(min_vectors, max_numbers // max(n_nodes, 1)), dimension)
+        self._rows = np.empty((n_vectors, n_nodes))
+        self._projection = np.zeros((0, 0))
+        # S such that y' P y is wrong by at most y' S y for the projection P.
+        self._projection_error = np.zeros((0, 0))
+        self._previous_size = 0
+        # Numbers of Ritz vectors that a compression keeps at the low and at the high end.
+        self._n_kept = [n_kept, n_kept]
+        self.has_all_blocks = True
 
     @property
     def is_complete(self):
-        """Whether the basis is one of the whole space."""
-        return len(self._projected) == self._dimension
+        """Whether the basis spans the whole space."""
+        return len(self._projection) == self._dimension
 
     @property
     def basis(self):
         """The vectors, as columns."""
-        return self._rows[: len(self._projected)].T
+        return self._rows[: len(self._projection)].T
 
-    def settle(self, end):
-        """Let the other end have the room of this one."""
-        if self._kept[1 - end]:
-            self._kept[end], self._kept[1 - end] = 0, sum(self._kept)
+    def ignore_end(self, end):
+        """Use the vectors of this end for the other one."""
+        if self._n_kept[1 - end]:
+            self._n_kept[1 - end] = sum(self._n_kept)
+            self._n_kept[end] = 0
 
-    def ritz(self, found):
-        """The lowest and the highest ratio, here or `found` before."""
-        values, vectors = np.linalg.eigh(self._projected)
-        low, high = [y @ self._doubt @ y for y in vectors.T[[0, -1]]]
-        return np.array([min(found[0], values[0] + low), max(found[1], values[-1] - high)])
+    def update_ritz(self, ritz):
+        """Return the lowest and the highest ratio, of the window or of `ritz` before."""
+        values, vectors = np.linalg.eigh(self._projection)
+        low_error, high_error = [y @ self._projection_error @ y for y in vectors.T[[0, -1]]]
+        low = min(ritz[0], values[0] + low_error)
+        high = max(ritz[1], values[-1] - high_error)
+        return np.array([low, high])
 
-    def vector(self, end):
-        _, vectors = np.linalg.eigh(self._projected)
+    def ritz_vector(self, end):
+        """Return the first (0) or the last (1) Ritz vector."""
+        _, vectors = np.linalg.eigh(self._projection)
         return vectors[:, -end] @ self._rows[: len(vectors)]
 
-    def join(self, block, product, ritz):
-        """Add what is new of an orthonormal block, given its product with A, and the `ritz` so far.
+    def add(self, block, product, ritz):
+        """Add the new part of an orthonormal block, given its product with A.
 
-        With W the basis, what is new is block D - W K. Where much is taken out and little left, the
-        errors of products weigh more, those of the directions that were taken out.
+        With the basis W, the new part is block D - W K for some D and K. If little of a direction
+        is new, its scaling amplifies the errors of the products. Directions whose error
+        would exceed `MAX_PROJECTION_ERROR` times the ratio of interest in `ritz` are left out.
         """
         n_columns = block.shape[1]
-        n_more = min(n_columns, self._dimension - len(self._projected))
-        if len(self._projected) + n_more > len(self._rows):
+        n_free = min(n_columns, self._dimension - len(self._projection))
+        if len(self._projection) + n_free > len(self._rows):
             self._compress()
-        self._before = size = len(self._projected)
+        size = len(self._projection)
+        self._previous_size = size
         rows = self._rows[:size]
-        sides, own = rows @ product, block.T @ product
-        unit = self._rounding * np.hypot(np.linalg.norm(sides), np.linalg.norm(own))
-        doubt = self._doubt + unit * np.eye(size)
-        most = _DOUBT * ritz[0 if self._kept[0] else 1] if size else np.inf
-        D, K, X, least = np.eye(n_columns), np.zeros((size, n_columns)), block, _UNIT
-        for _ in range(0 if self.is_whole and n_more == n_columns else _MOST_PASSES):
-            image = self._times_sparsifier(X)
+        sides = rows @ product
+        corner = block.T @ product
+        product_error = self._rounding * np.hypot(np.linalg.norm(sides), np.linalg.norm(corner))
+        basis_error = self._projection_error + product_error * np.eye(size)
+        max_error = np.inf
+        if size:
+            max_error = MAX_PROJECTION_ERROR * ritz[0 if self._n_kept[0] else 1]
+        D = np.eye(n_columns)
+        K = np.zeros((size, n_columns))
+        new = block
+        min_square = RANK_TOL**2
+        # A block that was made orthogonal to the whole basis is new already.
+        is_new = self.has_all_blocks and n_free == n_columns
+        for _ in range(0 if is_new else MAX_PASSES):
+            image = self._multiply_by_sparsifier(new)
             overlap = rows @ image
-            gram = X.T @ image - overlap.T @ overlap
-            values, turn = np.linalg.eigh((gram + gram.T) / 2)
-            kept = values > least
-            kept[: -min(n_more, kept.size)] = False
-            D, K = D @ turn, (K + overlap) @ turn
-            errors = 2 * unit * (D**2).sum(axis=0) + (K * (doubt @ K)).sum(axis=0)
-            kept &= errors <= most * values
-            turn, scale = turn[:, kept], np.sqrt(values[kept])
-            D, K, least = D[:, kept] / scale, K[:, kept] / scale, _HALF
-            X = np.ascontiguousarray((X - rows.T @ overlap) @ (turn / scale))
-            off = max(np.abs(overlap).max(initial=0), np.abs(values - 1).max(initial=0))
-            if off < max(_OVERLAP, self._rounding):
+            gram = new.T @ image - overlap.T @ overlap
+            squares, rotation = np.linalg.eigh((gram + gram.T) / 2)
+            is_kept = squares > min_square
+            is_kept[: -min(n_free, is_kept.size)] = False
+            D = D @ rotation
+            K = (K + overlap) @ rotation
+            errors = 2 * product_error * (D**2).sum(axis=0) + (K * (basis_error @ K)).sum(axis=0)
+            is_kept &= errors <= max_error * squares
+            norms = np.sqrt(squares[is_kept])
+            D = D[:, is_kept] / norms
+            K = K[:, is_kept] / norms
+            new = np.ascontiguousarray((new - rows.T @ overlap) @ (rotation[:, is_kept] / norms))
+            min_square = LOST_HALF
+            deviation = max(np.abs(overlap).max(initial=0), np.abs(squares - 1).max(initial=0))
+            if deviation < max(_SQRT_EPS, self._rounding):
                 break
-        self.is_whole &= X.shape[1] == n_columns
-        self._rows[size : size + X.shape[1]] = X.T
-        self._projected = _bordered(self._projected, sides, own, D, K)
-        self._doubt = _bordered(doubt, np.zeros_like(sides), 2 * unit * np.eye(n_columns), D, K)
+        n_new = new.shape[1]
+        self.has_all_blocks &= n_new == n_columns
+        self._rows[size : size + n_new] = new.T
+        self._projection = _extend_form(self._projection, sides, corner, D, K)
+        corner_error = 2 * product_error * np.eye(n_columns)
+        self._projection_error = _extend_form(basis_error, np.zeros_like(sides), corner_error, D, K)
 
     def _compress(self):
-        """Keep what the outermost Ritz vectors span, of now and of one step before."""
-        self.is_whole = False
-        size, chosen = len(self._projected), np.zeros((len(self._projected), 0))
-        for known in (size, self._before):
-            _, vectors = np.linalg.eigh(self._projected[:known, :known])
-            low, high = self._kept
-            outermost = np.hstack([vectors[:, :low], vectors[:, max(known - high, low) :]])
-            chosen = np.hstack([chosen, np.pad(outermost, ((0, size - known), (0, 0)))])
-        basis, spread, _ = np.linalg.svd(chosen, full_matrices=False)
-        basis = basis[:, spread > _SPREAD]
-        self._projected = basis.T @ self._projected @ basis
-        self._doubt = basis.T @ self._doubt @ basis
-        for begin in range(0, self._rows.shape[1], _CHUNK):
-            part = self._rows[:size, begin : begin + _CHUNK]
+        """Reduce the basis to the outermost Ritz vectors, of this step and of the step before."""
+        self.has_all_blocks = False
+        size = len(self._projection)
+        n_low, n_high = self._n_kept
+        chosen = []
+        for n_known in (size, self._previous_size):
+            _, vectors = np.linalg.eigh(self._projection[:n_known, :n_known])
+            outermost = np.hstack([vectors[:, :n_low], vectors[:, max(n_known - n_high, n_low) :]])
+            chosen.append(np.pad(outermost, ((0, size - n_known), (0, 0))))
+        # The vectors of two steps are nearly parallel: the SVD gives a basis of their span.
+        basis, singular_values, _ = np.linalg.svd(np.hstack(chosen), full_matrices=False)
+        basis = basis[:, singular_values > _SQRT_EPS]
+        self._projection = basis.T @ self._projection @ basis
+        self._projection_error = basis.T @ self._projection_error @ basis
+        # In chunks, so that no second window is allocated.
+        for begin in range(0, self._rows.shape[1], CHUNK_SIZE):
+            part = self._rows[:size, begin : begin + CHUNK_SIZE]
             part[: basis.shape[1]] = basis.T @ part
 
 
-def _bordered(form, sides, own, D, K):
-    """A form known on W, on a block (`own`) and between them, put on W and block D - W K."""
+def _extend_form(form, sides, corner, D, K):
+    """Return a form on W and block D - W K, given it on W, between W and block, and on block."""
     edge = sides @ D - form @ K
-    corner = D.T @ own @ D - D.T @ sides.T @ K - K.T @ edge
-    return np.block([[form, edge], [edge.T, (corner + corner.T) / 2]])
+    new_corner = D.T @ corner @ D - D.T @ sides.T @ K - K.T @ edge
+    return np.block([[form, edge], [edge.T, (new_corner + new_corner.T) / 2]])
 
 
-def n_at_once(n_nodes):
-    """Columns that are solved together: memory for few is enough for all."""
-    return max(1, _SMALL // max(n_nodes, 1))
+def n_columns_at_once(n_nodes):
+    """Return how many columns are solved together: one if nodes are many, to save memory."""
+    return max(1, CHEAP_NUMBERS // max(n_nodes, 1))
 
 
-def _norms(x, image):
+def _energy_norms(x, image):
+    """Return sqrt(x' M x) for each column, given image = M x."""
     return np.sqrt((x * image).sum(axis=0).clip(0))
 
 
 def gaussian_start(graph, ridge, n_columns, rng):
-    """B' W^(1/2) g + ridge^(1/2) g_0 with standard Gaussian g: its covariance is L + ridge I.
+    """Return a random block with covariance L + ridge I: B' W^(1/2) g + ridge^(1/2) g_0.
 
     M^+ times it has the covariance M^+, so that its component along every M-unit vector is a
-    standard Gaussian number: an isotropic start. A Gaussian vector on the nodes is not.
+    standard Gaussian number. A Gaussian vector on the nodes would not be isotropic in this sense.
     """
-    flow = np.zeros((graph.n_nodes, n_columns))
-    for begin in range(0, graph.n_edges, _CHUNK):
-        part = graph.part(begin, begin + _CHUNK)
-        random = rng.standard_normal((part.n_edges, n_columns))
-        flow += part.incidence().T @ (np.sqrt(part.weight)[:, None] * random)
+    start = np.zeros((graph.n_nodes, n_columns))
+    # In chunks, because the random numbers are one per edge and column.
+    for begin in range(0, graph.n_edges, CHUNK_SIZE):
+        part = graph.part(begin, begin + CHUNK_SIZE)
+        noise = rng.standard_normal((part.n_edges, n_columns))
+        start += part.incidence().T @ (np.sqrt(part.weight)[:, None] * noise)
     if ridge > 0:
-        flow += np.sqrt(ridge) * rng.standard_normal(flow.shape)
-    return flow
+        start += np.sqrt(ridge) * rng.standard_normal(start.shape)
+    return start

@@ -1,7 +1,15 @@
-"""What is known about the accuracy of a sparsifier, and what is when its components differ."""
+"""Certificate: two-sided bounds on the accuracy of a sparsifier.
+
+H is an eps-sparsifier of G if
+
+    (1 - eps) x' L_G x  <=  x' L_H x  <=  (1 + eps) x' L_G x     for every x.
+
+The extreme ratios lambda_min and lambda_max of x' L_H x to x' L_G x determine eps. They also bound
+cuts, eigenvalues, effective resistances and conductances of G, given those of H (`bounds_on`).
+"""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -12,50 +20,50 @@ from graphsqueak.validation import check_choice
 
 __all__ = ["Certificate", "component_problem"]
 
-_ROUNDING = 1e-8  # relative, of values that are computed on a sparsifier
-_KAPPA = "lambda_max / lambda_min: so far apart two ratios are at most"
+# Relative rounding error of values that a user computed on the sparsifier: eigenvalues and
+# resistances come from iterative solvers with tolerances of about 1e-8. `bounds_on` adds it to both
+# sides, so that halving or doubling it changes the bounds in the eighth digit only.
+RELATIVE_ERROR_OF_VALUES = 1e-8
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """How far x' L_H x can be from x' L_G x, over all x.
+    """Bounds on the ratios x' L_H x / x' L_G x over all x.
 
     Attributes
     ----------
     epsilon_lower : float
-        A vector x with an error of this size was found: the true epsilon is not smaller.
+        Lower bound on epsilon: the relative error of a vector that was found.
     epsilon_upper : float
-        With probability 1 - delta over the certificate's own random start, no x has a larger error:
-        (1 - epsilon_upper) L_G <= L_H <= (1 + epsilon_upper) L_G.
+        Upper bound on epsilon, with probability 1 - delta over the random start of the
+        measurement: (1 - epsilon_upper) L_G <= L_H <= (1 + epsilon_upper) L_G.
     lambda_min, lambda_max : float
-        All ratios x' L_H x / x' L_G x lie between them, with the same probability.
-    kappa : float
-        lambda_max / lambda_min: no two ratios are further apart. A common factor on all weights of
-        H changes epsilon and not kappa, which is what a preconditioner or a clustering feels.
-    kappa_lower : float
-        Two ratios so many times apart were found.
-    best_factor, epsilon_rescaled : float
-        The factor on all weights of H that makes epsilon least, 2 / (lambda_min + lambda_max), and
-        the epsilon that is proved then, (kappa - 1) / (kappa + 1).
+        Lower and upper bound on all ratios, with the same probability.
     delta : float
-        0 when everything was computed exactly.
+        Failure probability of the upper bound. It is 0 if all ratios were computed.
     ridge : float
-        gamma, when both Laplacians stand for L + gamma I.
-    steps, passes : int
-        Lanczos steps, and how often the graph was read.
+        gamma, if the certificate is about L + gamma I instead of L.
+    steps : int
+        Number of Lanczos steps.
+    passes : int
+        Number of passes over the graph.
     seconds : float
-    lightest, heaviest : tuple of two ids, or None
-        Where H is lightest against G (the nodes at which the worst x found is largest and
-        smallest: an edge is missing between them) and where it is heaviest (the edge of H that
-        holds most of the worst x' L_H x).
+        Elapsed time.
+    minimizing_pair : tuple of two ids, or None
+        The nodes where the vector with the smallest ratio is largest and smallest. An edge between
+        them would improve the sparsifier most.
+    maximizing_pair : tuple of two ids, or None
+        The edge of H that contributes most to x' L_H x for the vector x with the largest ratio.
     problem : str
-        Why epsilon is 1 or infinite, if the components of H and G differ; else empty.
-    open : str
-        What keeps the two epsilons apart, if `rtol` was not reached in the steps allowed.
+        Why epsilon is at least 1 or infinite, if the components of H and G differ; else empty.
+    unresolved : str
+        Which bounds did not reach `rtol` in the steps allowed; else empty.
+    kappa_lower : float
+        Lower bound on kappa: the quotient of two ratios that were found.
     history : list of (float, float)
         epsilon_lower and epsilon_upper after each step.
-    ratios, shares : ndarray
-        The estimated spectrum: ratios, and which share of all dimensions each stands for.
+    ratios, fractions : ndarray
+        Estimated spectrum: ratios, and the fraction of all dimensions that each stands for.
     """
 
     epsilon_lower: float
@@ -67,128 +75,160 @@ class Certificate:
     steps: int = 0
     passes: int = 0
     seconds: float = 0.0
-    lightest: tuple | None = None
-    heaviest: tuple | None = None
+    minimizing_pair: tuple | None = None
+    maximizing_pair: tuple | None = None
     problem: str = ""
-    open: str = ""
+    unresolved: str = ""
     kappa_lower: float = 1.0
     history: list = field(default_factory=list, repr=False)
     ratios: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
-    shares: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    fractions: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Bounds are computed from arrays. numpy scalars would show in repr and in doctests.
+        for entry in fields(self):
+            if entry.type is float:
+                object.__setattr__(self, entry.name, float(getattr(self, entry.name)))
 
     @property
     def kappa(self) -> float:
-        """lambda_max / lambda_min, infinite where one of them is not known.
+        """Upper bound on the quotient of two ratios, lambda_max / lambda_min.
+
+        A common factor on all weights of H changes epsilon but not kappa. The number of iterations
+        of a preconditioned solver and the quality of a clustering depend on kappa.
 
         >>> Certificate(0.5, 0.5, 0.5, 1.25, delta=0.0).kappa
         2.5
         """
-        is_known = self.lambda_min > 0 and math.isfinite(self.lambda_max)
-        return self.lambda_max / self.lambda_min if is_known else math.inf
+        is_bounded = self.lambda_min > 0 and math.isfinite(self.lambda_max)
+        return self.lambda_max / self.lambda_min if is_bounded else math.inf
 
     @property
-    def best_factor(self) -> float:
-        """The common factor on all weights that makes epsilon least; 0 where nothing is known.
+    def optimal_scale(self) -> float:
+        """The factor on all weights that minimizes epsilon, 2 / (lambda_min + lambda_max).
+
+        It is 0 if lambda_max is infinite.
 
         >>> halved = Certificate(0.6, 0.6, 0.4, 0.6, delta=0.0)
-        >>> halved.best_factor, round(halved.epsilon_rescaled, 3)
+        >>> halved.optimal_scale, round(halved.epsilon_rescaled, 3)
         (2.0, 0.2)
         """
         return 2 / (self.lambda_min + self.lambda_max)
 
     @property
     def epsilon_rescaled(self) -> float:
-        """The epsilon that is proved of H after `best_factor`."""
+        """Upper bound on epsilon of `optimal_scale` times H, (kappa - 1) / (kappa + 1)."""
         return (self.kappa - 1) / (self.kappa + 1) if math.isfinite(self.kappa) else 1.0
 
     def meets(self, epsilon: float) -> bool:
-        """Whether the accuracy is proved to be `epsilon` or better."""
+        """Return whether H is proved to be an `epsilon`-sparsifier."""
         return self.epsilon_upper <= epsilon
 
-    def brackets(self, values: ArrayLike, of: str) -> tuple[np.ndarray, np.ndarray]:
-        """Between what the graph's own values lie, given those of the sparsifier.
+    def bounds_on(self, values: ArrayLike, quantity: str) -> tuple[np.ndarray, np.ndarray]:
+        """Bound values of the graph, given those of the sparsifier.
 
-        From lambda_min L_G <= L_H <= lambda_max L_G follow, with the probability of the
-        certificate for all at once,
+        lambda_min L_G <= L_H <= lambda_max L_G implies, for all values at once,
 
             cuts, x'Lx          c_H / lambda_max <= c_G <= c_H / lambda_min
-            eigenvalues         the same, for each in ascending order (Courant and Fischer)
+            eigenvalues         the same, for each in ascending order (Courant-Fischer)
             resistances         lambda_min r_H <= r_G <= lambda_max r_H
             conductances        f_H / kappa <= f_G <= kappa f_H
 
-        for resistances because L_G^+ lies between lambda_min L_H^+ and lambda_max L_H^+, and for
-        conductances, cuts over total degrees, because degrees are cuts, too; the eigenvalues of the
-        normalized Laplacian, which are such ratios, are bracketed like them.
+        Conductances are cuts over total degrees, and degrees are cuts. The eigenvalues of the
+        normalized Laplacian are quotients of the same kind and have the bounds of conductances.
 
         Parameters
         ----------
-        values : array
-            Of the sparsifier, exact but for rounding.
-        of : {"cuts", "eigenvalues", "resistances", "conductances"}
+        values : array-like
+            Values of the sparsifier, exact up to rounding.
+        quantity : {"cuts", "eigenvalues", "resistances", "conductances"}
+            What the values are.
 
         Returns
         -------
         low, high : ndarray of the shape of `values`
-            What is 0 or infinite on the sparsifier is so on the graph, if there is no `problem`.
+            Lower and upper bounds on the values of the graph.
+
+        Raises
+        ------
+        InputError
+            If the certificate was computed with a ridge.
 
         Examples
         --------
         >>> certificate = Certificate(0.5, 0.5, 0.5, 1.25, delta=0.0)
-        >>> np.round(certificate.brackets([1.0, 4.0], of="cuts"), 6).tolist()
+        >>> np.round(certificate.bounds_on([1.0, 4.0], quantity="cuts"), 6).tolist()
         [[0.8, 3.2], [2.0, 8.0]]
-        >>> np.round(certificate.brackets([1.0, 4.0], of="resistances"), 6).tolist()
+        >>> np.round(certificate.bounds_on([1.0, 4.0], quantity="resistances"), 6).tolist()
         [[0.5, 2.0], [1.25, 5.0]]
         """
-        check_choice("of", of, ("cuts", "eigenvalues", "resistances", "conductances"))
+        check_choice("quantity", quantity, ("cuts", "eigenvalues", "resistances", "conductances"))
         if self.ridge > 0:
             raise InputError(
-                "this certificate is of L + ridge I and bounds no cut, eigenvalue or resistance; "
-                "certify without a ridge"
+                f"a certificate with ridge={self.ridge:g} is about L + ridge I and does not bound "
+                f"{quantity}; call certify without ridge"
             )
-        given = np.asarray(values, dtype=np.float64)
-        if self.lambda_min <= 0 or not math.isfinite(self.lambda_max):
-            return np.zeros_like(given), np.full_like(given, np.inf)
-        low, high = self.lambda_min, self.lambda_max
-        if of == "conductances":
-            low, high = low / high, high / low
-        elif of != "resistances":
-            low, high = 1 / high, 1 / low
-        return given * low * (1 - _ROUNDING), given * high * (1 + _ROUNDING)
+        values = np.asarray(values, dtype=np.float64)
+        if not math.isfinite(self.kappa):
+            return np.zeros_like(values), np.full_like(values, np.inf)
+        if quantity == "resistances":
+            low, high = self.lambda_min, self.lambda_max
+        elif quantity == "conductances":
+            low, high = 1 / self.kappa, self.kappa
+        else:
+            low, high = 1 / self.lambda_max, 1 / self.lambda_min
+        margin = RELATIVE_ERROR_OF_VALUES
+        return values * low * (1 - margin), values * high * (1 + margin)
 
     def figures(self) -> dict[str, float]:
-        """What is known in numbers, by name, as the commands print it with --json."""
-        names = "epsilon_lower epsilon_upper lambda_min lambda_max kappa kappa_lower best_factor"
-        return {name: getattr(self, name) for name in (*names.split(), "epsilon_rescaled", "delta")}
+        """Return all bounds by name, as the commands print them with --json."""
+        names = (
+            "epsilon_lower",
+            "epsilon_upper",
+            "lambda_min",
+            "lambda_max",
+            "kappa",
+            "kappa_lower",
+            "optimal_scale",
+            "epsilon_rescaled",
+            "delta",
+        )
+        return {name: getattr(self, name) for name in names}
 
     def rows(self) -> list[tuple[str, Any, str]]:
-        """Name, value and meaning of every figure, for tables."""
-        sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
-        gamma = f" (L stands for L + {self.ridge:g} I)" if self.ridge else ""
-        cuts = f"the graph's, nor any x'Lx{gamma}"
+        """Return name, value and meaning of every figure, for tables."""
+        form = f"x'Lx (with L + {self.ridge:g} I for L)" if self.ridge else "x'Lx"
+        graph_value = f"that of the graph; the same for every {form}"
+        rescaled = "not bounded"
+        if math.isfinite(self.kappa):
+            rescaled = (
+                f"factor on all weights that minimizes the error: {self.epsilon_rescaled:.4g}"
+            )
+        cost = f"passes over the edges: {self.passes}, in {self.seconds:.3g} s"
         rows: list[tuple[str, Any, str]] = [
             ("epsilon_lower", self.epsilon_lower, "an error of this size was found"),
-            ("epsilon_upper", self.epsilon_upper, f"no error is larger, {sure}"),
-            ("lambda_min", self.lambda_min, f"no cut weighs less than this times {cuts}"),
-            ("lambda_max", self.lambda_max, f"no cut weighs more than this times {cuts}"),
-            ("kappa", self.kappa, _KAPPA),
-            ("best_factor", self.best_factor, self._rescaled()),
-            ("steps", self.steps, f"passes over the edges: {self.passes}, in {self.seconds:.3g} s"),
+            ("epsilon_upper", self.epsilon_upper, f"no error is larger, {self._confidence}"),
+            ("lambda_min", self.lambda_min, f"every cut is at least this times {graph_value}"),
+            ("lambda_max", self.lambda_max, f"every cut is at most this times {graph_value}"),
+            ("kappa", self.kappa, "lambda_max / lambda_min, independent of the scale of weights"),
+            ("optimal_scale", self.optimal_scale, rescaled),
+            ("steps", self.steps, cost),
         ]
-        if self.lightest is not None:
-            rows.append(
-                ("lightest", _pair(self.lightest), "the sparsifier is most too light between these")
-            )
-            rows.append(("heaviest", _pair(self.heaviest), "and most too heavy between these"))
-        rows += [(name, said, "") for name in ("problem", "open") if (said := getattr(self, name))]
+        pairs = (
+            ("minimizing_pair", self.minimizing_pair, "connected too weakly in the sparsifier"),
+            ("maximizing_pair", self.maximizing_pair, "connected too strongly in the sparsifier"),
+        )
+        rows += [(name, f"{p[0]} and {p[1]}", meaning) for name, p, meaning in pairs if p]
+        notes = (("problem", self.problem), ("unresolved", self.unresolved))
+        rows += [(name, note, "") for name, note in notes if note]
         return rows
 
-    def _rescaled(self):
-        if not math.isfinite(self.kappa):
-            return "not known"
-        return f"on all weights makes the error least: {self.epsilon_rescaled:.4g}"
+    @property
+    def _confidence(self):
+        return "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
 
     def in_words(self) -> str:
-        """What the certificate says, to someone who thinks of cuts and not of matrices.
+        """Return the result as a sentence about cuts.
 
         >>> print(Certificate(0.2, 0.2, 0.8, 1.1, delta=0.0).in_words())
         Between any group of nodes and all others, the sparsifier has the graph's total weight
@@ -198,59 +238,66 @@ class Certificate:
         graph's total weight, with probability 0.99.
         """
         if self.problem:
-            return f"This is no sparsifier: {self.problem}."
+            return f"This is not a sparsifier of the graph: {self.problem}."
         if not math.isfinite(self.epsilon_upper):
-            why = self.open or "more steps are needed"
-            return f"An error of {self.epsilon_lower:.3g} was found; none is excluded yet: {why}."
-        sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
-        more = f" More is not known: {self.open}." if self.open else ""
-        if self.epsilon_upper >= 1:  # no percentage says what that means
+            reason = self.unresolved or "more steps are needed"
+            return (
+                f"An error of {self.epsilon_lower:.3g} was found, without an upper bound: {reason}."
+            )
+        note = f" The bounds are not tight: {self.unresolved}." if self.unresolved else ""
+        # An error of 100 % or more does not show that lambda_min may still be positive.
+        if self.epsilon_upper >= 1:
             return (
                 "Between a group of nodes and all others, the sparsifier has between "
                 f"{self.lambda_min:.2g} and {self.lambda_max:.2g} times the graph's total weight, "
-                f"{sure}.{more}"
+                f"{self._confidence}.{note}"
             )
         percent = math.ceil(1000 * self.epsilon_upper) / 10
         return (
             "Between any group of nodes and all others, the sparsifier has the graph's total "
-            f"weight within {percent:g} %, {sure}.{more}"
+            f"weight within {percent:g} %, {self._confidence}.{note}"
         )
 
     def __str__(self):
         if self.problem:
             return f"epsilon {self.epsilon_lower:g}: {self.problem}"
-        if self.delta == 0 and not self.open:
+        if self.delta == 0 and not self.unresolved:
             return f"epsilon {self.epsilon_upper:.4g}, exact"
-        sure = "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
-        return f"epsilon between {self.epsilon_lower:.4g} and {self.epsilon_upper:.4g}, {sure}"
+        bounds = f"epsilon between {self.epsilon_lower:.4g} and {self.epsilon_upper:.4g}"
+        return f"{bounds}, {self._confidence}"
 
     def _repr_html_(self):
         from graphsqueak.report.table import html_table
 
-        rows = [(name, _short(value), meaning) for name, value, meaning in self.rows()]
+        rows = [
+            (name, f"{value:.4g}" if isinstance(value, float) else value, meaning)
+            for name, value, meaning in self.rows()
+        ]
         return html_table(rows, caption=str(self), words=True)
 
     def plot(self, ax: Any = None) -> Any:
-        """The ratios x' L_H x / x' L_G x and how many dimensions have them, as a figure."""
+        """Plot the estimated distribution of the ratios x' L_H x / x' L_G x.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. Default: those of a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         from graphsqueak.report.figure import spectrum
 
-        return spectrum(self.ratios, self.shares, (self.lambda_min, self.lambda_max), ax=ax)
-
-
-def _pair(pair):
-    return f"{pair[0]} and {pair[1]}"
-
-
-def _short(value):
-    return f"{value:.4g}" if isinstance(value, float) and math.isfinite(value) else str(value)
+        return spectrum(self.ratios, self.fractions, (self.lambda_min, self.lambda_max), ax=ax)
 
 
 def component_problem(component, sparsifier, ridge=0.0):
-    """The fields of a certificate that says so, or None if the components agree.
+    """Return the certificate fields for components that differ, or None if they agree.
 
     An edge between two components of G makes epsilon infinite: x' L_G x = 0 < x' L_H x for the
-    indicator x of one. A component of G that falls apart in H makes it at least 1. With a ridge
-    all ratios are finite, and components may differ.
+    indicator x of one of them. A component of G that is split in H makes epsilon at least 1. With a
+    ridge all ratios are finite, and components may differ.
 
     Parameters
     ----------
@@ -258,6 +305,11 @@ def component_problem(component, sparsifier, ridge=0.0):
         The smallest node of each node's component in the graph.
     sparsifier : EdgeList
     ridge : float
+
+    Returns
+    -------
+    dict or None
+        Fields of a `Certificate`, with the reason in "problem".
 
     Examples
     --------
@@ -267,30 +319,25 @@ def component_problem(component, sparsifier, ridge=0.0):
     """
     if ridge > 0:
         return None
-    names, tail, head = sparsifier.ids, sparsifier.tail, sparsifier.head
-    joined = np.flatnonzero(component[tail] != component[head])
+    ids = sparsifier.ids
+    bounds = {"epsilon_upper": np.inf, "lambda_min": 0.0, "lambda_max": np.inf, "delta": 0.0}
+    joined = np.flatnonzero(component[sparsifier.tail] != component[sparsifier.head])
     if joined.size:
-        u, v = names[tail[joined[0]]], names[head[joined[0]]]
-        return _nothing_known(np.inf) | {
-            "problem": f"the sparsifier joins {u} and {v}, which are in two components of the "
-            "graph; it belongs to another graph"
-        }
-    own = sparsifier.components()
-    split = np.flatnonzero(own[component] != own)
+        u = ids[sparsifier.tail[joined[0]]]
+        v = ids[sparsifier.head[joined[0]]]
+        problem = (
+            f"the sparsifier joins {u} and {v}, which are in two components of the graph; it "
+            "belongs to another graph"
+        )
+        return bounds | {"epsilon_lower": np.inf, "problem": problem}
+    own_component = sparsifier.components()
+    split = np.flatnonzero(own_component[component] != own_component)
     if split.size:
-        u, v = names[component[split[0]]], names[split[0]]
-        return _nothing_known(1.0) | {
-            "problem": f"the graph joins {u} and {v}, the sparsifier does not: it has lost a "
-            "bridge, or belongs to another graph"
-        }
+        u = ids[component[split[0]]]
+        v = ids[split[0]]
+        problem = (
+            f"the graph joins {u} and {v}, the sparsifier does not: it has lost a bridge, or "
+            "belongs to another graph"
+        )
+        return bounds | {"epsilon_lower": 1.0, "problem": problem}
     return None
-
-
-def _nothing_known(epsilon_lower):
-    return {
-        "epsilon_lower": epsilon_lower,
-        "epsilon_upper": np.inf,
-        "lambda_min": 0.0,
-        "lambda_max": np.inf,
-        "delta": 0.0,
-    }

@@ -1,16 +1,19 @@
-"""certify(): how good a sparsifier is, measured on the whole graph.
+"""certify(): measure the accuracy of a sparsifier H on the whole graph G.
 
-H is an eps-sparsifier of G when every ratio x' L_H x / x' L_G x lies in [1 - eps, 1 + eps]. The
-extreme ratios are eigenvalues of a pencil. If the graph is small, all of them are computed by dense
-linear algebra (`dense_pencil`), and the two bounds differ by rounding only. Otherwise both ends are
-bounded from inside and from outside by block Lanczos; the edges are read once per step, or kept if
-they take no more than 640 MiB. A sparsifier has the components of its graph; if it has not, no
-accuracy is left to measure.
+H is an eps-sparsifier of G if every ratio x' L_H x / x' L_G x lies in [1 - eps, 1 + eps]. The
+extreme ratios are eigenvalues of the pencil (L_H, L_G).
 
-*Turning round.* How much too light H is, the highest of the ratios mu of G to H, stands out and is
-soon known. Then only the lowest is wanted, and Lanczos on L_H^+ L_G is slow to find it below a long
-range of others. It is the highest of L_G^+ L_H: steps are fewer by the root of the largest mu over
-the smallest, but each solves with G, which must be held.
+*Small graphs.* All eigenvalues are computed by dense linear algebra (`dense_pencil`), and the two
+bounds on eps differ by rounding only.
+
+*Large graphs.* Block Lanczos on L_H^+ L_G (`block_lanczos`) finds vectors, whose ratios bound eps
+from below. The Lanczos recurrence bounds eps from above (`outer_bounds`). Each step multiplies by
+L_G once: a pass over the edges, unless they fit in memory.
+
+*Inverse pencil.* The largest ratio mu of G to H is isolated and converges in a few steps. If it is
+large, Lanczos on L_H^+ L_G converges slowly to the smallest mu. That one is the inverse of the
+largest eigenvalue of L_G^+ L_H, which a second run finds in fewer steps. Each of them solves with
+G, which must be in memory (`cost_model.is_inverse_cheaper`).
 """
 
 import time
@@ -25,28 +28,40 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate, component_problem
+from graphsqueak.sparsifiers.certificate.cost_model import (
+    choose_block_width,
+    is_inverse_cheaper,
+    min_block_width,
+)
 from graphsqueak.sparsifiers.certificate.dense_pencil import dense_ratios
 from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
-from graphsqueak.sparsifiers.certificate.outer_bounds import (
-    FAR_APART,
-    WIDE,
-    OuterBounds,
-    Stop,
-    least_columns,
-    n_columns_for,
+from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
+from graphsqueak.sparsifiers.certificate.stopping_rule import (
+    KAPPA_LOOSE,
+    KAPPA_RTOL,
+    ROUNDING_DOMINATES,
+    StoppingRule,
 )
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["certify"]
 
-_DENSE_NODES = 2000
-_MOST_STEPS = 500
-_ROUNDING = 1e-9  # of a ratio that was found
-_MOST_BYTES = 5 * 2**27  # of the edges of a graph that may be kept between products
-_MOST_HELD = 2**22  # edges of a graph that may be solved with
-_SOLVING, _STEPPING, _READING = 100, 180, 100  # nanoseconds for an edge, of G, of H, and of G
-_KNOWN = 1.07  # the lowest ratio, before the highest one is looked for with G
+# Nodes up to which all ratios are computed, in time n^3 and memory n^2: 0.3 s for 1000 nodes and
+# 1.7 s for 2000, against 0.2 s by Lanczos. The bounds are then exact and hold always.
+MAX_DENSE_NODES = 2000
+
+# Most certificates need 20 to 150 steps. Trees of heavy-tailed graphs need 250 to 500. With fewer
+# steps allowed, the bounds still hold and are wider.
+DEFAULT_MAX_STEPS = 500
+
+# Memory for the edges of the graph between products, 28 million edges or more. Larger graphs are
+# read again in every step.
+MAX_GRAPH_BYTES = 5 * 2**27
+
+# Relative rounding error of a ratio of true vectors, subtracted from the lower bound. Halved or
+# doubled: no change in four digits.
+RELATIVE_ROUNDING = 1e-9
 
 
 def certify(
@@ -62,38 +77,65 @@ def certify(
     random_state: RandomState = None,
     progress: Progress = False,
 ) -> Certificate:
-    """Measure the accuracy of `sparsifier` against all of `graph`.
+    """Bound the error of a sparsifier from below and from above.
+
+    The sparsifier may come from any method. The bounds cover all edges of the graph and all
+    vectors x:
+
+        (1 - epsilon) x' L_G x  <=  x' L_H x  <=  (1 + epsilon) x' L_G x.
 
     Parameters
     ----------
-    graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
-        Read once, and kept, if its edges take no more than 640 MiB; else once per step, so it must
-        be readable again.
-    sparsifier : EdgeList or any graph
-        Its nodes are matched with those of `graph` by id.
-    delta : float
-        The upper bound may fail with this probability, over the certificate's own random start.
-    steps : int, optional
-        Most Lanczos steps, a product with all edges each. Default: 500; most graphs need 20 to 150.
-    rtol : float
-        Stop when the upper bound is within this share of the lower one (and kappa, where it is 9 or
-        more, within a tenth).
-    ridge : float
-        gamma of an (eps, gamma)-sparsifier: both Laplacians get gamma added to their diagonal.
+    graph : EdgeSource, EdgeList, scipy sparse adjacency, networkx or igraph graph, or table
+        The graph G. It is read once if its edges take at most 640 MiB in memory, else once per
+        step.
+    sparsifier : EdgeList or any other graph
+        The sparsifier H. Its nodes are matched with those of `graph` by id.
+    delta : float, default=0.01
+        Probability that the upper bound fails, over the random start of the measurement.
+    steps : int, default=500
+        Maximum number of Lanczos steps. Each multiplies all edges of the graph by a block of
+        vectors.
+    rtol : float, default=0.02
+        Relative distance of the two bounds at which the measurement stops. If kappa is 9 or more,
+        kappa is also bounded within 10 %.
+    ridge : float, default=0.0
+        gamma of an (epsilon, gamma)-sparsifier: gamma I is added to both Laplacians.
     goal : float, optional
-        Stop, too, as soon as epsilon is known to be below `goal`, or well above it.
-    method : {"auto", "dense", "lanczos"}
-        "auto" is dense, and exact, up to 2000 nodes.
-    random_state : int, Generator or None
-    progress : bool or callable
+        Stop as soon as epsilon is proved to be below `goal`, or more than 10 % above it.
+    method : {"auto", "dense", "lanczos"}, default="auto"
+        "dense" computes all ratios. "lanczos" iterates, in little memory. "auto" is "dense" up to
+        2000 nodes.
+    random_state : int, Generator or None, default=None
+        Seed of the random start.
+    progress : bool or callable, default=False
+        Whether to show a progress bar, or a function that receives the progress.
 
     Returns
     -------
     Certificate
+        Bounds on epsilon, on all ratios and on kappa, and the nodes with the largest errors.
+
+    Raises
+    ------
+    InputError
+        If the graph can be read only once, or a node of the graph is not in the sparsifier.
+
+    See Also
+    --------
+    sparsify : Sparsify a graph; with `epsilon`, the result is certified.
+    compare : Compare cuts, resistances and eigenvalues of a graph and its sparsifier.
+
+    Notes
+    -----
+    The lower bound comes from Ritz vectors of block Lanczos on L_H^+ L_G, and holds always. The
+    upper bound follows from the Lanczos recurrence, with probability 1 - `delta`. Errors of the
+    solves and of rounding are included.
 
     Examples
     --------
-    One edge of a triangle is halved. The worst x is (1, -1, 0): 4/2 + 1 + 1 instead of 4 + 1 + 1.
+    Halve the weight of one edge of a triangle. For x = (1, -1, 0), x' L_G x = 4 + 1 + 1 and
+    x' L_H x = 4/2 + 1 + 1.
 
     >>> from graphsqueak.graph import EdgeList
     >>> triangle = EdgeList(tail=[0, 1, 2], head=[1, 2, 0])
@@ -101,234 +143,303 @@ def certify(
     >>> certificate = certify(triangle, halved)
     >>> print(certificate)
     epsilon 0.3333, exact
-    >>> certificate.lightest
+    >>> certificate.minimizing_pair
     (0, 1)
     """
-    began = time.perf_counter()
+    start_time = time.perf_counter()
     check_real("delta", delta, above=0.0, below=1.0)
     check_real("rtol", rtol, above=0.0, below=np.inf)
     ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
-    steps = _MOST_STEPS if steps is None else check_count("steps", steps)
+    max_steps = DEFAULT_MAX_STEPS if steps is None else check_count("steps", steps)
     check_choice("method", method, ("auto", "dense", "lanczos"))
-    source, sparsifier = as_stream(graph), as_edge_list(sparsifier)
+    source = as_stream(graph)
+    sparsifier = as_edge_list(sparsifier)
     if not source.is_rereadable:
-        raise InputError("a certificate reads the graph several times; a pipe can be read once")
+        raise InputError(
+            "certify reads the graph several times, and a pipe can be read once; "
+            "write the edges to a file and pass its path"
+        )
     laplacian = StreamedLaplacian(source, sparsifier)
-    is_small = sparsifier.n_nodes <= _DENSE_NODES
-    stop = Stop(steps, rtol, goal)
-    # threads of the linear algebra library only get in the way: the matrices are small
+    rule = StoppingRule(max_steps, rtol, goal)
+    is_small = sparsifier.n_nodes <= MAX_DENSE_NODES
+    # The matrices of Lanczos are small: threads of BLAS would cost more than they save.
     with reporter(progress, "measuring the error") as report, threadpool_limits(1, user_api="blas"):
         if method == "dense" or (method == "auto" and is_small):
-            found = _exact(laplacian, sparsifier, ridge, stop, report)
+            fields = _certify_dense(laplacian, sparsifier, ridge, rule, report)
         else:
-            rng = np.random.default_rng(random_state)
-            found = _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report)
-    found |= {"ridge": ridge, "passes": laplacian.n_passes}
-    return Certificate(**found, seconds=time.perf_counter() - began)
+            certifier = _LanczosCertifier(
+                laplacian,
+                sparsifier,
+                ridge=ridge,
+                delta=delta,
+                rule=rule,
+                rng=np.random.default_rng(random_state),
+                report=report,
+            )
+            fields = certifier.run()
+    seconds = time.perf_counter() - start_time
+    return Certificate(**fields, ridge=ridge, passes=laplacian.n_passes, seconds=seconds)
 
 
-def _exact(laplacian, sparsifier, ridge, stop, report):
-    """The fields of a certificate from all ratios, each within the error of rounding."""
-    whole = laplacian.to_dense(report)
-    if problem := component_problem(laplacian.component, sparsifier, ridge):
+def _certify_dense(laplacian, sparsifier, ridge, rule, report):
+    """Return the fields of a certificate from all ratios, each with its rounding error."""
+    graph_laplacian = laplacian.to_dense(report)
+    problem = component_problem(laplacian.component, sparsifier, ridge)
+    if problem is not None:
         return problem
-    ratios = dense_ratios(whole, sparsifier.laplacian().toarray(), ridge)
-    if ratios.values.size == 0:
-        return _interval(1.0, 1.0) | {"delta": 0.0}
-    least, most = ratios.values[[0, -1]]
-    inner = least + ratios.error, most - ratios.error
-    outer = max(least - ratios.error, 0.0), most + ratios.error
-    found = _interval(*outer) | {
-        "epsilon_lower": float(max(1 - inner[0], inner[1] - 1, 0.0)),
-        "kappa_lower": float(max(_quotient(*inner), 1.0)),
-        "delta": 0.0,
+    ratios = dense_ratios(graph_laplacian, sparsifier.laplacian().toarray(), ridge)
+    n_ratios = ratios.values.size
+    if n_ratios == 0:
+        return _bound_fields(1.0, 1.0, delta=0.0)
+    smallest = ratios.values[0]
+    largest = ratios.values[-1]
+    fields = _bound_fields(max(smallest - ratios.error, 0.0), largest + ratios.error, delta=0.0) | {
+        "epsilon_lower": max(1 - (smallest + ratios.error), largest - ratios.error - 1, 0.0),
+        "kappa_lower": max(_quotient(smallest + ratios.error, largest - ratios.error), 1.0),
         "ratios": ratios.values,
-        "shares": np.full(ratios.values.size, 1 / ratios.values.size),
+        "fractions": np.full(n_ratios, 1 / n_ratios),
     }
     if np.isfinite(ratios.error):
-        found["lightest"] = _ends(ratios.lowest, sparsifier)
-        found["heaviest"] = _hottest(ratios.highest, sparsifier)
-    if not stop.is_close(found["epsilon_lower"], found["epsilon_upper"]):
-        found["open"] = f"rounding may have moved every ratio by up to {ratios.error:.2g}"
-    return found
+        fields["minimizing_pair"] = _find_farthest_nodes(ratios.lowest, sparsifier)
+        fields["maximizing_pair"] = _find_largest_edge(ratios.highest, sparsifier)
+    if not rule.is_close(fields["epsilon_lower"], fields["epsilon_upper"]):
+        fields["unresolved"] = f"rounding may change every ratio by up to {ratios.error:.2g}"
+    return fields
 
 
-def _lanczos(laplacian, sparsifier, ridge, delta, stop, rng, report):
-    if not sparsifier.n_edges and ridge == 0:
-        return _exact(laplacian, sparsifier, ridge, stop, report)
-    history = []
+class _LanczosCertifier:
+    """Measurement by block Lanczos, of one sparsifier.
 
-    def tell(n_edges, share):
-        n_before = max(laplacian.n_passes, len(history)) * (laplacian.n_edges or 0)
-        note = "error {:.3g} to {:.3g}".format(*history[-1]) if history else ""
-        report(n_before + n_edges, stop.share_done(history, share), note)
-
-    times_graph, is_held = _product(laplacian, sparsifier.n_nodes, tell)
-    if difference := component_problem(laplacian.component, sparsifier, ridge):
-        return difference
-    forest_norm = ForestNorm(sparsifier, ridge)
-    if forest_norm.rounding >= 1:
-        return _interval(0.0, np.inf) | {"epsilon_lower": 0.0, "delta": delta, "open": FAR_APART}
-    run = BlockLanczos(
-        sparsifier,
-        ridge=ridge,
-        n_columns=max(
-            n_columns_for(sparsifier, laplacian.n_edges, is_held=is_held),
-            least_columns(sparsifier.n_nodes, delta, forest_norm.rounding),
-        ),
-        forest_norm=forest_norm,
-        random_state=rng,
-    )
-    bounds, places = OuterBounds(run, delta=delta), {}
-    while True:
-        run.step(times_graph(run.newest))
-        bounds.update(now=len(history) + 1 >= stop.steps)
-        inner = np.array(_errors(*run.ritz)) * (1 - _ROUNDING)
-        outer = _errors(bounds.low, bounds.high)
-        history.append((float(max(*inner, 0.0)), float(max(*outer, 0.0))))
-        kappa = _quotient(*run.ritz), _quotient(bounds.low, bounds.high)
-        if stop.reached(history, kappa) or run.newest.shape[1] == 0:
-            break
-        if bounds.is_limited and stop.has_settled(history):
-            break
-        for end in (0, 1):
-            if outer[end] <= inner[1 - end] and kappa[1] < WIDE and end not in places:
-                places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
-                run.settle(end)
-        may_turn = stop.is_close(max(inner), outer[1]) and bounds.high <= _KNOWN * run.ritz[1]
-        if may_turn and _turning_pays(run.ritz, laplacian.n_edges, sparsifier, is_held):
-            graphs, light = (laplacian.to_edge_list(tell), sparsifier), (inner[1], outer[1])
-            heavy = _turned(*graphs, ridge, delta, stop, rng, history, light, tell)
-            lightest = places.get(1) or _ends(run.ritz_vector(1), sparsifier)
-            heavy["kappa_lower"] *= float(run.ritz[1])
-            return {"lambda_min": float(1 / bounds.high), "lightest": lightest} | heavy
-    for end in {0, 1} - set(places):
-        places[end] = _PLACES[end](run.ritz_vector(end), sparsifier)
-    return _interval(1 / bounds.high, 1 / bounds.low if bounds.low > 0 else np.inf) | {
-        "epsilon_lower": history[-1][0],
-        "kappa_lower": float(kappa[0]),
-        "delta": delta,
-        "steps": len(history),
-        "lightest": places[1],
-        "heaviest": places[0],
-        "open": stop.what_is_open(history, inner, outer, is_limited=bounds.is_limited),
-        "history": history,
-        "ratios": 1 / bounds.values[::-1],
-        "shares": bounds.shares[::-1],
-    }
-
-
-def _product(laplacian, n_nodes, tell):
-    """A function that multiplies by L_G, and whether it does so without reading.
-
-    The first pass, here, finds the components of G. It keeps the edges, too, unless they take too
-    much room: then every product is another pass.
+    Lanczos is about the ratios mu of G to H. Arrays of two errors are in the order of their ends:
+    the lowest mu shows how much too heavy H is (0), the highest how much too light (1).
     """
-    if not laplacian.is_materialized:
-        rows = None
-        laplacian.multiply(np.zeros((n_nodes, 1)), tell)
-    else:
-        rows = build_laplacian_from_batches(laplacian.edges(tell), n_nodes, _MOST_BYTES)
-    if rows is None:
-        return (lambda block: laplacian.multiply(block, tell)), laplacian.is_held
 
-    def times_graph(block):
-        product = np.empty_like(block)
-        multiply(rows, block, product)
-        tell(laplacian.n_edges, 1.0)
-        return product
+    def __init__(self, laplacian, sparsifier, *, ridge, delta, rule, rng, report):
+        self._laplacian = laplacian
+        self._sparsifier = sparsifier
+        self._ridge = ridge
+        self._delta = delta
+        self._rule = rule
+        self._rng = rng
+        self._report = report
+        self._history = []
+        self._is_in_memory = False
 
-    return times_graph, True
+    def run(self):
+        """Return the fields of the certificate."""
+        multiply_by_graph = self._prepare_product()
+        problem = component_problem(self._laplacian.component, self._sparsifier, self._ridge)
+        if problem is not None:
+            return problem
+        if self._sparsifier.n_edges == 0 and self._ridge == 0:
+            return _bound_fields(1.0, 1.0, delta=0.0)
+        forest_norm = ForestNorm(self._sparsifier, self._ridge)
+        if forest_norm.rounding >= 1:
+            fields = _bound_fields(0.0, np.inf, delta=self._delta)
+            return fields | {"epsilon_lower": 0.0, "unresolved": ROUNDING_DOMINATES}
+        width = choose_block_width(
+            self._sparsifier, self._laplacian.n_edges, is_in_memory=self._is_in_memory
+        )
+        lanczos = self._start_lanczos(self._sparsifier, forest_norm, width)
+        bounds = OuterBounds(lanczos, delta=self._delta)
+        pairs = [None, None]
+        while True:
+            lanczos.step(multiply_by_graph(lanczos.newest))
+            bounds.update(force=self._is_last_step())
+            lower = (1 - RELATIVE_ROUNDING) * _errors(*lanczos.ritz)
+            upper = _errors(bounds.low, bounds.high)
+            self._record(max(*lower, 0.0), max(*upper, 0.0))
+            kappa_lower = _quotient(*lanczos.ritz)
+            kappa_upper = _quotient(bounds.low, bounds.high)
+            if self._rule.is_met(self._history, kappa_lower, kappa_upper) or lanczos.is_exhausted:
+                break
+            if bounds.is_limited and self._rule.is_stagnant(self._history):
+                break
+            for end in (0, 1):
+                # An end whose error is below that of the other end does not determine epsilon.
+                is_decided = upper[end] <= lower[1 - end] and kappa_upper < KAPPA_LOOSE
+                if is_decided and pairs[end] is None:
+                    pairs[end] = self._find_pair(lanczos, end)
+                    lanczos.ignore_end(end)
+            if self._should_invert(lanczos, bounds, max(lower), upper[1]):
+                fields = self._bound_inverse_pencil(lower[1], upper[1])
+                return fields | {
+                    "lambda_min": 1 / bounds.high,
+                    "kappa_lower": fields["kappa_lower"] * lanczos.ritz[1],
+                    "minimizing_pair": pairs[1] or self._find_pair(lanczos, 1),
+                }
+        fields = self._result_fields(lower, upper, is_limited=bounds.is_limited)
+        return (
+            _bound_fields(1 / bounds.high, _inverse(bounds.low), delta=self._delta)
+            | fields
+            | {
+                "kappa_lower": kappa_lower,
+                "minimizing_pair": pairs[1] or self._find_pair(lanczos, 1),
+                "maximizing_pair": pairs[0] or self._find_pair(lanczos, 0),
+                "ratios": 1 / bounds.values[::-1],
+                "fractions": bounds.fractions[::-1],
+            }
+        )
 
+    def _bound_inverse_pencil(self, light_lower, light_upper):
+        """Bound the highest ratio of H to G by Lanczos on L_G^+ L_H; return fields.
 
-def _turning_pays(ritz, n_edges, sparsifier, is_held):
-    """Whether fewer steps that solve with G cost less; a model without a clock."""
-    reading = 8 + (0 if is_held else _READING)
-    a_step = _STEPPING * sparsifier.n_edges + reading * n_edges
-    turned = 2 * _SOLVING * n_edges  # twice: it begins anew
-    return n_edges <= _MOST_HELD and turned <= np.sqrt(ritz[1] / ritz[0]) * a_step
+        The arguments bound how much too light H is. That bound fails with probability delta / 2,
+        and so does the one found here. `kappa_lower` is the highest ratio and has to be multiplied
+        by the highest ratio of G to H.
+        """
+        graph = self._laplacian.to_edge_list(self._report_progress)
+        forest_norm = ForestNorm(graph, self._ridge)
+        lanczos = self._start_lanczos(graph, forest_norm, 1)
+        lanczos.ignore_end(0)
+        bounds = OuterBounds(lanczos, delta=self._delta)
+        rows = build_laplacian(self._sparsifier, np.zeros(graph.n_nodes))
+        while True:
+            product = np.empty_like(lanczos.newest)
+            multiply(rows, lanczos.newest, product)
+            lanczos.step(product)
+            bounds.update(force=self._is_last_step())
+            heavy_lower = (lanczos.ritz[1] - 1) * (1 - RELATIVE_ROUNDING)
+            heavy_upper = bounds.high - 1
+            self._record(max(self._history[-1][0], heavy_lower), max(light_upper, heavy_upper))
+            if self._rule.is_met(self._history) or lanczos.is_exhausted:
+                break
+            self._report_progress(0, 1.0)
+        fields = self._result_fields((heavy_lower, light_lower), (heavy_upper, light_upper))
+        return fields | {
+            "lambda_max": bounds.high,
+            "kappa_lower": lanczos.ritz[1],
+            "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(1), self._sparsifier),
+            "ratios": bounds.values,
+            "fractions": bounds.fractions,
+        }
 
+    def _prepare_product(self):
+        """Return a function that multiplies by L_G, after a first pass that finds the components.
 
-def _turned(graph, sparsifier, ridge, delta, stop, rng, history, light, tell):
-    """The highest ratio of H to G, given what is known of the lowest, as errors: `light`.
+        The first pass loads the edges if they fit in memory. Otherwise every product is a pass.
+        """
+        laplacian = self._laplacian
+        n_nodes = self._sparsifier.n_nodes
+        if not laplacian.is_materialized:
+            rows = None
+            laplacian.multiply(np.zeros((n_nodes, 1)), self._report_progress)
+        else:
+            rows = build_laplacian_from_batches(
+                laplacian.edges(self._report_progress), n_nodes, MAX_GRAPH_BYTES
+            )
+        self._is_in_memory = rows is not None or laplacian.is_held
+        if rows is None:
+            return lambda block: laplacian.multiply(block, self._report_progress)
 
-    That one is known well enough for kappa; `kappa_lower` is to be divided by it.
+        def multiply_rows(block):
+            product = np.empty_like(block)
+            multiply(rows, block, product)
+            self._report_progress(laplacian.n_edges, 1.0)
+            return product
 
-    The bound on `light` fails with probability delta / 2, and so does the one that is found here.
-    """
-    forest_norm = ForestNorm(graph, ridge)
-    run = BlockLanczos(
-        graph,
-        ridge=ridge,
-        n_columns=least_columns(graph.n_nodes, delta, forest_norm.rounding),
-        forest_norm=forest_norm,
-        random_state=rng,
-    )
-    run.settle(0)
-    bounds, rows = (
-        OuterBounds(run, delta=delta),
-        build_laplacian(sparsifier, np.zeros(graph.n_nodes)),
-    )
-    while True:
-        product = np.empty_like(run.newest)
-        multiply(rows, run.newest, product)
-        run.step(product)
-        bounds.update(now=len(history) + 1 >= stop.steps)
-        heavy = float(run.ritz[1] - 1) * (1 - _ROUNDING), float(bounds.high - 1)
-        history.append((max(history[-1][0], heavy[0]), max(light[1], heavy[1])))
-        if stop.reached(history, (1.0, 1.0)) or run.newest.shape[1] == 0:
-            break
-        tell(0, 1.0)
-    return {
-        "epsilon_lower": history[-1][0],
-        "epsilon_upper": history[-1][1],
-        "lambda_max": float(bounds.high),
-        "kappa_lower": float(run.ritz[1]),
-        "delta": delta,
-        "steps": len(history),
-        "heaviest": _hottest(run.ritz_vector(1), sparsifier),
-        "open": stop.what_is_open(history, *zip(heavy, light, strict=True)),
-        "history": history,
-        "ratios": bounds.values,
-        "shares": bounds.shares,
-    }
+        return multiply_rows
+
+    def _start_lanczos(self, graph, forest_norm, width):
+        """Return a run that solves with `graph`; a wide range of weights needs more columns."""
+        min_width = min_block_width(graph.n_nodes, self._delta, forest_norm.rounding)
+        return BlockLanczos(
+            graph,
+            ridge=self._ridge,
+            n_columns=max(width, min_width),
+            forest_norm=forest_norm,
+            random_state=self._rng,
+        )
+
+    def _should_invert(self, lanczos, bounds, error_lower, light_upper):
+        """Return whether only the lowest ratio is unknown, and the inverse pencil is faster."""
+        if not self._rule.is_close(error_lower, light_upper):
+            return False
+        # Both runs together have to bound kappa within KAPPA_RTOL, and the second needs rtol of it.
+        if (1 + self._rule.rtol) * bounds.high > (1 + KAPPA_RTOL) * lanczos.ritz[1]:
+            return False
+        return is_inverse_cheaper(
+            lanczos.ritz,
+            self._sparsifier,
+            self._laplacian.n_edges,
+            is_in_memory=self._is_in_memory,
+        )
+
+    def _find_pair(self, lanczos, end):
+        find = _find_farthest_nodes if end == 1 else _find_largest_edge
+        return find(lanczos.ritz_vector(end), self._sparsifier)
+
+    def _is_last_step(self):
+        return len(self._history) + 1 >= self._rule.max_steps
+
+    def _record(self, lower, upper):
+        self._history.append((float(lower), float(upper)))
+
+    def _result_fields(self, lower, upper, *, is_limited=False):
+        """Return the fields that both kinds of runs have."""
+        heavy, light = zip(lower, upper, strict=True)
+        return {
+            "epsilon_lower": self._history[-1][0],
+            "epsilon_upper": self._history[-1][1],
+            "delta": self._delta,
+            "steps": len(self._history),
+            "history": self._history,
+            "unresolved": self._rule.describe_unresolved(
+                self._history, heavy, light, is_limited=is_limited
+            ),
+        }
+
+    def _report_progress(self, n_edges, fraction_of_pass):
+        n_passes = max(self._laplacian.n_passes, len(self._history))
+        n_before = n_passes * (self._laplacian.n_edges or 0)
+        note = ""
+        if self._history:
+            lower, upper = self._history[-1]
+            note = f"error {lower:.3g} to {upper:.3g}"
+        fraction = self._rule.fraction_done(self._history, fraction_of_pass)
+        self._report(n_before + n_edges, fraction, note)
 
 
 def _quotient(lowest, highest):
     return highest / lowest if lowest > 0 else np.inf
 
 
+def _inverse(value):
+    return 1 / value if value > 0 else np.inf
+
+
 def _errors(lowest, highest):
-    """How much too heavy and how much too light H is, from the extreme ratios of G to H."""
-    return (1 / lowest - 1 if lowest > 0 else np.inf), (1 - 1 / highest if highest > 0 else 0.0)
+    """Return how much too heavy and too light H is, from the extreme ratios of G to H."""
+    too_heavy = _inverse(lowest) - 1
+    too_light = 1 - 1 / highest if highest > 0 else 0.0
+    return np.array([too_heavy, too_light])
 
 
-def _interval(least, most):
-    epsilon = max(1 - least, most - 1, 0.0)
+def _bound_fields(lambda_min, lambda_max, *, delta):
+    """Return the fields of a certificate whose ratios lie exactly between two values."""
+    epsilon = max(1 - lambda_min, lambda_max - 1, 0.0)
     return {
-        "epsilon_lower": float(epsilon),
-        "epsilon_upper": float(epsilon),
-        "lambda_min": float(least),
-        "lambda_max": float(most),
-        "kappa_lower": float(_quotient(least, most)),
+        "epsilon_lower": epsilon,
+        "epsilon_upper": epsilon,
+        "lambda_min": lambda_min,
+        "lambda_max": lambda_max,
+        "kappa_lower": _quotient(lambda_min, lambda_max),
+        "delta": delta,
     }
 
 
-def _ends(x, graph):
-    """Ids of the nodes at which x is largest and smallest: an edge between them is missing most."""
-    return _named(int(np.argmax(x)), int(np.argmin(x)), graph)
+def _find_farthest_nodes(x, graph):
+    """Return the ids of the nodes where x is largest and smallest."""
+    return _ids_of_pair(graph, np.argmax(x), np.argmin(x))
 
 
-def _hottest(x, graph):
-    """Ids of the ends of the edge that holds most of x' L x."""
+def _find_largest_edge(x, graph):
+    """Return the ids of the ends of the edge that contributes most to x' L x."""
     energy = graph.weight * (x[graph.tail] - x[graph.head]) ** 2
-    edge = int(np.argmax(energy))
-    return _named(int(graph.tail[edge]), int(graph.head[edge]), graph)
+    edge = np.argmax(energy)
+    return _ids_of_pair(graph, graph.tail[edge], graph.head[edge])
 
 
-_PLACES = (_hottest, _ends)  # where H is too heavy, and where it is too light
-
-
-def _named(u, v, graph):
-    u, v = sorted((u, v))
-    return graph.ids[u : u + 1].tolist()[0], graph.ids[v : v + 1].tolist()[0]
+def _ids_of_pair(graph, u, v):
+    # tolist() turns ids from numpy scalars into Python objects.
+    return tuple(graph.ids[np.sort([u, v])].tolist())

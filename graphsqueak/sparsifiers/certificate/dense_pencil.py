@@ -1,28 +1,27 @@
-"""All eigenvalues of the pencil of two small Laplacians, whatever the spread of their weights.
+"""All eigenvalues of the pencil of two small Laplacians, for weights of any range.
 
-A Cholesky factor of L_G loses digits in proportion to the condition number of L_G, which is the
-ratio of the largest to the smallest cut: of two dense blocks joined by an edge of weight 1e-14
-nothing is left of that edge. But the loss depends on the basis only [D89]. It is small in the basis
-of clusters:
+A Cholesky factor of L_G loses digits in proportion to the condition number of L_G, the ratio of the
+largest to the smallest cut. If an edge of weight 1e-14 joins two dense blocks, its cut is lost
+completely. The loss depends on the basis [D89]. It is small in a basis of clusters:
 
 *Clusters.* Merge nodes along the edges of G, heaviest first, as in Kruskal's algorithm for the
-maximum spanning tree. A merge along an edge of weight w puts the root b of the smaller cluster
-below the root a of the larger one. The variable of the merge is y_b = x_b - x_a, so that x = T y,
-where column b of T is the indicator of the smaller cluster. Then
+maximum spanning tree. A merge along an edge of weight w makes the root b of the smaller cluster a
+child of the root a of the larger one. The variable of the merge is y_b = x_b - x_a. Then x = T y,
+where column b of T is the indicator of the smaller cluster, and
 
-- an edge of weight v between i and j involves only variables on the path from i to j, at most
-  2 log2(n), whose merges have weights w >= v: the quotients v / w are at most 1;
-- w y_b^2 <= n x' L_G x for a variable whose merge has weight w, since a path of edges that weigh
-  at least w leads from a to b.
+- an edge of weight v between i and j depends only on variables on the path from i to j. There are
+  at most 2 log2(n) of them. Their merges have weights w >= v, so that the quotients v / w are at
+  most 1;
+- w y_b^2 <= n x' L_G x for the variable of a merge of weight w, because a path of edges of weight w
+  or more connects a and b.
 
-So T' L_G T, scaled to a unit diagonal, has a condition number that is bounded by the numbers of
-nodes and edges, whatever the weights are. The entries of T' L T are total weights between clusters.
-They are computed as sums of positive numbers and are accurate to rounding; weights are never
-subtracted from each other. Edges of equal weight are merged in random order, so that clusters grow
-evenly.
+Therefore T' L_G T, scaled to a unit diagonal, has a condition number that depends only on the
+numbers of nodes and edges. The entries of T' L T are total weights between clusters. They are sums
+of positive numbers, without cancellation, and accurate to rounding. Edges of equal weight are
+merged in random order, so that clusters grow evenly.
 
-*Ridge.* L + ridge I is the Laplacian of the graph with one more node, which an edge of weight
-`ridge` joins to every other node, grounded at that node.
+*Ridge.* L + ridge I is the Laplacian of the graph with one more node, grounded at that node. An
+edge of weight `ridge` joins it to every other node.
 
 *Error.* Let M_G and M_H be T' L_G T and T' L_H T, both scaled so that M_G has a unit diagonal.
 Rounding changes the entries of M_G and of its factor by a small multiple of the unit roundoff u,
@@ -31,7 +30,7 @@ and those of M_H by lambda_max times that. All ratios change by at most
     error  =  8 n u |M_G^-1| lambda_max,
 
 where n stands for the norm of a matrix of such changes, accumulated over n steps with random signs.
-The largest error found in tests is a tenth of that.
+The largest error observed in tests is 10 % of that.
 
 References
 ----------
@@ -43,24 +42,25 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from graphsqueak.sparsifiers.certificate.forest_norm import ROUNDING_UNIT
 from graphsqueak.system.kernels import compiled
 
 __all__ = ["DenseRatios", "dense_ratios"]
 
-_ROUNDING = 4 * np.finfo(np.float64).eps  # 8 u; the docstring derives the error
-_MOST_LEVELS = 64  # of merges, the logarithm of more nodes than there can be
+# Largest depth of a cluster. Merging by size gives log2(n), below 64 for any array index.
+MAX_DEPTH = 64
 
 
 class DenseRatios(NamedTuple):
-    """Ratios x' L_H x / x' L_G x, and vectors that have them.
+    """Ratios x' L_H x / x' L_G x, and the vectors of the extreme ones.
 
     Attributes
     ----------
     values : ndarray
-        Eigenvalues of L_H x = lambda L_G x, ascending, one per dimension of the range: the number
-        of nodes minus the number of components.
+        Eigenvalues of L_H x = lambda L_G x, ascending. Their number is the number of nodes minus
+        the number of components.
     error : float
-        How far each value may be from the true one; infinite if nothing is known.
+        Bound on the error of each value; infinite if the factorization failed.
     lowest, highest : ndarray of shape (n_nodes,)
         Eigenvectors of the first and of the last value.
     """
@@ -79,7 +79,8 @@ def dense_ratios(
     Parameters
     ----------
     graph_laplacian, sparsifier_laplacian : ndarray of shape (n, n)
-        Of graphs with the same components, unless there is a ridge. The diagonals are not used.
+        Laplacians of graphs with the same components, unless there is a ridge. The diagonals are
+        not used.
     ridge : float
         Added to both diagonals.
 
@@ -89,7 +90,7 @@ def dense_ratios(
 
     Examples
     --------
-    A triangle against its path of weights 3: every cut is between 1 and 3 times as heavy.
+    The sparsifier of a triangle is a path of weights 3. Its cuts are 1 to 3 times as large.
 
     >>> triangle = np.array([[2.0, -1, -1], [-1, 2, -1], [-1, -1, 2]])
     >>> path = np.array([[3.0, -3, 0], [-3, 6, -3], [0, -3, 3]])
@@ -100,128 +101,128 @@ def dense_ratios(
     if ridge > 0:
         graph_laplacian = _with_ground(graph_laplacian, ridge)
         sparsifier_laplacian = _with_ground(sparsifier_laplacian, ridge)
-    above = _merged(graph_laplacian)
-    variables = np.flatnonzero(above >= 0)
-    nothing = np.zeros(n_nodes)
+    parent = _merge_clusters(graph_laplacian)
+    variables = np.flatnonzero(parent >= 0)
+    no_vector = np.zeros(n_nodes)
     if variables.size == 0:
-        return DenseRatios(np.zeros(0), 0.0, nothing, nothing)
+        return DenseRatios(np.zeros(0), 0.0, no_vector, no_vector)
     square = np.ix_(variables, variables)
-    form = _between_clusters(graph_laplacian, above)[square]
-    scale = 1 / np.sqrt(np.diag(form))
-    form = _scaled(form, scale)
-    norm = np.abs(form).sum(axis=0).max()
-    factor, n_failed = scipy.linalg.lapack.dpotrf(form, lower=1, overwrite_a=1)
-    if n_failed:
-        return DenseRatios(np.ones(variables.size), np.inf, nothing, nothing)
-    half = scipy.linalg.solve_triangular(
-        factor,
-        _scaled(_between_clusters(sparsifier_laplacian, above)[square], scale),
-        lower=True,
-        overwrite_b=True,
-    )
+    graph_form = _cluster_weights(graph_laplacian, parent)[square]
+    # A unit diagonal makes the condition number independent of the range of the weights.
+    scale = 1 / np.sqrt(np.diag(graph_form))
+    graph_form = _scale_form(graph_form, scale)
+    sparsifier_form = _scale_form(_cluster_weights(sparsifier_laplacian, parent)[square], scale)
+    norm = np.abs(graph_form).sum(axis=0).max()
+    factor, failure = scipy.linalg.lapack.dpotrf(graph_form, lower=1, overwrite_a=1)
+    if failure:
+        return DenseRatios(np.ones(variables.size), np.inf, no_vector, no_vector)
+    half = scipy.linalg.solve_triangular(factor, sparsifier_form, lower=True, overwrite_b=True)
     whitened = scipy.linalg.solve_triangular(factor, half.T, lower=True, overwrite_b=True)
     values, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
-    ends = np.zeros((len(above), 2))
-    ends[variables] = scale[:, None] * scipy.linalg.solve_triangular(
+    extreme = np.zeros((len(parent), 2))
+    extreme[variables] = scale[:, None] * scipy.linalg.solve_triangular(
         factor, vectors[:, [0, -1]], lower=True, trans=1
     )
-    lowest, highest = _on_nodes(ends, above)[:, :n_nodes]
-    inverse_norm = _inverse_norm(factor, norm)
-    error = float(_ROUNDING * variables.size * inverse_norm * values[-1])
+    lowest, highest = _expand_to_nodes(extreme, parent)[:, :n_nodes]
+    inverse_norm = _estimate_inverse_norm(factor, norm)
+    error = float(ROUNDING_UNIT * variables.size * inverse_norm * values[-1])
     return DenseRatios(values, error, lowest, highest)
 
 
 def _with_ground(laplacian, ridge):
-    """The Laplacian of the graph with one more node, joined to all others; its diagonal is zero."""
+    """Add a node that is joined to all others; its diagonal is zero, because it is not used."""
     return np.pad(laplacian, (0, 1), constant_values=-ridge)
 
 
-def _merged(laplacian):
-    """The node below which each node was put when its cluster was merged, or -1 for a root."""
+def _merge_clusters(laplacian):
+    """Return the node to which each node was attached in its merge, or -1 for a root."""
     weight = np.triu(-laplacian, 1)
     tail, head = np.nonzero(weight > 0)
-    # a path whose edges came in order would become one star, of which few digits are known
+    # A path merged in the order of its edges would become a star, with a larger condition number.
     shuffled = np.random.default_rng(0).permutation(tail.size)
     heaviest_first = shuffled[np.argsort(-weight[tail, head][shuffled], kind="stable")]
-    above = np.full(len(laplacian), -1)
-    _merge(tail[heaviest_first], head[heaviest_first], above)
-    return above
+    parent = np.full(len(laplacian), -1)
+    _merge_by_size(tail[heaviest_first], head[heaviest_first], parent)
+    return parent
 
 
-def _between_clusters(laplacian, above):
-    """T' L T: the total weights between clusters, those that are disjoint with a minus sign."""
-    depth = np.zeros(above.size, dtype=np.int64)
+def _cluster_weights(laplacian, parent):
+    """Return T' L T: total weights between clusters, negative if the clusters are disjoint."""
+    depth = np.zeros(parent.size, dtype=np.int64)
     form = np.zeros(laplacian.shape)
-    _add_weights(laplacian, above, depth, form)
+    _add_weights(laplacian, parent, depth, form)
     return form
 
 
-def _scaled(form, scale):
+def _scale_form(form, scale):
     return scale[:, None] * form * scale
 
 
-def _on_nodes(variables, above):
-    """x = T y for every column y, as rows: each variable is added to all nodes of its cluster."""
+def _expand_to_nodes(variables, parent):
+    """Return x = T y for every column y, as rows: each variable is added to all its nodes."""
     x = variables.copy()
-    ancestor = above.copy()
+    ancestor = parent.copy()
     while (ancestor >= 0).any():
-        is_below = ancestor >= 0
-        x[is_below] += variables[ancestor[is_below]]
-        ancestor[is_below] = above[ancestor[is_below]]
+        has_ancestor = ancestor >= 0
+        x[has_ancestor] += variables[ancestor[has_ancestor]]
+        ancestor[has_ancestor] = parent[ancestor[has_ancestor]]
     return x.T
 
 
-def _inverse_norm(factor, norm):
-    """The 1-norm of the inverse of a matrix with this lower factor and this 1-norm, estimated."""
+def _estimate_inverse_norm(factor, norm):
+    """Estimate the 1-norm of the inverse of a matrix from its lower factor and its 1-norm."""
     reciprocal, _ = scipy.linalg.lapack.dpocon(factor, norm, uplo="L")
     return 1 / (reciprocal * norm) if reciprocal > 0 else np.inf
 
 
 @compiled
-def _merge(tail, head, above):
-    """Union by size, without path compression: no node is more than log2(n) merges deep."""
-    size = np.ones(above.size, dtype=np.int64)
+def _merge_by_size(tail, head, parent):
+    """Merge by size without path compression: no node is deeper than log2(n)."""
+    size = np.ones(parent.size, dtype=np.int64)
     for e in range(tail.size):
-        a, b = tail[e], head[e]
-        while above[a] >= 0:
-            a = above[a]
-        while above[b] >= 0:
-            b = above[b]
+        a = tail[e]
+        b = head[e]
+        while parent[a] >= 0:
+            a = parent[a]
+        while parent[b] >= 0:
+            b = parent[b]
         if a == b:
             continue
         if size[a] < size[b]:
             a, b = b, a
-        above[b] = a
+        parent[b] = a
         size[a] += size[b]
 
 
 @compiled
-def _add_weights(laplacian, above, depth, form):
-    """Add every edge to all pairs of clusters that contain one of its ends, but not both."""
-    n_nodes = above.size
+def _add_weights(laplacian, parent, depth, form):
+    """Add every edge to all pairs of clusters that contain exactly one of its ends."""
+    n_nodes = parent.size
     for node in range(n_nodes):
-        ancestor = above[node]
+        ancestor = parent[node]
         while ancestor >= 0:
             depth[node] += 1
-            ancestor = above[ancestor]
-    cluster = np.empty(2 * _MOST_LEVELS, dtype=np.int64)
-    sign = np.empty(2 * _MOST_LEVELS)
+            ancestor = parent[ancestor]
+    cluster = np.empty(2 * MAX_DEPTH, dtype=np.int64)
+    sign = np.empty(2 * MAX_DEPTH)
     for i in range(n_nodes):
         for j in range(i):
             weight = -laplacian[i, j]
             if weight <= 0:
                 continue
+            # Clusters with one end are those below the lowest common ancestor of both ends.
             n_clusters = 0
-            a, b = i, j
+            a = i
+            b = j
             while a != b:
                 is_first = depth[a] >= depth[b]
                 cluster[n_clusters] = a if is_first else b
                 sign[n_clusters] = 1.0 if is_first else -1.0
                 n_clusters += 1
                 if is_first:
-                    a = above[a]
+                    a = parent[a]
                 else:
-                    b = above[b]
+                    b = parent[b]
             for p in range(n_clusters):
                 for q in range(n_clusters):
                     form[cluster[p], cluster[q]] += sign[p] * sign[q] * weight

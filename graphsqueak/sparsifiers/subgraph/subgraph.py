@@ -124,7 +124,7 @@ def largest_ratio(above: EdgeList, below: EdgeList, *, seed: int) -> float:
     50.0
     """
     run = BlockLanczos(below, ridge=0.0, n_columns=1, tol=_TOL, random_state=seed)
-    run.settle(0)
+    run.ignore_end(0)
     rows = build_laplacian(above, np.zeros(above.n_nodes))
     for _ in range(_STEPS):
         if run.newest.shape[1] == 0:

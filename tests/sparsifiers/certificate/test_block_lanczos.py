@@ -10,7 +10,7 @@ from graphsqueak.sparsifiers.certificate.dense_pencil import dense_ratios
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
 
 WIDTHS = [1, 2, 4, 16]
-KEPT = block_lanczos._SMALL
+KEPT = block_lanczos.CHEAP_NUMBERS
 SURE = 1e-6  # the probability with which a bound from outside may fail
 
 
@@ -78,7 +78,7 @@ def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, small, rtol, n_colu
 
     With all blocks kept, and with a window alone, which may lose a little.
     """
-    monkeypatch.setattr(block_lanczos, "_SMALL", small)
+    monkeypatch.setattr(block_lanczos, "CHEAP_NUMBERS", small)
     graph, sparsifier = pair()
     laplacian = graph.laplacian()
     ratios = dense_ratios(laplacian.toarray(), sparsifier.laplacian().toarray())
@@ -89,7 +89,7 @@ def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, small, rtol, n_colu
         gram = run.newest.T @ (sparsifier.laplacian() @ run.newest)
         assert np.abs(gram - np.eye(len(gram))).max() < 1e-9
         run.step(laplacian @ run.newest)
-        bounds.update(now=n_steps % 16 == 0)
+        bounds.update(force=n_steps % 16 == 0)
         assert mu[0] * (1 - 1e-9) <= run.ritz[0]
         assert run.ritz[1] <= mu[-1] * (1 + 1e-9)
         assert bounds.low <= mu[0] * (1 + 1e-9)
@@ -107,7 +107,7 @@ def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, small, rtol, n_colu
 @pytest.mark.parametrize("small", [KEPT, 0])
 def test_all_blocks_count_only_while_they_are_orthonormal(small, monkeypatch):
     """A tighter bound from all blocks is for blocks that are orthonormal together, no others."""
-    monkeypatch.setattr(block_lanczos, "_SMALL", small)
+    monkeypatch.setattr(block_lanczos, "CHEAP_NUMBERS", small)
     graph, sparsifier = many_components()
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=4, random_state=40_422)
     blocks = [run.newest]
@@ -116,18 +116,18 @@ def test_all_blocks_count_only_while_they_are_orthonormal(small, monkeypatch):
         blocks.append(run.newest)
         basis = np.hstack(blocks)
         off = np.abs(basis.T @ (sparsifier.laplacian() @ basis) - np.eye(4 * n_steps + 4)).max()
-        assert run.is_whole == (small > 0 or 4 * n_steps <= 20)
-        assert off < 1e-9 or not run.is_whole
-    whole = bounds_of(run, is_whole=True)
-    local = bounds_of(run, is_whole=False)
+        assert run.is_orthonormal == (small > 0 or 4 * n_steps <= 20)
+        assert off < 1e-9 or not run.is_orthonormal
+    whole = bounds_of(run, is_orthonormal=True)
+    local = bounds_of(run, is_orthonormal=False)
     assert local.low < whole.low
     assert whole.high < local.high
 
 
-def bounds_of(run, *, is_whole):
-    run.is_whole = is_whole
+def bounds_of(run, *, is_orthonormal):
+    run.is_orthonormal = is_orthonormal
     bounds = OuterBounds(run, delta=SURE)
-    bounds.update(now=True)
+    bounds.update(force=True)
     return bounds
 
 

@@ -32,7 +32,7 @@ def test_a_light_bridge_is_measured(bridge, factor):
     assert found.kappa_lower <= max(factor, 1 / factor) <= found.kappa
     assert str(found) == f"epsilon {truth:.4g}, exact"
     if factor > 1:
-        assert set(found.heaviest) == {63, 64}
+        assert set(found.maximizing_pair) == {63, 64}
 
 
 @pytest.mark.slow

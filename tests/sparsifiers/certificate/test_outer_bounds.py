@@ -8,11 +8,10 @@ import scipy.linalg
 import scipy.optimize
 import scipy.special
 
-from graphsqueak import EdgeList, certify, sources
+from graphsqueak import certify, sources
 from graphsqueak.solvers.matrix import build_laplacian, multiply
 from graphsqueak.sparsifiers.certificate import outer_bounds
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
-from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, smallest_component
 from tests import reference
 from tests.sparsifiers.certificate.graded import bridged, random_pair, reweighted
@@ -46,7 +45,7 @@ def run_from(start, graph, sparsifier, n_steps):
 
 def bounds_after(run, delta):
     bounds = OuterBounds(run, delta=delta)
-    bounds.update(now=True)
+    bounds.update(force=True)
     return bounds
 
 
@@ -100,16 +99,16 @@ def test_the_bound_after_one_step_has_a_closed_form():
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-5, 1e-3])
-@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize("is_orthonormal", [True, False])
 @pytest.mark.parametrize(("n_columns", "n_steps"), [(1, 1), (1, 5), (2, 3), (4, 2)])
-def test_bounds_are_where_the_formula_says(n_columns, n_steps, is_whole, error):
+def test_bounds_are_where_the_formula_says(n_columns, n_steps, is_orthonormal, error):
     """The inequality of the module, written with inverses, and its outermost root by bisection."""
     graph, sparsifier = small_pencil(40)
     delta = 0.1
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=n_columns, random_state=61_009)
     for _ in range(n_steps):
         run.step(graph.laplacian() @ run.newest)
-    run.is_whole = is_whole
+    run.is_orthonormal = is_orthonormal
     run.error = error
     bounds = bounds_after(run, delta)
     t = smallest_component(delta / 2, n_columns, 39) - run.start_error
@@ -119,7 +118,7 @@ def test_bounds_are_where_the_formula_says(n_columns, n_steps, is_whole, error):
     def largest_component(mu):
         inverse = np.linalg.inv(mu * np.eye(len(T)) - T)
         R = run.coupling[-1] @ inverse[-n_columns:]
-        seen = R if is_whole else R[:, -n_columns:]
+        seen = R if is_orthonormal else R[:, -n_columns:]
         form = np.eye(n_columns) + seen @ seen.T
         P = R[:, :n_columns]
         g = np.sqrt(scipy.linalg.eigh(P @ P.T, form, eigvals_only=True)[-1])
@@ -234,7 +233,7 @@ def test_errors_that_are_not_known_prove_nothing():
 
 def test_no_bound_where_none_is_found_on_the_grid(monkeypatch):
     """The outermost point of the grid was once taken for a bound, whether it was one or not."""
-    monkeypatch.setattr(outer_bounds, "_STEPS", np.geomspace(1e-7, 1e-2, 50))
+    monkeypatch.setattr(outer_bounds, "GRID", np.geomspace(1e-7, 1e-2, 50))
     graph, sparsifier = small_pencil(10)
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=1, random_state=5)
     run.step(graph.laplacian() @ run.newest)
@@ -334,30 +333,3 @@ def exact_product(graph, block):
     np.add.at(product, graph.tail, flow)
     np.subtract.at(product, graph.head, flow)
     return product
-
-
-def test_forest_norms_are_upper_bounds():
-    """Of a residual, on graphs with weights over twelve decades, with and without a ridge."""
-    for seed in range(37_001, 37_021):
-        graph, _, ridge = random_pair(seed)
-        rng = np.random.default_rng(seed)
-        flow = rng.standard_normal((graph.n_edges, 3)) * np.sqrt(graph.weight)[:, None]
-        residual = graph.incidence().T @ flow
-        if ridge > 0:
-            residual += np.sqrt(ridge) * rng.standard_normal(residual.shape)
-        bound = ForestNorm(graph, ridge)(residual)
-        for column, most in zip(residual.T, bound, strict=True):
-            norm = reference.energy_norm(graph, column[:, None], ridge)
-            assert norm <= most * (1 + 1e-9) <= 100 * norm
-
-
-def test_the_forest_norm_of_a_tree_is_exact():
-    rng = np.random.default_rng(61_010)
-    tree = EdgeList(
-        tail=[int(rng.integers(node)) for node in range(1, 60)],
-        head=np.arange(1, 60),
-        weight=10.0 ** rng.uniform(-12, 0, size=59),
-    )
-    flow = rng.standard_normal((59, 1)) * np.sqrt(tree.weight)[:, None]
-    found = ForestNorm(tree, 0.0)(tree.incidence().T @ flow)
-    assert found == pytest.approx(np.sqrt((flow[:, 0] ** 2 / tree.weight).sum()), rel=1e-8)

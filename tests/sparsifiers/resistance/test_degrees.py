@@ -169,8 +169,8 @@ def test_the_mean_of_all_backbones_is_the_graph_with_its_ridge(in_stars):
             solver = degrees._star_backbone(*columns, degree, star, 40, ridge=ridge, seed=seed)
         else:
             solver = degrees._backbone(*columns, near, ridge=ridge, seed=seed)
-        np.testing.assert_allclose(solver.rows.ridge, ridge)
-        matrix = solver.rows.to_scipy().toarray()
+        np.testing.assert_allclose(solver.matrix.ridge, ridge)
+        matrix = solver.matrix.to_scipy().toarray()
         found.append(-matrix[graph.tail, graph.head])
     mean = np.mean(found, axis=0)
     sigma = np.std(found, axis=0) / np.sqrt(300)
@@ -204,7 +204,7 @@ def test_light_nodes_join_a_neighbor_by_its_weight_and_bring_their_ridge():
     forest = union_edges(make_sets(3020), graph.tail, graph.head)
     columns = (graph.tail, graph.head, graph.weight, forest)
     solver = degrees._star_backbone(*columns, degree, star, n_stars, ridge=0.5, seed=3)
-    np.testing.assert_allclose(solver.rows.ridge, 0.5 * np.bincount(star))
+    np.testing.assert_allclose(solver.matrix.ridge, 0.5 * np.bincount(star))
 
 
 def test_no_resistance_by_degrees_is_above_that_of_the_edge_alone():

@@ -21,7 +21,7 @@ def test_a_light_bridge_is_measured(bridge, factor):
     assert found.epsilon_lower <= truth <= found.epsilon_upper <= 1.02 * truth
     assert found.lambda_min <= min(factor, 1.0)
     assert max(factor, 1.0) <= found.lambda_max
-    assert not found.open
+    assert not found.unresolved
 
 
 @pytest.mark.parametrize("bridge", [1e-26, 1e-30, 1e-100, 1e-300])
@@ -32,9 +32,9 @@ def test_a_bridge_below_rounding_is_left_open(bridge):
     assert found.epsilon_lower <= 0.5 <= found.epsilon_upper
     assert found.epsilon_upper == np.inf
     assert found.steps <= 5
-    assert found.open.endswith("weights are so far apart that only method='dense' can tell")
+    assert found.unresolved.endswith("for method='lanczos'; use method='dense'")
     assert found.delta > 0
-    assert found.open in found.in_words()
+    assert found.unresolved in found.in_words()
 
 
 @pytest.mark.parametrize("density", [0.01, 0.1])
