@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = [
     "CHILD_WORD",
@@ -140,21 +140,21 @@ def child_seed(seed: int, number: int) -> int:
     return int(random_bits(np.uint64(seed), np.uint64(number), CHILD_WORD))
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def random_bits(seed, first, second):
     """64 random bits, a function of three 64-bit words (rounds of the splitmix64 mixer)."""
     z = mix64(seed + np.uint64(0x9E3779B97F4A7C15) * (first + np.uint64(1)))
     return mix64(z ^ (np.uint64(0xD1B54A32D192ED03) * (second + np.uint64(1))))
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def uniform(seed, first, second):
     """A uniform number in (0, 1), a function of three 64-bit words."""
     bits = random_bits(seed, first, second)
     return (np.float64(bits >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def mix64(z):
     """The mixer of splitmix64: a bijection of 64-bit words that scatters neighbors."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -162,13 +162,13 @@ def mix64(z):
     return z ^ (z >> np.uint64(31))
 
 
-@compiled
+@njit_cached
 def _uniforms(seed, start, out):
     for i in range(out.size):
         out[i] = uniform(seed, start + np.uint64(i), ITEM_WORD)
 
 
-@compiled
+@njit_cached
 def _shuffle(seed, items, end, following, out):
     """The heaps end at end[1], end[2], ...; the item at i is drawn by i, swaps by what follows."""
     mask = np.uint64(end.size - 2)

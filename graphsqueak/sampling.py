@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = [
     "Sample",
@@ -199,7 +199,7 @@ def thin(weight: np.ndarray, threshold: np.ndarray, *, rng: np.random.Generator)
     return np.where(survives, np.maximum(weight, threshold), 0.0)
 
 
-@compiled
+@njit_cached
 def _compete(prob, similarity, coins):
     """Turn probabilities into zeros and ones, neighbor against neighbor, in place."""
     open_items = np.flatnonzero((prob > 1e-12) & (prob < 1 - 1e-12))
@@ -231,7 +231,7 @@ def _compete(prob, similarity, coins):
         prob[item] = 1.0 if coins[1, meeting] < prob[item] else 0.0
 
 
-@compiled
+@njit_cached
 def _sums(score, scale):
     """How many have c * score >= 1, and the sum of the others."""
     n_certain, total = 0, 0.0

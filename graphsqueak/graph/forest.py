@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from graphsqueak.randomness import random_bits
-from graphsqueak.system.kernels import compiled, frozen, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached, read_only_views
 
 __all__ = [
     "add_degrees",
@@ -80,7 +80,7 @@ def join(parent, tail, head):
     [True, True, False, True]
     """
     joins = np.empty(tail.size, dtype=np.bool_)
-    _join(parent, *frozen(tail, head), joins)
+    _join(parent, *read_only_views(tail, head), joins)
     return joins
 
 
@@ -210,7 +210,7 @@ def _kind_for(largest):
     return np.int32 if largest < 2**30 else np.int64
 
 
-@compiled
+@njit_cached
 def add_degrees(degree, tail, head, weight):
     """Add the weights of edges to the degrees of their ends, in order."""
     for e in range(tail.size):
@@ -218,7 +218,7 @@ def add_degrees(degree, tail, head, weight):
         degree[head[e]] += weight[e]
 
 
-@subroutine
+@inline_njit
 def _root(parent, node):
     while parent[node] != node:
         parent[node] = parent[parent[node]]
@@ -226,7 +226,7 @@ def _root(parent, node):
     return node
 
 
-@compiled
+@njit_cached
 def _join(parent, tail, head, joins):
     for e in range(tail.size):
         if parent[tail[e]] == parent[head[e]]:
@@ -240,20 +240,20 @@ def _join(parent, tail, head, joins):
             parent[u] = v
 
 
-@compiled
+@njit_cached
 def _labels(parent, out):
     for node in range(parent.size):
         out[node] = _root(parent, node)
 
 
-@compiled
+@njit_cached
 def _tell_classes(weight, highest, shift, weight_class):
     """Classes by binary exponents, 0 for the heaviest."""
     for e in range(weight.size):
         weight_class[e] = (highest - math.frexp(weight[e])[1]) >> shift
 
 
-@compiled
+@njit_cached
 def _heavy_forest(tail, head, weight_class, n_classes, parent, forest):
     """Edges that join components, taken class by class; how many."""
     n_joins = 0
@@ -269,7 +269,7 @@ def _heavy_forest(tail, head, weight_class, n_classes, parent, forest):
     return n_joins
 
 
-@compiled
+@njit_cached
 def _root_forest(tail, head, start, at, order, parent, above):
     """Breadth-first search. The edges at a node u are at[start[u]], ..., at[start[u + 1] - 1]."""
     for e in range(tail.size):
@@ -301,7 +301,7 @@ def _root_forest(tail, head, start, at, order, parent, above):
         parent[root] = -1
 
 
-@compiled
+@njit_cached
 def _add_words(tail, head, pinned, seed, words):
     for e in range(tail.size):
         if not pinned[e]:
@@ -310,7 +310,7 @@ def _add_words(tail, head, pinned, seed, words):
             words[head[e]] ^= word
 
 
-@compiled
+@njit_cached
 def _mark_bridges(order, parent, above, words, bridge):
     for i in range(order.size - 1, -1, -1):
         u = order[i]
@@ -319,14 +319,14 @@ def _mark_bridges(order, parent, above, words, bridge):
             words[parent[u]] ^= words[u]
 
 
-@compiled
+@njit_cached
 def _mark_sides(order, parent, above, bit, sides):
     for u in order:
         if parent[u] >= 0:
             sides[u] = sides[parent[u]] ^ bit[above[u]]
 
 
-@compiled
+@njit_cached
 def _path_sums(order, parent, above, length, tail, head, out):
     n_nodes = order.size
     size = np.ones(n_nodes, dtype=np.int64)

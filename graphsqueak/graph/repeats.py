@@ -13,7 +13,7 @@ References
 import numpy as np
 
 from graphsqueak.randomness import mix64
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["RepeatSample", "hash_pair"]
 
@@ -79,14 +79,14 @@ class RepeatSample:
         return 1.2 / self._room**0.5 * self._n_held * 2.0**self._level / self.n_edges
 
 
-@subroutine
+@inline_njit
 def hash_pair(u, v):
     """The same for both directions; never 0."""
     low, high = np.uint64(min(u, v)), np.uint64(max(u, v))
     return max(mix64(low * np.uint64(0x9E3779B97F4A7C15) + high), np.uint64(1))
 
 
-@compiled
+@njit_cached
 def _remember(tail, head, cursor, slots, n_held, room, level, keys):
     """Take edges from `cursor` on until there is no room for a new pair; returns its index.
 
@@ -119,7 +119,7 @@ def _remember(tail, head, cursor, slots, n_held, room, level, keys):
     return cursor, n_held
 
 
-@compiled
+@njit_cached
 def _refill(held, slots):
     mask = np.uint64(slots.size - 1)
     for key in held:

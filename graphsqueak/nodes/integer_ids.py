@@ -7,7 +7,7 @@ they are not, a hash table with open addressing does. Memory is O(number of node
 import numpy as np
 
 from graphsqueak.randomness import mix64
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["IntegerIds"]
 
@@ -123,7 +123,7 @@ class IntegerIds:
         _fill_slots(self._slots, self._ids[: self.n_nodes])
 
 
-@compiled
+@njit_cached
 def _look_up(flat, cursor, nodes, table, ids, n_nodes):
     """Number ids by the dense table until one does not fit; returns its index."""
     while cursor < flat.size:
@@ -142,7 +142,7 @@ def _look_up(flat, cursor, nodes, table, ids, n_nodes):
     return cursor, n_nodes
 
 
-@compiled
+@njit_cached
 def _look_up_pairs(ends, cursor, nodes, table, ids, n_nodes):
     """`_look_up` of edges (n, 2); returns the first edge with an end that does not fit."""
     while cursor < ends.shape[0] and n_nodes + 2 <= ids.size:
@@ -165,7 +165,7 @@ def _look_up_pairs(ends, cursor, nodes, table, ids, n_nodes):
     return cursor, n_nodes
 
 
-@compiled
+@njit_cached
 def _probe(flat, cursor, nodes, slots, ids, n_nodes):
     """Number ids by the hash table until it is half full; returns the index reached.
 
@@ -200,7 +200,7 @@ def _probe(flat, cursor, nodes, slots, ids, n_nodes):
     return cursor, n_nodes
 
 
-@compiled
+@njit_cached
 def _fill_slots(slots, ids):
     mask = np.uint64(slots.shape[0] - 1)
     for node in range(ids.size):
@@ -210,7 +210,7 @@ def _fill_slots(slots, ids):
         slots[slot, 0], slots[slot, 1] = ids[node], node
 
 
-@subroutine
+@inline_njit
 def _slot(key, mask):
     """First slot of a key."""
     return mix64(np.uint64(key)) & mask

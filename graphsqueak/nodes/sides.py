@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["prefix_ids", "side_names"]
 
@@ -67,7 +67,7 @@ def _as_text(ends):
     return text, np.column_stack([offsets[:-1], offsets[1:]]).reshape(-1, 4)
 
 
-@compiled
+@njit_cached
 def _copy(ends, text, starts, before, before_other, prefixed):
     for edge in range(ends.shape[0]):
         for side in range(2):

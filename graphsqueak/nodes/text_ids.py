@@ -8,7 +8,7 @@ never a wrong node.
 import numpy as np
 
 from graphsqueak.randomness import mix64
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["TextIds"]
 
@@ -119,7 +119,7 @@ class TextIds:
             self._slots = slots
 
 
-@compiled
+@njit_cached
 def _number(text, spans, cursor, nodes, slots, known, stops, n_nodes, hash_mask):
     """Number the spans from `cursor` on until there is no room for a new one.
 
@@ -153,7 +153,7 @@ def _number(text, spans, cursor, nodes, slots, known, stops, n_nodes, hash_mask)
     return cursor, n_nodes
 
 
-@subroutine
+@inline_njit
 def _find(text, start, stop, hashed, slots, known, stops, n_nodes):
     """(node of one span, number of nodes), a new node if need be; -1 if there is no room for it."""
     mask = np.uint64(slots.shape[0] - 1)
@@ -176,7 +176,7 @@ def _find(text, start, stop, hashed, slots, known, stops, n_nodes):
     return n_nodes, n_nodes + 1
 
 
-@compiled
+@njit_cached
 def _move(slots, larger):
     mask = np.uint64(larger.shape[0] - 1)
     for old in range(slots.shape[0]):
@@ -187,7 +187,7 @@ def _move(slots, larger):
             larger[slot, 0], larger[slot, 1] = slots[old, 0], slots[old, 1]
 
 
-@subroutine
+@inline_njit
 def _equal(text, start, stop, known, known_start, known_stop):
     if stop - start != known_stop - known_start:
         return False
@@ -197,7 +197,7 @@ def _equal(text, start, stop, known, known_start, known_stop):
     return True
 
 
-@subroutine
+@inline_njit
 def _hash(text, start, stop):
     """Eight bytes at a time, each mixed in by a multiplication, then the mixer of splitmix64."""
     mixed = np.uint64(stop - start)

@@ -15,7 +15,13 @@ import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
 from graphsqueak.solvers.matrix import FOUR, Rows, aligned_like, as_unsigned, work_parts
-from graphsqueak.system.kernels import WORTH_SHARING, compiled, run, shared, subroutine
+from graphsqueak.system.kernels import (
+    WORTH_SHARING,
+    inline_njit,
+    njit_cached,
+    parallel_njit,
+    run_kernel,
+)
 
 __all__ = ["ApproximateCholesky"]
 
@@ -82,7 +88,7 @@ class ApproximateCholesky:
         groups = _groups(r.shape[1])
         is_divisible = groups.size > 2  # one group keeps one thread busy, sooner in the serial form
         work = 2 * self._target.size * r.shape[1] if is_divisible else 0
-        run(_sweep, work, *factor, groups, self._z, worth_sharing=self._worth_sharing)
+        run_kernel(_sweep, work, *factor, groups, self._z, worth_sharing=self._worth_sharing)
         return self._z
 
 
@@ -110,7 +116,7 @@ def _groups(n_columns):
     return np.array(bounds, dtype=np.uint64)
 
 
-@compiled
+@njit_cached
 def _reorder_rows(start, neighbor, weight, order, position):
     """Sparse rows in another order, neighbors renamed by `position`."""
     new_start = np.zeros_like(start)
@@ -125,7 +131,7 @@ def _reorder_rows(start, neighbor, weight, order, position):
     return new_start, new_neighbor, new_weight
 
 
-@compiled
+@njit_cached
 def _depth_first(start, target):
     """Columns in an order where each follows, as closely as may be, all columns that lead to it."""
     n_nodes = start.size - 1
@@ -168,7 +174,7 @@ def _depth_first(start, target):
     return visit
 
 
-@shared
+@parallel_njit
 def _sweep(start, target, fraction, inverse, bounds, z):
     """Both sweeps in place; each group of columns, bounds[g] : bounds[g + 1], is independent."""
     n_nodes = start.size - 1
@@ -190,7 +196,7 @@ def _sweep(start, target, fraction, inverse, bounds, z):
                 z[i, low] = own
 
 
-@subroutine
+@inline_njit
 def _sweep_four(start, target, fraction, inverse, z, k):
     """Both sweeps of columns k, ..., k + 3, spelled out so that each is one vector operation."""
     n_nodes = start.size - 1
@@ -214,7 +220,7 @@ def _sweep_four(start, target, fraction, inverse, z, k):
         z[i, k], z[i, k + _1], z[i, k + _2], z[i, k + _3] = a, b, c, d
 
 
-@subroutine
+@inline_njit
 def _sweep_eight(start, target, fraction, inverse, z, k):
     """Both sweeps of columns k, ..., k + 7, the same way."""
     n_nodes, m = start.size - 1, k + _4

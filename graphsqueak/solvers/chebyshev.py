@@ -29,7 +29,7 @@ import numpy as np
 import scipy.linalg
 
 from graphsqueak.solvers.matrix import AHEAD, multiply
-from graphsqueak.system.kernels import prefetch, run, shared
+from graphsqueak.system.kernels import parallel_njit, prefetch, run_kernel
 
 __all__ = ["Gap", "eigenpairs_below_gap", "find_gap"]
 
@@ -197,7 +197,7 @@ def _recur(rows, own, factor, x, old):
     work = rows.weight.size * _COLUMNS
     dtype = x.dtype.type
     ends = (rows.start, rows.neighbor, rows.weight, rows.parts)
-    run(_recurrence, work, *ends, own.astype(dtype), dtype(factor), x, old)
+    run_kernel(_recurrence, work, *ends, own.astype(dtype), dtype(factor), x, old)
     return old
 
 
@@ -210,7 +210,7 @@ def _orthonormal(X, noise):
     return scipy.linalg.solve_triangular(factor, basis.T, lower=True).T
 
 
-@shared
+@parallel_njit
 def _recurrence(start, neighbor, weight, parts, own, factor, x, old):
     last = neighbor.size - 1
     for part in numba.prange(parts.size - 1):

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse.linalg
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["Components", "Direct", "component_sums", "dimension"]
 
@@ -190,14 +190,14 @@ def component_sums(label, n_components, block):
     return total
 
 
-@compiled
+@njit_cached
 def _add_rows(label, block, total):
     for i in range(block.shape[0]):
         for k in range(block.shape[1]):
             total[label[i], k] += np.float64(block[i, k])
 
 
-@compiled
+@njit_cached
 def _search(start, neighbor, label, queue, level):
     """Breadth-first search that stops as soon as every node has been reached."""
     n_nodes = start.size - 1
@@ -233,7 +233,7 @@ def _search(start, neighbor, label, queue, level):
     return separator, depth, cubes
 
 
-@subroutine
+@inline_njit
 def _middle_level(level, n_levels, first, last):
     """Size of the smallest level that reaches into the middle third of the nodes."""
     smallest = last - first
@@ -243,14 +243,14 @@ def _middle_level(level, n_levels, first, last):
     return smallest
 
 
-@compiled
+@njit_cached
 def _subtract(block, label, mean, out):
     for i in range(block.shape[0]):
         for k in range(block.shape[1]):
             out[i, k] = block[i, k] - mean[label[i], k]
 
 
-@compiled
+@njit_cached
 def _mean_growth(start, neighbor, seeds, owner, queue):
     total = 0.0
     for ball in range(seeds.size):

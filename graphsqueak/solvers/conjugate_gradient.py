@@ -21,7 +21,7 @@ from graphsqueak.solvers.matrix import (
     multiply,
     quick_width,
 )
-from graphsqueak.system.kernels import WORTH_SHARING, run, shared, subroutine
+from graphsqueak.system.kernels import WORTH_SHARING, inline_njit, parallel_njit, run_kernel
 
 __all__ = ["conjugate_gradient", "norms_of"]
 
@@ -122,7 +122,7 @@ def conjugate_gradient(
             rz_next = _dots(parts, r, z, worth_sharing)
         beta, rz = rz_next / rz, rz_next  # [S03, steps 7-8 of 9.1, moved to the loop's start]
         beta = beta.astype(x.dtype)
-        run(_turn, p.size, parts, p, z, scale, beta, worth_sharing=worth_sharing)
+        run_kernel(_turn, p.size, parts, p, z, scale, beta, worth_sharing=worth_sharing)
         curvature = multiply(rows, p, q, worth_sharing=worth_sharing)  # p . A p
         alpha = np.divide(rz, curvature, out=np.zeros_like(rz), where=active & (curvature > 0))
         alpha = alpha.astype(x.dtype)
@@ -161,7 +161,7 @@ def _inverse(diagonal, dtype):
 
 def _dots(parts, left, right, worth_sharing=WORTH_SHARING):
     partial = np.zeros((N_PARTS, left.shape[1]))
-    run(_dots_kernel, left.size, parts, left, right, partial, worth_sharing=worth_sharing)
+    run_kernel(_dots_kernel, left.size, parts, left, right, partial, worth_sharing=worth_sharing)
     return partial.sum(axis=0)
 
 
@@ -169,12 +169,12 @@ def _advance(parts, x, r, p, q, scale, alpha, worth_sharing):
     partial = np.zeros((2, N_PARTS, x.shape[1]))
     blocks = (parts, x, r, p, q, scale, alpha, partial)
     kernel = {1: _advance_one, FOUR: _advance_four}.get(x.shape[1], _advance_all)
-    run(kernel, 2 * x.size, *blocks, worth_sharing=worth_sharing)
+    run_kernel(kernel, 2 * x.size, *blocks, worth_sharing=worth_sharing)
     rr, scaled = partial.sum(axis=1)
     return np.sqrt(rr), scaled
 
 
-@shared
+@parallel_njit
 def _dots_kernel(parts, left, right, partial):
     for part in numba.prange(parts.size - 1):
         low, high = parts[part], parts[part + 1]
@@ -189,7 +189,7 @@ def _dots_kernel(parts, left, right, partial):
                     partial[part, k] += left[i, k] * right[i, k]
 
 
-@shared
+@parallel_njit
 def _turn(parts, p, z, scale, beta):
     """p = scale * z + beta * p"""
     for part in numba.prange(parts.size - 1):
@@ -203,7 +203,7 @@ def _turn(parts, p, z, scale, beta):
                     p[i, k] = scale[i] * z[i, k] + beta[k] * p[i, k]
 
 
-@shared
+@parallel_njit
 def _advance_one(parts, x, r, p, q, scale, alpha, partial):
     """`_advance_all` of a single column."""
     for part in numba.prange(parts.size - 1):
@@ -218,16 +218,16 @@ def _advance_one(parts, x, r, p, q, scale, alpha, partial):
         partial[1, part, 0] = scaled
 
 
-@shared
+@parallel_njit
 def _advance_four(parts, x, r, p, q, scale, alpha, partial):
     """`_advance_all` of four columns, with their sums in registers: half of the time."""
     for part in numba.prange(parts.size - 1):
         _advance_rows(parts[part : part + 2], x, r, p, q, scale, alpha, partial[:, part])
 
 
-@subroutine
+@inline_njit
 def _advance_rows(rows, x, r, p, q, scale, alpha, sums):
-    """Four columns of some rows; a subroutine, since the sums of a loop over prange are shared."""
+    """Four columns of some rows; inlined, since the sums of a loop over prange are shared."""
     rr_a = rr_b = rr_c = rr_d = scaled_a = scaled_b = scaled_c = scaled_d = 0.0
     for i in range(rows[0], rows[1]):
         for k in range(FOUR):
@@ -246,7 +246,7 @@ def _advance_rows(rows, x, r, p, q, scale, alpha, sums):
     sums[1, 0], sums[1, 1], sums[1, 2], sums[1, 3] = scaled_a, scaled_b, scaled_c, scaled_d
 
 
-@shared
+@parallel_njit
 def _advance_all(parts, x, r, p, q, scale, alpha, partial):
     """x += alpha * p, r -= alpha * q; partial sums of r . r and r . (scale * r)."""
     for part in numba.prange(parts.size - 1):

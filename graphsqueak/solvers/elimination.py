@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.randomness import mix64
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["Elimination", "eliminate"]
 
@@ -56,7 +56,7 @@ def eliminate(rows, *, seed):
     return Elimination(*_eliminate(link, value, head, degree, rows.ridge.copy(), np.uint64(seed)))
 
 
-@compiled
+@njit_cached
 def _link_edges(start, neighbor, weight):
     """One linked list of edges per node.
 
@@ -83,7 +83,7 @@ def _link_edges(start, neighbor, weight):
     return link, value, head, degree
 
 
-@compiled
+@njit_cached
 def _eliminate(link, value, head, degree, excess, counter):
     n_nodes = head.size
     first, before, after, key = _fill_buckets(degree)
@@ -147,7 +147,7 @@ def _eliminate(link, value, head, degree, excess, counter):
     return order, start, target[:total].copy(), fraction[:total].copy(), pivot
 
 
-@subroutine
+@inline_njit
 def _gather(link, value, x, slot, element, weight, degree):
     """Collect the living edges of the list that begins at x, parallel ones merged."""
     size = 0
@@ -169,7 +169,7 @@ def _gather(link, value, x, slot, element, weight, degree):
     return size
 
 
-@subroutine
+@inline_njit
 def _draw(later, low, high, uniform):
     """The last t in low, ..., high - 1 whose tail sum later[t] exceeds uniform * later[low]."""
     goal = uniform * later[low]
@@ -181,13 +181,13 @@ def _draw(later, low, high, uniform):
     return low
 
 
-@subroutine
+@inline_njit
 def _uniform(counter):
     """The splitmix64 hash of a counter, as a number in [0, 1)."""
     return np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53
 
 
-@subroutine
+@inline_njit
 def _rank_sort(key, item, size, spare_key, spare_item):
     """Sort the first `size` keys, items alongside: each moves to the number of keys before it."""
     for s in range(size):
@@ -202,7 +202,7 @@ def _rank_sort(key, item, size, spare_key, spare_item):
         key[rank], item[rank] = own, spare_item[s]
 
 
-@subroutine
+@inline_njit
 def _shell_sort(key, item, size):
     """Shell sort of the first `size` keys, items alongside."""
     gap = 1
@@ -219,7 +219,7 @@ def _shell_sort(key, item, size):
         gap //= 3
 
 
-@subroutine
+@inline_njit
 def _longer(array, least):
     longer = np.empty(2 * least, dtype=array.dtype)
     for i in range(array.size):
@@ -227,7 +227,7 @@ def _longer(array, least):
     return longer
 
 
-@subroutine
+@inline_njit
 def _fill_buckets(degree):
     """Doubly linked lists of the nodes of each degree; the last one holds all larger degrees."""
     first = np.full(min(degree.size, 1000) + 2, NONE, dtype=np.uint32)
@@ -239,7 +239,7 @@ def _fill_buckets(degree):
     return first, before, after, key
 
 
-@subroutine
+@inline_njit
 def _link(first, before, after, i, key):
     before[i], after[i] = NONE, first[key]
     if first[key] != NONE:
@@ -247,7 +247,7 @@ def _link(first, before, after, i, key):
     first[key] = i
 
 
-@subroutine
+@inline_njit
 def _unlink(first, before, after, i, key):
     if before[i] != NONE:
         after[before[i]] = after[i]

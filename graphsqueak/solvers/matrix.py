@@ -18,12 +18,12 @@ import scipy.sparse
 
 from graphsqueak.system.kernels import (
     WORTH_SHARING,
-    compiled,
-    frozen,
+    inline_njit,
+    njit_cached,
+    parallel_njit,
     prefetch,
-    run,
-    shared,
-    subroutine,
+    read_only_views,
+    run_kernel,
 )
 
 __all__ = [
@@ -129,7 +129,7 @@ def rows_of_batches(batches, n_nodes, most_bytes, *, many_edges=MANY_EDGES):
     columns = [np.concatenate([part.pop() for part in kept] or [np.zeros(0, index)]) for _ in "th"]
     weight = np.concatenate([part.pop() for part in kept] or [np.zeros(0)])
     weight = weight.astype(np.float64) if n_edges < many_edges else weight
-    return _sorted_rows(*frozen(*columns, weight), np.zeros(n_nodes))
+    return _sorted_rows(*read_only_views(*columns, weight), np.zeros(n_nodes))
 
 
 def _sorted_rows(tail, head, weight, ridge):
@@ -159,7 +159,7 @@ def multiply(rows, x, out, *, worth_sharing=WORTH_SHARING):
     """Write A x into `out` and return the dot products x_k . (A x)_k of the columns."""
     kernel, partial = _kernel_for(x.shape[1], x.itemsize), np.empty((N_PARTS, x.shape[1]))
     work = (rows.weight.size + rows.n_nodes) * x.shape[1]
-    run(kernel, work, *rows, x, out, partial, worth_sharing=worth_sharing)
+    run_kernel(kernel, work, *rows, x, out, partial, worth_sharing=worth_sharing)
     return partial.sum(axis=0)
 
 
@@ -203,7 +203,7 @@ def work_parts(start):
     return np.searchsorted(work, np.linspace(0, work[-1], N_PARTS + 1))
 
 
-@compiled
+@njit_cached
 def _sort_edges(tail, head, weight, start, neighbor, value):
     """Rows from start[u] to start[u + 1]; the last entry of `start` is for counting only."""
     for e in range(tail.size):
@@ -221,14 +221,14 @@ def _sort_edges(tail, head, weight, start, neighbor, value):
         start[v] += 1
 
 
-@compiled
+@njit_cached
 def _add_weights(start, weight, total):
     for i in range(total.size):
         for e in range(start[i], start[i + 1]):
             total[i] += weight[e]
 
 
-@shared
+@parallel_njit
 def _multiply_ones(start, neighbor, weight, ridge, parts, x, out, partial):
     for part in numba.prange(parts.size - 1):
         rows, dots = parts[part : part + 2], partial[part]
@@ -237,7 +237,7 @@ def _multiply_ones(start, neighbor, weight, ridge, parts, x, out, partial):
             _multiply_one(start, neighbor, weight, ridge, x, out, dots, rows, k)
 
 
-@shared
+@parallel_njit
 def _multiply_fours(start, neighbor, weight, ridge, parts, x, out, partial):
     """Just four columns."""
     for part in numba.prange(parts.size - 1):
@@ -246,7 +246,7 @@ def _multiply_fours(start, neighbor, weight, ridge, parts, x, out, partial):
         _multiply_four(start, neighbor, weight, ridge, x, out, dots, rows, _0)
 
 
-@shared
+@parallel_njit
 def _multiply_eights(start, neighbor, weight, ridge, parts, x, out, partial):
     n_columns = np.uint64(x.shape[1])
     for part in numba.prange(parts.size - 1):
@@ -263,7 +263,7 @@ def _multiply_eights(start, neighbor, weight, ridge, parts, x, out, partial):
             k += _1
 
 
-@shared
+@parallel_njit
 def _multiply_many(start, neighbor, weight, ridge, parts, x, out, partial):
     """All columns of a row, added up in memory: neighbors are gone through once."""
     last, n_columns = neighbor.size - 1, x.shape[1]
@@ -283,7 +283,7 @@ def _multiply_many(start, neighbor, weight, ridge, parts, x, out, partial):
                 dots[k] += own[k] * total[k]
 
 
-@subroutine
+@inline_njit
 def _multiply_one(start, neighbor, weight, ridge, x, out, dots, rows, k):
     """Column k of some rows."""
     for i in range(rows[0], rows[1]):
@@ -295,7 +295,7 @@ def _multiply_one(start, neighbor, weight, ridge, x, out, dots, rows, k):
         dots[k] += own * total
 
 
-@subroutine
+@inline_njit
 def _multiply_four(start, neighbor, weight, ridge, x, out, dots, rows, k):
     """Columns k, ..., k + 3 of some rows, held in registers."""
     last = neighbor.size - 1
@@ -317,7 +317,7 @@ def _multiply_four(start, neighbor, weight, ridge, x, out, dots, rows, k):
         dots[k + _3] += d * sum_d
 
 
-@subroutine
+@inline_njit
 def _multiply_eight(start, neighbor, weight, ridge, x, out, dots, rows, k):
     """Columns k, ..., k + 7 of some rows, the same way."""
     last, more = neighbor.size - 1, k + _4

@@ -10,9 +10,9 @@ parallel form takes two to four times as long to compile as the serial one: it i
 process has done a tenth of a second of such work, and is there from the start in later ones. Both
 forms give the same bits: how a loop is cut into parts never depends on the threads.
 
-Items of a stream, such as the blocks of a file, are computed ahead in threads (`map_ahead`), and of
-two things that cannot be shared one is done in a thread while the other goes on (`alongside`). All
-keep to one thread where numba is allowed no more.
+Items of a stream, such as the blocks of a file, are computed ahead in threads (`prefetch_map`), and
+of two things that cannot be shared one is done in a thread while the other goes on
+(`run_in_thread`). All keep to one thread where numba is allowed no more.
 """
 
 import functools
@@ -29,14 +29,14 @@ from numba.extending import intrinsic, register_jitable
 
 __all__ = [
     "WORTH_SHARING",
-    "alongside",
-    "compiled",
-    "frozen",
-    "map_ahead",
+    "inline_njit",
+    "njit_cached",
+    "parallel_njit",
     "prefetch",
-    "run",
-    "shared",
-    "subroutine",
+    "prefetch_map",
+    "read_only_views",
+    "run_in_thread",
+    "run_kernel",
 ]
 
 WORTH_SHARING = 2_000_000
@@ -46,17 +46,17 @@ _LONGEST_READ = 1.0  # seconds to wait for one when stopping early; a silent pip
 _MANY = 1_000  # more than there are workers
 
 
-def compiled(function=None, **options):
+def njit_cached(function=None, **options):
     """A function that numba compiles when it is first called; other threads run meanwhile.
 
-    >>> @compiled
+    >>> @njit_cached
     ... def _twice(x):
     ...     return 2 * x
     >>> _twice(21)
     42
     """
     if function is None:
-        return functools.partial(compiled, **options)
+        return functools.partial(njit_cached, **options)
     options = {"nogil": True, "no_cfunc_wrapper": True, **options}
     try:
         return numba.njit(cache=True, **options)(function)
@@ -64,14 +64,14 @@ def compiled(function=None, **options):
         return numba.njit(**options)(function)
 
 
-def frozen(*arrays):
+def read_only_views(*arrays):
     """The arrays as views that cannot be written to.
 
     Numba compiles once more for those, as the columns of an `EdgeList` are: a kernel that is only
     ever given frozen ones is compiled once.
 
     >>> import numpy as np
-    >>> frozen(np.zeros(3))[0].flags.writeable
+    >>> read_only_views(np.zeros(3))[0].flags.writeable
     False
     """
     views = [array.view() for array in arrays]
@@ -80,15 +80,15 @@ def frozen(*arrays):
     return views
 
 
-def subroutine(function):
+def inline_njit(function):
     """A function that kernels call: part of their code, and plain Python for all others.
 
     It takes half as long to compile as a kernel, which Python may call.
 
-    >>> @subroutine
+    >>> @inline_njit
     ... def _square(x):
     ...     return x * x
-    >>> @compiled
+    >>> @njit_cached
     ... def _cube(x):
     ...     return _square(x) * x
     >>> _cube(3)
@@ -129,8 +129,8 @@ else:
         return numba.types.void(array, row, column), generate
 
 
-class shared:  # noqa: N801 - a decorator
-    """A kernel whose loop over `numba.prange` may be shared among threads; `run` calls it.
+class parallel_njit:  # noqa: N801 - a decorator
+    """A kernel whose loop over `numba.prange` may be shared among threads; `run_kernel` calls it.
 
     Divisions by zero are numpy's in both forms: numba has no others in parallel loops.
     """
@@ -138,7 +138,7 @@ class shared:  # noqa: N801 - a decorator
     def __init__(self, function):
         self._function = function
         self._work = self._asked = 0
-        self.serial = compiled(function, error_model="numpy")
+        self.serial = njit_cached(function, error_model="numpy")
 
     @functools.cached_property
     def parallel(self):
@@ -146,7 +146,7 @@ class shared:  # noqa: N801 - a decorator
         old = self._function
         new = types.FunctionType(old.__code__, old.__globals__, f"{old.__name__}_shared")
         new.__qualname__, new.__module__, new.__doc__ = new.__name__, old.__module__, old.__doc__
-        return compiled(new, parallel=True)
+        return njit_cached(new, parallel=True)
 
     def pays(self, work, least):
         """Whether it has been asked for more than `least` work: less is done without compiling."""
@@ -165,16 +165,16 @@ class shared:  # noqa: N801 - a decorator
         return bool(folder) and any(Path(folder).glob(f"*.{self.parallel.__qualname__}-*.nbi"))
 
 
-def run(kernel, work, *arguments, worth_sharing=WORTH_SHARING):
-    """Call a `shared` kernel, on a single thread if its `work` is below `worth_sharing`.
+def run_kernel(kernel, work, *arguments, worth_sharing=WORTH_SHARING):
+    """Call a `parallel_njit` kernel, on a single thread if its `work` is below `worth_sharing`.
 
     >>> import numpy as np
-    >>> @shared
+    >>> @parallel_njit
     ... def _add_one(x):
     ...     for i in numba.prange(x.size):
     ...         x[i] += 1
     >>> numbers = np.zeros(3)
-    >>> run(_add_one, numbers.size, numbers)
+    >>> run_kernel(_add_one, numbers.size, numbers)
     >>> numbers
     array([1., 1., 1.])
     """
@@ -184,10 +184,10 @@ def run(kernel, work, *arguments, worth_sharing=WORTH_SHARING):
     form(*arguments)
 
 
-def alongside(function, *arguments, **named):
+def run_in_thread(function, *arguments, **named):
     """Call a function in a thread, which has one core, and go on; returns how to ask for its value.
 
-    >>> value = alongside(sum, [20, 22])
+    >>> value = run_in_thread(sum, [20, 22])
     >>> value()
     42
     """
@@ -200,7 +200,7 @@ def alongside(function, *arguments, **named):
     return future.result
 
 
-def map_ahead(function, items, *, n_workers=None, n_spare=0):
+def prefetch_map(function, items, *, n_workers=None, n_spare=0):
     """Yield function(item) for each item, in order, computed ahead in threads.
 
     Items are drawn one at a time, in order; the function runs on several at once. At most
@@ -210,7 +210,7 @@ def map_ahead(function, items, *, n_workers=None, n_spare=0):
     There is a thread for every core but `n_spare`, four at most: a consumer that computes all the
     time is faster with a core of its own.
 
-    >>> list(map_ahead(lambda number: number**2, range(5)))
+    >>> list(prefetch_map(lambda number: number**2, range(5)))
     [0, 1, 4, 9, 16]
     """
     if numba.get_num_threads() == 1:

@@ -14,18 +14,18 @@ from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, coalesce
-from graphsqueak.system.kernels import WORTH_SHARING, run, shared
+from graphsqueak.system.kernels import WORTH_SHARING, parallel_njit, run_kernel
 
 SEED = 271_829
 MODULE = """
 import numba
-from graphsqueak.system.kernels import compiled, shared
+from graphsqueak.system.kernels import njit_cached, parallel_njit
 
-@compiled
+@njit_cached
 def twice(x):
     return 2 * x
 
-@shared
+@parallel_njit
 def fill(out):
     for i in numba.prange(out.size):
         out[i] = i
@@ -60,21 +60,21 @@ def signatures(form):
 @needs_threads
 def test_the_parallel_form_is_compiled_when_enough_was_shared(load):
     fill, out = load().fill, np.zeros(5)
-    run(fill, WORTH_SHARING - 1, out)
+    run_kernel(fill, WORTH_SHARING - 1, out)
     for _ in range(40):
-        run(fill, WORTH_SHARING, out)
+        run_kernel(fill, WORTH_SHARING, out)
     assert out.tolist() == [0, 1, 2, 3, 4]
     assert (signatures(fill.serial), signatures(fill.parallel)) == (1, 0)
     for _ in range(20):
-        run(fill, WORTH_SHARING, out)
+        run_kernel(fill, WORTH_SHARING, out)
     assert signatures(fill.parallel) == 1
 
 
 @needs_threads
 def test_a_parallel_form_on_disk_is_used_at_once(load):
-    run(load().fill, 10**12, np.zeros(5))
+    run_kernel(load().fill, 10**12, np.zeros(5))
     fill, out = load().fill, np.zeros(5)
-    run(fill, WORTH_SHARING, out)
+    run_kernel(fill, WORTH_SHARING, out)
     assert sum(fill.parallel.stats.cache_hits.values()) == 1
     assert signatures(fill.serial) == 0
     assert out.tolist() == [0, 1, 2, 3, 4]
@@ -84,7 +84,7 @@ def test_who_is_allowed_one_thread_compiles_no_parallel_form(load):
     fill, allowed = load().fill, numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        run(fill, 10**12, np.zeros(5))
+        run_kernel(fill, 10**12, np.zeros(5))
     finally:
         numba.set_num_threads(allowed)
     assert (signatures(fill.serial), signatures(fill.parallel)) == (1, 0)
@@ -99,14 +99,14 @@ def test_nothing_needs_to_be_written(load, tmp_path, monkeypatch):
     module, out = load(), np.zeros(3)
     assert module.twice.stats.cache_path is None
     assert module.twice(21) == 42
-    run(module.fill, 10**12, out)
+    run_kernel(module.fill, 10**12, out)
     assert out.tolist() == [0, 1, 2]
 
 
 def every_kernel():
     modules = [module for name, module in sys.modules.items() if name.startswith("graphsqueak.")]
     found = [value for module in modules for value in vars(module).values()]
-    return [value for value in found if isinstance(value, shared)]
+    return [value for value in found if isinstance(value, parallel_njit)]
 
 
 def results():

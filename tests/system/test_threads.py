@@ -6,7 +6,7 @@ import time
 import numba
 import pytest
 
-from graphsqueak.system.kernels import alongside, map_ahead
+from graphsqueak.system.kernels import prefetch_map, run_in_thread
 
 
 def test_order_is_kept_when_later_items_finish_first():
@@ -14,8 +14,8 @@ def test_order_is_kept_when_later_items_finish_first():
         time.sleep(0.01 * (number % 3 == 0))
         return number
 
-    assert list(map_ahead(work, range(30), n_workers=3)) == list(range(30))
-    assert list(map_ahead(work, range(5), n_spare=1_000)) == list(range(5))  # one thread is left
+    assert list(prefetch_map(work, range(30), n_workers=3)) == list(range(30))
+    assert list(prefetch_map(work, range(5), n_spare=1_000)) == list(range(5))  # one thread is left
 
 
 @pytest.mark.parametrize("fails_in", ["items", "function"])
@@ -31,7 +31,7 @@ def test_errors_arrive_in_their_place(fails_in):
             raise ZeroDivisionError
         return number
 
-    ahead = map_ahead(work, items(), n_workers=2)
+    ahead = prefetch_map(work, items(), n_workers=2)
     assert [next(ahead) for _ in range(5)] == [0, 1, 2, 3, 4]
     with pytest.raises(ZeroDivisionError):
         next(ahead)
@@ -45,7 +45,7 @@ def test_few_items_are_drawn_ahead():
             drawn.append(number)
             yield number
 
-    ahead = map_ahead(lambda number: number, items(), n_workers=2)
+    ahead = prefetch_map(lambda number: number, items(), n_workers=2)
     assert next(ahead) == 0
     time.sleep(0.1)
     assert len(drawn) <= 4
@@ -55,7 +55,7 @@ def test_few_items_are_drawn_ahead():
 def test_threads_end_when_the_consumer_stops_early():
     before = threading.active_count()
     for _ in range(20):
-        ahead = map_ahead(lambda number: number, range(10**6), n_workers=2)
+        ahead = prefetch_map(lambda number: number, range(10**6), n_workers=2)
         assert next(ahead) == 0
         ahead.close()
     for _ in range(200):
@@ -75,15 +75,15 @@ def test_items_are_closed_when_the_consumer_stops():
         finally:
             closed.append(True)
 
-    ahead = map_ahead(lambda number: number, items(), n_workers=2)
+    ahead = prefetch_map(lambda number: number, items(), n_workers=2)
     next(ahead)
     ahead.close()
     assert closed == [True]
 
 
 def test_what_is_done_alongside_has_one_core_and_hands_on_its_failure():
-    assert alongside(numba.get_num_threads)() == 1
-    failing = alongside(int, "seven")
+    assert run_in_thread(numba.get_num_threads)() == 1
+    failing = run_in_thread(int, "seven")
     with pytest.raises(ValueError, match="seven"):
         failing()
 
@@ -92,6 +92,6 @@ def test_nothing_is_done_alongside_where_one_thread_is_allowed():
     allowed = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
-        assert alongside(threading.get_ident)() == threading.get_ident()
+        assert run_in_thread(threading.get_ident)() == threading.get_ident()
     finally:
         numba.set_num_threads(allowed)

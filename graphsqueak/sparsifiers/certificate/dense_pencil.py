@@ -43,7 +43,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["DenseRatios", "dense_ratios"]
 
@@ -177,7 +177,7 @@ def _inverse_norm(factor, norm):
     return 1 / (reciprocal * norm) if reciprocal > 0 else np.inf
 
 
-@compiled
+@njit_cached
 def _merge(tail, head, above):
     """Union by size, without path compression: no node is more than log2(n) merges deep."""
     size = np.ones(above.size, dtype=np.int64)
@@ -195,7 +195,7 @@ def _merge(tail, head, above):
         size[a] += size[b]
 
 
-@compiled
+@njit_cached
 def _add_weights(laplacian, above, depth, form):
     """Add every edge to all pairs of clusters that contain one of its ends, but not both."""
     n_nodes = above.size

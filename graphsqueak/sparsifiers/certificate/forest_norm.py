@@ -28,7 +28,7 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import heavy_forest, rooted
-from graphsqueak.system.kernels import compiled, frozen
+from graphsqueak.system.kernels import njit_cached, read_only_views
 
 __all__ = ["ForestNorm"]
 
@@ -63,7 +63,7 @@ class ForestNorm:
         n_nodes = graph.n_nodes
         self._has_ground = ridge > 0
         if self._has_ground:
-            tail, head, weight = frozen(
+            tail, head, weight = read_only_views(
                 np.append(tail, np.arange(n_nodes, dtype=tail.dtype)),
                 np.append(head, np.full(n_nodes, n_nodes, dtype=head.dtype)),
                 np.append(weight, np.full(n_nodes, ridge)),
@@ -94,7 +94,7 @@ class ForestNorm:
         return np.sqrt(energy)
 
 
-@compiled
+@njit_cached
 def _add_energies(order, parent, resistance, sums, energy):
     """Sums over subtrees, in their place, and the energies of the flows that they make."""
     for i in range(order.size - 1, -1, -1):
@@ -106,7 +106,7 @@ def _add_energies(order, parent, resistance, sums, energy):
             sums[above, k] += sums[node, k]
 
 
-@compiled
+@njit_cached
 def _chi(order, parent, resistance, degree):
     """Sum over the forest of the smaller volume on either side of an edge, times its resistance."""
     below = degree.copy()
