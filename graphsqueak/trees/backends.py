@@ -2,7 +2,7 @@
 
 Dask places the tasks, moves the results, starts dead workers again and repeats what they had not
 delivered. Here tasks are only named, ordered and given one thread: a worker has as many tasks at
-a time as it has threads. In a large tree, and in one with guides, a task is more urgent the earlier
+a time as it has threads. In a large tree, and in one with priors, a task is more urgent the earlier
 it stands in the tree's post-order: then the fewest results wait in the workers' memory. In a small
 one the leaves come first, level by level: their results fit, and fewer workers are idle at the end.
 
@@ -42,7 +42,7 @@ _LOCAL = {
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
     "distributed.worker.preload": [__name__],  # for `dask_setup`
-    # No leaf waits at a worker that is busy, not even one of those that depend on guides.
+    # No leaf waits at a worker that is busy, not even one of those that depend on priors.
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.scheduler.rootish-taskgroup-dependencies": 1_000,
     # Dask's looks at its own health took a twentieth of a core, which workers need.
@@ -221,21 +221,26 @@ def _submit(client, name, tree, leaf, merge, items, seeds):
     """
     import dask
 
-    is_large = tree.n_leaves > _FEW_LEAVES or bool(tree.guides)
-    tasks, guides = {}, {}
+    is_large = tree.n_leaves > _FEW_LEAVES or bool(tree.prior_nodes)
+    tasks, priors = {}, {}
     for turn, node in enumerate(tree.post_order()):
-        children, guided_by = tree.children(node), tree.guide(node)
+        children, prior_node = tree.children(node), tree.prior_node(node)
         if children:
             kind, inputs = "merge", [tasks[child] for child in children]
-            work = partial(_run_merge, merge, [child in tree.guides for child in children])
+            work = partial(_run_merge, merge, [child in tree.prior_nodes for child in children])
         else:
-            kind, inputs = "leaf", [] if guided_by is None else [guides[guided_by]]
+            kind, inputs = "leaf", [] if prior_node is None else [priors[prior_node]]
             work = partial(_run_leaf, leaf, items[node])
-        own = {"seed": seeds[node], "topic": name, "node": node, "guides": node in tree.guides}
+        own = {
+            "seed": seeds[node],
+            "topic": name,
+            "node": node,
+            "returns_prior": node in tree.prior_nodes,
+        }
         with dask.annotate(priority=-(turn if is_large else node)):
             tasks[node] = _task(partial(work, **own), inputs, (f"{name}-{kind}", node))
-            if node in tree.guides:
-                guides[node] = _task(itemgetter(1), [tasks[node]], (f"{name}-guide", node))
+            if node in tree.prior_nodes:
+                priors[node] = _task(itemgetter(1), [tasks[node]], (f"{name}-prior", node))
     wanted = [tasks[node] for node in (*range(tree.n_leaves), tree.root)]
     with dask.config.set(_NO_LIMIT):
         return client.compute(wanted, optimize_graph=False)[-1]
@@ -247,25 +252,25 @@ def _task(work, inputs, key):
     return dask.delayed(work, name=key, pure=False, traverse=False)(*inputs, dask_key_name=key)
 
 
-def _run_leaf(leaf, item, *guides, **own):
-    more = {"guide": guides[0]} if guides else {}
+def _run_leaf(leaf, item, *priors, **own):
+    more = {"prior": priors[0]} if priors else {}
     return _run(leaf, item, **own, **more)
 
 
-def _run_merge(merge, has_guide, *results, **own):
-    """Merge what is left of results without their guides."""
-    results = [found[0] if two else found for found, two in zip(results, has_guide, strict=True)]
+def _run_merge(merge, has_prior, *results, **own):
+    """Merge what is left of results without their priors."""
+    results = [found[0] if two else found for found, two in zip(results, has_prior, strict=True)]
     return _run(merge, results, **own)
 
 
-def _run(function, inputs, *, seed, topic, node, guides, **more):
+def _run(function, inputs, *, seed, topic, node, returns_prior, **more):
     """Run on a worker, and report."""
     import distributed
 
-    more |= {"guides": True} if guides else {}
+    more |= {"returns_prior": True} if returns_prior else {}
     with _one_thread():
         result = compute(function, inputs, seed, **more)
-    size = size_of(result[0] if guides else result)
+    size = size_of(result[0] if returns_prior else result)
     distributed.get_worker().log_event(topic, (node, peak_rss(), size))
     return result
 

@@ -6,10 +6,10 @@ A backend is a function run(tree, leaf, merge, items, seeds, report) that comput
     result(node) = merge([results], seed)           for a merge
 
 for the node's own item and seed, tells report(node, peak, size) as each is finished (most memory
-its process has held, bytes of its result), and returns the root's result. For a node that guides
-leaves, the function gets guides=True as well and returns two: its result, and the guide that each
-of those leaves gets as guide=. The functions are pure, so that all backends return the same,
-however often a worker dies.
+its process has held, bytes of its result), and returns the root's result. For a node whose
+prior leaves get, the function gets returns_prior=True as well and returns two: its result, and the
+prior that each of those leaves gets as prior=. The functions are pure, so that all backends return
+the same, however often a worker dies.
 """
 
 from typing import NamedTuple
@@ -75,17 +75,17 @@ def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="p
 
 def run_here(tree, leaf, merge, items, seeds, report):
     """The backend of this process: node by node, holding as few results as the tree allows."""
-    held, guides = {}, {}
+    held, priors = {}, {}
     for node in tree.post_order():
-        children, guided_by = tree.children(node), tree.guide(node)
-        more = {} if guided_by is None else {"guide": guides[guided_by]}
+        children, prior_node = tree.children(node), tree.prior_node(node)
+        more = {} if prior_node is None else {"prior": priors[prior_node]}
         if children:
             function, inputs = merge, [held.pop(child) for child in children]
         else:
             function, inputs = leaf, items[node]
-        if node in tree.guides:
-            result = compute(function, inputs, seeds[node], guides=True, **more)
-            held[node], guides[node] = result
+        if node in tree.prior_nodes:
+            result = compute(function, inputs, seeds[node], returns_prior=True, **more)
+            held[node], priors[node] = result
         else:
             held[node] = compute(function, inputs, seeds[node], **more)
         report(node, peak_rss(), size_of(held[node]))

@@ -25,7 +25,8 @@ _GROUP = 4  # results of one wave that are merged at a time
 class Tree(NamedTuple):
     """Merge j of `merges`, node n_leaves + j, lists the nodes it merges; the last is the root.
 
-    Leaf j may have a guide, the node `guides[j]` whose result it waits for; -1 stands for none.
+    Leaf j may start from the prior of the node `prior_nodes[j]`, whose result it waits for; -1
+    stands for none.
 
     >>> Tree(3, ((0, 1), (3, 2))).post_order()
     [0, 1, 3, 2, 4]
@@ -33,7 +34,7 @@ class Tree(NamedTuple):
 
     n_leaves: int
     merges: tuple
-    guides: tuple = ()
+    prior_nodes: tuple = ()
 
     @property
     def root(self):
@@ -44,9 +45,9 @@ class Tree(NamedTuple):
         """What `node` merges; nothing for a leaf."""
         return () if node < self.n_leaves else self.merges[node - self.n_leaves]
 
-    def guide(self, node):
-        """The node that guides a leaf, or None."""
-        found = self.guides[node] if node < len(self.guides) else -1
+    def prior_node(self, node):
+        """The node whose prior a leaf gets, or None."""
+        found = self.prior_nodes[node] if node < len(self.prior_nodes) else -1
         return None if found < 0 else found
 
     def post_order(self):
@@ -88,17 +89,17 @@ class Tree(NamedTuple):
         return [child_seed(seed, node) for node in range(self.root + 1)]
 
 
-def as_tree(shape, n_leaves, *, may_guide=False):
+def as_tree(shape, n_leaves, *, allow_guided=False):
     """The tree of a shape: "balanced", "sequential", how many results a merge takes, or a Tree.
 
-    Or "guided", where leaves can be (`may_guide`).
+    Or "guided", where leaves can be (`allow_guided`).
 
     >>> as_tree("balanced", 4).merges, as_tree(4, 4).merges
     (((0, 1), (2, 3), (4, 5)), ((0, 1, 2, 3),))
     """
     if isinstance(shape, Tree):
         return shape
-    if shape == "guided" and may_guide:
+    if shape == "guided" and allow_guided:
         return guided(n_leaves)
     if shape == "sequential":
         return sequential(n_leaves)
@@ -106,7 +107,7 @@ def as_tree(shape, n_leaves, *, may_guide=False):
         return k_ary(n_leaves, 2)
     if isinstance(shape, str):
         if not shape.isdecimal():
-            known = "'guided', 'balanced'" if may_guide else "'balanced'"
+            known = "'guided', 'balanced'" if allow_guided else "'balanced'"
             raise InputError(
                 f"tree={shape!r} is not {known}, 'sequential' or a number of results per merge"
             )
@@ -135,14 +136,14 @@ def k_ary(n_leaves, arity):
 
 
 def guided(n_leaves):
-    """Merge waves of 1, 2, 4, ... leaves into what leads, and guide leaf j by a leader of j / 4.
+    """Merge waves of 1, 2, 4, ... leaves into a leader; leaf j gets the prior of one of j / 4.
 
-    The leaders are leaf 0 and merges of the first 2, 4, 8, ... leaves. A leaf's guide is so old
+    The leaders are leaf 0 and merges of the first 2, 4, 8, ... leaves. A leaf's prior is so old
     that it is there before the leaf's turn: nobody waits for the merge of the wave before. Half of
     a large wave is merged into the leader at a time, in groups first, so that little is left to do
     after the last leaf.
 
-    >>> guided(6).merges, guided(6).guides
+    >>> guided(6).merges, guided(6).prior_nodes
     (((0, 1), (6, 2, 3), (7, 4, 5)), (-1, -1, -1, 0, 0, 6))
     """
     merges, leader, leaders, size = [], 0, {1: 0}, 1
