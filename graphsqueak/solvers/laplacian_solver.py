@@ -6,7 +6,7 @@ Every backend is a preconditioner of the same conjugate gradients; which one "au
 
 import copy
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import ConvergenceWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
-from graphsqueak.report.shown import Shown
+from graphsqueak.report.shown import ReprMixin
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.components import Components, Direct, dimension
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient, norms_of
@@ -41,7 +41,7 @@ MANY_COLUMNS = 4  # from here on a trial with one column costs little
 SAFETY = 0.95  # the recursion's residual aims this much below tol
 
 
-class LaplacianSolver(Shown):
+class LaplacianSolver(ReprMixin):
     """Solver of A x = b with A = L + diag(ridge), L the Laplacian of a graph.
 
     The residual that decides is b - A x, computed from x itself, and the iteration restarts from it
@@ -84,6 +84,15 @@ class LaplacianSolver(Shown):
     >>> LaplacianSolver(path).solve(np.array([1.0, 0.0, 0.0, -1.0]))
     array([ 1.5,  0.5, -0.5, -1.5])
     """
+
+    _shown: ClassVar[dict[str, str]] = {
+        "rows.n_nodes": "nodes",
+        "tol": "relative residual wanted",
+        "solver": "solver asked for",
+        "solver_": "solver of the last solve",
+        "n_iter_": "steps of the last solve",
+        "residual_": "largest relative residual of it",
+    }
 
     def __init__(
         self,
