@@ -41,11 +41,12 @@ def _alone_or_twice(result, returns_prior):
     return (result, result) if returns_prior else result
 
 
-def test_a_leaf_gets_the_guide_of_the_node_that_it_follows():
-    tree, told = as_tree("guided", 16, allow_guided=True), {}
+def test_a_leaf_gets_the_prior_of_its_prior_node():
+    tree = as_tree("guided", 16, allow_guided=True)
+    prior_of_leaf = {}
 
     def leaf(item, seed, *, prior=None, returns_prior=False):
-        told[item] = prior
+        prior_of_leaf[item] = prior
         return ([item], 1) if returns_prior else [item]
 
     def merge(parts, seed, *, returns_prior=False):
@@ -54,7 +55,8 @@ def test_a_leaf_gets_the_guide_of_the_node_that_it_follows():
 
     run_tree(tree, leaf, merge, range(16), seed=5, backend=run_here)
     sizes = tree.sizes()
-    assert told == {j: None if j < 3 else sizes[tree.prior_nodes[j]] for j in range(16)}
+    expected = {leaf: None if leaf < 3 else sizes[tree.prior_nodes[leaf]] for leaf in range(16)}
+    assert prior_of_leaf == expected
 
 
 def test_a_post_order_holds_one_result_per_level():
@@ -69,7 +71,7 @@ def test_a_post_order_holds_one_result_per_level():
 
 
 @pytest.mark.parametrize("n_leaves", [1, 5, 16, 17, 100])
-def test_guides_have_seen_a_quarter_and_are_there_in_time(n_leaves):
+def test_priors_cover_a_quarter_of_the_earlier_leaves_and_are_ready_in_time(n_leaves):
     tree = as_tree("guided", n_leaves, allow_guided=True)
     turn, sizes = {node: turn for turn, node in enumerate(tree.post_order())}, tree.sizes()
     for leaf in range(n_leaves):
@@ -83,20 +85,21 @@ def test_guides_have_seen_a_quarter_and_are_there_in_time(n_leaves):
         assert max(tree.heights()) < 16
 
 
-def test_every_place_has_a_seed_of_its_own():
+def test_every_node_has_its_own_seed():
     seeds = as_tree("balanced", 1000).seeds(7)
     assert len(set(seeds)) == 1999
     assert seeds[:10] == as_tree("sequential", 1000).seeds(7)[:10]
 
 
 @pytest.mark.parametrize(
-    ("shape", "said"), [("bushy", "'balanced', 'sequential' or"), (1, "tree=1 must be at least 2")]
+    ("shape", "message"),
+    [("bushy", "'balanced', 'sequential' or"), (1, "tree=1 must be at least 2")],
 )
-def test_what_is_no_shape_is_refused(shape, said):
-    with pytest.raises(InputError, match=said):
+def test_unknown_shapes_are_refused(shape, message):
+    with pytest.raises(InputError, match=message):
         as_tree(shape, 4)
 
 
-def test_only_who_can_guide_may_ask_for_it():
+def test_guided_trees_need_leaves_with_priors():
     with pytest.raises(InputError, match="tree='guided' is not 'balanced', 'sequential' or"):
         as_tree("guided", 4)
