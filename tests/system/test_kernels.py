@@ -1,4 +1,4 @@
-"""A kernel has a serial and a parallel form, which agree; compiled code is kept where it can be."""
+"""Kernels: the serial and the parallel form agree, and compiled code is cached if possible."""
 
 import importlib.util
 import io
@@ -13,7 +13,8 @@ from graphsqueak.graph.forest import join, roots
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
-from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, coalesce
+from graphsqueak.sparsifiers.stream.coalesce import coalesce
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.system.kernels import WORTH_SHARING, parallel_njit, run_kernel
 
 SEED = 271_829
@@ -38,7 +39,7 @@ needs_threads = pytest.mark.skipif(
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Import the module above anew, as another process would."""
+    """Import the module above again, as another process would."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     path = tmp_path / "some_kernels.py"
     path.write_text(MODULE)
@@ -80,7 +81,7 @@ def test_a_parallel_form_on_disk_is_used_at_once(load):
     assert out.tolist() == [0, 1, 2, 3, 4]
 
 
-def test_who_is_allowed_one_thread_compiles_no_parallel_form(load):
+def test_one_thread_compiles_no_parallel_form(load):
     fill, allowed = load().fill, numba.get_num_threads()
     numba.set_num_threads(1)
     try:
@@ -90,7 +91,7 @@ def test_who_is_allowed_one_thread_compiles_no_parallel_form(load):
     assert (signatures(fill.serial), signatures(fill.parallel)) == (1, 0)
 
 
-def test_nothing_needs_to_be_written(load, tmp_path, monkeypatch):
+def test_kernels_work_without_a_cache(load, tmp_path, monkeypatch):
     """Neither the package nor the user's home can be written to."""
     nowhere = tmp_path / "__pycache__"
     nowhere.write_text("not a folder")
@@ -110,7 +111,7 @@ def every_kernel():
 
 
 def results():
-    """Bytes of what all kernels take part in."""
+    """Return results, as bytes, that use every parallel kernel."""
     graph = gs.sources.erdos_renyi(3000, 60_000, random_state=SEED).to_edge_list()
     sparse = gs.sparsify(graph, keep=0.5, random_state=SEED)
     blocks = gs.sources.block_model(300, 20_000, random_state=SEED).to_edge_list()
@@ -136,8 +137,8 @@ def results():
     near = [gs.neighbor_edges(rows, 4).to_edge_list() for rows in (points, small.to_scipy())]
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
     product = StreamedLaplacian(graph, sparse).multiply(rng.standard_normal((3000, 2)))
-    kept = SampledEdges(*ends, np.ones(dense.n_edges, np.uint8), forest)
-    merged = coalesce(SampledEdges(*map(np.repeat, kept, [2] * 5)), 300, few=0).weight
+    twice = SampledEdges(*(np.repeat(column, 2) for column in (*ends, forest)))
+    merged = coalesce(twice, 300, max_edges_uncompiled=0).weight
     table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
     shared_by = gs.read_pairs(io.BytesIO(table))
     gs.sparsify(shared_by, n_edges=900, random_state=SEED)
@@ -149,7 +150,7 @@ def results():
 
 
 @pytest.mark.slow
-def test_serial_and_parallel_forms_give_the_same_bytes(monkeypatch):
+def test_serial_and_parallel_forms_agree_bit_for_bit(monkeypatch):
     alone = results()
     for kernel in every_kernel():
         monkeypatch.setattr(kernel, "serial", kernel.parallel)
