@@ -136,7 +136,7 @@ def test_shapes_at_the_edge(tmp_path):
     [
         (["--edges", "100000000", "--memory", "2GB"], "at most 16,854,272 fit"),
         (["--edges", "1000", "--memory", "100MB"], "at least 600 MiB are needed to begin"),
-        (["--edges", "1000", "--memory", "much"], "'much' is no size of memory"),
+        (["--edges", "1000", "--memory", "much"], "'much' is not a memory size"),
     ],
 )
 def test_memory_that_does_not_do_is_told_before_the_run(tmp_path, capsys, options, words):
