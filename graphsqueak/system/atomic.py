@@ -94,9 +94,11 @@ def atomic_file(path, compression=None):
     >>> there, path.read_bytes()
     (False, b'42')
     """
+    # Checking an address takes a request; sending the file later reports the same errors.
     if not is_remote(path):
         check_writable(path)
     if str(path) == STANDARD_OUTPUT:
+        # Text that was printed before must precede the bytes.
         sys.stdout.flush()
         with _compressed(sys.stdout.buffer, compression) as outer:
             yield outer
@@ -115,6 +117,8 @@ def atomic_file(path, compression=None):
         with partial_file as file:
             with _compressed(file, compression) as outer:
                 yield outer
+            # The content is on disk before the rename: after a crash of the machine, the path has
+            # the old or the new file, and not an empty one.
             file.flush()
             os.fsync(file.fileno())
     except BaseException as error:
@@ -151,6 +155,7 @@ def written_together():
     token = _unpublished.set(finished)
     try:
         yield
+        # A signal between two renames would leave some of the files.
         with hold_signals():
             _publish(finished)
             finished.clear()
@@ -203,6 +208,7 @@ def _open_partial(target):
     while True:
         path = target.with_name(f"{start}{secrets.token_hex(4)}.part")
         file = _open(path, "xb")
+        # A lock ends when its descriptor is closed; this one stays open until the rename.
         lock = os.dup(file.fileno())
         # Some file systems have no locks.
         with suppress(OSError):
@@ -311,6 +317,7 @@ def check_outputs(outputs, inputs):
     earlier: dict = {}
     for what, path in outputs.items():
         name = f"{what} {path}"
+        # The checkpoint of a merge tree is a folder of parts.
         is_folder = not is_remote(path) and local_path(path).is_dir()
         if not ("checkpoint" in what and is_folder):
             check_writable(path, name=name)
@@ -395,6 +402,7 @@ _hold_depth = 0
 @contextmanager
 def stoppable():
     """Raise `Stopped` on SIGINT and SIGTERM within the block; a second signal is never delayed."""
+    # Python allows signal handlers in the main thread only.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -496,6 +504,7 @@ def _check_not_input(path, name, inputs):
             )
         if not is_on_disk or is_remote(given) or not is_folder or not target.exists():
             continue
+        # A link elsewhere may lead to a file in the folder.
         if any(same_file(target, file) for file in local_path(given).rglob("*")):
             raise InputError(f"{name} is an input of this run, in {given}; give it another name")
 
@@ -512,6 +521,7 @@ def _compressed(file, compression):
     if compression is None:
         yield file
     elif compression == "gzip":
+        # Without name and time, equal content gives equal bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as outer:
             yield outer
     elif compression == "bzip2":
@@ -526,6 +536,7 @@ def _compressed(file, compression):
 
 
 def _stop(number, frame):
+    # The first signal waits for the end of `hold_signals`; a second one stops at once.
     if _hold_depth and not _held_signals:
         _held_signals.append(number)
     else:

@@ -116,6 +116,7 @@ def check_arrow_sizes(file, name, n_stored):
     try:
         for position in _message_positions(file, n_stored):
             kind, n_announced = _announced_size(file, position)
+            # Dictionaries stay in memory, record batches are read one at a time.
             if kind == _DICTIONARY_BATCH:
                 n_dictionaries += n_announced
             check_announced(name, n_stored, n_dictionaries + n_announced)
@@ -131,6 +132,7 @@ def _max_expansion():
         factor = float(text)
     except ValueError:
         factor = 0.0
+    # NaN fails this comparison as well.
     if not factor >= 1:
         raise InputError(f"{EXPANSION_VARIABLE}={text!r} is not a factor of at least 1")
     return factor
@@ -180,6 +182,7 @@ def _announced_size(file, position):
         return kind, 0
     batch = message.table(2)
     if kind == _DICTIONARY_BATCH:
+        # A dictionary batch wraps a record batch.
         batch = batch.table(1)
     is_compressed = batch.table(3) is not None
     n_announced = 0
@@ -198,6 +201,7 @@ def _read_metadata(file, position):
     """Return the metadata of a message, None at the end, and the position of its body."""
     file.seek(position)
     (size,) = struct.unpack("<I", file.read(4))
+    # Arrow before 0.15 wrote messages without the continuation marker.
     if size == _CONTINUATION:
         (size,) = struct.unpack("<I", file.read(4))
         position += 4
@@ -219,6 +223,8 @@ class _Table:
 
     def _field(self, number):
         """Return the position of a field; None if it has its default."""
+        # A table begins with the distance to its vtable: a size, the size of the table, and the
+        # offset of every field, 0 for defaults.
         vtable = self._position - struct.unpack_from("<i", self._data, self._position)[0]
         (vtable_size,) = struct.unpack_from("<H", self._data, vtable)
         slot = 4 + 2 * number

@@ -46,6 +46,7 @@ class ArrowExport:
 
     def to_pandas(self) -> "pandas.DataFrame":
         """Return the rows as a `pandas.DataFrame`."""
+        # pandas is not a dependency; pyarrow imports it on demand.
         try:
             return self.to_arrow().to_pandas()
         except ModuleNotFoundError:
@@ -69,5 +70,6 @@ def arrow_column(values):
     values = np.asarray(values)
     if values.dtype.kind in "iufb":
         return pa.array(values)
+    # Ids of several types become text, so that a column has one type; texts may exceed 2 GiB.
     names = [None if value is None else str(value) for value in values.tolist()]
     return pa.array(names, type=pa.large_string())

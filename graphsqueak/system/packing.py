@@ -53,6 +53,7 @@ def pack(file, record, arrays):
     for name, array in arrays.items():
         shapes[name] = list(np.shape(array))
         values = pa.array(np.ascontiguousarray(array).reshape(-1))
+        # A column with one row: a list of all values.
         offsets = pa.array([0, len(values)], pa.int64())
         columns[name] = pa.LargeListArray.from_arrays(offsets, values)
     metadata = {_RECORD: json.dumps(record), _SHAPES: json.dumps(shapes)}
@@ -87,6 +88,7 @@ def unpack(data, name):
         raise InputError(f"{name} does not end as it should: truncated, or another kind of file")
     if trailer != _TRAILER.pack(_MAGIC, len(body), zlib.crc32(body)):
         raise InputError(f"{name} is damaged: its checksum is wrong")
+    # A checksum protects against damage, not against a file made to exhaust memory.
     check_arrow_sizes(io.BytesIO(data), name, len(body))
     try:
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
@@ -158,11 +160,13 @@ class _Flattener:
             return ["array", isinstance(value, np.generic), bool(fortran)]
         if isinstance(value, np.ndarray) and value.dtype.kind == "U":
             return ["texts", value.tolist()]
+        # Other generators than numpy's default fall through to the error.
         if isinstance(value, np.random.Generator):
             state = value.bit_generator.state
             if state["bit_generator"] == "PCG64":
                 return ["generator", state]
         kind = type(value)
+        # Keys of any type are allowed, so a dictionary is stored as a list of pairs.
         if kind is dict:
             return ["dict", [[self.add(key), self.add(item)] for key, item in value.items()]]
         if kind in (list, tuple):
@@ -205,6 +209,7 @@ class _Rebuilder:
         if kind == "texts":
             return np.array(rest[0])
         if kind == "generator":
+            # The state of the new generator is replaced at once.
             generator = np.random.Generator(np.random.PCG64())
             generator.bit_generator.state = rest[0]
             return generator
@@ -215,6 +220,7 @@ class _Rebuilder:
             return tuple(items) if kind == "tuple" else items
         module, name, contents = rest
         cls = _class_of(module, name)
+        # `__new__` and `__init__` of the class are not called: no code runs on behalf of the file.
         if kind == "named":
             return tuple.__new__(cls, [self.get(item) for item in contents])
         # The object is stored before its attributes are made, which may refer to it.

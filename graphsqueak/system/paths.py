@@ -89,6 +89,7 @@ def local_path(path: str | os.PathLike) -> Path:
         raise InputError(
             f"{path} contains a NUL character, which file names cannot; check the path"
         )
+    # POSIX leaves the meaning of two leading slashes open; pathlib would keep them.
     text = re.sub(r"\A//+", "/", text)
     try:
         return Path(text).expanduser()
@@ -159,6 +160,7 @@ def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
         wanted = _key_of(pattern)
         return _same_store(key, wanted) and _fits(key.key.split("/"), wanted.key.split("/"))
     expanded = local_path(pattern)
+    # A file may be called part[1].tsv.
     if expanded.exists():
         return False
     # Links are resolved above the first wildcard only.
@@ -215,6 +217,7 @@ def _fits(parts, pattern):
     """Return whether the parts of a path, or the first of them, match those of a glob."""
     if not pattern:
         return True
+    # "**" matches any number of folders, including none.
     if pattern[0] == "**":
         return any(_fits(parts[start:], pattern[1:]) for start in range(len(parts) + 1))
     return len(parts) > 0 and fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])

@@ -116,6 +116,7 @@ class _Display:
         self._patience = patience
         self._compilation = _Compilation()
         self._closed = threading.Event()
+        # A bar in a log file would be a mess of control characters.
         is_seen = self._console.is_terminal or self._console.is_jupyter
         target = self._draw_bar if is_seen else self._print_lines
         self._thread = threading.Thread(target=target, daemon=True)
@@ -159,6 +160,7 @@ class _Display:
             phase = None
             task = None
             while not self._closed.wait(_REDRAW_SECONDS):
+                # Another phase begins or ends: its bar replaces the old one.
                 if self.phases[-1] is not phase:
                     if task is not None:
                         bar.remove_task(task)
@@ -179,6 +181,7 @@ class _Compilation:
         self._events = None
 
     def listen(self):
+        # Importing numba is slow; without it, nothing is compiled.
         if "numba" in sys.modules:
             from numba.core import event
 
@@ -218,6 +221,7 @@ def _displayed(phase: _Phase, patience: float) -> Iterator[_Phase]:
             display.open()
         yield phase
     finally:
+        # The thread reads the last phase, so that it ends before the list is empty.
         if is_outermost:
             display.close()
             _display = None

@@ -74,6 +74,7 @@ def find_remote(address: str, is_data: Callable) -> list[tuple[str, RemoteFile]]
     with _one_line_errors(address):
         if glob.has_magic(key):
             found = [name for name in sorted(system.glob(key)) if system.isfile(name)]
+        # fsspec takes every web page for a folder of the files that it links.
         elif scheme not in ("http", "https") and system.isdir(key):
             found = sorted(system.find(key))
         else:
@@ -189,6 +190,7 @@ def matching_files(address: str) -> list[str]:
     with _one_line_errors(address):
         try:
             found = system.glob(key)
+        # A timeout is a problem of the connection, not of permissions.
         except TimeoutError:
             raise
         except Exception:  # every service has its own class for refused access
@@ -217,6 +219,7 @@ def check_address(address: str, *, name: str) -> None:
     if scheme in ("http", "https"):
         raise InputError(f"{name}: nothing can be written at an address of the web; give another")
     system, key = _file_system(address)
+    # Object stores create folders on writing, but not buckets.
     bucket = key.strip("/").partition("/")[0]
     if scheme in ("s3", "s3a", "gs", "gcs", "az", "abfs"):
         with _one_line_errors(address):
@@ -245,6 +248,7 @@ def _one_line_errors(address, ignore=()):
         raise
     except Exception as error:  # every service has its own classes
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        # Messages of several lines would break the output of the command line.
         reason = reason.splitlines()[0]
         raise InputError(
             f"{address} cannot be reached: {reason}; check the address and your access to it"

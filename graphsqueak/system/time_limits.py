@@ -31,6 +31,7 @@ def timeout_seconds() -> float:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
+    # NaN fails this comparison as well.
     if not seconds > 0:
         raise InputError(
             f"{TIMEOUT_VARIABLE}={text!r} is not a positive number of seconds; unset it, or use one"
@@ -61,7 +62,9 @@ def call_within(seconds: float, function: Callable, *arguments: Any, **options: 
             outcome[1] = error
         is_done.set()
 
+    # A daemon thread: a call that never returns must not keep the process alive.
     threading.Thread(target=work, daemon=True).start()
+    # `Event.wait` has no infinity; None stands for it.
     if not is_done.wait(None if math.isinf(seconds) else seconds):
         reason = f"no answer within {seconds:g} s ({TIMEOUT_VARIABLE} sets another limit)"
         raise TimeoutError(errno.ETIMEDOUT, reason)
@@ -105,6 +108,7 @@ class TimedFileSystem:
         self._call(self._system.rm_file, key)
 
     def put_file(self, path: str, key: str) -> None:
+        # Without the limit, see above.
         self._system.put_file(path, key)
 
     def _call(self, method, *arguments):
@@ -135,6 +139,7 @@ class TimedFile(io.RawIOBase):
     def seekable(self) -> bool:
         return bool(self._file.seekable())
 
+    # Seeking is local: fsspec fetches data on the next read.
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         return self._file.seek(offset, whence)
 
