@@ -417,6 +417,8 @@ def stoppable():
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        # A second signal stops at once and leaves the first, which must not stop later work.
+        _held_signals.clear()
 
 
 @contextmanager
