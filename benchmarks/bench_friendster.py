@@ -28,7 +28,7 @@ from graphsqueak.randomness import uniform
 from graphsqueak.sources.synthetic.closed_forms import SyntheticSource
 from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.run import open_stream, run_stream
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.memory import peak_rss
 
 N_NODES, N_EDGES, KEPT_PER_NODE = 65_608_366, 1_806_067_135, 3
@@ -148,7 +148,7 @@ def time_of_source(source):
     return (time.perf_counter() - began) / source.batch_size
 
 
-@compiled
+@njit_cached
 def _draw(seed, start, n_nodes, offset, step, tail, head):
     """Ranks by inversion of the distribution, as if it were continuous; never twice the same."""
     low = offset ** (1 / ROOT)

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = [
     "CHILD_WORD",
@@ -166,14 +166,14 @@ def child_seed(seed: int, number: int) -> int:
     return int(random_bits(np.uint64(seed), np.uint64(number), CHILD_WORD))
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def random_bits(seed, first, second):
     """Return 64 random bits, a function of three 64-bit words (two rounds of the mixer)."""
     z = mix64(seed + GOLDEN_GAMMA * (first + np.uint64(1)))
     return mix64(z ^ (np.uint64(0xD1B54A32D192ED03) * (second + np.uint64(1))))
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def uniform(seed, first, second):
     """Return a uniform number in (0, 1), a function of three 64-bit words."""
     bits = random_bits(seed, first, second)
@@ -181,7 +181,7 @@ def uniform(seed, first, second):
     return (np.float64(bits >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def mix64(z):
     """Mix the bits of a 64-bit word (splitmix64): a bijection that separates close inputs."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -189,13 +189,13 @@ def mix64(z):
     return z ^ (z >> np.uint64(31))
 
 
-@compiled
+@njit_cached
 def _uniforms(seed, start, out):
     for i in range(out.size):
         out[i] = uniform(seed, start + np.uint64(i), ITEM_WORD)
 
 
-@compiled
+@njit_cached
 def _shuffle(seed, items, n_heaps, out):
     mask = np.uint64(n_heaps - 1)
     # Heap h becomes out[heap_start[h] : heap_start[h + 1]].

@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = [
     "Sample",
@@ -235,7 +235,7 @@ def local_pivotal_sample(
     return np.flatnonzero(prob > 0.5)
 
 
-@compiled
+@njit_cached
 def _decide_by_pairs(prob, similarity, item_uniforms, winner_uniforms):
     """Turn probabilities into zeros and ones, in place."""
     undecided = np.flatnonzero(
@@ -260,7 +260,7 @@ def _decide_by_pairs(prob, similarity, item_uniforms, winner_uniforms):
         prob[item] = 1.0 if winner_uniforms[n_rounds] < prob[item] else 0.0
 
 
-@subroutine
+@inline_njit
 def _most_similar(similarity, items, excluded):
     """Return the position of the item with the largest similarity, other than `excluded`."""
     best = -1
@@ -272,7 +272,7 @@ def _most_similar(similarity, items, excluded):
     return best
 
 
-@subroutine
+@inline_njit
 def _compete(prob, i, j, uniform):
     """Move probability between two items so that at least one of them is decided [GLS12]."""
     total = prob[i] + prob[j]
@@ -291,7 +291,7 @@ def _compete(prob, i, j, uniform):
     prob[j] = loser_prob if i_wins else winner_prob
 
 
-@compiled
+@njit_cached
 def _capped_sums(score, scale):
     """Return the number of items with scale * score >= 1, and the sum of the other scores."""
     n_capped = 0

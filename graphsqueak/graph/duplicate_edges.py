@@ -13,7 +13,7 @@ References
 import numpy as np
 
 from graphsqueak.randomness import GOLDEN_GAMMA, mix64
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["DuplicateCounter", "hash_pair"]
 
@@ -100,7 +100,7 @@ class DuplicateCounter:
         return self._n_stored * 2.0**self._level / self.n_edges
 
 
-@subroutine
+@inline_njit
 def hash_pair(u, v):
     """Return a 64-bit hash of two nodes, the same in both directions and never 0."""
     low = np.uint64(min(u, v))
@@ -108,7 +108,7 @@ def hash_pair(u, v):
     return max(mix64(low * GOLDEN_GAMMA + high), np.uint64(1))
 
 
-@compiled
+@njit_cached
 def _store_pairs(tail, head, cursor, slots, n_stored, level):
     """Store pairs until the table is half full; return the next edge and the number of pairs."""
     while cursor < tail.size:
@@ -124,13 +124,13 @@ def _store_pairs(tail, head, cursor, slots, n_stored, level):
     return cursor, n_stored
 
 
-@compiled
+@njit_cached
 def _insert_all(keys, slots):
     for key in keys:
         slots[_find_slot(slots, key)] = key
 
 
-@subroutine
+@inline_njit
 def _find_slot(slots, key):
     """Return the slot of a key, or the free slot for it (linear probing)."""
     mask = np.uint64(slots.size - 1)

@@ -30,7 +30,7 @@ import math
 import numpy as np
 
 from graphsqueak.randomness import random_bits
-from graphsqueak.system.kernels import compiled, frozen, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached, read_only_views
 
 __all__ = [
     "add_degrees",
@@ -74,7 +74,7 @@ def union_edges(parent, tail, head):
     """
     in_forest = np.empty(tail.size, dtype=np.bool_)
     # Read-only views, so that the kernel is compiled for one kind of array only.
-    _union_edges(parent, *frozen(tail, head), in_forest)
+    _union_edges(parent, *read_only_views(tail, head), in_forest)
     return in_forest
 
 
@@ -260,7 +260,7 @@ def _index_dtype(size):
     return np.int32 if size < 2**30 else np.int64
 
 
-@compiled
+@njit_cached
 def add_degrees(degree, tail, head, weight):
     """Add the weights of edges to the degrees of their ends, in order."""
     for e in range(tail.size):
@@ -268,7 +268,7 @@ def add_degrees(degree, tail, head, weight):
         degree[head[e]] += weight[e]
 
 
-@subroutine
+@inline_njit
 def _find_root(parent, node):
     """Return the root of a node, halving the path to it."""
     while parent[node] != node:
@@ -277,7 +277,7 @@ def _find_root(parent, node):
     return node
 
 
-@subroutine
+@inline_njit
 def _union(parent, u, v):
     """Merge the components of two nodes; return whether they were different."""
     # Most edges lie inside a component, whose nodes mostly point to its root already.
@@ -290,26 +290,26 @@ def _union(parent, u, v):
     return u != v
 
 
-@compiled
+@njit_cached
 def _union_edges(parent, tail, head, in_forest):
     for e in range(tail.size):
         in_forest[e] = _union(parent, tail[e], head[e])
 
 
-@compiled
+@njit_cached
 def _find_all(parent, root):
     for node in range(parent.size):
         root[node] = _find_root(parent, node)
 
 
-@compiled
+@njit_cached
 def _classify_weights(weight, highest, shift, weight_class):
     """Store the class of every weight by its binary exponent; the heaviest are class 0."""
     for e in range(weight.size):
         weight_class[e] = (highest - math.frexp(weight[e])[1]) >> shift
 
 
-@compiled
+@njit_cached
 def _kruskal_by_class(tail, head, weight_class, n_classes, parent, forest):
     """Store the forest edges, class by class, and return their number."""
     n_forest = 0
@@ -321,7 +321,7 @@ def _kruskal_by_class(tail, head, weight_class, n_classes, parent, forest):
     return n_forest
 
 
-@compiled
+@njit_cached
 def _sort_by_node(tail, head, start, incident):
     """List the edges of node u at incident[start[u]], ..., incident[start[u + 1] - 1]."""
     for e in range(tail.size):
@@ -336,7 +336,7 @@ def _sort_by_node(tail, head, start, incident):
             start[u + 1] += 1
 
 
-@compiled
+@njit_cached
 def _search_breadth_first(tail, head, start, incident, order, parent, parent_edge):
     n_reached = 0
     for root in range(order.size):
@@ -362,7 +362,7 @@ def _search_breadth_first(tail, head, start, incident, order, parent, parent_edg
         parent[root] = -1
 
 
-@compiled
+@njit_cached
 def _add_words(tail, head, in_forest, seed, words):
     for e in range(tail.size):
         if not in_forest[e]:
@@ -371,7 +371,7 @@ def _add_words(tail, head, in_forest, seed, words):
             words[head[e]] ^= word
 
 
-@compiled
+@njit_cached
 def _mark_bridges(order, parent, parent_edge, words, is_bridge):
     # Children come before their parents: words[u] then covers the subtree of u.
     for u in order[::-1]:
@@ -380,14 +380,14 @@ def _mark_bridges(order, parent, parent_edge, words, is_bridge):
             words[parent[u]] ^= words[u]
 
 
-@compiled
+@njit_cached
 def _mark_sides(order, parent, parent_edge, bit_of_edge, sides):
     for u in order:
         if parent[u] >= 0:
             sides[u] = sides[parent[u]] ^ bit_of_edge[parent_edge[u]]
 
 
-@compiled
+@njit_cached
 def _heavy_paths(order, parent, parent_edge, length):
     """Return for each node the top of its heavy path, its depth and its distance from the root."""
     n_nodes = order.size
@@ -413,7 +413,7 @@ def _heavy_paths(order, parent, parent_edge, length):
     return top, depth, distance
 
 
-@compiled
+@njit_cached
 def _path_sums(tail, head, parent, top, depth, distance, out):
     for e in range(tail.size):
         u = tail[e]

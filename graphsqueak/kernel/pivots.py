@@ -34,7 +34,7 @@ import numpy as np
 import scipy.linalg
 
 from graphsqueak.kernel.kernels import Kernel, bind
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["Pivots", "draw_best_pivots", "draw_pivots", "pivot_weights"]
 
@@ -267,7 +267,7 @@ class _State:
         self.residual[self.residual < _REST * self.diagonal] = 0.0
 
 
-@compiled
+@njit_cached
 def _accept(values, some, slack, bound, coins, room):
     """Which proposals stay, the factor of their residual (0: in the span), what each had."""
     n = some.size
@@ -300,7 +300,7 @@ def _accept(values, some, slack, bound, coins, room):
     return kept[:m], lower[:m, :m], before[:m]
 
 
-@compiled(fastmath={"reassoc", "contract"})
+@njit_cached(fastmath={"reassoc", "contract"})
 def _explain(rest, column, gain):
     """R <- R - c c', and the squared lengths of its rows."""
     for i in range(column.size):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["prefix_ids", "side_names"]
 
@@ -74,7 +74,7 @@ def _to_decimal(ids):
     return text, np.column_stack([offsets[:-1], offsets[1:]])
 
 
-@compiled
+@njit_cached
 def _copy_with_prefix(spans, text, starts, prefix, prefixed):
     for row in range(starts.size):
         position = starts[row]

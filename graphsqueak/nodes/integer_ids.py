@@ -7,7 +7,7 @@ Otherwise a hash table with open addressing is used. Memory is O(number of nodes
 import numpy as np
 
 from graphsqueak.randomness import mix64
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["KEYS_PER_GROUP", "IntegerIds"]
 
@@ -140,7 +140,7 @@ class IntegerIds:
         _insert_all(self._slots, self._ids[: self.n_nodes])
 
 
-@compiled
+@njit_cached
 def _look_up_dense(pairs, cursor, nodes, table, ids, n_nodes):
     """Number pairs of ids until one does not fit; return its index and the number of nodes."""
     # A pair adds at most two nodes.
@@ -168,7 +168,7 @@ def _look_up_dense(pairs, cursor, nodes, table, ids, n_nodes):
     return cursor, n_nodes
 
 
-@compiled
+@njit_cached
 def _look_up_hashed(keys, cursor, nodes, slots, ids, n_nodes):
     """Number ids until the table is half full; return the position and the number of nodes."""
     mask = np.uint64(slots.shape[0] - 1)
@@ -206,7 +206,7 @@ def _look_up_hashed(keys, cursor, nodes, slots, ids, n_nodes):
     return cursor, n_nodes
 
 
-@compiled
+@njit_cached
 def _insert_all(slots, ids):
     mask = np.uint64(slots.shape[0] - 1)
     for node in range(ids.size):
@@ -215,7 +215,7 @@ def _insert_all(slots, ids):
         slots[slot, 1] = node
 
 
-@subroutine
+@inline_njit
 def _find_slot(slots, key, slot):
     """Return the slot of a key, or the free slot for it, starting at `slot` (linear probing)."""
     mask = np.uint64(slots.shape[0] - 1)

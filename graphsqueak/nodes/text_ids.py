@@ -11,7 +11,7 @@ import numpy as np
 
 from graphsqueak.nodes.integer_ids import KEYS_PER_GROUP
 from graphsqueak.randomness import GOLDEN_GAMMA, mix64
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["TextIds"]
 
@@ -134,7 +134,7 @@ class TextIds:
         self._table = self._table._replace(text=text, stops=stops, slots=slots)
 
 
-@compiled
+@njit_cached
 def _number(text, spans, cursor, nodes, table, n_nodes):
     """Number spans until a new id does not fit; return its index and the number of nodes."""
     known, stops, slots, hash_mask = table
@@ -170,7 +170,7 @@ def _number(text, spans, cursor, nodes, table, n_nodes):
     return cursor, n_nodes
 
 
-@subroutine
+@inline_njit
 def _find_or_add(text, start, stop, key, known, stops, slots, n_nodes):
     """Return the node of one span, or -1 if a new one does not fit, and the number of nodes."""
     mask = np.uint64(slots.shape[0] - 1)
@@ -195,7 +195,7 @@ def _find_or_add(text, start, stop, key, known, stops, slots, n_nodes):
     return n_nodes, n_nodes + 1
 
 
-@subroutine
+@inline_njit
 def _is_equal(text, start, stop, known, known_start, known_stop):
     if stop - start != known_stop - known_start:
         return False
@@ -206,7 +206,7 @@ def _is_equal(text, start, stop, known, known_start, known_stop):
     return True
 
 
-@compiled
+@njit_cached
 def _move_slots(slots, larger):
     # The stored hashes are enough: no text is read again.
     mask = np.uint64(larger.shape[0] - 1)
@@ -219,7 +219,7 @@ def _move_slots(slots, larger):
             larger[slot, 1] = slots[old, 1]
 
 
-@subroutine
+@inline_njit
 def _hash(text, start, stop):
     """Hash a span: multiply in eight bytes at a time, then mix with splitmix64."""
     mixed = np.uint64(stop - start)

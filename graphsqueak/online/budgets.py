@@ -45,7 +45,7 @@ from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import LOSSES, Law, loss_slope, loss_value
 from graphsqueak.randomness import RandomState, uniforms
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["BOGD", "BPAS", "OLDEST", "BudgetLearner"]
@@ -248,7 +248,7 @@ class BOGD(BudgetLearner):
         return super()._new_rule()._replace(step=step, shrink=shrink, most=most)
 
 
-@compiled(fastmath={"reassoc", "contract"})
+@njit_cached(fastmath={"reassoc", "contract"})
 def _budget_rounds(values, inside, targets, coins, rule, kept, size, before, slots, out):
     """Rounds with the kernel values of a block to the points kept; how many are kept then."""
     a, n = kept.a, targets.size
@@ -280,7 +280,7 @@ def _budget_rounds(values, inside, targets, coins, rule, kept, size, before, slo
     return size
 
 
-@subroutine
+@inline_njit
 def _coefficient(rule, y, value, prediction, diagonal):
     """What a point is to be kept with; 0: not at all."""
     if rule.kind == _RANDOM or rule.kind == OLDEST:
@@ -293,7 +293,7 @@ def _coefficient(rule, y, value, prediction, diagonal):
     return -slope * min(rule.step, loss_value(rule.loss, y, prediction) / diagonal)
 
 
-@subroutine
+@inline_njit
 def _make_room(rule, kept, values, inside, coin, new, t):
     """Let a point go: its slot, and the coefficient of the one that takes it."""
     a, row, diagonal = kept.a, values[t], inside[t, t]
@@ -325,7 +325,7 @@ def _make_room(rule, kept, values, inside, coin, new, t):
     return slot, new
 
 
-@subroutine
+@inline_njit
 def _shrinkage(kept, slot, row, new):
     """phi, by which the Forgetron can afford to let the point in `slot` go; notes the cost."""
     a = kept.a

@@ -33,7 +33,7 @@ from graphsqueak.online.gradient import GradientLearner, GradientRule, descend
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
 from graphsqueak.randomness import RandomState
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["FOGD", "DualSGD", "FourierFeatures"]
@@ -229,7 +229,7 @@ class DualSGD(OnlineLearner):
         return out
 
 
-@compiled(fastmath={"reassoc", "contract"})
+@njit_cached(fastmath={"reassoc", "contract"})
 def _dual_rounds(values, inside, z, targets, a, w, z_kept, size, before, rule, slots, out):
     for t in range(targets.size):
         value = 0.0

@@ -23,7 +23,7 @@ from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import Kernel, as_kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import Law, Loss, loss_of, loss_slope
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -206,7 +206,7 @@ class KernelOGD(GradientLearner):
         return self._expansion.run(points, targets)
 
 
-@compiled(fastmath={"reassoc", "contract"})
+@njit_cached(fastmath={"reassoc", "contract"})
 def _linear_rounds(features, targets, w, rule, out):
     for t in range(targets.size):
         value = 0.0
@@ -220,7 +220,7 @@ def _linear_rounds(features, targets, w, rule, out):
             w[i] = rule.shrink * w[i] - step * features[t, i]
 
 
-@compiled(fastmath={"reassoc", "contract"})
+@njit_cached(fastmath={"reassoc", "contract"})
 def _expansion_rounds(values, inside, targets, a, m, limit, rule, kept, out):
     """Rounds until there are `limit` coefficients; how many rounds, how many coefficients."""
     n, first = targets.size, m

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["LOSSES", "Loss", "loss_curvature", "loss_of", "loss_slope", "loss_value"]
@@ -159,7 +159,7 @@ def _each(compiled, law, *arguments):
     return out.reshape(arrays[0].shape)
 
 
-@subroutine
+@inline_njit
 def loss_value(law, y, z):
     """l(z)."""
     if law.code == _SQUARED:
@@ -175,7 +175,7 @@ def loss_value(law, y, z):
     return margin if law.code == _HINGE else margin**2
 
 
-@compiled
+@njit_cached
 def loss_slope(law, y, z):
     """l'(z)."""
     if law.code == _SQUARED:
@@ -192,7 +192,7 @@ def loss_slope(law, y, z):
     return -2.0 * y * margin
 
 
-@subroutine
+@inline_njit
 def loss_curvature(law, y, u, clip):
     """The largest h with l(z) >= l(u) + l'(u) (z - u) + h / 2 (z - u)^2 for all |z| <= clip."""
     if law.code == _SQUARED:
@@ -208,7 +208,7 @@ def loss_curvature(law, y, u, clip):
     return 2.0 * margin * (2.0 * beyond - margin) / beyond**2
 
 
-@subroutine
+@inline_njit
 def _gap(law, y, u, z):
     """2 (l(z) - l(u) - l'(u) (z - u)) / (z - u)^2, smallest at the ends; l'' where they meet."""
     far = z - u
@@ -221,19 +221,19 @@ def _gap(law, y, u, z):
     return max(2.0 * bend / far**2, 0.0)
 
 
-@compiled
+@njit_cached
 def _values(law, y, z, out):
     for i in range(out.size):
         out[i] = loss_value(law, y[i], z[i])
 
 
-@compiled
+@njit_cached
 def _slopes(law, y, z, out):
     for i in range(out.size):
         out[i] = loss_slope(law, y[i], z[i])
 
 
-@compiled
+@njit_cached
 def _curvatures(law, y, z, clip, out):
     for i in range(out.size):
         out[i] = loss_curvature(law, y[i], z[i], clip[i])

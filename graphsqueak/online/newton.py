@@ -37,7 +37,7 @@ import scipy.linalg
 
 from graphsqueak.errors import InputError
 from graphsqueak.online.losses import Law, Loss, loss_curvature, loss_of, loss_slope
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_choice, check_real
 
 __all__ = ["NewtonStep", "StepRule", "newton_weight", "step_rule"]
@@ -194,7 +194,7 @@ def _inverse_of(matrix):
     return upper + np.triu(upper, 1).T
 
 
-@compiled
+@njit_cached
 def newton_weight(rule, slope, target, prediction, t):
     """h_t = eta_t l'^2."""
     if rule.kind == _LOCAL:
@@ -205,7 +205,7 @@ def newton_weight(rule, slope, target, prediction, t):
     return eta * slope**2
 
 
-@compiled(fastmath={"reassoc", "contract"})
+@njit_cached(fastmath={"reassoc", "contract"})
 def _rounds(features, targets, w, inverse, j, rule, t, out):
     u = np.empty(j)
     for column in range(targets.size):

@@ -29,7 +29,7 @@ from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.budgets import OLDEST, BudgetLearner
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.randomness import RandomState
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["RBP", "Forgetron", "Projectron", "ProjectronPP"]
@@ -255,7 +255,7 @@ class ProjectronPP(Projectron):
     _uses_margins = True
 
 
-@compiled(fastmath={"reassoc", "contract"})
+@njit_cached(fastmath={"reassoc", "contract"})
 def _rounds(features, diagonal, targets, w, size, threshold, margins, has_room, out):
     """Rounds in `size` coordinates, until a point is to be kept; how many were done."""
     for t in range(targets.size):

@@ -44,7 +44,7 @@ from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.resistance import effective
 from graphsqueak.sparsifiers.resistance.effective import check_pairs
 from graphsqueak.sparsifiers.resistance.sketch import squared_distance
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_count, check_real
 
@@ -330,7 +330,7 @@ def _solved(solver, b, is_enough):
     return now
 
 
-@compiled
+@njit_cached
 def _add_flows(tail, head, weight, seed, n_before, first_word, flows):
     """Add the random flows of a batch, whose signs belong to the number of each edge."""
     for e in range(tail.size):
@@ -343,7 +343,7 @@ def _add_flows(tail, head, weight, seed, n_before, first_word, flows):
                 flows[head[e], k] -= flow
 
 
-@compiled
+@njit_cached
 def _squared_distances(points, tail, head):
     out = np.empty(tail.size)
     for e in range(tail.size):

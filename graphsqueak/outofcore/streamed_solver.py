@@ -15,6 +15,7 @@ What decides at the end is the true residual b - A x, measured by a pass of its 
 import os
 import warnings
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +29,7 @@ from graphsqueak.outofcore.convergence import Convergence, Iterate
 from graphsqueak.outofcore.parted_laplacian import Sharing
 from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
-from graphsqueak.report.shown import Shown
+from graphsqueak.report.shown import ReprMixin
 from graphsqueak.solvers.conjugate_gradient import column_norms
 from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sources.graph_like import GraphLike
@@ -47,7 +48,7 @@ _TOO_MANY = 50  # more passes than this are a sign of too coarse a sparsifier
 _GROWTH = 4  # times as many edges for the next sparsifier
 
 
-class StreamedSolver(Shown):
+class StreamedSolver(ReprMixin):
     """Solver of A x = b with A = L + diag(ridge), L the Laplacian of a graph that is only read.
 
     One pass makes a sparsifier; each further pass is a step of block conjugate gradients for all
@@ -107,6 +108,13 @@ class StreamedSolver(Shown):
     >>> float(x[0] - x[1]), bool(solver.residual_ <= 1e-8)
     (0.00666667, True)
     """
+
+    _shown: ClassVar[dict[str, str]] = {
+        "tol": "relative residual wanted",
+        "sparsifier_": "preconditioner",
+        "n_passes_": "passes over the edges",
+        "residual_": "largest relative residual of the last solve",
+    }
 
     def __init__(
         self,

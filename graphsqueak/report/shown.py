@@ -1,114 +1,110 @@
-"""How objects with a state show themselves: a line of text, and in notebooks a table.
+"""Mixins for `repr` and for the HTML representation in notebooks.
 
-What is shown of a class is listed here by its name: attributes, and what they are in words. Those
-that an object does not have yet are left out.
+A class declares in `_shown` which of its attributes are part of it, with a description of each.
+Attributes that do not exist yet, such as results of a method not called so far, are skipped.
 """
 
 from contextlib import suppress
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from graphsqueak.report.table import html_table
 
-__all__ = ["Learned", "Shown"]
+__all__ = ["FittedReprMixin", "ReprMixin"]
 
-_ATTRIBUTES = {
-    "BaseStream": {
-        "n_edges_seen_": "edges seen",
-        "n_nodes_": "nodes seen",
-        "n_components_": "components",
-        "budget_": "edges it may keep",
-        "n_kept_": "edges held now",
-        "n_shrinks_": "times it was thinned",
-        "epsilon_predicted_": "epsilon, predicted",
-    },
-    "LaplacianSolver": {
-        "matrix.n_nodes": "nodes",
-        "tol": "relative residual wanted",
-        "solver": "solver asked for",
-        "solver_": "solver of the last solve",
-        "n_iter_": "steps of the last solve",
-        "residual_": "largest relative residual of it",
-    },
-    "StreamedSolver": {
-        "tol": "relative residual wanted",
-        "sparsifier_": "preconditioner",
-        "n_passes_": "passes over the edges",
-        "residual_": "largest relative residual of the last solve",
-    },
-}
-_LEARNED = {
-    "n_nodes_": "nodes",
-    "classes_": "classes",
-    "n_predicted": "nodes of each class, as labeled now",
-    "n_unreached": "nodes that no label reaches",
-    "eta_": "eta, as chosen",
-    "n_edges_used_": "edges used",
-    "n_passes_": "passes over the edges",
-}
+_MAX_CLASSES = 10
 
 
-class Shown:
-    """What is listed of its class, as text and as a table.
+class ReprMixin:
+    """Mixin that prints the attributes in `_shown` as a line of text and as an HTML table.
 
     Examples
     --------
-    >>> class LaplacianSolver(Shown):
-    ...     tol, n_iter_ = 1e-8, 1234
-    >>> LaplacianSolver()
-    LaplacianSolver(tol=1e-08, n_iter_=1234)
-    >>> "<td>steps of the last solve</td><td>1,234</td>" in LaplacianSolver()._repr_html_()
+    >>> class Solver(ReprMixin):
+    ...     _shown = {"tol": "tolerance", "n_iter_": "iterations", "residual_": "residual"}
+    ...     tol = 1e-8
+    ...     n_iter_ = 1234
+    >>> Solver()
+    Solver(tol=1e-08, n_iter_=1234)
+    >>> "<td>iterations</td><td>1,234</td>" in Solver()._repr_html_()
     True
     """
 
-    def _known(self):
-        # A subclass shows what its parent shows, unless it is listed itself.
-        names = (kind.__name__ for kind in type(self).__mro__)
-        listed = next((_ATTRIBUTES[name] for name in names if name in _ATTRIBUTES), {})
-        found = []
-        for name, words in listed.items():
-            with suppress(AttributeError):
-                found.append((name.split(".")[-1], words, attrgetter(name)(self)))
-        return found
+    _shown: ClassVar[dict[str, str]] = {}
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{name}={_text(value, '')}" for name, _, value in self._known())
-        return f"{type(self).__name__}({inside})"
+        values = _existing_values(self, self._shown)
+        # A dotted path such as "rows.n_nodes" is printed by its last part.
+        pairs = [
+            f"{name.rpartition('.')[2]}={_format(value, thousands='')}"
+            for name, value in values.items()
+        ]
+        return f"{type(self).__name__}({', '.join(pairs)})"
 
     def _repr_html_(self):
-        rows = [(words, _text(value)) for _, words, value in self._known()]
+        values = _existing_values(self, self._shown)
+        rows = [(self._shown[name], _format(value)) for name, value in values.items()]
         return html_table(rows, caption=type(self).__name__)
 
 
-class Learned:
-    """For estimators of scikit-learn: below its own picture, what was learned."""
+class FittedReprMixin:
+    """Mixin that adds a table of fitted attributes to scikit-learn's HTML representation."""
+
+    _shown: ClassVar[dict[str, str]] = {
+        "n_nodes_": "nodes",
+        "classes_": "classes",
+        "_class_sizes": "nodes of each class, as labeled now",
+        "_n_unreached": "nodes that no label reaches",
+        "eta_": "eta, as chosen",
+        "n_edges_used_": "edges used",
+        "n_passes_": "passes over the edges",
+    }
+    classes_: Any
+    reached_: Any
+    transduction_: Any
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**options)  # type: ignore[misc]
-        rows = self._learned()
+        values = _existing_values(self, self._shown)
+        if "classes_" in values:
+            values["classes_"] = len(values["classes_"])
+        rows = [
+            (self._shown[name], _format(value))
+            for name, value in values.items()
+            if value is not None
+        ]
         if rows and "text/html" in bundle:
             bundle["text/html"] += html_table(rows, caption="learned", words=True)
         return bundle
 
-    def _learned(self):
-        found = {name: getattr(self, name, None) for name in _LEARNED}
-        chosen, reached = getattr(self, "transduction_", None), getattr(self, "reached_", None)
-        if chosen is not None and found["classes_"] is not None:
-            sizes = [f"{name}: {int((chosen == name).sum()):,}" for name in found["classes_"]]
-            found["n_predicted"] = ", ".join(sizes[:10]) + (", ..." if len(sizes) > 10 else "")
-            found["classes_"] = len(sizes)
-        if reached is not None:
-            found["n_unreached"] = int((~reached).sum())
-        return [
-            (_LEARNED[name], _text(value)) for name, value in found.items() if value is not None
-        ]
+    @property
+    def _class_sizes(self):
+        labels = self.transduction_
+        sizes = [f"{name}: {int((labels == name).sum()):,}" for name in self.classes_]
+        if len(sizes) > _MAX_CLASSES:
+            sizes[_MAX_CLASSES:] = ["..."]
+        return ", ".join(sizes)
+
+    @property
+    def _n_unreached(self):
+        return int((~self.reached_).sum())
 
 
-def _text(value, group=","):
+def _existing_values(owner, names):
+    """Return the values of the attributes that exist, by name."""
+    values = {}
+    for name in names:
+        with suppress(AttributeError):
+            values[name] = attrgetter(name)(owner)
+    return values
+
+
+def _format(value, thousands=","):
     if isinstance(value, bool | str):
         return str(value)
     try:
+        # Whole numbers from 1e15 are printed in exponent form, like other large floats.
         is_whole = float(value) == int(value) and abs(value) < 1e15
     except (TypeError, ValueError, OverflowError):
         return str(value)
-    return f"{int(value):{group}}" if is_whole else f"{float(value):.4g}"
+    return f"{int(value):{thousands}}" if is_whole else f"{float(value):.4g}"

@@ -23,7 +23,13 @@ from graphsqueak.solvers.vectors import (
     scale,
     store,
 )
-from graphsqueak.system.kernels import WORTH_SHARING, compiled, run, shared, subroutine
+from graphsqueak.system.kernels import (
+    WORTH_SHARING,
+    inline_njit,
+    njit_cached,
+    parallel_njit,
+    run_kernel,
+)
 
 __all__ = ["ApproximateCholesky"]
 
@@ -90,7 +96,7 @@ class ApproximateCholesky:
         groups = _group_columns(r.shape[1])
         # A single group occupies one thread only, so the serial kernel is as fast.
         has_several_groups = groups.size > 2
-        run(
+        run_kernel(
             _substitute,
             2 * self._target.size * r.shape[1] if has_several_groups else 0,
             self._start,
@@ -133,7 +139,7 @@ def _group_columns(n_columns):
     return np.array(bounds, dtype=np.uint64)
 
 
-@compiled
+@njit_cached
 def _permute_rows(start, neighbor, weight, order, position):
     """Return CSR rows in another order, with neighbors renamed by `position`."""
     new_start = np.zeros_like(start)
@@ -149,7 +155,7 @@ def _permute_rows(start, neighbor, weight, order, position):
     return new_start, new_neighbor, new_weight
 
 
-@compiled
+@njit_cached
 def _sort_depth_first(start, target):
     """Return an order of the columns in which each closely follows all columns that lead to it."""
     n_nodes = start.size - 1
@@ -194,7 +200,7 @@ def _sort_depth_first(start, target):
     return visit
 
 
-@shared
+@parallel_njit
 def _substitute(start, target, fraction, inverse_pivot, bounds, z):
     """Solve in place; the groups of columns bounds[g] : bounds[g + 1] are independent."""
     for g in numba.prange(bounds.size - 1):
@@ -208,7 +214,7 @@ def _substitute(start, target, fraction, inverse_pivot, bounds, z):
             _substitute_one(start, target, fraction, inverse_pivot, z, k)
 
 
-@subroutine
+@inline_njit
 def _substitute_one(start, target, fraction, inverse_pivot, z, k):
     """Solve for column k: forward, then backward substitution."""
     n_nodes = start.size - 1
@@ -223,7 +229,7 @@ def _substitute_one(start, target, fraction, inverse_pivot, z, k):
         z[i, k] = own
 
 
-@subroutine
+@inline_njit
 def _substitute_four(start, target, fraction, inverse_pivot, z, k):
     """Solve for columns k, ..., k + 3."""
     n_nodes = start.size - 1
@@ -238,7 +244,7 @@ def _substitute_four(start, target, fraction, inverse_pivot, z, k):
         store(z, i, k, own)
 
 
-@subroutine
+@inline_njit
 def _substitute_eight(start, target, fraction, inverse_pivot, z, k):
     """Solve for columns k, ..., k + 7, as two groups of four."""
     n_nodes = start.size - 1

@@ -32,7 +32,7 @@ import scipy.linalg
 
 from graphsqueak.solvers.matrix import PREFETCH_DISTANCE, multiply
 from graphsqueak.solvers.vectors import COLUMNS_PER_VECTOR
-from graphsqueak.system.kernels import prefetch, run, shared
+from graphsqueak.system.kernels import parallel_njit, prefetch, run_kernel
 
 __all__ = ["Gap", "eigenpairs_below_gap", "find_gap"]
 
@@ -258,7 +258,7 @@ def _group_columns(n_columns):
 def _recur(matrix, diagonal, factor, x, previous):
     """Return diagonal * x - factor * W x - previous, written to `previous`."""
     dtype = x.dtype.type
-    run(
+    run_kernel(
         _recurrence,
         matrix.weight.size * COLUMNS_PER_VECTOR,
         matrix.start,
@@ -283,7 +283,7 @@ def _orthonormalize(X, *, noise):
     return scipy.linalg.solve_triangular(factor, basis.T, lower=True).T
 
 
-@shared
+@parallel_njit
 def _recurrence(start, neighbor, weight, parts, diagonal, factor, x, previous):
     last = neighbor.size - 1
     for part in numba.prange(parts.size - 1):

@@ -13,7 +13,7 @@ import copy
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["Components", "component_sums"]
 
@@ -110,21 +110,21 @@ def component_sums(label, n_components, block):
     return total
 
 
-@compiled
+@njit_cached
 def _add_rows(label, block, total):
     for i in range(block.shape[0]):
         for k in range(block.shape[1]):
             total[label[i], k] += np.float64(block[i, k])
 
 
-@compiled
+@njit_cached
 def _subtract_means(block, label, mean, out):
     for i in range(block.shape[0]):
         for k in range(block.shape[1]):
             out[i, k] = block[i, k] - mean[label[i], k]
 
 
-@compiled
+@njit_cached
 def _search_breadth_first(start, neighbor, label, queue):
     """Label the components; return the largest number of levels and the sum of cubed sizes."""
     n_nodes = start.size - 1

@@ -22,7 +22,7 @@ from graphsqueak.solvers.vectors import (
     scale,
     store,
 )
-from graphsqueak.system.kernels import WORTH_SHARING, run, shared, subroutine
+from graphsqueak.system.kernels import WORTH_SHARING, inline_njit, parallel_njit, run_kernel
 
 __all__ = ["column_norms", "conjugate_gradient"]
 
@@ -166,7 +166,7 @@ def conjugate_gradient(
         beta = (block.rz_next / block.rz).astype(x.dtype)
         block.rz = block.rz_next
         # 8: p = z + beta p
-        run(_turn, z.size, parts, block.p, z, z_scale, beta, worth_sharing=worth_sharing)
+        run_kernel(_turn, z.size, parts, block.p, z, z_scale, beta, worth_sharing=worth_sharing)
         # 3: alpha = <r, z> / <A p, p>
         curvature = multiply(matrix, block.p, block.q, worth_sharing=worth_sharing)
         can_move = is_active & (curvature > 0)
@@ -209,7 +209,7 @@ def _invert_positive(diagonal, dtype):
 
 def _dots(parts, left, right, worth_sharing=WORTH_SHARING):
     partial = np.zeros((N_PARTS, left.shape[1]))
-    run(_dots_kernel, left.size, parts, left, right, partial, worth_sharing=worth_sharing)
+    run_kernel(_dots_kernel, left.size, parts, left, right, partial, worth_sharing=worth_sharing)
     return partial.sum(axis=0)
 
 
@@ -218,7 +218,7 @@ def _advance(parts, block, q, inverse_diagonal, alpha, worth_sharing):
     n_columns = block.x.shape[1]
     partial = np.zeros((2, N_PARTS, n_columns))
     kernel = {1: _advance_one, COLUMNS_PER_VECTOR: _advance_four}.get(n_columns, _advance_all)
-    run(
+    run_kernel(
         kernel,
         2 * block.x.size,
         parts,
@@ -235,7 +235,7 @@ def _advance(parts, block, q, inverse_diagonal, alpha, worth_sharing):
     return np.sqrt(rr)
 
 
-@shared
+@parallel_njit
 def _dots_kernel(parts, left, right, partial):
     for part in numba.prange(parts.size - 1):
         # A single column is summed in a register.
@@ -250,7 +250,7 @@ def _dots_kernel(parts, left, right, partial):
                     partial[part, k] += left[i, k] * right[i, k]
 
 
-@shared
+@parallel_njit
 def _turn(parts, p, z, z_scale, beta):
     """Set p = z_scale * z + beta * p."""
     for part in numba.prange(parts.size - 1):
@@ -264,7 +264,7 @@ def _turn(parts, p, z, z_scale, beta):
                     p[i, k] = z_scale[i] * z[i, k] + beta[k] * p[i, k]
 
 
-@shared
+@parallel_njit
 def _advance_one(parts, x, r, p, q, inverse_diagonal, alpha, partial):
     """Do the same as `_advance_all` for a single column."""
     for part in numba.prange(parts.size - 1):
@@ -280,7 +280,7 @@ def _advance_one(parts, x, r, p, q, inverse_diagonal, alpha, partial):
         partial[1, part, 0] = rz
 
 
-@shared
+@parallel_njit
 def _advance_four(parts, x, r, p, q, inverse_diagonal, alpha, partial):
     """Do the same as `_advance_all` for four columns, with sums in registers: half of the time."""
     for part in numba.prange(parts.size - 1):
@@ -288,7 +288,7 @@ def _advance_four(parts, x, r, p, q, inverse_diagonal, alpha, partial):
         _advance_rows(rows, x, r, p, q, inverse_diagonal, alpha, partial[:, part])
 
 
-@subroutine
+@inline_njit
 def _advance_rows(rows, x, r, p, q, inverse_diagonal, alpha, sums):
     """Advance four columns of a range of rows.
 
@@ -308,7 +308,7 @@ def _advance_rows(rows, x, r, p, q, inverse_diagonal, alpha, sums):
     store(sums, 1, k, rz)
 
 
-@shared
+@parallel_njit
 def _advance_all(parts, x, r, p, q, inverse_diagonal, alpha, partial):
     """Set x += alpha * p and r -= alpha * q; sum r . r and r . (inverse_diagonal * r)."""
     for part in numba.prange(parts.size - 1):

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.randomness import mix64
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["Elimination", "eliminate"]
 
@@ -74,7 +74,7 @@ def eliminate(matrix, *, seed):
     return Elimination(*_eliminate(link, value, head, degree, excess, np.uint64(seed)))
 
 
-@compiled
+@njit_cached
 def _link_edges(start, neighbor, weight):
     """Return one linked list of edges per node.
 
@@ -102,7 +102,7 @@ def _link_edges(start, neighbor, weight):
     return link, value, head, degree
 
 
-@compiled
+@njit_cached
 def _eliminate(link, value, head, degree, excess, counter):
     n_nodes = head.size
     first, before, after, bucket = _fill_buckets(degree)
@@ -166,7 +166,7 @@ def _eliminate(link, value, head, degree, excess, counter):
     return order, start, target[:total].copy(), fraction[:total].copy(), pivot
 
 
-@subroutine
+@inline_njit
 def _gather(link, value, x, slot, element, weight, degree):
     """Collect the edges of the list that begins at x, with parallel edges merged."""
     size = 0
@@ -189,7 +189,7 @@ def _gather(link, value, x, slot, element, weight, degree):
     return size
 
 
-@subroutine
+@inline_njit
 def _sum_from_the_end(weight, size, later):
     """Set later[s] to the sum of weight[s:size]."""
     later[size] = 0.0
@@ -197,7 +197,7 @@ def _sum_from_the_end(weight, size, later):
         later[s] = later[s + 1] + weight[s]
 
 
-@subroutine
+@inline_njit
 def _draw(later, low, high, uniform):
     """Return the last t in [low, high) whose tail sum later[t] exceeds uniform * later[low]."""
     goal = uniform * later[low]
@@ -210,13 +210,13 @@ def _draw(later, low, high, uniform):
     return low
 
 
-@subroutine
+@inline_njit
 def _uniform(counter):
     """Return the splitmix64 hash of a counter, as a number in [0, 1)."""
     return np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53
 
 
-@subroutine
+@inline_njit
 def _rank_sort(key, item, size, spare_key, spare_item):
     """Sort the first `size` keys and their items: each moves to the number of keys before it."""
     for s in range(size):
@@ -234,7 +234,7 @@ def _rank_sort(key, item, size, spare_key, spare_item):
         item[rank] = spare_item[s]
 
 
-@subroutine
+@inline_njit
 def _shell_sort(key, item, size):
     """Sort the first `size` keys and their items by shell sort."""
     gap = 1
@@ -254,7 +254,7 @@ def _shell_sort(key, item, size):
         gap //= 3
 
 
-@subroutine
+@inline_njit
 def _enlarge(array, min_size):
     """Return a copy with a capacity of twice `min_size` entries."""
     larger = np.empty(2 * min_size, dtype=array.dtype)
@@ -262,7 +262,7 @@ def _enlarge(array, min_size):
     return larger
 
 
-@subroutine
+@inline_njit
 def _fill_buckets(degree):
     """Return doubly linked lists of the nodes of each degree."""
     first = np.full(min(degree.size, MAX_DEGREE_BUCKET) + 2, NONE, dtype=np.uint32)
@@ -274,7 +274,7 @@ def _fill_buckets(degree):
     return first, before, after, bucket
 
 
-@subroutine
+@inline_njit
 def _move(first, before, after, bucket, i, degree):
     """Move node i to the bucket of its new degree."""
     new = min(degree, first.size - 1)
@@ -284,7 +284,7 @@ def _move(first, before, after, bucket, i, degree):
         bucket[i] = new
 
 
-@subroutine
+@inline_njit
 def _insert(first, before, after, i, bucket):
     before[i] = NONE
     after[i] = first[bucket]
@@ -293,7 +293,7 @@ def _insert(first, before, after, i, bucket):
     first[bucket] = i
 
 
-@subroutine
+@inline_njit
 def _remove(first, before, after, i, bucket):
     if before[i] != NONE:
         after[before[i]] = after[i]

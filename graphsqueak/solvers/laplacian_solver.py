@@ -6,7 +6,7 @@ which "auto" chooses one.
 
 import copy
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import ConvergenceWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
-from graphsqueak.report.shown import Shown
+from graphsqueak.report.shown import ReprMixin
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.backend_choice import (
     JacobiWatch,
@@ -41,7 +41,7 @@ MIN_FLOAT32_REDUCTION = 1e-4
 DEFAULT_MAX_ITER = 20_000
 
 
-class LaplacianSolver(Shown):
+class LaplacianSolver(ReprMixin):
     """Solver of linear systems with the Laplacian of a graph.
 
     Solves A x = b with A = L + diag(ridge) by preconditioned conjugate gradients, for all columns
@@ -96,6 +96,15 @@ class LaplacianSolver(Shown):
     >>> LaplacianSolver(path).solve(np.array([1.0, 0.0, 0.0, -1.0]))
     array([ 1.5,  0.5, -0.5, -1.5])
     """
+
+    _shown: ClassVar[dict[str, str]] = {
+        "matrix.n_nodes": "nodes",
+        "tol": "relative residual wanted",
+        "solver": "solver asked for",
+        "solver_": "solver of the last solve",
+        "n_iter_": "steps of the last solve",
+        "residual_": "largest relative residual of it",
+    }
 
     def __init__(
         self,

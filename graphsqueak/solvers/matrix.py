@@ -29,12 +29,12 @@ from graphsqueak.solvers.vectors import (
 )
 from graphsqueak.system.kernels import (
     WORTH_SHARING,
-    compiled,
-    frozen,
+    inline_njit,
+    njit_cached,
+    parallel_njit,
     prefetch,
-    run,
-    shared,
-    subroutine,
+    read_only_views,
+    run_kernel,
 )
 
 __all__ = [
@@ -164,7 +164,7 @@ def build_laplacian_from_batches(
     weights.clear()
     if n_edges < min_edges_for_float32:
         weight = weight.astype(np.float64)
-    return _sort_into_rows(*frozen(tail, head, weight), np.zeros(n_nodes))
+    return _sort_into_rows(*read_only_views(tail, head, weight), np.zeros(n_nodes))
 
 
 def _sort_into_rows(tail, head, weight, ridge):
@@ -208,7 +208,7 @@ def multiply(matrix, x, out, *, worth_sharing=WORTH_SHARING):
     partial = np.empty((N_PARTS, n_columns))
     work = (matrix.weight.size + matrix.n_nodes) * n_columns
     kernel = _choose_kernel(n_columns, x.itemsize)
-    run(kernel, work, *matrix, x, out, partial, worth_sharing=worth_sharing)
+    run_kernel(kernel, work, *matrix, x, out, partial, worth_sharing=worth_sharing)
     return partial.sum(axis=0)
 
 
@@ -240,7 +240,7 @@ def aligned_like(block, n_columns=None):
     return buffer[shift : shift + n_bytes].view(block.dtype).reshape(shape)
 
 
-@compiled
+@njit_cached
 def _sort_edges(tail, head, weight, start, neighbor, value):
     """Fill the rows by a counting sort; `start` has one entry more than a CSR index."""
     for e in range(tail.size):
@@ -260,14 +260,14 @@ def _sort_edges(tail, head, weight, start, neighbor, value):
         start[v] += 1
 
 
-@compiled
+@njit_cached
 def _add_weights(start, weight, total):
     for i in range(total.size):
         for e in range(start[i], start[i + 1]):
             total[i] += weight[e]
 
 
-@shared
+@parallel_njit
 def _multiply_narrow(start, neighbor, weight, ridge, parts, x, out, partial):
     """Multiply up to three columns, one after the other."""
     for part in numba.prange(parts.size - 1):
@@ -276,7 +276,7 @@ def _multiply_narrow(start, neighbor, weight, ridge, parts, x, out, partial):
             partial[part, k] = _multiply_one(start, neighbor, weight, ridge, x, out, rows, k)
 
 
-@shared
+@parallel_njit
 def _multiply_vector(start, neighbor, weight, ridge, parts, x, out, partial):
     """Multiply four columns."""
     for part in numba.prange(parts.size - 1):
@@ -286,7 +286,7 @@ def _multiply_vector(start, neighbor, weight, ridge, parts, x, out, partial):
         store(partial, part, k, dots)
 
 
-@shared
+@parallel_njit
 def _multiply_vectors(start, neighbor, weight, ridge, parts, x, out, partial):
     """Multiply eight columns at a time, then four, then one."""
     n_columns = np.uint64(x.shape[1])
@@ -307,7 +307,7 @@ def _multiply_vectors(start, neighbor, weight, ridge, parts, x, out, partial):
             k += np.uint64(1)
 
 
-@shared
+@parallel_njit
 def _multiply_wide(start, neighbor, weight, ridge, parts, x, out, partial):
     """Multiply all columns of a row at a time, with sums in memory."""
     last = neighbor.size - 1
@@ -330,7 +330,7 @@ def _multiply_wide(start, neighbor, weight, ridge, parts, x, out, partial):
                 dots[k] += own[k] * total[k]
 
 
-@subroutine
+@inline_njit
 def _multiply_one(start, neighbor, weight, ridge, x, out, rows, k):
     """Multiply column k of a range of rows and return its dot product with x."""
     dot = 0.0
@@ -344,7 +344,7 @@ def _multiply_one(start, neighbor, weight, ridge, x, out, rows, k):
     return dot
 
 
-@subroutine
+@inline_njit
 def _multiply_four(start, neighbor, weight, ridge, x, out, rows, k):
     """Multiply columns k, ..., k + 3 of a range of rows and return their dot products with x."""
     last = neighbor.size - 1
@@ -360,7 +360,7 @@ def _multiply_four(start, neighbor, weight, ridge, x, out, rows, k):
     return dots
 
 
-@subroutine
+@inline_njit
 def _multiply_eight(start, neighbor, weight, ridge, x, out, rows, k):
     """Multiply columns k, ..., k + 7 in the same way, as two groups of four."""
     last = neighbor.size - 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphsqueak.graph.duplicate_edges import hash_pair
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["DistinctEdges"]
 
@@ -93,7 +93,7 @@ def _first_of_each(tail, head):
     return np.sort(order[is_new])
 
 
-@compiled
+@njit_cached
 def _part_of(tail, head, n_parts):
     part = np.empty(tail.size, dtype=np.int32)
     for edge in range(tail.size):

@@ -21,7 +21,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.nodes.numbering import ids_between
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = [
     "BYTES_PER_NODE",
@@ -287,7 +287,7 @@ class Batcher:
         return batch
 
 
-@compiled
+@njit_cached
 def _fill(nodes, weight, time, cursor, tail, head, filled_weight, filled_time, n_filled, n_nodes):
     """Copy edges from `cursor` on until one is left that no longer fits."""
     weighted, timed = weight.size > 0, time.size > 0

@@ -21,7 +21,7 @@ from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.system.kernels import compiled, run, shared
+from graphsqueak.system.kernels import njit_cached, parallel_njit, run_kernel
 
 __all__ = ["StreamedLaplacian", "check_same_edges"]
 
@@ -88,7 +88,7 @@ class StreamedLaplacian:
             bounds = np.linspace(0, tail.size, n_parts + 1).astype(np.int64)
             work = tail.size * X.shape[1]
             weight = weight.astype(X.dtype, copy=False)
-            run(_add_products, work, bounds, tail, head, weight, X, partial)
+            run_kernel(_add_products, work, bounds, tail, head, weight, X, partial)
             n_waiting += tail.size
             if is_single and n_waiting >= _MOST_TERMS * X.shape[0]:
                 _add_up(partial, total)
@@ -184,7 +184,7 @@ def check_same_edges(before: tuple | None, now: tuple) -> tuple:
     return now
 
 
-@shared
+@parallel_njit
 def _add_products(bounds, tail, head, weight, X, partial):
     for part in numba.prange(bounds.size - 1):
         sums = partial[part]
@@ -196,7 +196,7 @@ def _add_products(bounds, tail, head, weight, X, partial):
                 sums[v, k] -= flow
 
 
-@compiled
+@njit_cached
 def _add_edges(tail, head, weight, matrix):
     for e in range(tail.size):
         u, v, w = tail[e], head[e], weight[e]
@@ -206,7 +206,7 @@ def _add_edges(tail, head, weight, matrix):
         matrix[v, u] -= w
 
 
-@compiled
+@njit_cached
 def _checksum(tail, head, weight):
     """A sum over the edges, so that neither their order nor the batches matter."""
     bits = weight.view(np.uint64)

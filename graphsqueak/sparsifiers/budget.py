@@ -48,7 +48,7 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.sampling import find_scale
-from graphsqueak.system.kernels import frozen
+from graphsqueak.system.kernels import read_only_views
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
@@ -198,8 +198,8 @@ def sampling_error(tail, head, weight, resistance, pinned, n_edges, *, n_nodes, 
     if step > 1:
         return error_for_variance(float(loss.sum() / weight.sum()))
     lost, degree = np.zeros((2, n_nodes))
-    add_degrees(lost, *frozen(tail, head, loss))
-    add_degrees(degree, *frozen(tail, head, weight))
+    add_degrees(lost, *read_only_views(tail, head, loss))
+    add_degrees(degree, *read_only_views(tail, head, weight))
     local = lost[degree > 0] / degree[degree > 0]
     return error_for_variance(float(np.quantile(local, _QUANTILE)))
 

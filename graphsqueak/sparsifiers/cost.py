@@ -159,7 +159,7 @@ def cost_of_tree(
     >>> plan.levels, plan.moved_bytes // 10**9
     (6, 24)
     """
-    shape = as_tree(tree, n_parts, may_guide=True)
+    shape = as_tree(tree, n_parts, allow_guided=True)
     high, low = StreamOptions(memory_limit=memory_limit).watermarks(n_kept, n_nodes)
     leaf_edges = n_edges / n_parts
     n_parts_of_node = shape.sizes()
@@ -170,12 +170,12 @@ def cost_of_tree(
     moved_bytes = 0.0
     largest_merge = 0.0
     for node in shape.post_order():
-        guide = shape.guide(node)
-        if guide is not None:
+        prior_node = shape.prior_node(node)
+        if prior_node is not None:
             # A part that continues others samples each edge with probability low / (edges so far).
-            continued = low * math.log1p(1 / n_parts_of_node[guide])
+            continued = low * math.log1p(1 / n_parts_of_node[prior_node])
             sampled[node] = min(sampled[node], continued)
-            path_seconds[node] += path_seconds[guide]
+            path_seconds[node] += path_seconds[prior_node]
         children = shape.children(node)
         if not children:
             continue

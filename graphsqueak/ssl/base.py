@@ -20,7 +20,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import as_object_array
 from graphsqueak.nodes.numbering import make_node_finder
-from graphsqueak.report.shown import Learned
+from graphsqueak.report.shown import FittedReprMixin
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
 from graphsqueak.ssl.alignment import values_of_rows
@@ -55,7 +55,7 @@ class UnreachedWarning(UserWarning):
     """Some nodes lie in components without a label; nothing is known about them."""
 
 
-class GraphEstimator(Learned, ArrowExport, BaseEstimator):
+class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
     """Reads graphs, or points when `affinity="knn"`; answers for known and for new nodes.
 
     As a table (`to_arrow`, `to_polars`, `to_pandas`) it has a row for each node of the graph.

@@ -1,11 +1,11 @@
-"""All or nothing: files that appear whole, and work that Ctrl-C does not cut in the middle.
+"""Atomic output: complete files or none, and work that Ctrl-C does not interrupt midway.
 
-A file is written next to its path and renamed at the end. Files of one run are renamed together
-(`written_together`), so that either all of them appear or none does. A killed process leaves
-partial files; the next run that writes the same file removes them.
+A file is written next to its path and renamed at the end. The files of one run are renamed together
+(`written_together`), so that all of them appear or none. A killed process leaves partial files,
+which the next run that writes the same file removes.
 
 An output is never an input of the same run. A run with a checkpoint notes the digests of its
-outputs (`run.ckpt.sha256`, which `sha256sum --check` reads); a resumed run may replace these
+outputs (`run.ckpt.sha256`, readable by `sha256sum --check`). A resumed run may replace these
 outputs and no others.
 
 Ctrl-C and `kill` stop a run between two batches: it saves, cleans up, and exits with 130 or 143.
@@ -64,23 +64,25 @@ __all__ = [
 ]
 
 STANDARD_OUTPUT = "-"
-_MAX_NAME_BYTES = 200  # of a target's name, in the name of its partial file
-_RESENT_AFTER_SECONDS = 0.05  # a finalizer has ended by then
-_NOTE = b"# outputs of a graphsqueak run, noted for --resume\n"  # a comment to sha256sum
-_NOTED = re.compile(rb"\\?[0-9a-f]{64}  [^\n]+\n")
+# File names have at most 255 bytes; a partial file needs some for its prefix and suffix.
+_MAX_NAME_BYTES = 200
+# Delay before a signal is sent again, so that the finalizer that ignored it has ended.
+_RESEND_SECONDS = 0.05
+# A comment to sha256sum.
+_NOTE_HEADER = b"# outputs of a graphsqueak run, noted for --resume\n"
+_NOTE_LINE = re.compile(rb"\\?[0-9a-f]{64}  [^\n]+\n")
 
 
 @contextmanager
 def atomic_file(path, compression=None):
-    """Open a binary file beside `path` and move it there at the end, or remove it on failure.
+    """Open a binary file that is moved to `path` at the end, or removed on failure.
 
     Parameters
     ----------
     path : str or Path
-        The final path, or address. A device or named pipe is written to directly; "-" is standard
-        output.
+        Final path or address. A device or named pipe is written directly; "-" is standard output.
     compression : {"gzip", "zstd", "bzip2"}, optional
-        Compress what is written; the bytes do not depend on the time or the name.
+        Compression of the content; the bytes do not depend on the time or the name.
 
     Examples
     --------
@@ -92,9 +94,11 @@ def atomic_file(path, compression=None):
     >>> there, path.read_bytes()
     (False, b'42')
     """
+    # Checking an address takes a request; sending the file later reports the same errors.
     if not is_remote(path):
         check_writable(path)
     if str(path) == STANDARD_OUTPUT:
+        # Text that was printed before must precede the bytes.
         sys.stdout.flush()
         with _compressed(sys.stdout.buffer, compression) as outer:
             yield outer
@@ -103,35 +107,38 @@ def atomic_file(path, compression=None):
         return
     target = None if is_remote(path) else resolved(local_path(path))
     if target is not None and target.exists() and not target.is_file():
-        with _opened(target, "wb") as file, _compressed(file, compression) as outer:
+        with _open(target, "wb") as file, _compressed(file, compression) as outer:
             yield outer
         _written.append(str(path))
         return
-    beside, opened, lock = _open_partial(target)
-    finished = _Finished(path, beside, target, lock)
+    partial_path, partial_file, lock = _open_partial(target)
+    finished = _FinishedFile(path, partial_path, target, lock)
     try:
-        with opened as file:
+        with partial_file as file:
             with _compressed(file, compression) as outer:
                 yield outer
+            # The content is on disk before the rename: after a crash of the machine, the path has
+            # the old or the new file, and not an empty one.
             file.flush()
             os.fsync(file.fileno())
     except BaseException as error:
         finished.discard()
-        if isinstance(error, OSError):  # a full disk, most of all
-            raise _unfinished(path, error) from None
+        # Most often the disk is full.
+        if isinstance(error, OSError):
+            raise _write_error(path, error) from None
         raise
-    together = _finished_together.get()
-    if together is None:
+    unpublished = _unpublished.get()
+    if unpublished is None:
         _publish([finished])
     else:
-        together.append(finished)
+        unpublished.append(finished)
 
 
 @contextmanager
 def written_together():
-    """Within it, files of `atomic_file` wait for each other: they appear at its end, or none does.
+    """Publish the files of `atomic_file` within the block together at its end, or none on failure.
 
-    An inner block does not wait for an outer one. Standard output, devices and pipes cannot wait.
+    An inner block publishes its own files. Standard output, devices and pipes are written at once.
 
     Examples
     --------
@@ -144,41 +151,44 @@ def written_together():
     >>> there, (folder / "edges").exists(), (folder / "report").exists()
     (False, True, True)
     """
-    finished: list[_Finished] = []
-    token = _finished_together.set(finished)
+    finished: list[_FinishedFile] = []
+    token = _unpublished.set(finished)
     try:
         yield
+        # A signal between two renames would leave some of the files.
         with hold_signals():
             _publish(finished)
             finished.clear()
     finally:
-        _finished_together.reset(token)
+        _unpublished.reset(token)
         for file in finished:
             file.discard()
 
 
 def written_paths():
-    """Paths that have been written since the last `stoppable` began, checkpoints included."""
+    """Return the paths written since the last `stoppable` began, checkpoints included."""
     return list(dict.fromkeys(_written))
 
 
-class _Finished:
-    """A file that is complete, next to its place (`target`) on disk or on its way to an address."""
+class _FinishedFile:
+    """Complete file that waits to be renamed to `target`, or sent to an address (target None)."""
 
-    def __init__(self, path, beside, target, lock):
-        self.path, self.beside, self.target = path, beside, target
+    def __init__(self, path, partial_path, target, lock):
+        self.path = path
+        self.partial_path = partial_path
+        self.target = target
         self._lock = lock
 
     def publish(self):
         if self.target is not None:
-            os.replace(self.beside, self.target)
+            os.replace(self.partial_path, self.target)
         else:
-            send_file(self.beside, str(self.path))
+            send_file(self.partial_path, str(self.path))
         self.discard()
         _written.append(str(self.path))
 
     def discard(self):
-        self.beside.unlink(missing_ok=True)
+        self.partial_path.unlink(missing_ok=True)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -187,22 +197,23 @@ class _Finished:
 def _open_partial(target):
     """Open a new file next to `target`, or in the temporary folder; return path, file and lock.
 
-    A process that is killed leaves its partial file. So the file is locked until it is renamed, and
-    partial files of the same target that nobody has locked are removed.
+    A killed process leaves its partial file. So the file is locked until it is renamed, and
+    unlocked partial files of the same target are removed.
     """
     if target is None:
         handle, name = tempfile.mkstemp()
         return Path(name), open(handle, "wb"), None
-    # Names have at most 255 bytes.
     start = os.fsdecode(b"." + os.fsencode(target.name)[:_MAX_NAME_BYTES] + b".")
     _remove_abandoned(target.parent, start)
     while True:
         path = target.with_name(f"{start}{secrets.token_hex(4)}.part")
-        file = _opened(path, "xb")
+        file = _open(path, "xb")
+        # A lock ends when its descriptor is closed; this one stays open until the rename.
         lock = os.dup(file.fileno())
-        with suppress(OSError):  # a file system without locks
+        # Some file systems have no locks.
+        with suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Another run may have taken the file for an abandoned one before it was locked.
+        # Another run may have removed the file as abandoned before it was locked.
         if path.exists():
             return path, file, lock
         file.close()
@@ -210,11 +221,12 @@ def _open_partial(target):
 
 
 def _remove_abandoned(folder, start):
-    """Remove the partial files in a folder whose names begin so and that no process has locked."""
+    """Remove the unlocked partial files of a folder whose names begin with `start`."""
     is_partial = re.compile(re.escape(start) + r"[0-9a-f]{8}\.part", re.DOTALL).fullmatch
     try:
         names = filter(is_partial, os.listdir(folder))
-    except OSError:  # a folder that may be written to, but not listed
+    except OSError:
+        # A folder may be writable and not readable.
         return
     for name in names:
         # It may have been renamed meanwhile, be locked, or belong to another user.
@@ -223,12 +235,12 @@ def _remove_abandoned(folder, start):
             os.unlink(folder / name)
 
 
-_finished_together: ContextVar[list[_Finished] | None] = ContextVar("finished", default=None)
+_unpublished: ContextVar[list[_FinishedFile] | None] = ContextVar("finished", default=None)
 _written: list[str] = []
 
 
 def _publish(finished):
-    """Move files to their places: those at addresses first, since these are likelier to fail."""
+    """Move files to their paths, remote ones first, since these are more likely to fail."""
     published: list[str] = []
     for file in sorted(finished, key=lambda file: file.target is not None):
         try:
@@ -236,30 +248,32 @@ def _publish(finished):
         except (OSError, InputError) as error:
             for other in finished:
                 other.discard()
-            raise _unfinished(file.path, error, published) from None
+            raise _write_error(file.path, error, published) from None
         published.append(str(file.path))
 
 
-def _unfinished(path, error, published=()):
-    """The error that a file could not be written; `published` were, before it."""
+def _write_error(path, error, published=()):
+    """Return the error for a file that could not be written after the files in `published`."""
     if isinstance(error, InputError):
-        said = str(error)
+        message = str(error)
     else:
-        said = (
+        message = (
             f"{path} could not be written: {error.strerror or error}; no part of it was left "
             "behind: free disk space, or choose another path"
         )
-    return InputError(f"{said}. {', '.join(published)} had been written" if published else said)
+    if published:
+        message += f". {', '.join(published)} had been written"
+    return InputError(message)
 
 
 def check_writable(path, *, name=None):
-    """Refuse a path where no file can be made, before work begins that would be lost.
+    """Raise an InputError if a path is not writable, before long work begins.
 
-    Nothing is written or made. Messages speak of `name`, by default the path.
+    Nothing is created. `name` replaces the path in messages.
 
     >>> check_writable("missing/answer")
     Traceback (most recent call last):
-    graphsqueak.errors.InputError: missing/answer: there is no folder missing; make it first
+    graphsqueak.errors.InputError: missing/answer: the folder missing does not exist; ...
     """
     if str(path) == STANDARD_OUTPUT:
         if not is_open_at_start(1):
@@ -273,10 +287,11 @@ def check_writable(path, *, name=None):
     folder = target.parent
     if target.is_dir():
         raise InputError(f"{name} is a folder; give the name of a file in it")
+    # A device or a named pipe is written directly.
     if target.exists() and not target.is_file():
-        return  # a device or a named pipe is written to as it is
+        return
     if not folder.exists():
-        raise InputError(f"{name}: there is no folder {folder}; make it first")
+        raise InputError(f"{name}: the folder {folder} does not exist; create it first")
     if not folder.is_dir():
         raise InputError(f"{name}: {folder} is a file, not a folder; check the path")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -284,14 +299,14 @@ def check_writable(path, *, name=None):
 
 
 def check_outputs(outputs, inputs):
-    """Refuse outputs that cannot be written, that are one file, or that are read.
+    """Raise an InputError for outputs that are not writable, equal each other, or are inputs.
 
     Parameters
     ----------
     outputs : dict
-        Path by what it is called. A folder, of checkpoints, may be there.
+        Paths by the name used in messages. A checkpoint may be an existing folder.
     inputs : list of path
-        What is read; of a folder, all that is in it.
+        Files that are read, or folders whose files are all read.
 
     Examples
     --------
@@ -302,10 +317,11 @@ def check_outputs(outputs, inputs):
     earlier: dict = {}
     for what, path in outputs.items():
         name = f"{what} {path}"
+        # The checkpoint of a merge tree is a folder of parts.
         is_folder = not is_remote(path) and local_path(path).is_dir()
         if not ("checkpoint" in what and is_folder):
             check_writable(path, name=name)
-        _refuse_inputs(path, name, inputs)
+        _check_not_input(path, name, inputs)
         for other, taken in earlier.items():
             if same_file(path, taken):
                 raise InputError(f"{name} is the same file as {other}; give it another name")
@@ -313,7 +329,7 @@ def check_outputs(outputs, inputs):
 
 
 def is_file(path):
-    """Whether a file is there that keeps what is written: no device, no folder.
+    """Return whether a path is an existing regular file, not a device or folder.
 
     >>> is_file("missing/answer"), is_file(os.devnull)
     (False, False)
@@ -322,25 +338,26 @@ def is_file(path):
 
 
 def is_replaceable(path, resumes=None):
-    """Whether nothing is lost where `path` is written: nothing is there, or what a run made itself.
+    """Return whether writing `path` loses nothing that the user made.
 
+    This is so if no file exists, or if it is an unchanged output of the run that is resumed.
     `resumes` is the checkpoint of that run.
     """
     if not is_file(path):
-        return True  # nothing is there, or a device
+        return True
     note = note_of(resumes) if resumes else None
     if note is None or not is_note(note):
         return False
-    return _noted(path, _digest(path)) in read_bytes(note)
+    return _note_line(path, _digest(path)) in read_bytes(note)
 
 
 def note_of(checkpoint):
-    """The path of the note on the outputs of a run, next to its checkpoint."""
+    """Return the path of the note on the outputs of a run, next to its checkpoint."""
     return f"{str(checkpoint).rstrip('/')}.sha256"
 
 
 def is_note(path):
-    """Whether a file is a note that `note_written` has written.
+    """Return whether a file is a note that `note_written` has written.
 
     >>> is_note("missing.ckpt.sha256")
     False
@@ -348,24 +365,27 @@ def is_note(path):
     if not is_file(path):
         return False
     with open_bytes(path) as file:
-        return file.read(len(_NOTE)) == _NOTE and all(map(_NOTED.fullmatch, file))
+        return file.read(len(_NOTE_HEADER)) == _NOTE_HEADER and all(map(_NOTE_LINE.fullmatch, file))
 
 
 def note_written(checkpoint, paths):
-    """Note next to a checkpoint what its run has written, or is about to (`written_together`)."""
-    lines = [_NOTE]
-    waiting = {str(file.path): file.beside for file in _finished_together.get() or ()}
+    """Write the note on the outputs of a run, next to its checkpoint.
+
+    Outputs that `written_together` has not published yet are included.
+    """
+    lines = [_NOTE_HEADER]
+    partial_paths = {str(file.path): file.partial_path for file in _unpublished.get() or ()}
     for path in paths:
-        if path is not None and (str(path) in waiting or is_file(path)):
-            lines.append(_noted(path, _digest(waiting.get(str(path), path))))
+        if path is not None and (str(path) in partial_paths or is_file(path)):
+            lines.append(_note_line(path, _digest(partial_paths.get(str(path), path))))
     with atomic_file(note_of(checkpoint)) as file:
         file.write(b"".join(lines))
 
 
 class Stopped(BaseException):
-    """A signal asked for the end; `checkpoint` says where the state was saved, if it was.
+    """Exception for SIGINT and SIGTERM; `checkpoint` is the path of the saved state, or None.
 
-    No KeyboardInterrupt, which typer would swallow.
+    It is not a KeyboardInterrupt, which typer would handle itself.
     """
 
     def __init__(self, number):
@@ -374,35 +394,39 @@ class Stopped(BaseException):
         self.checkpoint = None
 
 
-_waiting: list[int] = []  # signals that came while work was held together
-_depth = [0]
+# Signals that arrived within `hold_signals`, and how many of its blocks are open.
+_held_signals: list[int] = []
+_hold_depth = 0
 
 
 @contextmanager
 def stoppable():
-    """Within it, SIGINT and SIGTERM raise `Stopped`, a second time at once."""
+    """Raise `Stopped` on SIGINT and SIGTERM within the block; a second signal is never delayed."""
+    # Python allows signal handlers in the main thread only.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    _waiting.clear()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    _held_signals.clear()
     _written.clear()
-    for number in before:
+    for number in handlers:
         signal.signal(number, _stop)
     try:
-        with _lost_signals_sent_again():
+        with _resend_ignored_signals():
             yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
+        # A second signal stops at once and leaves the first, which must not stop later work.
+        _held_signals.clear()
 
 
 @contextmanager
-def _lost_signals_sent_again():
+def _resend_ignored_signals():
     """Send a signal again if the exception that it raised was ignored.
 
-    Python ignores exceptions in finalizers, and while numba compiles, many objects of LLVM are
-    finalized: the run would go on as if there had been no signal.
+    Python ignores exceptions in finalizers. While numba compiles, many objects of LLVM are
+    finalized, so that the run would continue in spite of the signal.
     """
     timers = []
     hook = sys.unraisablehook
@@ -412,7 +436,7 @@ def _lost_signals_sent_again():
             hook(unraisable)
             return
         arguments = (os.getpid(), unraisable.exc_value.number)
-        timers.append(threading.Timer(_RESENT_AFTER_SECONDS, os.kill, arguments))
+        timers.append(threading.Timer(_RESEND_SECONDS, os.kill, arguments))
         timers[-1].daemon = True
         timers[-1].start()
 
@@ -427,19 +451,20 @@ def _lost_signals_sent_again():
 
 @contextmanager
 def hold_signals():
-    """Work that must not be cut in the middle: a signal waits until it is done."""
-    _depth[0] += 1
+    """Delay signals until the end of the block, for work that must not be interrupted midway."""
+    global _hold_depth
+    _hold_depth += 1
     try:
         yield
     finally:
-        _depth[0] -= 1
-    if _waiting and not _depth[0]:
-        raise Stopped(_waiting.pop())
+        _hold_depth -= 1
+    if _held_signals and not _hold_depth:
+        raise Stopped(_held_signals.pop())
 
 
 @contextmanager
 def resumable_from(checkpoint):
-    """Let a stop within it name the checkpoint: a file, or a folder of finished parts."""
+    """Attach the checkpoint, a file or a folder of parts, to a `Stopped` raised in the block."""
     try:
         yield
     except Stopped as stop:
@@ -448,12 +473,13 @@ def resumable_from(checkpoint):
         raise
 
 
-def _noted(path, digest):
-    """A line of a note, as sha256sum writes it: of odd names, a backslash and escapes."""
+def _note_line(path, digest):
+    """Return a line of a note in the format of sha256sum."""
     name = str(path)
     escaped = name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
-    mark = "" if escaped == name else "\\"
-    return os.fsencode(f"{mark}{digest}  {escaped}\n")
+    # A line with escapes begins with a backslash.
+    prefix = "" if escaped == name else "\\"
+    return os.fsencode(f"{prefix}{digest}  {escaped}\n")
 
 
 def _digest(path):
@@ -461,13 +487,14 @@ def _digest(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _refuse_inputs(path, name, inputs):
-    """Refuse an output that is an input, lies in an input folder, or matches an input glob."""
+def _check_not_input(path, name, inputs):
+    """Raise an InputError if an output is an input, in an input folder, or matches a glob."""
     is_on_disk = not is_remote(path)
     if is_on_disk:
         target = local_path(path)
+        # A device or a named pipe may be both.
         if target.exists() and not target.is_file() and not target.is_dir():
-            return  # a device or a named pipe
+            return
     for given in inputs:
         if same_file(path, given):
             raise InputError(f"{name} is an input of this run ({given}); give it another name")
@@ -479,19 +506,16 @@ def _refuse_inputs(path, name, inputs):
             )
         if not is_on_disk or is_remote(given) or not is_folder or not target.exists():
             continue
+        # A link elsewhere may lead to a file in the folder.
         if any(same_file(target, file) for file in local_path(given).rglob("*")):
             raise InputError(f"{name} is an input of this run, in {given}; give it another name")
 
 
-def _opened(target, mode):
+def _open(target, mode):
     try:
         return open(target, mode)
     except OSError as error:
-        raise _unwritable(target, error.strerror) from None
-
-
-def _unwritable(target, reason):
-    return InputError(f"{target} cannot be written: {reason}; check the path")
+        raise InputError(f"{target} cannot be written: {error.strerror}; check the path") from None
 
 
 @contextmanager
@@ -499,6 +523,7 @@ def _compressed(file, compression):
     if compression is None:
         yield file
     elif compression == "gzip":
+        # Without name and time, equal content gives equal bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as outer:
             yield outer
     elif compression == "bzip2":
@@ -513,7 +538,8 @@ def _compressed(file, compression):
 
 
 def _stop(number, frame):
-    if _depth[0] and not _waiting:
-        _waiting.append(number)
+    # The first signal waits for the end of `hold_signals`; a second one stops at once.
+    if _hold_depth and not _held_signals:
+        _held_signals.append(number)
     else:
         raise Stopped(number)

@@ -1,11 +1,11 @@
-"""The limit on how much a file may expand when it is decoded: one rule for every reader.
+"""Limit on the decoded size of a file, against decompression bombs: one rule for every reader.
 
-A small file can announce or decompress to any size. A file of n bytes may become
+A small file can announce, or decompress to, any size. A file of n bytes may expand to
 
     max(256 MiB, 1000 n)
 
-bytes: lists of edges shrink 5 to 20 times when they are compressed, repeated ones some hundred
-times. What exceeds that is refused as a decompression bomb. The limit applies to
+bytes. Compression makes lists of edges 5 to 20 times smaller, and lists with repeated edges some
+hundred times. The limit applies to
 
     compressed text        all of it, counted while it is decompressed
     Parquet pages, npz     the sizes that the file announces
@@ -15,7 +15,7 @@ times. What exceeds that is refused as a decompression bomb. The limit applies t
     Matrix Market, METIS   the announced number of nodes
 
 Numbers in a stream of Parquet batches do not count: a column of equal weights expands without
-limit, and no more than a batch of it is in memory. What has to be in memory at once must also fit.
+limit, and at most a batch of it is in memory. Tables kept in memory must also fit there.
 
 The environment variable GRAPHSQUEAK_MAX_EXPANSION replaces the factor 1000.
 """
@@ -38,7 +38,9 @@ __all__ = [
 ]
 
 EXPANSION_VARIABLE = "GRAPHSQUEAK_MAX_EXPANSION"
-MIN_LIMIT_BYTES = 1 << 28  # any file may expand to this size
+# Any file may expand to this size, which every machine can hold in memory.
+MIN_LIMIT_BYTES = 1 << 28
+# Real lists of edges expand at most a few hundred times.
 _DEFAULT_FACTOR = 1000.0
 _BYTES_PER_VALUE = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12, "BYTE_ARRAY": 8}
 _OTHER_BYTES_PER_VALUE = 8
@@ -48,16 +50,17 @@ _DICTIONARY_BATCH = 2
 _RECORD_BATCH = 3
 _CONTINUATION = 0xFFFFFFFF
 _FILE_MAGIC = b"ARROW1"
-_BLOCK = struct.Struct("<qi4xq")  # offset, length of the metadata, length of the body
+# Offset, length of the metadata, length of the body.
+_BLOCK = struct.Struct("<qi4xq")
 
 
 def allowed_bytes(n_stored, *, min_limit=MIN_LIMIT_BYTES):
-    """Bytes that a file of `n_stored` bytes may become."""
+    """Return the largest allowed decoded size of a file of `n_stored` bytes."""
     return max(min_limit, _max_expansion() * n_stored)
 
 
 def refuse_bomb(name, n_stored, n_decoded, *, min_limit=MIN_LIMIT_BYTES):
-    """Raise an InputError if a file of `n_stored` bytes becomes too many.
+    """Raise an InputError if a file of `n_stored` bytes expands too much.
 
     >>> refuse_bomb("edges.gz", 10**6, 10**8)
     >>> refuse_bomb("edges.gz", 10**6, 10**10)
@@ -75,18 +78,18 @@ def refuse_bomb(name, n_stored, n_decoded, *, min_limit=MIN_LIMIT_BYTES):
 
 
 def check_announced(name, n_stored, n_announced):
-    """Raise an InputError if a file announces data that are a bomb or do not fit in memory."""
+    """Raise an InputError if announced data exceed the limit or the available memory."""
     refuse_bomb(name, n_stored, n_announced)
     check_fits(n_announced, name)
 
 
 def check_parquet_pages(file, name, n_stored):
-    """Check the decompressed size of all pages, as the footer of an open ParquetFile gives it."""
+    """Check the decompressed size of all pages, from the footer of an open ParquetFile."""
     refuse_bomb(name, n_stored, sum(group.total_byte_size for group in _row_groups(file)))
 
 
 def check_parquet_table(file, name, n_stored):
-    """Check the size of an open ParquetFile that is going to be in memory as a whole."""
+    """Check the size of an open ParquetFile that will be in memory as a whole."""
     types = [file.schema.column(column).physical_type for column in range(len(file.schema))]
     n_bytes_per_row = sum(_BYTES_PER_VALUE.get(kind, _OTHER_BYTES_PER_VALUE) for kind in types)
     n_announced = 0
@@ -99,7 +102,7 @@ def check_arrow_sizes(file, name, n_stored):
     """Check the announced sizes of the batches of an Arrow file or stream.
 
     Compressed buffers begin with their size before compression, and Arrow would allocate it.
-    Messages that cannot be understood are left to Arrow, which reports them.
+    Invalid messages are ignored here; Arrow reports them.
 
     Parameters
     ----------
@@ -113,6 +116,7 @@ def check_arrow_sizes(file, name, n_stored):
     try:
         for position in _message_positions(file, n_stored):
             kind, n_announced = _announced_size(file, position)
+            # Dictionaries stay in memory, record batches are read one at a time.
             if kind == _DICTIONARY_BATCH:
                 n_dictionaries += n_announced
             check_announced(name, n_stored, n_dictionaries + n_announced)
@@ -133,19 +137,21 @@ def _max_expansion():
         factor = float(text)
     except ValueError:
         factor = 0.0
+    # NaN fails this comparison as well.
     if not factor >= 1:
         raise InputError(f"{EXPANSION_VARIABLE}={text!r} is not a factor of at least 1")
     return factor
 
 
 def _row_groups(file):
-    """Metadata of every row group; pyarrow aborts on those of columns if the footer is damaged."""
+    """Return the metadata of every row group."""
+    # Column metadata are avoided: pyarrow aborts on them if the footer is damaged.
     metadata = file.metadata
     return [metadata.row_group(group) for group in range(metadata.num_row_groups)]
 
 
 def _message_positions(file, n_stored):
-    """Where messages begin: by the footer of a file, one after the other in a stream."""
+    """Yield the positions of the messages of a file, from its footer, or of a stream."""
     file.seek(0)
     if file.read(len(_FILE_MAGIC)) != _FILE_MAGIC:
         position = 0
@@ -157,7 +163,8 @@ def _message_positions(file, n_stored):
     (n_footer,) = struct.unpack("<i", file.read(4))
     file.seek(n_stored - len(_FILE_MAGIC) - 4 - n_footer)
     footer = _Table.root(file.read(n_footer))
-    for field in (2, 3):  # blocks of dictionaries and of record batches
+    # Fields 2 and 3 list the blocks of dictionaries and of record batches.
+    for field in (2, 3):
         for block in footer.structs(field, _BLOCK):
             yield block[0]
 
@@ -170,7 +177,7 @@ def _next_message(file, position):
 
 
 def _announced_size(file, position):
-    """The kind of a message, and the bytes of its buffers once they are decompressed."""
+    """Return the kind of a message and the decompressed bytes of its buffers."""
     metadata, body = _read_metadata(file, position)
     if metadata is None:
         return None, 0
@@ -180,6 +187,7 @@ def _announced_size(file, position):
         return kind, 0
     batch = message.table(2)
     if kind == _DICTIONARY_BATCH:
+        # A dictionary batch wraps a record batch.
         batch = batch.table(1)
     is_compressed = batch.table(3) is not None
     n_announced = 0
@@ -187,16 +195,18 @@ def _announced_size(file, position):
         if is_compressed and length >= 8:
             file.seek(body + offset)
             (n_decoded,) = struct.unpack("<q", file.read(8))
-            n_announced += length if n_decoded < 0 else n_decoded  # -1: stored as it is
+            # -1 marks a buffer that is not compressed.
+            n_announced += length if n_decoded < 0 else n_decoded
         else:
             n_announced += length
     return kind, n_announced
 
 
 def _read_metadata(file, position):
-    """The metadata of a message and where its body begins; None at the end of the stream."""
+    """Return the metadata of a message, None at the end, and the position of its body."""
     file.seek(position)
     (size,) = struct.unpack("<I", file.read(4))
+    # Arrow before 0.15 wrote messages without the continuation marker.
     if size == _CONTINUATION:
         (size,) = struct.unpack("<I", file.read(4))
         position += 4
@@ -206,7 +216,7 @@ def _read_metadata(file, position):
 
 
 class _Table:
-    """A table of a flatbuffer: `data` is the buffer, `position` where the table begins."""
+    """Table of a flatbuffer, which begins at `position` of the buffer `data`."""
 
     def __init__(self, data, position):
         self._data = data
@@ -217,7 +227,9 @@ class _Table:
         return cls(data, struct.unpack_from("<I", data)[0])
 
     def _field(self, number):
-        """Where a field lies; None if it has its default."""
+        """Return the position of a field; None if it has its default."""
+        # A table begins with the distance to its vtable: a size, the size of the table, and the
+        # offset of every field, 0 for defaults.
         vtable = self._position - struct.unpack_from("<i", self._data, self._position)[0]
         (vtable_size,) = struct.unpack_from("<H", self._data, vtable)
         slot = 4 + 2 * number

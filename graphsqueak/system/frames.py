@@ -1,4 +1,4 @@
-"""Results as tables of other libraries, by way of Arrow."""
+"""Export of results as tables of other libraries, through Arrow."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,10 @@ __all__ = ["ArrowExport", "arrow_column"]
 
 
 class ArrowExport:
-    """What has rows and columns; a subclass writes `_columns`, a dict of arrays by name.
+    """Mixin for objects with rows; a subclass returns its arrays, by name, from `_columns`.
 
-    Whatever reads Arrow's C stream takes it as it is: `polars.DataFrame(H)`, `pyarrow.table(H)`,
-    `duckdb.sql("select * from H")`.
+    Libraries that read Arrow's C stream accept the object itself: `polars.DataFrame(H)`,
+    `pyarrow.table(H)`, `duckdb.sql("select * from H")`.
 
     Examples
     --------
@@ -33,19 +33,20 @@ class ArrowExport:
         raise NotImplementedError
 
     def to_arrow(self) -> "pyarrow.Table":
-        """The rows as a `pyarrow.Table`."""
+        """Return the rows as a `pyarrow.Table`."""
         import pyarrow as pa
 
         return pa.table({name: arrow_column(values) for name, values in self._columns().items()})
 
     def to_polars(self) -> "polars.DataFrame":
-        """The rows as a `polars.DataFrame`."""
+        """Return the rows as a `polars.DataFrame`."""
         import polars as pl
 
         return pl.DataFrame(self.to_arrow())
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The rows as a `pandas.DataFrame`."""
+        """Return the rows as a `pandas.DataFrame`."""
+        # pandas is not a dependency; pyarrow imports it on demand.
         try:
             return self.to_arrow().to_pandas()
         except ModuleNotFoundError:
@@ -54,12 +55,12 @@ class ArrowExport:
             ) from None
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Arrow's own protocol, by which libraries hand over tables."""
+        """Return the rows through the Arrow PyCapsule protocol."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
 def arrow_column(values):
-    """An Arrow array: numbers as they are, ids of any other kind as text.
+    """Return an Arrow array: numbers unchanged, ids of any other type as text.
 
     >>> arrow_column(np.array(["ann", 7], dtype=object)).to_pylist()
     ['ann', '7']
@@ -69,5 +70,6 @@ def arrow_column(values):
     values = np.asarray(values)
     if values.dtype.kind in "iufb":
         return pa.array(values)
+    # Ids of several types become text, so that a column has one type; texts may exceed 2 GiB.
     names = [None if value is None else str(value) for value in values.tolist()]
     return pa.array(names, type=pa.large_string())

@@ -1,77 +1,84 @@
-"""Kernels and threads: loops over arrays, compiled when first called, and who runs them.
+"""Compiled kernels (numba) and threads.
 
-Compiled code is kept on disk: beside its module, or in the user's cache where the package cannot be
-written to, or not at all where neither can; `NUMBA_CACHE_DIR` names another place.
+Compiled code is cached on disk: next to its module, in the user's cache if the package is not
+writable, and not at all if neither is. `NUMBA_CACHE_DIR` sets another folder.
 
-A loop whose passes are independent may be shared among threads. A parallel loop ends when its last
-thread does: on a busy machine that one may wait for a core far longer than a short loop takes, so
-only loops of at least `WORTH_SHARING` elementary steps (about two milliseconds) are shared. And the
-parallel form takes two to four times as long to compile as the serial one: it is compiled when a
-process has done a tenth of a second of such work, and is there from the start in later ones. Both
-forms give the same bits: how a loop is cut into parts never depends on the threads.
+Loops over `numba.prange` have a serial and a parallel form (`parallel_njit`), which return the same
+bits: the partition of a loop never depends on the number of threads. `run_kernel` chooses the form.
+A parallel loop ends with its slowest thread, which on a busy machine may wait long for a core.
+Hence only loops of at least `WORTH_SHARING` elementary steps, about 2 ms, run in parallel. The
+parallel form takes 2 to 4 times as long to compile as the serial one. It is compiled after a
+process has spent about 0.1 s in such loops; later processes load it from the cache.
 
-Items of a stream, such as the blocks of a file, are computed ahead in threads (`map_ahead`), and of
-two things that cannot be shared one is done in a thread while the other goes on (`alongside`). All
-keep to one thread where numba is allowed no more.
+`prefetch_map` computes the items of a stream, such as the blocks of a file, ahead in threads.
+`run_in_thread` runs one function while the caller continues. Both use a single thread if numba is
+limited to one.
 """
 
 import functools
 import os
 import threading
 import types
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
 __all__ = [
     "WORTH_SHARING",
-    "alongside",
-    "compiled",
-    "frozen",
-    "map_ahead",
+    "inline_njit",
+    "njit_cached",
+    "parallel_njit",
     "prefetch",
-    "run",
-    "shared",
-    "subroutine",
+    "prefetch_map",
+    "read_only_views",
+    "run_in_thread",
+    "run_kernel",
 ]
 
+# Elementary steps of a loop that is worth running in parallel: about 2 ms.
 WORTH_SHARING = 2_000_000
-_CALLS_WORTH_COMPILING = 50  # as many that are just worth sharing
+# The parallel form is compiled after this many loops of `WORTH_SHARING` steps: about 0.1 s of work.
+_CALLS_BEFORE_COMPILING = 50
+# When a consumer of `prefetch_map` stops early, a read in progress gets this time to end, so that
+# its file can be closed. Reading from a silent pipe may never end.
+_CLOSE_TIMEOUT_SECONDS = 1.0
+# Most threads of `prefetch_map` by default: each one keeps a result in memory.
+_MAX_WORKERS = 4
 _END = object()
-_LONGEST_READ = 1.0  # seconds to wait for one when stopping early; a silent pipe may take forever
-_MANY = 1_000  # more than there are workers
 
 
-def compiled(function=None, **options):
-    """A function that numba compiles when it is first called; other threads run meanwhile.
+def njit_cached(function: Callable | None = None, **options: Any) -> Any:
+    """Compile a function on its first call, with a cache on disk; the GIL is released.
 
-    >>> @compiled
+    >>> @njit_cached
     ... def _twice(x):
     ...     return 2 * x
     >>> _twice(21)
     42
     """
     if function is None:
-        return functools.partial(compiled, **options)
+        return functools.partial(njit_cached, **options)
     options = {"nogil": True, "no_cfunc_wrapper": True, **options}
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba found no directory to keep it in
+    except RuntimeError:  # numba found no writable folder for the cache
         return numba.njit(**options)(function)
 
 
-def frozen(*arrays):
-    """The arrays as views that cannot be written to.
+def read_only_views(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Return read-only views of the arrays.
 
-    Numba compiles once more for those, as the columns of an `EdgeList` are: a kernel that is only
-    ever given frozen ones is compiled once.
+    Numba compiles a kernel separately for writable and for read-only arrays, such as the columns
+    of an `EdgeList`. A kernel that gets read-only views only is compiled once.
 
-    >>> import numpy as np
-    >>> frozen(np.zeros(3))[0].flags.writeable
+    >>> read_only_views(np.zeros(3))[0].flags.writeable
     False
     """
     views = [array.view() for array in arrays]
@@ -80,15 +87,15 @@ def frozen(*arrays):
     return views
 
 
-def subroutine(function):
-    """A function that kernels call: part of their code, and plain Python for all others.
+def inline_njit(function: Callable) -> Callable:
+    """Make a function callable from kernels; elsewhere it stays a plain Python function.
 
-    It takes half as long to compile as a kernel, which Python may call.
+    It takes half as long to compile as a kernel that Python can call.
 
-    >>> @subroutine
+    >>> @inline_njit
     ... def _square(x):
     ...     return x * x
-    >>> @compiled
+    >>> @njit_cached
     ... def _cube(x):
     ...     return _square(x) * x
     >>> _cube(3)
@@ -100,94 +107,115 @@ def subroutine(function):
 if getattr(numba.config, "DISABLE_JIT", 0):
 
     def prefetch(array, row, column):
-        """Nothing, where nothing is compiled."""
+        """Do nothing, since nothing is compiled."""
 
 else:
 
     @intrinsic
     def prefetch(typing_context, array, row, column):
-        """Fetch a row of a matrix, from a column on, into the caches before it is needed.
+        """Load a row of a matrix into the CPU caches, starting at a column.
 
-        Rows that are gathered here and there arrive three times as fast.
+        Rows in random order arrive three times as fast.
         """
 
         def generate(context, builder, signature, arguments):
-            kind = signature.args[0]
-            matrix = context.make_array(kind)(context, builder, arguments[0])
-            place = [
-                context.cast(builder, argument, given, numba.types.intp)
-                for argument, given in zip(arguments[1:], signature.args[1:], strict=True)
+            array_type = signature.args[0]
+            matrix = context.make_array(array_type)(context, builder, arguments[0])
+            indices = [
+                context.cast(builder, argument, argument_type, numba.types.intp)
+                for argument, argument_type in zip(arguments[1:], signature.args[1:], strict=True)
             ]
-            word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
-            place = cgutils.get_item_pointer(context, builder, kind, matrix, place)
-            shape = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-            fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], shape)
-            is_write, nearness, is_data = word(0), word(3), word(1)
-            builder.call(fetch, [builder.bitcast(place, byte), is_write, nearness, is_data])
+            pointer = cgutils.get_item_pointer(context, builder, array_type, matrix, indices)
+            int32 = ir.IntType(32)
+            byte_pointer = ir.IntType(8).as_pointer()
+            # llvm.prefetch(address, is it a write, locality 0 to 3, is it data)
+            function_type = ir.FunctionType(ir.VoidType(), [byte_pointer, int32, int32, int32])
+            fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte_pointer], function_type)
+            address = builder.bitcast(pointer, byte_pointer)
+            builder.call(fetch, [address, int32(0), int32(3), int32(1)])
             return context.get_dummy_value()
 
         return numba.types.void(array, row, column), generate
 
 
-class shared:  # noqa: N801 - a decorator
-    """A kernel whose loop over `numba.prange` may be shared among threads; `run` calls it.
+class parallel_njit:  # noqa: N801 - a decorator
+    """Kernel whose loop over `numba.prange` may run in parallel; call it with `run_kernel`.
 
-    Divisions by zero are numpy's in both forms: numba has no others in parallel loops.
+    Divisions by zero follow numpy in both forms, since numba's parallel loops allow no other rule.
     """
 
-    def __init__(self, function):
+    def __init__(self, function: Callable) -> None:
         self._function = function
-        self._work = self._asked = 0
-        self.serial = compiled(function, error_model="numpy")
+        self._parallel_work = 0
+        self._requested_work = 0
+        self.serial = njit_cached(function, error_model="numpy")
 
     @functools.cached_property
     def parallel(self):
-        """The form for many threads; numba keeps it under a name of its own."""
-        old = self._function
-        new = types.FunctionType(old.__code__, old.__globals__, f"{old.__name__}_shared")
-        new.__qualname__, new.__module__, new.__doc__ = new.__name__, old.__module__, old.__doc__
-        return compiled(new, parallel=True)
+        """Form for many threads."""
+        # Numba's cache is indexed by name, so that the second form needs another one.
+        serial = self._function
+        name = f"{serial.__name__}_shared"
+        copy = types.FunctionType(serial.__code__, serial.__globals__, name)
+        copy.__qualname__ = name
+        copy.__module__ = serial.__module__
+        copy.__doc__ = serial.__doc__
+        return njit_cached(copy, parallel=True)
 
-    def pays(self, work, least):
-        """Whether it has been asked for more than `least` work: less is done without compiling."""
-        self._asked += work
-        return self._asked > least
+    def pays(self, work: int, least: int) -> bool:
+        """Add up requested work; return whether it exceeds `least`, and compiling pays off."""
+        self._requested_work += work
+        return self._requested_work > least
 
-    def is_ready(self, work, enough):
-        """Whether the parallel form was compiled, or is worth it by now."""
-        self._work += work
-        return self._work >= enough or self._is_kept
+    def is_ready(self, work: int, enough: int) -> bool:
+        """Add up parallel work; return whether the parallel form is cached or worth compiling."""
+        self._parallel_work += work
+        return self._parallel_work >= enough or self._is_cached
 
     @functools.cached_property
-    def _is_kept(self):
+    def _is_cached(self):
         """Whether an earlier process left the parallel form on disk."""
         folder = None if numba.config.DISABLE_JIT else self.parallel.stats.cache_path
         return bool(folder) and any(Path(folder).glob(f"*.{self.parallel.__qualname__}-*.nbi"))
 
 
-def run(kernel, work, *arguments, worth_sharing=WORTH_SHARING):
-    """Call a `shared` kernel, on a single thread if its `work` is below `worth_sharing`.
+def run_kernel(
+    kernel: parallel_njit, work: int, *arguments: Any, worth_sharing: int = WORTH_SHARING
+) -> None:
+    """Call a `parallel_njit` kernel, in parallel if its loop is long enough.
 
-    >>> import numpy as np
-    >>> @shared
+    Parameters
+    ----------
+    kernel : parallel_njit
+    work : int
+        Elementary steps of this call.
+    *arguments
+        Arguments of the kernel.
+    worth_sharing : int
+        Fewest steps that run in parallel.
+
+    Examples
+    --------
+    >>> @parallel_njit
     ... def _add_one(x):
     ...     for i in numba.prange(x.size):
     ...         x[i] += 1
     >>> numbers = np.zeros(3)
-    >>> run(_add_one, numbers.size, numbers)
+    >>> run_kernel(_add_one, numbers.size, numbers)
     >>> numbers
     array([1., 1., 1.])
     """
-    enough = _CALLS_WORTH_COMPILING * worth_sharing
-    may_share = work >= worth_sharing and numba.get_num_threads() > 1
-    form = kernel.parallel if may_share and kernel.is_ready(work, enough) else kernel.serial
-    form(*arguments)
+    is_long = work >= worth_sharing and numba.get_num_threads() > 1
+    if is_long and kernel.is_ready(work, _CALLS_BEFORE_COMPILING * worth_sharing):
+        kernel.parallel(*arguments)
+    else:
+        kernel.serial(*arguments)
 
 
-def alongside(function, *arguments, **named):
-    """Call a function in a thread, which has one core, and go on; returns how to ask for its value.
+def run_in_thread(function: Callable, *arguments: Any, **named: Any) -> Callable[[], Any]:
+    """Start a function in a thread that uses one core; return a function that waits for its value.
 
-    >>> value = alongside(sum, [20, 22])
+    >>> value = run_in_thread(sum, [20, 22])
     >>> value()
     42
     """
@@ -200,86 +228,111 @@ def alongside(function, *arguments, **named):
     return future.result
 
 
-def map_ahead(function, items, *, n_workers=None, n_spare=0):
+def prefetch_map(
+    function: Callable, items: Iterable, *, n_workers: int | None = None, n_spare: int = 0
+) -> Iterator:
     """Yield function(item) for each item, in order, computed ahead in threads.
 
-    Items are drawn one at a time, in order; the function runs on several at once. At most
-    n_workers + 1 results wait, so memory is bounded. An exception, of the items or of the function,
-    is raised where its result would have been. When the consumer stops early, so do the threads.
-    Who is allowed one thread (`numba.set_num_threads`), as the tasks of a worker are, gets no more.
-    There is a thread for every core but `n_spare`, four at most: a consumer that computes all the
-    time is faster with a core of its own.
+    Items are drawn one at a time, in order. At most n_workers + 1 results wait, so that memory is
+    bounded. An exception is raised at the place of its result. The threads end when the consumer
+    stops early. If numba is limited to one thread, as in the tasks of a worker, no thread is used.
 
-    >>> list(map_ahead(lambda number: number**2, range(5)))
+    Parameters
+    ----------
+    function : callable
+    items : iterable
+    n_workers : int, optional
+        Number of threads. Default: the number of cores minus `n_spare`, 1 to 4.
+    n_spare : int
+        Cores to leave free: a consumer that computes all the time needs one.
+
+    Examples
+    --------
+    >>> list(prefetch_map(lambda number: number**2, range(5)))
     [0, 1, 4, 9, 16]
     """
     if numba.get_num_threads() == 1:
         yield from map(function, items)
         return
-    n_workers = n_workers or max(min(4, (os.cpu_count() or 1) - n_spare), 1)
-    desk = _Desk(iter(items), function, n_workers + 1)
+    if n_workers is None:
+        n_workers = max(min(_MAX_WORKERS, (os.cpu_count() or 1) - n_spare), 1)
+    results = _OrderedResults(iter(items), function, n_slots=n_workers + 1)
+    # Daemon threads: a worker that waits for a silent pipe must not keep the process alive.
     for _ in range(n_workers):
-        threading.Thread(target=desk.work, daemon=True).start()
+        threading.Thread(target=results.work, daemon=True).start()
     try:
         while True:
-            result, error = desk.take()
+            result, error = results.take()
             if error is not None:
                 raise error
             if result is _END:
                 return
             yield result
     finally:
-        desk.close()
+        results.close()
 
 
-class _Desk:
-    """Where workers put numbered results and the consumer takes them in order."""
+class _OrderedResults:
+    """Results that workers compute in any order and the consumer takes in the order of the items.
+
+    A worker occupies a slot from drawing an item until the consumer takes the result.
+    """
 
     def __init__(self, items, function, n_slots):
-        self._items, self._function = items, function
-        self._draw = threading.Lock()
-        self._slots = threading.Semaphore(n_slots)
+        self._items = items
+        self._function = function
+        self._n_slots = n_slots
+        self._free_slots = threading.Semaphore(n_slots)
+        self._drawing = threading.Lock()
         self._changed = threading.Condition()
-        self._results = {}
-        self._n_drawn = self._n_taken = 0
-        self._closed = False
+        self._outcomes = {}
+        self._n_drawn = 0
+        self._n_taken = 0
+        self._is_closed = False
 
     def work(self):
+        """Compute results until the items end; the loop of a worker."""
         item = None
         while item is not _END:
-            self._slots.acquire()
-            result, error = _END, None
-            with self._draw:
-                if self._closed:
+            self._free_slots.acquire()
+            result = _END
+            error = None
+            with self._drawing:
+                if self._is_closed:
                     return
-                number, self._n_drawn = self._n_drawn, self._n_drawn + 1
+                number = self._n_drawn
+                self._n_drawn += 1
+                # Every exception, KeyboardInterrupt included, is raised again by the consumer.
                 try:
                     item = next(self._items, _END)
-                except BaseException as failure:  # handed to the consumer, whatever it is
-                    item, error = _END, failure
-                    self._closed = True
+                except BaseException as failure:
+                    item = _END
+                    error = failure
+                    self._is_closed = True
             if item is not _END:
                 try:
                     result = self._function(item)
                 except BaseException as failure:
                     error = failure
             with self._changed:
-                self._results[number] = (result, error)
+                self._outcomes[number] = (result, error)
                 self._changed.notify()
 
     def take(self):
+        """Wait for the next result in order; return it with its exception or None."""
         with self._changed:
-            self._changed.wait_for(lambda: self._n_taken in self._results)
-            outcome = self._results.pop(self._n_taken)
+            self._changed.wait_for(lambda: self._n_taken in self._outcomes)
+            outcome = self._outcomes.pop(self._n_taken)
             self._n_taken += 1
-        self._slots.release()
+        self._free_slots.release()
         return outcome
 
     def close(self):
-        """Stop the workers; a read under way may end first, so that its file can be closed."""
-        self._closed = True
-        if self._draw.acquire(timeout=_LONGEST_READ):
+        """Stop the workers and close the items."""
+        self._is_closed = True
+        if self._drawing.acquire(timeout=_CLOSE_TIMEOUT_SECONDS):
             if hasattr(self._items, "close"):
                 self._items.close()
-            self._draw.release()
-        self._slots.release(_MANY)
+            self._drawing.release()
+        # Wake all workers that wait for a slot; there are fewer workers than slots.
+        self._free_slots.release(self._n_slots)

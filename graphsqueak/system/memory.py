@@ -1,4 +1,4 @@
-"""Memory: how much a process has taken, how much there is, and sizes as people write them."""
+"""Memory: usage of the process, memory of the machine, and sizes as text."""
 
 import ctypes
 import os
@@ -19,45 +19,45 @@ __all__ = [
 ]
 
 
-def peak_rss():
-    """Most memory this process has held, in bytes.
-
-    Linux's own figure comes first: getrusage starts from that of the process that started this one.
-    """
+def peak_rss() -> int:
+    """Return the peak memory of this process, in bytes."""
+    # Linux's own figure is preferred: getrusage starts from that of the parent process.
     status = Path("/proc/self/status")
     if status.exists():
         found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
         if found:
             return 1024 * int(found[1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # macOS reports bytes, other systems KiB.
     return peak if sys.platform == "darwin" else 1024 * peak
 
 
-def available_memory():
-    """Bytes that this process may still take, as far as the system tells."""
+def available_memory() -> int:
+    """Return the bytes that this process can still allocate; outside Linux, all memory."""
     try:
         with open("/proc/meminfo", "rb") as file:
             lines = dict(line.split(b":") for line in file)
         return int(lines[b"MemAvailable"].split()[0]) << 10
-    except (OSError, KeyError, ValueError):  # not Linux: all of the memory there is
+    except (OSError, KeyError, ValueError):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def release_memory():
-    """Hand memory that was freed back to the system, as far as its allocators do that.
+def release_memory() -> None:
+    """Return freed memory to the system, if the allocators support it.
 
     >>> release_memory()
     """
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it
+    # Only glibc has malloc_trim.
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
-def check_fits(n_bytes, what):
-    """Refuse what would need more memory than there is, before it is asked for.
+def check_fits(n_bytes: int, what: str) -> None:
+    """Raise an InputError if something needs more memory than is available.
 
     >>> check_fits(10**18, "a graph of 10^16 nodes")
     Traceback (most recent call last):
@@ -71,22 +71,22 @@ def check_fits(n_bytes, what):
         )
 
 
-def size_in_bytes(text):
-    """A size as people write it; a number alone counts GiB.
+def size_in_bytes(text: str) -> int:
+    """Return the bytes of a size such as "2GB"; a number without a unit is in GiB.
 
     >>> size_in_bytes("2GB"), size_in_bytes("512 MiB"), size_in_bytes("1.5")
     (2000000000, 536870912, 1610612736)
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?)b?)?\s*", text.lower())
     if match is None:
-        raise InputError(f"{text!r} is no size of memory; write it as 2GB or 512MiB")
+        raise InputError(f"{text!r} is not a memory size; write it as 2GB or 512MiB")
     number, letter, binary = match.groups()
     base = 1000 if letter and not binary else 1024
     return int(float(number) * base ** ("kmgt".index(letter or "g") + 1))
 
 
-def readable_size(n_bytes):
-    """A number of bytes for a person.
+def readable_size(n_bytes: int) -> str:
+    """Return a number of bytes as text.
 
     >>> readable_size(3 << 29), readable_size(3 << 19), readable_size(12)
     ('1.5 GiB', '1.5 MiB', '12 bytes')

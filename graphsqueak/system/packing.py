@@ -1,14 +1,14 @@
-"""Arrays and a small record as one plain Arrow stream: what travels between workers and onto disk.
+"""Serialization of arrays and a small record as one Arrow stream, for workers and checkpoints.
 
-The stream holds one row; each array is a column, a list of its values (in the order of memory), and
-the schema's metadata hold the record as JSON and the shapes. Booleans take a bit, and buffers are
-compressed with LZ4. After the end of the stream, where Arrow does not look, come its length and a
-CRC-32 of it, which are checked before anything is believed. Nothing is pickled.
+The stream has one row. Each array is a column: a list of its values in memory order. The metadata
+of the schema hold the record, as JSON, and the shapes. Booleans take a bit, and buffers are
+compressed with LZ4. After the end of the stream, which Arrow ignores, come its length and its
+CRC-32. Both are checked before anything is read. Nothing is pickled.
 
-`pack_state` writes an object of ours with all that it holds: numbers, texts, arrays, random
-generators, lists, tuples, dictionaries and further objects of ours, each once. Reading it makes
-objects of classes of this package only and calls none of their code; what it fills them with is
-believed, so a state is for those who wrote it.
+`pack_state` serializes an object of this package with everything that it refers to: numbers, texts,
+arrays, random generators, lists, tuples, dictionaries and further objects of this package.
+`unpack_state` creates objects of classes of this package only and calls none of their code. It does
+not check their contents, so a state is for the program that wrote it.
 """
 
 import importlib
@@ -25,11 +25,13 @@ from graphsqueak.system.expansion import check_arrow_sizes
 __all__ = ["pack", "pack_bytes", "pack_state", "unpack", "unpack_state"]
 
 _PACKAGE = __name__.partition(".")[0]
-_RECORD, _SHAPES = b"record", b"shapes"
-_TRAILER = struct.Struct("<8sQI")  # mark, length of the stream, its CRC-32
-_MARK = b"squeaked"
-# of bytes with a right checksum and a wrong content: Arrow's errors are OSError and ValueError
-_MADE_WRONG = (
+_RECORD = b"record"
+_SHAPES = b"shapes"
+# Magic bytes, length of the stream, its CRC-32.
+_TRAILER = struct.Struct("<8sQI")
+_MAGIC = b"squeaked"
+# Errors for bytes with a valid checksum and invalid content. Arrow raises OSError and ValueError.
+_CONTENT_ERRORS = (
     OSError,
     ValueError,
     KeyError,
@@ -46,25 +48,26 @@ def pack(file, record, arrays):
     """Write a record and named arrays to a binary file."""
     import pyarrow as pa
 
-    arrays = {name: np.asarray(array) for name, array in arrays.items()}
-    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    shapes = {}
     columns = {}
     for name, array in arrays.items():
+        shapes[name] = list(np.shape(array))
         values = pa.array(np.ascontiguousarray(array).reshape(-1))
-        ends = pa.array([0, len(values)], pa.int64())
-        columns[name] = pa.LargeListArray.from_arrays(ends, values)
+        # A column with one row: a list of all values.
+        offsets = pa.array([0, len(values)], pa.int64())
+        columns[name] = pa.LargeListArray.from_arrays(offsets, values)
     metadata = {_RECORD: json.dumps(record), _SHAPES: json.dumps(shapes)}
     batch = pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    counted = _Counted(file)
-    sink = pa.PythonFile(counted, mode="w")
+    checked = _ChecksumWriter(file)
+    sink = pa.PythonFile(checked, mode="w")
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
-    file.write(_TRAILER.pack(_MARK, counted.length, counted.check))
+    file.write(_TRAILER.pack(_MAGIC, checked.n_bytes, checked.crc32))
 
 
 def pack_bytes(record, arrays):
-    """Pack a record and named arrays into bytes.
+    """Return a record and named arrays, serialized.
 
     >>> record, arrays = unpack(pack_bytes({"seed": 7}, {"pair": np.array([[1, 2]])}), "here")
     >>> record, arrays["pair"]
@@ -76,63 +79,77 @@ def pack_bytes(record, arrays):
 
 
 def unpack(data, name):
-    """Record and arrays of what was packed, from bytes; `name` is for messages."""
+    """Return the record and the arrays of serialized bytes; errors mention `name`."""
     import pyarrow as pa
 
     body = memoryview(data)[: -_TRAILER.size]
-    if len(data) < _TRAILER.size or data[-_TRAILER.size :][:8] != _MARK:
+    trailer = data[-_TRAILER.size :]
+    if len(data) < _TRAILER.size or trailer[: len(_MAGIC)] != _MAGIC:
         raise InputError(f"{name} does not end as it should: truncated, or another kind of file")
-    if _TRAILER.unpack(data[-_TRAILER.size :]) != (_MARK, len(body), zlib.crc32(body)):
+    if trailer != _TRAILER.pack(_MAGIC, len(body), zlib.crc32(body)):
         raise InputError(f"{name} is damaged: its checksum is wrong")
+    # A checksum protects against damage, not against a file made to exhaust memory.
     check_arrow_sizes(io.BytesIO(data), name, len(body))
     try:
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
             batch = reader.read_next_batch()
             batch.validate(full=True)
-        record, shapes = (json.loads(batch.schema.metadata[key]) for key in (_RECORD, _SHAPES))
-        return record, {name: _array(batch.column(name), shape) for name, shape in shapes.items()}
-    except _MADE_WRONG as error:
+        record = json.loads(batch.schema.metadata[_RECORD])
+        shapes = json.loads(batch.schema.metadata[_SHAPES])
+        arrays = {name: _to_array(batch.column(name), shape) for name, shape in shapes.items()}
+    except _CONTENT_ERRORS as error:
         reason = str(error).split("\n")[0]
         raise InputError(f"{name} was not written by this program: {reason}") from None
+    return record, arrays
 
 
 def pack_state(file, record, value):
-    """Write a record and an object, with all that it holds, to a binary file.
+    """Write a record and an object, with everything that it refers to, to a binary file.
 
     >>> file = io.BytesIO()
     >>> pack_state(file, {"format": "numbers"}, {"pair": (1, np.eye(2)), "none": None})
     >>> unpack_state(file.getvalue(), "here")
     ({'format': 'numbers'}, {'pair': (1, array([[1., 0.], [0., 1.]])), 'none': None})
     """
-    flat = _Flattened()
+    flat = _Flattener()
     root = flat.add(value)
     pack(file, {**record, "root": root, "parts": flat.parts}, flat.arrays)
 
 
 def unpack_state(data, name):
-    """The record and the object that were written, from bytes; `name` is for messages."""
+    """Return the record and the object of serialized bytes; errors mention `name`."""
     record, arrays = unpack(data, name)
     try:
-        root, parts = record.pop("root"), record.pop("parts")
-        return record, _Rebuilt(parts, arrays).get(root)
-    except (*_MADE_WRONG, IndexError, ImportError) as error:
+        root = record.pop("root")
+        parts = record.pop("parts")
+        return record, _Rebuilder(parts, arrays).get(root)
+    except (*_CONTENT_ERRORS, IndexError, ImportError) as error:
         raise InputError(f"{name} was not written by this program: {error!r}") from None
 
 
-class _Flattened:
-    """Parts, numbered: each says its kind and, by their numbers, what it holds."""
+class _Flattener:
+    """Converter of an object to a list of parts that refer to each other by number.
+
+    A part is a list of a kind and its contents. Arrays are stored separately, by part number.
+    """
 
     def __init__(self):
-        self.parts, self.arrays, self._number, self._alive = [], {}, {}, []
+        self.parts = []
+        self.arrays = {}
+        self._number_of_id = {}
+        self._alive = []
 
     def add(self, value):
-        """The number of a part, which stands for one object wherever it is held."""
-        if id(value) not in self._number:
-            self._number[id(value)] = number = len(self.parts)
-            self._alive.append(value)  # so that no other object gets its id
+        """Add an object, once, with everything that it refers to; return the number of its part."""
+        if id(value) not in self._number_of_id:
+            number = len(self.parts)
+            self._number_of_id[id(value)] = number
+            # Python reuses the ids of objects that are freed.
+            self._alive.append(value)
+            # The number is taken before the contents are added, which may refer to this object.
             self.parts.append(None)
             self.parts[number] = self._part(value, number)
-        return self._number[id(value)]
+        return self._number_of_id[id(value)]
 
     def _part(self, value, number):
         if value is None or isinstance(value, bool | int | float | str):
@@ -143,11 +160,13 @@ class _Flattened:
             return ["array", isinstance(value, np.generic), bool(fortran)]
         if isinstance(value, np.ndarray) and value.dtype.kind == "U":
             return ["texts", value.tolist()]
+        # Other generators than numpy's default fall through to the error.
         if isinstance(value, np.random.Generator):
             state = value.bit_generator.state
             if state["bit_generator"] == "PCG64":
                 return ["generator", state]
         kind = type(value)
+        # Keys of any type are allowed, so a dictionary is stored as a list of pairs.
         if kind is dict:
             return ["dict", [[self.add(key), self.add(item)] for key, item in value.items()]]
         if kind in (list, tuple):
@@ -158,33 +177,39 @@ class _Flattened:
                 return ["named", *name, [self.add(item) for item in value]]
             return ["object", *name, {key: self.add(item) for key, item in vars(value).items()}]
         raise InputError(
-            f"{value!r} cannot be saved; a state holds numbers, texts and arrays, and kernels by "
-            "their names"
+            f"{value!r} cannot be saved; use numbers, texts and arrays only, and kernels by their "
+            "names"
         )
 
 
-class _Rebuilt:
-    """Objects from parts."""
+class _Rebuilder:
+    """Converter of the parts of a `_Flattener` back to objects."""
 
     def __init__(self, parts, arrays):
-        self._parts, self._arrays, self._made = parts, arrays, {}
+        self._parts = parts
+        self._arrays = arrays
+        self._objects = {}
 
     def get(self, number):
-        """The object of a part."""
-        if number not in self._made:
+        """Return the object of a part."""
+        if number not in self._objects:
             kind, *rest = self._parts[number]
-            self._made[number] = self._make(number, kind, rest)
-        return self._made[number]
+            self._objects[number] = self._make(number, kind, rest)
+        return self._objects[number]
 
     def _make(self, number, kind, rest):
         if kind == "plain":
             return rest[0]
         if kind == "array":
             array = self._arrays[f"array_{number}"]
-            return array[()] if rest[0] else np.asfortranarray(array) if rest[1] else array
+            is_scalar, is_fortran = rest
+            if is_scalar:
+                return array[()]
+            return np.asfortranarray(array) if is_fortran else array
         if kind == "texts":
             return np.array(rest[0])
         if kind == "generator":
+            # The state of the new generator is replaced at once.
             generator = np.random.Generator(np.random.PCG64())
             generator.bit_generator.state = rest[0]
             return generator
@@ -193,43 +218,48 @@ class _Rebuilt:
         if kind in ("list", "tuple"):
             items = [self.get(item) for item in rest[0]]
             return tuple(items) if kind == "tuple" else items
-        module, name, held = rest
-        made = _class_of(module, name)
+        module, name, contents = rest
+        cls = _class_of(module, name)
+        # `__new__` and `__init__` of the class are not called: no code runs on behalf of the file.
         if kind == "named":
-            return tuple.__new__(made, [self.get(item) for item in held])
-        self._made[number] = value = object.__new__(made)
-        vars(value).update({key: self.get(item) for key, item in held.items()})
+            return tuple.__new__(cls, [self.get(item) for item in contents])
+        # The object is stored before its attributes are made, which may refer to it.
+        self._objects[number] = value = object.__new__(cls)
+        vars(value).update({key: self.get(item) for key, item in contents.items()})
         return value
 
 
 def _class_of(module, name):
+    """Return a class of this package by name; nothing else may be imported or created."""
     if module.partition(".")[0] != _PACKAGE:
         raise ValueError(f"a class of {module}")
-    found = getattr(importlib.import_module(module), name)
-    if not isinstance(found, type) or found.__module__ != module:
-        raise TypeError(f"{module}.{name} is no class")
-    return found
+    cls = getattr(importlib.import_module(module), name)
+    if not isinstance(cls, type) or cls.__module__ != module:
+        raise TypeError(f"{module}.{name} is not a class")
+    return cls
 
 
-def _array(column, shape):
+def _to_array(column, shape):
     array = np.array(column.values.to_numpy(zero_copy_only=False))
     if array.dtype.kind not in "iufb":
         raise TypeError(f"an array of {array.dtype}")
     return array.reshape(shape)
 
 
-class _Counted:
-    """A file for writing that knows the length and the checksum of what went through."""
+class _ChecksumWriter:
+    """Output file that adds up the length and the CRC-32 of what is written."""
 
     closed = False
 
     def __init__(self, file):
-        self._file, self.length, self.check = file, 0, 0
+        self._file = file
+        self.n_bytes = 0
+        self.crc32 = 0
 
     def write(self, piece):
         self._file.write(piece)
-        self.length += len(piece)
-        self.check = zlib.crc32(piece, self.check)
+        self.n_bytes += len(piece)
+        self.crc32 = zlib.crc32(piece, self.crc32)
 
     def flush(self):
         pass

@@ -2,13 +2,12 @@
 
 A path on disk may be written in many ways: `edges.tsv`, `./edges.tsv`, `~/edges.tsv`, a symbolic or
 hard link, `file:///data/edges.tsv`, `file:/data/edges.tsv`, `file://localhost/data/edges.tsv`,
-`local://edges.tsv`, with `%20` for a blank in these addresses. `local_path` gives the path of all
-of them, so that no other module has to parse addresses.
+`local://edges.tsv`, with `%20` for a blank in these addresses. `local_path` returns the path of
+each of them, so that no other module parses addresses.
 
 Addresses of other file systems (`s3://`, `gs://`, `memory://`) are left to fsspec. Two of them are
-compared by file system and key: `s3://` and `s3a://` are one file system, and `bucket//key` is
-taken for `bucket/key`. A member of an archive (`zip://a.tsv::file:///data/parts.zip`) is taken for
-the archive.
+compared by file system and key: `s3://` and `s3a://` are one file system, and `bucket//key` equals
+`bucket/key`. A member of an archive (`zip://a.tsv::file:///data/parts.zip`) equals the archive.
 """
 
 import glob
@@ -33,7 +32,8 @@ __all__ = [
     "same_file",
 ]
 
-ADDRESS = re.compile(r"(?!(?i:file|local)://)[a-zA-Z0-9]+://")  # of another file system
+# Addresses of file systems other than the local disk.
+ADDRESS = re.compile(r"(?!(?i:file|local)://)[a-zA-Z0-9]+://")
 _ADDRESS_ON_DISK = re.compile(r"(?:file:(?://(?:localhost(?=/))?)?|local://)", re.IGNORECASE)
 _SAME_FILE_SYSTEM = {
     "s3a": "s3",
@@ -48,7 +48,7 @@ _SAME_FILE_SYSTEM = {
 
 
 def is_remote(path: str | os.PathLike) -> bool:
-    """Whether a path is an address of a file system other than the local disk.
+    """Return whether a path is an address of a file system other than the local disk.
 
     >>> [is_remote(path) for path in ("s3://bucket/key", "FILE:///tmp/key", "key")]
     [True, False, False]
@@ -57,7 +57,7 @@ def is_remote(path: str | os.PathLike) -> bool:
 
 
 def is_utf8(path: str | os.PathLike) -> bool:
-    """Whether a name is UTF-8, as libraries that are not written in Python require.
+    """Return whether a name is UTF-8, as libraries outside Python require.
 
     >>> is_utf8("café.tsv"), is_utf8(os.fsdecode(b"caf\\xe9.tsv"))
     (True, False)
@@ -86,56 +86,65 @@ def local_path(path: str | os.PathLike) -> Path:
     if prefix := _ADDRESS_ON_DISK.match(text):
         text = unquote(text[prefix.end() :], errors="surrogateescape")
     if "\0" in text:
-        raise InputError(f"{path} holds a NUL character, which no file name can; check the path")
+        raise InputError(
+            f"{path} contains a NUL character, which file names cannot; check the path"
+        )
+    # POSIX leaves the meaning of two leading slashes open; pathlib would keep them.
     text = re.sub(r"\A//+", "/", text)
     try:
         return Path(text).expanduser()
     except RuntimeError:
         user = text.partition("/")[0]
         raise InputError(
-            f"{path}: there is no home folder for {user}; check the name, or write ./{text} for a "
+            f"{path}: no home folder for {user}; check the name, or write ./{text} for a "
             "file of this name"
         ) from None
 
 
 def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
-    """Whether two paths or addresses name one file, through links or by another spelling.
+    """Return whether two paths or addresses name one file, also through links.
 
     >>> same_file("sparse.tsv", "file:./sparse.tsv"), same_file("sparse.tsv", "edges.tsv")
     (True, False)
     >>> same_file("s3://bucket/part//a.tsv", "s3a://bucket/part/a.tsv")
     True
     """
-    one, other = _archive_of(one), _archive_of(other)
+    one = _archive_of(one)
+    other = _archive_of(other)
     if is_remote(one) != is_remote(other):
         return False
     if is_remote(one):
-        one_key, other_key = _key_of(one), _key_of(other)
+        one_key = _key_of(one)
+        other_key = _key_of(other)
         return _same_store(one_key, other_key) and one_key.key == other_key.key
-    one, other = local_path(one), local_path(other)
+    one = local_path(one)
+    other = local_path(other)
     try:
         return os.path.samefile(one, other)
-    except OSError:  # one of them does not exist yet
+    except OSError:
+        # One of them does not exist yet.
         return resolved(one) == resolved(other)
 
 
 def is_within(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
-    """Whether a path is a folder, or below it, by name alone.
+    """Return whether a path is a folder or below it; files need not exist.
 
     >>> is_within("gs://bucket/parts/a.tsv", "gcs://bucket/parts/"), is_within("parts2", "parts")
     (True, False)
     """
-    path, folder = _archive_of(path), _archive_of(folder)
+    path = _archive_of(path)
+    folder = _archive_of(folder)
     if is_remote(path) != is_remote(folder):
         return False
     if not is_remote(path):
         return resolved(local_path(path)).is_relative_to(resolved(local_path(folder)))
-    inner, outer = _key_of(path), _key_of(folder)
+    inner = _key_of(path)
+    outer = _key_of(folder)
     return _same_store(inner, outer) and f"{inner.key}/".startswith(f"{outer.key.rstrip('/')}/")
 
 
 def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
-    """Whether a glob matches a path, or a folder above it.
+    """Return whether a glob matches a path, or a folder above it.
 
     A pattern that names an existing file is not a glob.
 
@@ -147,11 +156,14 @@ def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
     if is_remote(path) != is_remote(pattern) or not glob.has_magic(os.fspath(pattern)):
         return False
     if is_remote(path):
-        found, wanted = _key_of(path), _key_of(pattern)
-        return _same_store(found, wanted) and _fits(found.key.split("/"), wanted.key.split("/"))
+        key = _key_of(path)
+        wanted = _key_of(pattern)
+        return _same_store(key, wanted) and _fits(key.key.split("/"), wanted.key.split("/"))
     expanded = local_path(pattern)
+    # A file may be called part[1].tsv.
     if expanded.exists():
         return False
+    # Links are resolved above the first wildcard only.
     parts = Path(os.path.abspath(expanded)).parts
     n_plain = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     folder = resolved(Path(*parts[:n_plain]))
@@ -159,9 +171,9 @@ def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
 
 
 def resolved(path: str | os.PathLike) -> Path:
-    """Return an absolute path without links; one that leads to itself is kept as it is.
+    """Return an absolute path without links; a link to itself is kept.
 
-    `Path.resolve` raises a RuntimeError there, up to Python 3.12.
+    `Path.resolve` raises a RuntimeError for such a link, up to Python 3.12.
 
     >>> resolved("/tmp/../edges.tsv")
     PosixPath('/edges.tsv')
@@ -170,7 +182,7 @@ def resolved(path: str | os.PathLike) -> Path:
 
 
 class _Key(NamedTuple):
-    """Where a remote file is: `account` is empty if the address does not name one."""
+    """Location of a remote file; `account` is empty if the address does not name one."""
 
     file_system: str
     account: str
@@ -181,7 +193,8 @@ def _key_of(address):
     scheme, _, rest = os.fspath(address).partition("://")
     file_system = _SAME_FILE_SYSTEM.get(scheme.lower(), scheme.lower())
     account = ""
-    if file_system == "az":  # abfs://container@account.dfs.core.windows.net/key
+    # abfs://container@account.dfs.core.windows.net/key
+    if file_system == "az":
         container, slash, key = rest.partition("/")
         container, _, host = container.partition("@")
         account = host.partition(".")[0]
@@ -190,20 +203,21 @@ def _key_of(address):
 
 
 def _same_store(one, other):
-    """Whether two keys can be of one store; an account that is not named may be any."""
+    """Return whether two keys may be of one store; a missing account may be any."""
     accounts = {one.account, other.account} - {""}
     return one.file_system == other.file_system and len(accounts) < 2
 
 
 def _archive_of(path):
-    """The file itself, or the archive of which it is a member."""
+    """Return the path itself, or the archive if it is a member of one."""
     return os.fspath(path).rpartition("::")[2] if is_remote(path) else path
 
 
 def _fits(parts, pattern):
-    """Whether the parts of a path, or the first of them, match those of a glob."""
+    """Return whether the parts of a path, or the first of them, match those of a glob."""
     if not pattern:
         return True
+    # "**" matches any number of folders, including none.
     if pattern[0] == "**":
         return any(_fits(parts[start:], pattern[1:]) for start in range(len(parts) + 1))
     return len(parts) > 0 and fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])

@@ -1,13 +1,12 @@
-"""Progress of long work: nothing, a bar or lines on standard error, or the caller's own function.
+"""Progress of long work: a bar or lines on standard error, or a function of the caller.
 
-Long-running functions take `progress=`: False says nothing, True tells on standard error how far
-they are, with rate and time left, and a function is called as progress(done, fraction, note): how
-many items are behind us, which share of the whole that is (NaN when the whole is unknown), and a
-few words.
+Long-running functions take `progress=`. False prints nothing. True prints the progress, the rate
+and the time left on standard error. A function is called as progress(done, fraction, note): the
+number of finished items, their fraction of all items (NaN if unknown), and a short text.
 
-What is told comes from a thread of its own: work that reports late or never is named all the same.
-A person at a terminal sees a bar; a log gets a line now and then, ever more seldom. While code is
-being compiled, which happens when it is first used on a machine, that is what is told.
+A separate thread prints, so that work that never reports is named too. A terminal shows a bar, a
+log gets lines at increasing intervals. While numba compiles, the output says so: this happens once
+per machine, when a function is first used.
 """
 
 import math
@@ -24,19 +23,34 @@ __all__ = ["Progress", "reporter"]
 
 Progress: TypeAlias = bool | Callable[[int, float, str], None]
 
-_REDRAW = 0.1
-_BEFORE_A_LINE = 4  # times the patience that a bar has
-_NEXT_LINE, _SLOWER, _LAST_LINE = 8.0, 1.5, 300.0  # seconds between lines
-_KIND = "numba:compile"
+_REDRAW_SECONDS = 0.1
+# A log gets its first line after this many times the patience of a bar. The pause then doubles
+# after each line, within these limits: 2, 10, 26, 58, ... seconds after the start.
+_PATIENCE_FACTOR_OF_LOGS = 4
+_MIN_PAUSE_SECONDS = 8.0
+_MAX_PAUSE_SECONDS = 300.0
+_COMPILE_EVENT = "numba:compile"
 _COMPILING = "compiling, once on this machine (up to half a minute)"
 
 
 @contextmanager
-def reporter(progress, what, *, unit="edges", patience=0.5):
-    """Yield a function report(done, fraction, note="") that tells whoever asked.
+def reporter(
+    progress: Progress, what: str, *, unit: str = "edges", patience: float = 0.5
+) -> Iterator[Callable]:
+    """Yield a function report(done, fraction, note="") for the work in the block.
 
-    Nothing is drawn before the work has lasted `patience` seconds.
+    Parameters
+    ----------
+    progress : bool or callable
+    what : str
+        Description of the work.
+    unit : str
+        Name of the items that are counted.
+    patience : float
+        Seconds before a bar appears; shorter work prints nothing.
 
+    Examples
+    --------
     >>> with reporter(lambda done, fraction, note: print(done, fraction, note), "read") as report:
     ...     report(3, 0.5, "3 nodes")
     3 0.5 3 nodes
@@ -44,153 +58,171 @@ def reporter(progress, what, *, unit="edges", patience=0.5):
     if callable(progress):
         yield lambda done, fraction, note="": progress(done, fraction, note)
     elif progress:
-        with _told(_Phase(what, unit), patience) as phase:
+        with _displayed(_Phase(what, unit), patience) as phase:
             yield phase
     else:
         yield lambda done, fraction, note="": None
 
 
 class _Phase:
-    """What is being done, and how far it is."""
+    """Description and progress of one piece of work."""
 
     def __init__(self, what, unit):
-        self.what, self._unit = printable(what), unit
-        self._began = time.monotonic()
-        self._done, self._fraction, self._note = 0, math.nan, ""
+        self.what = printable(what)
+        self.fraction = None
+        self._unit = unit
+        self._start = time.monotonic()
+        self._done = 0
+        self._note = ""
 
     def __call__(self, done, fraction, note=""):
-        self._done, self._fraction, self._note = done, fraction, printable(note)
+        self.fraction = None if math.isnan(fraction) else fraction
+        self._done = done
+        self._note = printable(note)
 
-    @property
-    def fraction(self):
-        """Share of the whole, or None where that is unknown."""
-        return None if math.isnan(self._fraction) else self._fraction
-
-    def words(self):
-        """Count, rate and note, as far as they are known."""
+    def details(self):
+        """Return the count, the rate and the note, if they are known."""
         if not self._done:
-            return self._note
-        rate = self._done / max(time.monotonic() - self._began, 1e-9)
-        rate = f"{rate:,.0f} {self._unit}/s" if rate >= 10 else f"{rate:.2g} {self._unit}/s"
-        return "  ".join(filter(None, [f"{self._done:,} {self._unit}", rate, self._note]))
+            return [self._note] if self._note else []
+        rate = self._done / max(time.monotonic() - self._start, 1e-9)
+        rate_text = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+        details = [f"{self._done:,} {self._unit}", f"{rate_text} {self._unit}/s", self._note]
+        return [detail for detail in details if detail]
 
     def line(self):
-        """All of it, for a log.
+        """Return a line for a log.
 
         >>> phase = _Phase("reading", "edges")
         >>> phase(500, 0.25, "kept 20")
         >>> phase.line()
         'reading: 25 %, 500 edges, ... edges/s, kept 20, about ... s left'
         """
-        said = self.words().split("  ") if self._done or self._note else []
+        details = self.details()
         if self.fraction:
-            passed = time.monotonic() - self._began
-            said = [f"{100 * self.fraction:.0f} %", *said]
-            said += [f"about {passed * (1 / self.fraction - 1):,.0f} s left"]
-        return f"{self.what}: {', '.join(said)}" if said else f"{self.what} ..."
+            elapsed = time.monotonic() - self._start
+            details.insert(0, f"{100 * self.fraction:.0f} %")
+            details.append(f"about {elapsed * (1 / self.fraction - 1):,.0f} s left")
+        return f"{self.what}: {', '.join(details)}" if details else f"{self.what} ..."
 
 
-class _Screen:
-    """Tells of the innermost phase, until it is closed."""
+class _Display:
+    """Thread that prints the innermost phase until it is closed."""
 
     def __init__(self, patience):
         from rich.console import Console
 
         self.phases: list[_Phase] = []
-        self._console, self._patience = Console(stderr=True), patience
-        self._compiler = _Compiler()
+        self._console = Console(stderr=True)
+        self._patience = patience
+        self._compilation = _Compilation()
         self._closed = threading.Event()
+        # A bar in a log file would be a mess of control characters.
         is_seen = self._console.is_terminal or self._console.is_jupyter
-        self._thread = threading.Thread(target=self._bar if is_seen else self._lines, daemon=True)
+        target = self._draw_bar if is_seen else self._print_lines
+        self._thread = threading.Thread(target=target, daemon=True)
 
     def open(self):
-        """Begin to tell, once there is a phase."""
-        self._compiler.follow()
+        """Start the thread; there is at least one phase."""
+        self._compilation.listen()
         self._thread.start()
 
     def close(self):
-        """Tell no more."""
+        """Stop the thread."""
         self._closed.set()
         self._thread.join()
-        self._compiler.leave()
+        self._compilation.stop_listening()
 
-    def _lines(self):
-        pause = _BEFORE_A_LINE * self._patience
-        with suppress(OSError, ValueError):  # nobody listens any more
+    def _print_lines(self):
+        pause = _PATIENCE_FACTOR_OF_LOGS * self._patience
+        # The log may be a closed pipe or on a full disk.
+        with suppress(OSError, ValueError):
             while not self._closed.wait(pause):
-                phase, compiling = self.phases[-1], self._compiler.words()
+                phase = self.phases[-1]
+                compiling = self._compilation.text()
                 line = f"{phase.what}: {compiling}" if compiling else phase.line()
                 self._console.file.write(f"graphsqueak: {line}\n")
                 self._console.file.flush()
-                pause = max(_NEXT_LINE, min(_SLOWER * pause, _LAST_LINE))
+                pause = min(max(2 * pause, _MIN_PAUSE_SECONDS), _MAX_PAUSE_SECONDS)
 
-    def _bar(self):
+    def _draw_bar(self):
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         if self._closed.wait(self._patience):
             return
-        name = TextColumn("{task.description}", markup=False)  # a file may be called [red].tsv
-        words = TextColumn("{task.fields[words]}", markup=False)
-        columns = (name, BarColumn(bar_width=24), TimeRemainingColumn(), words)
+        # Without markup: a file may be called [red].tsv.
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[details]}", markup=False),
+        )
         with Progress(*columns, console=self._console, transient=True) as bar:
-            phase, task = None, None
-            while not self._closed.wait(_REDRAW):
+            phase = None
+            task = None
+            while not self._closed.wait(_REDRAW_SECONDS):
+                # Another phase begins or ends: its bar replaces the old one.
                 if self.phases[-1] is not phase:
                     if task is not None:
                         bar.remove_task(task)
                     phase = self.phases[-1]
-                    task = bar.add_task(phase.what, total=None, words="")
-                share, said = phase.fraction, self._compiler.words() or phase.words()
-                total = None if share is None else 1
-                bar.update(task, completed=share or 0, total=total, words=said)
+                    task = bar.add_task(phase.what, total=None, details="")
+                bar.update(
+                    task,
+                    completed=phase.fraction or 0,
+                    total=None if phase.fraction is None else 1,
+                    details=self._compilation.text() or "  ".join(phase.details()),
+                )
 
 
-class _Compiler:
-    """What numba's compiler is doing, if it is there at all."""
+class _Compilation:
+    """State of numba's compiler, if numba has been imported."""
 
     def __init__(self):
         self._events = None
 
-    def follow(self):
-        """Listen from now on."""
+    def listen(self):
+        # Importing numba is slow; without it, nothing is compiled.
         if "numba" in sys.modules:
             from numba.core import event
 
             self._events = event.RecordingListener()
-            event.register(_KIND, self._events)
+            event.register(_COMPILE_EVENT, self._events)
 
-    def leave(self):
-        """Listen no more."""
+    def stop_listening(self):
         if self._events is not None:
             from numba.core import event
 
-            event.unregister(_KIND, self._events)
+            event.unregister(_COMPILE_EVENT, self._events)
 
-    def words(self):
-        """That it compiles, and how many functions it has begun; nothing while it rests."""
-        seen = [] if self._events is None else [found.is_start for _, found in self._events.buffer]
-        is_busy = 2 * sum(seen) > len(seen)
-        return f"{_COMPILING}, function {sum(seen)}" if is_busy else ""
+    def text(self):
+        """Return a message with the number of functions so far; empty if nothing is compiled."""
+        if self._events is None:
+            return ""
+        is_start = [found.is_start for _, found in self._events.buffer]
+        n_started = sum(is_start)
+        n_finished = len(is_start) - n_started
+        return f"{_COMPILING}, function {n_started}" if n_started > n_finished else ""
 
 
-_screen: _Screen | None = None
+_display: _Display | None = None
 
 
 @contextmanager
-def _told(phase: _Phase, patience: float) -> Iterator[_Phase]:
-    """Phases inside others share one screen."""
-    global _screen
-    mine = None
-    if _screen is None:
-        mine = _screen = _Screen(patience)
-    screen = _screen
-    screen.phases.append(phase)
+def _displayed(phase: _Phase, patience: float) -> Iterator[_Phase]:
+    """Show a phase during the block; nested phases share one display."""
+    global _display
+    is_outermost = _display is None
+    if _display is None:
+        _display = _Display(patience)
+    display = _display
+    display.phases.append(phase)
     try:
-        if mine is not None:
-            mine.open()
+        if is_outermost:
+            display.open()
         yield phase
     finally:
-        if mine is not None:
-            mine.close()
-            _screen = None
-        screen.phases.remove(phase)
+        # The thread reads the last phase, so that it ends before the list is empty.
+        if is_outermost:
+            display.close()
+            _display = None
+        display.phases.remove(phase)

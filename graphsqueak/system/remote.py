@@ -1,8 +1,8 @@
 """Files on disk and at addresses (s3://, gs://, az://, https://, memory://), through fsspec.
 
-What is read is asked for in pieces. What is written is made on disk first and sent when it is
-whole, so that there is never a half of it at its address. fsspec and what a kind of address needs
-beside it (s3fs, gcsfs, adlfs, aiohttp) come with the extra `remote`.
+Files are read in pieces. A file is written on disk first and sent when it is complete, so that an
+address never has a partial file. fsspec and its file systems (s3fs, gcsfs, adlfs, aiohttp) come
+with the extra `remote`.
 """
 
 import glob
@@ -33,77 +33,79 @@ __all__ = [
 
 
 class RemoteFile(NamedTuple):
-    """A file at an address: `key` in a file system of fsspec."""
+    """File at an address: `key` in a file system of fsspec."""
 
     address: str
     system: Any
     key: str
 
     def handle(self) -> Any:
-        """A file object in which one can move."""
-        with _told(self.address):
+        """Return a seekable file object."""
+        with _one_line_errors(self.address):
             return self.system.open(self.key, "rb")
 
     def n_bytes(self) -> int:
-        """Size, 0 where the service does not tell."""
+        """Return the size, 0 if the service does not report it."""
         return self._info().get("size") or 0
 
     def signature(self) -> Any:
-        """Size, and what the service gives as version or time of the last change."""
-        known = self._info()
-        marks = ("ETag", "etag", "LastModified", "mtime", "created")
-        return known.get("size"), str(next((known[m] for m in marks if known.get(m)), ""))
+        """Return the size, and the version or the time of the last change."""
+        info = self._info()
+        # Every service has another name for it.
+        versions = (info.get(name) for name in ("ETag", "etag", "LastModified", "mtime", "created"))
+        return info.get("size"), str(next(filter(None, versions), ""))
 
     def _info(self):
-        with _told(self.address):
+        with _one_line_errors(self.address):
             return self.system.info(self.key)
 
 
 def find_remote(address: str, is_data: Callable) -> list[tuple[str, RemoteFile]]:
-    """Name and file of what is at an address: one, those of a folder, or those that match a glob.
+    """Return the names and files at an address: one file, a folder, or the matches of a glob.
 
     Parameters
     ----------
     address : str
     is_data : callable
-        Whether a file of a folder or glob, a PurePosixPath below it, is wanted.
+        Returns whether to include a file of a folder or glob, given its path below it.
     """
     system, key = _file_system(address)
     scheme = address.partition("://")[0].lower()
-    with _told(address):
+    with _one_line_errors(address):
         if glob.has_magic(key):
             found = [name for name in sorted(system.glob(key)) if system.isfile(name)]
+        # fsspec takes every web page for a folder of the files that it links.
         elif scheme not in ("http", "https") and system.isdir(key):
             found = sorted(system.find(key))
         else:
             found = [key] if system.exists(key) else []
     if found == [key]:
         return [(address, RemoteFile(address, system, key))]
-    below = [PurePosixPath(name.removeprefix(key.rstrip("/")).lstrip("/")) for name in found]
-    is_hidden = [any(part.startswith((".", "_")) for part in path.parts[:-1]) for path in below]
-    kept = [
-        name
-        for name, path, hidden in zip(found, below, is_hidden, strict=True)
-        if not hidden and is_data(path)
-    ]
-    if not kept:
+    files = []
+    for name in found:
+        path = PurePosixPath(name.removeprefix(key.rstrip("/")).lstrip("/"))
+        # Folders such as _delta_log and .ipynb_checkpoints have no edges.
+        is_hidden = any(part.startswith((".", "_")) for part in path.parts[:-1])
+        if not is_hidden and is_data(path):
+            file_address = _address_of(scheme, name)
+            files.append((file_address, RemoteFile(file_address, system, name)))
+    if not files:
         raise InputError(f"there is nothing to read at {address}; check the address")
-    names = [_address_of(scheme, name) for name in kept]
-    return [(name, RemoteFile(name, system, key)) for name, key in zip(names, kept, strict=True)]
+    return files
 
 
 def _file_system(address: str) -> tuple[Any, str]:
-    """The fsspec file system of an address, and the name of the file there."""
+    """Return the fsspec file system of an address, and the name of the file in it."""
     scheme, _, rest = address.partition("://")
     address = f"{scheme.lower()}://{rest}"
-    copying = {"s3": f"aws s3 cp {address} -", "gs": f"gcloud storage cat {address}"}
-    line = copying.get(scheme.lower(), f"curl -L {address}")
+    commands = {"s3": f"aws s3 cp {address} -", "gs": f"gcloud storage cat {address}"}
+    command = commands.get(scheme.lower(), f"curl -L {address}")
     try:
         import fsspec
 
-        # Some file systems connect, or open an archive, when they are made.
-        with _told(address, but=(ImportError, ValueError)):
-            # Without a cache of listings, files that others write are seen.
+        # Some file systems connect, or open an archive, when they are created.
+        with _one_line_errors(address, ignore=(ImportError, ValueError)):
+            # A cache of listings would hide files that other programs write.
             system, key = call_within(
                 timeout_seconds(), fsspec.core.url_to_fs, address, use_listings_cache=False
             )
@@ -111,7 +113,7 @@ def _file_system(address: str) -> tuple[Any, str]:
     except ImportError as error:
         raise InputError(
             f"{address} needs a package ({error}): pip install 'graphsqueak[remote]', or pipe it "
-            f"in: {line} | graphsqueak info -"
+            f"in: {command} | graphsqueak info -"
         ) from None
     except InputError:
         raise
@@ -120,38 +122,38 @@ def _file_system(address: str) -> tuple[Any, str]:
 
 
 def exists(path: str | os.PathLike) -> bool:
-    """Whether there is a file, on disk or at an address."""
+    """Return whether a path on disk or an address exists."""
     if not is_remote(path):
         return local_path(path).exists()
     system, key = _file_system(str(path))
-    with _told(path):
+    with _one_line_errors(path):
         return bool(system.exists(key))
 
 
 def is_remote_file(address: str | os.PathLike) -> bool:
-    """Whether there is a file, no folder, at an address."""
+    """Return whether an address is a file and not a folder."""
     system, key = _file_system(str(address))
-    with _told(address):
+    with _one_line_errors(address):
         return bool(system.isfile(key))
 
 
 def open_bytes(path: str | os.PathLike) -> Any:
-    """A file, on disk or at an address, opened to be read; an OSError if it is not there."""
+    """Open a file on disk or at an address for reading; raise an OSError if it does not exist."""
     if not is_remote(path):
         return open(local_path(path), "rb")
     system, key = _file_system(str(path))
-    with _told(path, but=(OSError,)):
+    with _one_line_errors(path, ignore=(OSError,)):
         return system.open(key, "rb")
 
 
 def read_bytes(path: str | os.PathLike) -> bytes:
-    """All of a file, on disk or at an address; an OSError if it is not there."""
+    """Return the content of a file on disk or at an address; raise an OSError if it is missing."""
     with open_bytes(path) as file:
         return file.read()
 
 
 def place_in(folder: str | os.PathLike, name: str) -> str:
-    """The path, or address, of a file in a folder.
+    """Return the path, or address, of a file in a folder.
 
     >>> place_in("s3://bucket/run/", "part.ckpt"), place_in("run", "part.ckpt")
     ('s3://bucket/run/part.ckpt', 'run/part.ckpt')
@@ -160,7 +162,7 @@ def place_in(folder: str | os.PathLike, name: str) -> str:
 
 
 def files_in(folder: str | os.PathLike, pattern: str) -> list[str]:
-    """Names of the files in a folder, on disk or at an address, that match; none if it is absent.
+    """Return the names of the files in a folder that match a glob; none if it does not exist.
 
     >>> files_in("no such folder", "*.ckpt")
     []
@@ -168,7 +170,7 @@ def files_in(folder: str | os.PathLike, pattern: str) -> list[str]:
     if not is_remote(folder):
         return sorted(path.name for path in local_path(folder).glob(pattern))
     system, key = _file_system(place_in(folder, pattern))
-    with _told(folder):
+    with _one_line_errors(folder):
         return sorted(PurePosixPath(found).name for found in system.glob(key))
 
 
@@ -185,18 +187,19 @@ def matching_files(address: str) -> list[str]:
     """
     system, key = _file_system(address)
     scheme = address.partition("://")[0]
-    with _told(address):
+    with _one_line_errors(address):
         try:
             found = system.glob(key)
+        # A timeout is a problem of the connection, not of permissions.
         except TimeoutError:
             raise
-        except Exception:  # every service has its own
+        except Exception:  # every service has its own class for refused access
             return []
         return sorted(_address_of(scheme, name) for name in found)
 
 
 def _address_of(scheme, key):
-    """A name in a file system of fsspec as an address."""
+    """Return the address of a name in a file system of fsspec."""
     return key if "://" in key else f"{scheme}://{key.lstrip('/')}"
 
 
@@ -206,43 +209,46 @@ def remove(path: str | os.PathLike) -> None:
         local_path(path).unlink()
         return
     system, key = _file_system(str(path))
-    with _told(path):
+    with _one_line_errors(path):
         system.rm_file(key)
 
 
 def check_address(address: str, *, name: str) -> None:
-    """Refuse an address where nothing can be written, before work begins that would be lost."""
+    """Raise an InputError if nothing can be written at an address, before long work begins."""
     scheme = address.partition("://")[0].lower()
     if scheme in ("http", "https"):
         raise InputError(f"{name}: nothing can be written at an address of the web; give another")
     system, key = _file_system(address)
+    # Object stores create folders on writing, but not buckets.
     bucket = key.strip("/").partition("/")[0]
     if scheme in ("s3", "s3a", "gs", "gcs", "az", "abfs"):
-        with _told(address):
+        with _one_line_errors(address):
             try:
                 is_there = system.exists(bucket)
-            except PermissionError:  # who may write need not be allowed to look
+            except PermissionError:
+                # Permission to write does not include permission to list.
                 return
         if not is_there:
-            raise InputError(f"{name}: there is no bucket {bucket}; make it first")
+            raise InputError(f"{name}: the bucket {bucket} does not exist; create it first")
 
 
 def send_file(path: str | os.PathLike, address: str) -> None:
     """Copy a file on disk to an address."""
     system, key = _file_system(address)
-    with _told(address):
+    with _one_line_errors(address):
         system.put_file(os.fspath(path), key)
 
 
 @contextmanager
-def _told(address, but=()):
-    """What a service refuses, in one line; errors of the kinds `but` are left to the caller."""
+def _one_line_errors(address, ignore=()):
+    """Raise errors of a service as an InputError of one line, except the classes in `ignore`."""
     try:
         yield
-    except (InputError, *but):
+    except (InputError, *ignore):
         raise
-    except Exception as error:  # every service has its own
+    except Exception as error:  # every service has its own classes
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        # Messages of several lines would break the output of the command line.
         reason = reason.splitlines()[0]
         raise InputError(
             f"{address} cannot be reached: {reason}; check the address and your access to it"

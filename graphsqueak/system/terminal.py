@@ -1,12 +1,11 @@
-"""What the terminal gets: printable text, and standard streams that exist.
+"""Terminal output: printable text, and standard streams that are open.
 
 Names of files, columns and nodes come from the input. Control characters in them would move the
-cursor, change colors or reverse the text of a message, so that it says something else; `printable`
-escapes them.
+cursor, change colors or reverse the text of a message. `printable` escapes them.
 
 A program may be started with closed streams (`2>&-`). The next file that it opens then gets the
-number of the closed stream, and Python's `sys.stderr` is None, for which `print` takes standard
-output: messages end up in the data. `open_closed_streams` prevents both.
+number of the closed stream. Python's `sys.stderr` is None, and `print` writes to standard output
+instead, into the data. `open_closed_streams` prevents both.
 """
 
 import os
@@ -25,7 +24,7 @@ _closed_at_start: set[int] = set()
 def printable(text: object, *, keep: str = "") -> str:
     r"""Return a text with its control characters escaped, except those in `keep`.
 
-    A byte that is not UTF-8 in the name of a file is shown as this byte.
+    A byte of a file name that is not UTF-8 is shown as \xNN.
 
     >>> print(printable("a\x1b[31m.tsv"), printable("b\udce9.tsv"), printable("c\u202evst"))
     a\x1b[31m.tsv b\xe9.tsv c\u202evst
@@ -37,7 +36,8 @@ def printable(text: object, *, keep: str = "") -> str:
 
 def _escape(character):
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # what Python makes of a byte that is not UTF-8
+    # Python decodes a byte b of a file name that is not UTF-8 as 0xDC00 + b.
+    if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
@@ -55,7 +55,8 @@ def open_closed_streams() -> None:
             else:
                 os.write(number, b"")
         except OSError:
-            null = os.open(os.devnull, os.O_RDWR)  # gets `number` if that is free
+            # The new descriptor is `number` itself if that is free.
+            null = os.open(os.devnull, os.O_RDWR)
             if null != number:
                 os.dup2(null, number)
                 os.close(null)
@@ -67,11 +68,11 @@ def open_closed_streams() -> None:
 
 
 def print_message(line: str) -> None:
-    """Print a line on standard error; a log on a full disk or a closed pipe does not end a run."""
+    """Print a line on standard error; ignore a full disk or a closed pipe."""
     try:
         print(line, file=sys.stderr)  # noqa: T201
     except OSError:
-        # Python would try again to write the line at exit, and change the exit code.
+        # At exit, Python would write the line again, fail, and change the exit code.
         sys.stderr = _null_stream()
 
 
@@ -80,7 +81,7 @@ def _null_stream():
 
 
 def is_open_at_start(number: int) -> bool:
-    """Whether a standard stream was open when the program began.
+    """Return whether a standard stream was open when the program began.
 
     >>> is_open_at_start(1)
     True

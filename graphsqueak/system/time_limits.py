@@ -1,8 +1,8 @@
 """Time limits for services that accept a connection and then stop answering.
 
-File systems of fsspec and Dask have time limits for some of their steps, and wait without end in
-others. So each call to one of them runs in a thread of its own, and the caller waits for it no
-longer than the limit: 60 seconds, or GRAPHSQUEAK_TIMEOUT. While it waits, signals are handled.
+File systems of fsspec and Dask have time limits for some of their steps, and none for others. So
+each call to them runs in a thread of its own. The caller waits at most 60 seconds, or
+GRAPHSQUEAK_TIMEOUT, and handles signals meanwhile.
 """
 
 import errno
@@ -23,7 +23,7 @@ _DEFAULT_SECONDS = 60.0
 
 
 def timeout_seconds() -> float:
-    """Seconds to wait for an answer: 60, or the environment variable GRAPHSQUEAK_TIMEOUT."""
+    """Return the time limit: 60 seconds, or the environment variable GRAPHSQUEAK_TIMEOUT."""
     text = os.environ.get(TIMEOUT_VARIABLE, "")
     if not text:
         return _DEFAULT_SECONDS
@@ -31,15 +31,18 @@ def timeout_seconds() -> float:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
+    # NaN fails this comparison as well.
     if not seconds > 0:
-        raise InputError(f"{TIMEOUT_VARIABLE}={text!r} is not a positive number of seconds")
+        raise InputError(
+            f"{TIMEOUT_VARIABLE}={text!r} is not a positive number of seconds; unset it, or use one"
+        )
     return seconds
 
 
 def call_within(seconds: float, function: Callable, *arguments: Any, **options: Any) -> Any:
     """Call a function and return its result; raise a TimeoutError if it takes too long.
 
-    The call itself cannot be stopped. It goes on in a thread that ends with the process.
+    The call itself cannot be stopped. It continues in a thread that ends with the process.
 
     Examples
     --------
@@ -59,7 +62,9 @@ def call_within(seconds: float, function: Callable, *arguments: Any, **options: 
             outcome[1] = error
         is_done.set()
 
+    # A daemon thread: a call that never returns must not keep the process alive.
     threading.Thread(target=work, daemon=True).start()
+    # `Event.wait` has no infinity; None stands for it.
     if not is_done.wait(None if math.isinf(seconds) else seconds):
         reason = f"no answer within {seconds:g} s ({TIMEOUT_VARIABLE} sets another limit)"
         raise TimeoutError(errno.ETIMEDOUT, reason)
@@ -70,9 +75,9 @@ def call_within(seconds: float, function: Callable, *arguments: Any, **options: 
 
 
 class TimedFileSystem:
-    """The methods of an fsspec file system that are used here, each with the time limit.
+    """File system of fsspec whose methods have the time limit.
 
-    Uploads have none, since a large file may take long; services end those that stall.
+    Uploads have none, since a large file may take long. Services end uploads that stall.
     """
 
     def __init__(self, system: Any) -> None:
@@ -103,6 +108,7 @@ class TimedFileSystem:
         self._call(self._system.rm_file, key)
 
     def put_file(self, path: str, key: str) -> None:
+        # Without the limit, see above.
         self._system.put_file(path, key)
 
     def _call(self, method, *arguments):
@@ -110,7 +116,7 @@ class TimedFileSystem:
 
 
 class TimedFile(io.RawIOBase):
-    """A binary file, open for reading, whose reads have the time limit."""
+    """Binary file, open for reading, whose reads have the time limit."""
 
     def __init__(self, file: Any) -> None:
         super().__init__()
@@ -133,6 +139,7 @@ class TimedFile(io.RawIOBase):
     def seekable(self) -> bool:
         return bool(self._file.seekable())
 
+    # Seeking is local: fsspec fetches data on the next read.
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         return self._file.seek(offset, whence)
 

@@ -1,7 +1,6 @@
-"""Merge trees: what a part gives, what parts together give, and who computes it.
+"""Merge trees for graphs and for kernel dictionaries.
 
-A tree (`shapes`) says which results are merged with which. Its leaves and merges are pure functions
-of their inputs and of a seed that belongs to their node of the tree (`running`), so one backend
-(`backends`) is as good as another: this process, processes on this machine, or a Dask cluster.
-Graphs and kernel dictionaries both run on it.
+`shapes` decides which results are merged. `running` defines what a leaf and a merge compute: both
+are pure functions of their inputs and of a seed that belongs to the node. Hence every backend
+(`backends`) gives the same result: this process, processes on this machine, or a Dask cluster.
 """

@@ -1,26 +1,30 @@
-"""Who computes a merge tree: this process, processes on this machine, or a Dask cluster.
+"""Backends of merge trees: this process, processes on this machine, or a Dask cluster.
 
-Dask places the tasks, moves the results, starts dead workers again and repeats what they had not
-delivered. Here tasks are only named, ordered and given one thread: a worker has as many tasks at
-a time as it has threads. In a large tree, and in one with guides, a task is more urgent the earlier
-it stands in the tree's post-order: then the fewest results wait in the workers' memory. In a small
-one the leaves come first, level by level: their results fit, and fewer workers are idle at the end.
+Dask places the tasks, moves the results, restarts dead workers and repeats their unfinished tasks.
+This module names the tasks, sets their priorities and gives each task one thread.
 
-The scheduler gets the tree whole, so that it knows of all leaves when it places the first. On this
-machine it hands a leaf out when a worker is free and not before: a leaf that waits behind a merge,
-while the other worker goes on with less urgent ones, holds up the next merge.
+In a large or guided tree, tasks have the priority of their place in the post-order: then the fewest
+results are in the memory of the workers. In a small tree the leaves come first, level by level:
+their results fit in memory, and fewer workers are idle at the end.
 
-Dask is imported when it is asked for; it belongs to the extra `distributed`.
+The scheduler gets the whole tree at once, so that it can place the first leaf with regard to all
+others. On this machine it assigns a leaf only to an idle worker. Otherwise a leaf could wait behind
+a merge on a busy worker and delay the next merge.
+
+Dask is imported on use; it belongs to the extra `distributed`.
 """
 
+import asyncio
 import contextlib
 import logging
 import os
 import queue
 import secrets
 import signal
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numba
 
@@ -33,47 +37,54 @@ from graphsqueak.validation import check_count
 
 __all__ = ["connect", "dask_setup", "make_runner", "open_backend"]
 
-_FEW_LEAVES = 64  # of a tree that is run level by level
-_POLL = 0.2  # seconds between two looks at what workers have reported
-_NO_LIMIT = {"distributed.admin.large-graph-warning-threshold": 2**60}  # parts may be in memory
-_LOCAL = {
-    # One thread each, and memory handed back as the C library sees fit: Dask's default hands back
-    # every array at once, and its pages have to be fetched anew.
+# Largest number of leaves of a tree that is run level by level. Simulated schedules of balanced
+# trees on 4 workers, merges at 0.3 of a leaf: post-order takes 18 % more time with 16 leaves, 12 %
+# with 32, 7 % with 64 and 4 % with 128. By level, the results of all leaves are in memory.
+_MAX_LEAVES_BY_LEVEL = 64
+# After the root is finished, the reports of other nodes may be late by this time. Some are lost if
+# a worker died.
+_REPORT_TIMEOUT_SECONDS = 0.2
+# Parts of a graph in memory are sent with the tasks, on purpose; Dask warns from 10 MB.
+_SEND_LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1000 PB"}
+_LOCAL_CONFIG = {
+    # One thread per worker. Dask's default also makes the C library return every freed array to
+    # the system at once; allocating its pages again costs time.
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
-    "distributed.worker.preload": [__name__],  # for `dask_setup`
-    # No leaf waits at a worker that is busy, not even one of those that depend on guides.
+    "distributed.worker.preload": [__name__],  # calls `dask_setup`
+    # No leaf is queued at a busy worker, not even one that depends on a prior.
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.scheduler.rootish-taskgroup-dependencies": 1_000,
-    # Dask's looks at its own health took a twentieth of a core, which workers need.
+    # With Dask's defaults, monitoring takes 5 % of a core.
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
 
 
 @contextlib.contextmanager
-def open_backend(*, workers=None, scheduler=None):
-    """Yield a backend (see `running`): this process, processes on this machine, or a Dask cluster.
+def open_backend(*, workers: int | None = None, scheduler: str | None = None) -> Iterator[Callable]:
+    """Yield a backend (see `running`): this process, new processes, or a Dask cluster.
 
     Parameters
     ----------
     workers : int, optional
-        Processes to start, of one thread each; they end with the block.
+        Number of processes to start, with one thread each. They end with the block.
     scheduler : str, optional
-        Address of a Dask scheduler that runs already, as "tcp://host:8786". Its workers must have
-        this package, and see the same files.
+        Address of a running Dask scheduler, such as "tcp://host:8786". Its workers need the same
+        version of this package and access to the same files.
     """
     if workers is None and scheduler is None:
         yield run_here
         return
     if workers is not None and scheduler is not None:
         raise InputError(
-            "give workers, to start them here, or scheduler, to use those of a cluster"
+            "workers and scheduler are both given; give workers, to start them here, or scheduler, "
+            "to use those of a cluster"
         )
     if workers is not None:
         check_count("workers", workers)
     try:
-        import distributed  # noqa: F401 - only to see whether it is there
+        import distributed  # noqa: F401 - fails early if Dask is missing
     except ImportError as missing:
         raise InputError(
             f"workers need Dask, and {missing.name} is not installed: "
@@ -84,48 +95,30 @@ def open_backend(*, workers=None, scheduler=None):
 
 
 @contextlib.contextmanager
-def connect(workers, scheduler, *, timeout=None, version=__version__):
-    """Yield a client of `workers` new processes, or of the scheduler at an address.
+def connect(
+    workers: int | None,
+    scheduler: str | None,
+    *,
+    timeout: float | None = None,
+    version: str = __version__,
+) -> Iterator[Any]:
+    """Yield a Dask client of `workers` new processes, or of the scheduler at an address.
 
     Parameters
     ----------
     workers : int or None
     scheduler : str or None
     timeout : float, optional
-        Seconds that a scheduler may take to answer; default: 60, or GRAPHSQUEAK_TIMEOUT.
+        Seconds to wait for the scheduler. Default: 60, or GRAPHSQUEAK_TIMEOUT.
     version : str
-        Of graphsqueak, which the cluster must have as well.
+        Version of graphsqueak that the cluster must have.
     """
-    import dask
-    import distributed
-    from distributed.comm import CommClosedError
-
     if scheduler is None:
-        with dask.config.set(_LOCAL):
-            cluster = distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                memory_limit=0,  # a stream keeps its own bound, by shrinking: nobody is killed
-                dashboard_address=":0",
-                silence_logs=logging.CRITICAL,
-                env={"NUMBA_NUM_THREADS": "1"},
-            )
-        with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
+        with _start_workers(workers) as client:
             yield client
         return
     timeout = timeout_seconds() if timeout is None else timeout
-    try:
-        # The client of Dask waits without end for a scheduler that accepts and does not answer.
-        call_within(timeout, _shake_hands, scheduler, timeout)
-        client = distributed.Client(scheduler, timeout=timeout)
-    except (OSError, ValueError, TimeoutError, CommClosedError) as error:
-        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise InputError(
-            f"no Dask scheduler answers at {scheduler} ({reason}); check the address, "
-            "tcp://host:port, and that `dask scheduler` runs there"
-        ) from None
-    with client:
+    with _connect_to_scheduler(scheduler, timeout) as client:
         if not client.scheduler_info()["workers"]:
             raise InputError(
                 f"the scheduler at {scheduler} has no workers; start some: dask worker {scheduler}"
@@ -138,10 +131,46 @@ def connect(workers, scheduler, *, timeout=None, version=__version__):
         yield client
 
 
-def _shake_hands(scheduler, timeout):
-    """Connect to a scheduler and disconnect; raises as `distributed.Client` does."""
-    import asyncio
+@contextlib.contextmanager
+def _start_workers(n_workers):
+    """Yield a client of new processes on this machine."""
+    import dask
+    import distributed
 
+    with dask.config.set(_LOCAL_CONFIG):
+        cluster = distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            # A stream bounds its own memory; Dask would kill a worker instead.
+            memory_limit=0,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+            env={"NUMBA_NUM_THREADS": "1"},
+        )
+    with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
+        yield client
+
+
+def _connect_to_scheduler(scheduler, timeout):
+    """Return a client of a running scheduler; raise an InputError if it does not answer."""
+    import distributed
+    from distributed.comm import CommClosedError
+
+    try:
+        # Dask's client has no time limit for a scheduler that accepts and does not answer.
+        call_within(timeout, _try_connection, scheduler, timeout)
+        return distributed.Client(scheduler, timeout=timeout)
+    except (OSError, ValueError, TimeoutError, CommClosedError) as error:
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
+        raise InputError(
+            f"no Dask scheduler answers at {scheduler} ({reason}); check the address, "
+            "tcp://host:port, and that `dask scheduler` runs there"
+        ) from None
+
+
+def _try_connection(scheduler, timeout):
+    """Connect to a scheduler and disconnect; raise what `distributed.Client` would raise."""
     import distributed
     from distributed.comm import connect as open_comm
 
@@ -154,128 +183,145 @@ def _shake_hands(scheduler, timeout):
 
 
 def _check_versions(found, version):
-    """Refuse a cluster that does not have this package: its tasks would never be finished."""
-    for name, about in {"the scheduler": found["scheduler"], **found["workers"]}.items():
-        there = about["packages"].get("graphsqueak")
-        if there != version:
-            has = f"has graphsqueak {there}" if there else "has no graphsqueak"
+    """Refuse a cluster with another version of this package: its tasks would never finish."""
+    packages_of = {"the scheduler": found["scheduler"], **found["workers"]}
+    for name, machine in packages_of.items():
+        installed = machine["packages"].get("graphsqueak")
+        if installed != version:
+            has = f"has graphsqueak {installed}" if installed else "has no graphsqueak"
             raise InputError(f"{name} {has}, this is {version}; install the same one there")
 
 
-def make_runner(client):
+def make_runner(client: Any) -> Callable:
     """Return the backend that runs trees on the workers of a Dask client."""
     import distributed
 
     def run(tree, leaf, merge, items, seeds, report):
-        name, finished = f"graphsqueak-{secrets.token_hex(8)}", queue.SimpleQueue()
+        topic = f"graphsqueak-{secrets.token_hex(8)}"
+        # The client receives reports in a thread of its own. They are passed on in this thread,
+        # where an exception of the caller's progress function ends the run.
+        events: queue.SimpleQueue = queue.SimpleQueue()
         reported = set()
 
-        def pass_on():
-            """Whether somebody has reported."""
-            try:
-                event = finished.get(timeout=_POLL)
-            except queue.Empty:
-                return False
-            if event is not None:
-                reported.add(event[0])
-                report(*event)
-            return True
+        def pass_on(event):
+            _, arguments = event
+            reported.add(arguments[0])
+            report(*arguments)
 
-        client.subscribe_topic(name, lambda event: finished.put(event[1]))
+        client.subscribe_topic(topic, events.put)
         try:
-            root = _submit(client, name, tree, leaf, merge, items, seeds)
-            root.add_done_callback(lambda _: finished.put(None))
+            root = _submit(client, topic, tree, leaf, merge, items, seeds)
+            root.add_done_callback(lambda _: events.put(None))
             try:
-                while not root.done():
-                    pass_on()
-                result = root.result()
+                for event in iter(events.get, None):
+                    pass_on(event)
+                result, _ = root.result()
             except distributed.KilledWorker as death:
                 raise InputError(
-                    f"{death.allowed_failures + 1} workers died of task {death.task}; if memory "
-                    "was short, give fewer workers or a lower memory limit"
+                    f"task {death.task} killed {death.allowed_failures + 1} workers; if memory was "
+                    "short, use fewer workers or a lower memory limit"
                 ) from None
             finally:
                 root.cancel()
-            while len(reported) <= tree.root and pass_on():
-                pass
+            with contextlib.suppress(queue.Empty):
+                while len(reported) < tree.n_nodes:
+                    pass_on(events.get(timeout=_REPORT_TIMEOUT_SECONDS))
             return result
         finally:
-            client.unsubscribe_topic(name)
+            client.unsubscribe_topic(topic)
 
     return run
 
 
-def dask_setup(worker):
-    """Leave Ctrl-C to the process that has the terminal; Dask calls this on every local worker.
+def dask_setup(worker: Any) -> None:
+    """Ignore Ctrl-C in a local worker; Dask calls this when the worker starts.
 
-    Ctrl-C goes to every process of the program. The first one stops the work and ends the workers;
-    these should not each complain as well.
+    The terminal sends Ctrl-C to every process. The main process stops the run and its workers,
+    which should not print errors of their own.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _submit(client, name, tree, leaf, merge, items, seeds):
-    """The future of the root; the others are let go, so that results vanish once merged.
+def _submit(client, topic, tree, leaf, merge, items, seeds):
+    """Submit all tasks; return the future of the root, a pair of result and prior.
 
-    Leaves are asked for as well, since the scheduler begins with the most urgent of those.
+    Dask frees the result of every other task once its last user has run.
     """
     import dask
 
-    is_large = tree.n_leaves > _FEW_LEAVES or bool(tree.guides)
-    tasks, guides = {}, {}
-    for turn, node in enumerate(tree.post_order()):
-        children, guided_by = tree.children(node), tree.guide(node)
+    in_post_order = tree.n_leaves > _MAX_LEAVES_BY_LEVEL or bool(tree.prior_nodes)
+    outputs = {}
+    priors = {}
+    for place, node in enumerate(tree.post_order()):
+        children = tree.children(node)
+        prior_node = tree.prior_node(node)
+        task = _NodeTask(
+            function=merge if children else leaf,
+            node=node,
+            seed=seeds[node],
+            topic=topic,
+            returns_prior=node in tree.prior_nodes,
+        )
         if children:
-            kind, inputs = "merge", [tasks[child] for child in children]
-            work = partial(_run_merge, merge, [child in tree.guides for child in children])
+            call = partial(_run_merge, task)
+            inputs = [outputs[child] for child in children]
         else:
-            kind, inputs = "leaf", [] if guided_by is None else [guides[guided_by]]
-            work = partial(_run_leaf, leaf, items[node])
-        own = {"seed": seeds[node], "topic": name, "node": node, "guides": node in tree.guides}
-        with dask.annotate(priority=-(turn if is_large else node)):
-            tasks[node] = _task(partial(work, **own), inputs, (f"{name}-{kind}", node))
-            if node in tree.guides:
-                guides[node] = _task(itemgetter(1), [tasks[node]], (f"{name}-guide", node))
-    wanted = [tasks[node] for node in (*range(tree.n_leaves), tree.root)]
-    with dask.config.set(_NO_LIMIT):
-        return client.compute(wanted, optimize_graph=False)[-1]
+            call = partial(_run_leaf, task, items[node])
+            inputs = [] if prior_node is None else [priors[prior_node]]
+        kind = "merge" if children else "leaf"
+        # Dask runs tasks of higher priority first.
+        with dask.annotate(priority=-(place if in_post_order else node)):
+            outputs[node] = _delay(call, inputs, key=(f"{topic}-{kind}", node))
+            if task.returns_prior:
+                priors[node] = _delay(itemgetter(1), [outputs[node]], key=(f"{topic}-prior", node))
+    # The leaves are requested too: the scheduler starts with the most urgent of what is requested.
+    requested = [outputs[node] for node in (*range(tree.n_leaves), tree.root)]
+    with dask.config.set(_SEND_LARGE_TASKS):
+        return client.compute(requested, optimize_graph=False)[-1]
 
 
-def _task(work, inputs, key):
+def _delay(call, inputs, key):
     import dask
 
-    return dask.delayed(work, name=key, pure=False, traverse=False)(*inputs, dask_key_name=key)
+    return dask.delayed(call, name=key, pure=False, traverse=False)(*inputs, dask_key_name=key)
 
 
-def _run_leaf(leaf, item, *guides, **own):
-    more = {"guide": guides[0]} if guides else {}
-    return _run(leaf, item, **own, **more)
+class _NodeTask(NamedTuple):
+    """Work of one node of the tree, run by a worker."""
+
+    function: Callable
+    node: int
+    seed: int
+    topic: str
+    returns_prior: bool
+
+    def run(self, inputs, prior=None):
+        """Return result and prior, and report the node to the client."""
+        import distributed
+
+        with _one_thread():
+            result, own_prior = compute(
+                self.function, inputs, self.seed, prior=prior, returns_prior=self.returns_prior
+            )
+        report = (self.node, peak_rss(), size_of(result))
+        distributed.get_worker().log_event(self.topic, report)
+        return result, own_prior
 
 
-def _run_merge(merge, has_guide, *results, **own):
-    """Merge what is left of results without their guides."""
-    results = [found[0] if two else found for found, two in zip(results, has_guide, strict=True)]
-    return _run(merge, results, **own)
+def _run_leaf(task, item, prior=None):
+    return task.run(item, prior)
 
 
-def _run(function, inputs, *, seed, topic, node, guides, **more):
-    """Run on a worker, and report."""
-    import distributed
-
-    more |= {"guides": True} if guides else {}
-    with _one_thread():
-        result = compute(function, inputs, seed, **more)
-    size = size_of(result[0] if guides else result)
-    distributed.get_worker().log_event(topic, (node, peak_rss(), size))
-    return result
+def _run_merge(task, *outputs):
+    return task.run([result for result, _ in outputs])
 
 
 @contextlib.contextmanager
 def _one_thread():
-    """Keep a worker to one thread, unless its environment allows numba more."""
-    allowed = numba.get_num_threads()
-    numba.set_num_threads(min(int(os.environ.get("NUMBA_NUM_THREADS", 1)), allowed))
+    """Limit numba to one thread, or to NUMBA_NUM_THREADS if the worker's environment sets it."""
+    n_threads = numba.get_num_threads()
+    numba.set_num_threads(min(int(os.environ.get("NUMBA_NUM_THREADS", 1)), n_threads))
     try:
         yield
     finally:
-        numba.set_num_threads(allowed)
+        numba.set_num_threads(n_threads)

@@ -1,52 +1,67 @@
-"""Run a merge tree, here or on workers.
+"""Run a merge tree in this process or on workers.
 
 A backend is a function run(tree, leaf, merge, items, seeds, report) that computes
 
     result(node) = leaf(item, seed)                 for a leaf
     result(node) = merge([results], seed)           for a merge
 
-for the node's own item and seed, tells report(node, peak, size) as each is finished (most memory
-its process has held, bytes of its result), and returns the root's result. For a node that guides
-leaves, the function gets guides=True as well and returns two: its result, and the guide that each
-of those leaves gets as guide=. The functions are pure, so that all backends return the same,
-however often a worker dies.
+with the item and the seed of the node. It calls report(node, peak, size) after each node, with the
+peak memory of the process and the bytes of the result, and returns the result of the root.
+
+If leaves start from the prior of a node, the function of that node is called with
+returns_prior=True and returns a pair of its result and its prior. Those leaves are called with
+prior=. All functions are pure, so that every backend returns the same result, even if workers die.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.system.memory import peak_rss
-from graphsqueak.system.progress import reporter
+from graphsqueak.system.progress import Progress, reporter
+from graphsqueak.trees.shapes import Tree
 
 __all__ = ["TreeRun", "compute", "run_here", "run_tree", "size_of"]
 
 
 class TreeRun(NamedTuple):
-    """The root's result, the largest memory of a worker, and bytes that merges took in."""
+    """Result of the root, peak memory of a worker, and bytes of all results that were merged."""
 
-    result: object
+    result: Any
     worker_peak_bytes: int
     moved_bytes: int
 
 
-def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="parts"):
-    """Run `tree` on a backend.
+def run_tree(
+    tree: Tree,
+    leaf: Callable,
+    merge: Callable,
+    items: Sequence,
+    *,
+    seed: int,
+    backend: Callable,
+    progress: Progress = False,
+    unit: str = "parts",
+) -> TreeRun:
+    """Run a merge tree on a backend.
 
     Parameters
     ----------
     tree : Tree
     leaf, merge : callable
-        leaf(item, seed) and merge(results, seed); module-level functions, or partials of them, so
+        leaf(item, seed) and merge(results, seed). Functions of a module, or partials of them, so
         that they can be sent to workers.
-    items : list
-        What each leaf is made of.
+    items : sequence
+        Input of each leaf.
     seed : int
-        Of the whole; every node gets a child of it.
+        Seed of the run. Every node gets a child seed.
     backend : callable
         From `open_backend`, or `run_here`.
     progress : bool or callable
-        As of `graphsqueak.system.progress`, in leaves.
+        As in `graphsqueak.system.progress`; counts leaves.
+    unit : str
+        Name of a leaf in progress messages.
 
     Returns
     -------
@@ -60,44 +75,57 @@ def run_tree(tree, leaf, merge, items, *, seed, backend, progress=False, unit="p
     >>> run_tree(as_tree("balanced", 3), leaf, merge, "abc", seed=7, backend=run_here).result
     ['a', 'b', 'c']
     """
-    done = {}
+    peak_of_node: dict[int, int] = {}
+    size_of_node: dict[int, int] = {}
     with reporter(progress, "running the tree", unit=unit) as show:
 
         def report(node, peak, size):
-            done[node] = peak, size
-            n_leaves = sum(node < tree.n_leaves for node in done)
-            show(n_leaves, len(done) / (tree.root + 1), f"{len(done) - n_leaves} merges")
+            # A node is reported twice if its worker died after the first report.
+            peak_of_node[node] = peak
+            size_of_node[node] = size
+            n_done = len(size_of_node)
+            n_leaves_done = sum(node < tree.n_leaves for node in size_of_node)
+            show(n_leaves_done, n_done / tree.n_nodes, f"{n_done - n_leaves_done} merges")
 
         result = backend(tree, leaf, merge, items, tree.seeds(seed), report)
-    moved = sum(size for node, (_, size) in done.items() if node != tree.root)
-    return TreeRun(result, max((peak for peak, _ in done.values()), default=0), moved)
+    return TreeRun(
+        result=result,
+        worker_peak_bytes=max(peak_of_node.values(), default=0),
+        moved_bytes=sum(size for node, size in size_of_node.items() if node != tree.root),
+    )
 
 
 def run_here(tree, leaf, merge, items, seeds, report):
-    """The backend of this process: node by node, holding as few results as the tree allows."""
-    held, guides = {}, {}
+    """Run a tree in this process: a backend that keeps as few results as the tree allows."""
+    results: dict[int, Any] = {}
+    priors: dict[int | None, Any] = {}
     for node in tree.post_order():
-        children, guided_by = tree.children(node), tree.guide(node)
-        more = {} if guided_by is None else {"guide": guides[guided_by]}
-        if children:
-            function, inputs = merge, [held.pop(child) for child in children]
-        else:
-            function, inputs = leaf, items[node]
-        if node in tree.guides:
-            result = compute(function, inputs, seeds[node], guides=True, **more)
-            held[node], guides[node] = result
-        else:
-            held[node] = compute(function, inputs, seeds[node], **more)
-        report(node, peak_rss(), size_of(held[node]))
-    return held[tree.root]
+        children = tree.children(node)
+        results[node], priors[node] = compute(
+            merge if children else leaf,
+            [results.pop(child) for child in children] if children else items[node],
+            seeds[node],
+            prior=priors.get(tree.prior_node(node)),
+            returns_prior=node in tree.prior_nodes,
+        )
+        report(node, peak_rss(), size_of(results[node]))
+    return results[tree.root]
 
 
-def compute(function, *inputs, **more):
-    """function(*inputs, **more) with BLAS on one thread: on more, it may round otherwise."""
+def compute(function, inputs, seed, *, prior=None, returns_prior=False):
+    """Call the function of a node; return its result, and its prior or None."""
+    # Functions for trees without priors do not have these parameters.
+    options = {}
+    if prior is not None:
+        options["prior"] = prior
+    if returns_prior:
+        options["returns_prior"] = True
+    # BLAS rounds differently on several threads, and backends must agree.
     with threadpool_limits(1, user_api="blas"):
-        return function(*inputs, **more)
+        output = function(inputs, seed, **options)
+    return output if returns_prior else (output, None)
 
 
 def size_of(result):
-    """Bytes of a result that is bytes, 0 of anything else."""
+    """Return the number of bytes of a result that is bytes, 0 of any other."""
     return len(result) if isinstance(result, bytes) else 0

@@ -1,8 +1,8 @@
-"""The shape of a merge tree: which results are merged, and in which order.
+"""Shapes of merge trees: which results are merged, and in which order.
 
-Leaves are numbered 0, ..., n_leaves - 1 and merges follow; a node's seed comes from its number.
-Merging neighbors only keeps the order of the parts: what is merged stands for consecutive parts of
-the stream [C17, Section 3.3.2, Fig. 3.3].
+Leaves are numbered 0, ..., n_leaves - 1, and merges follow. The seed of a node is derived from its
+number. All shapes but the random one merge neighbors only, so that a result stands for consecutive
+parts of the stream [C17, Section 3.3.2, Fig. 3.3].
 
 References
 ----------
@@ -12,93 +12,118 @@ References
 
 from typing import NamedTuple
 
+import numpy as np
+
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import child_seed
 from graphsqueak.validation import check_count
 
 __all__ = ["Tree", "as_tree", "guided", "k_ary", "random_tree", "sequential"]
 
-
-_GROUP = 4  # results of one wave that are merged at a time
+# Results that a merge of a guided tree takes, besides the leader. The bound limits the memory of a
+# merge. Halved or doubled (32 parts, 12 seeds, two graphs): epsilon changes by at most 1.2 %,
+# with a standard error of 1 %.
+_LEAVES_PER_MERGE = 4
 
 
 class Tree(NamedTuple):
-    """Merge j of `merges`, node n_leaves + j, lists the nodes it merges; the last is the root.
+    """Merge tree with nodes 0, ..., n_nodes - 1; the last one is the root.
 
-    Leaf j may have a guide, the node `guides[j]` whose result it waits for; -1 stands for none.
+    Parameters
+    ----------
+    n_leaves : int
+    merges : tuple of tuple of int
+        The nodes that each merge takes. Merge j is node n_leaves + j.
+    prior_nodes : tuple of (int or None)
+        The node whose prior each leaf starts from, or None. Empty if no leaf has a prior.
 
+    Examples
+    --------
     >>> Tree(3, ((0, 1), (3, 2))).post_order()
     [0, 1, 3, 2, 4]
     """
 
     n_leaves: int
-    merges: tuple
-    guides: tuple = ()
+    merges: tuple[tuple[int, ...], ...]
+    prior_nodes: tuple[int | None, ...] = ()
 
     @property
-    def root(self):
-        """The node whose result is that of the whole."""
-        return self.n_leaves + len(self.merges) - 1
+    def n_nodes(self) -> int:
+        """Number of leaves and merges."""
+        return self.n_leaves + len(self.merges)
 
-    def children(self, node):
-        """What `node` merges; nothing for a leaf."""
+    @property
+    def root(self) -> int:
+        """The node whose result is the result of the tree."""
+        return self.n_nodes - 1
+
+    def children(self, node: int) -> tuple[int, ...]:
+        """Return the nodes that `node` merges; none for a leaf."""
         return () if node < self.n_leaves else self.merges[node - self.n_leaves]
 
-    def guide(self, node):
-        """The node that guides a leaf, or None."""
-        found = self.guides[node] if node < len(self.guides) else -1
-        return None if found < 0 else found
+    def prior_node(self, node: int) -> int | None:
+        """Return the node whose prior a leaf starts from; None for merges and without a prior."""
+        return self.prior_nodes[node] if node < len(self.prior_nodes) else None
 
-    def post_order(self):
-        """All nodes, each after its children and as late as can be.
+    def post_order(self) -> list[int]:
+        """Return all nodes, each as late as possible but after its children.
 
-        Whoever follows this order holds the fewest results: in a tree of pairs, one per level.
+        In this order the fewest results are in memory: one per level of a binary tree.
         """
-        order, waiting = [], [self.root]
-        while waiting:
-            node = waiting.pop()
+        order = []
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
             order.append(node)
-            waiting += self.children(node)
+            stack += self.children(node)
         return order[::-1]
 
-    def heights(self):
-        """How many merges lie between each node and its deepest leaf.
+    def heights(self) -> list[int]:
+        """Return the number of merges between each node and its deepest leaf.
 
         >>> sequential(4).heights()
         [0, 0, 0, 0, 1, 2, 3]
         """
         heights = [0] * self.n_leaves
-        for merged in self.merges:
-            heights.append(1 + max(heights[node] for node in merged))
+        for children in self.merges:
+            heights.append(1 + max(heights[node] for node in children))
         return heights
 
-    def sizes(self):
-        """How many leaves lie below each node.
+    def sizes(self) -> list[int]:
+        """Return the number of leaves below each node.
 
         >>> sequential(4).sizes()
         [1, 1, 1, 1, 2, 3, 4]
         """
         sizes = [1] * self.n_leaves
-        for merged in self.merges:
-            sizes.append(sum(sizes[node] for node in merged))
+        for children in self.merges:
+            sizes.append(sum(sizes[node] for node in children))
         return sizes
 
-    def seeds(self, seed):
-        """A seed for every node, by its number."""
-        return [child_seed(seed, node) for node in range(self.root + 1)]
+    def seeds(self, seed: int) -> list[int]:
+        """Return a seed for each node, which depends on its number only."""
+        return [child_seed(seed, node) for node in range(self.n_nodes)]
 
 
-def as_tree(shape, n_leaves, *, may_guide=False):
-    """The tree of a shape: "balanced", "sequential", how many results a merge takes, or a Tree.
+def as_tree(shape: str | int | Tree, n_leaves: int, *, allow_guided: bool = False) -> Tree:
+    """Return the tree of a shape.
 
-    Or "guided", where leaves can be (`may_guide`).
+    Parameters
+    ----------
+    shape : {"guided", "balanced", "sequential"}, int or Tree
+        A number, also as text, is the number of results per merge.
+    n_leaves : int
+    allow_guided : bool
+        Whether the leaves accept priors, which "guided" needs.
 
+    Examples
+    --------
     >>> as_tree("balanced", 4).merges, as_tree(4, 4).merges
     (((0, 1), (2, 3), (4, 5)), ((0, 1, 2, 3),))
     """
     if isinstance(shape, Tree):
         return shape
-    if shape == "guided" and may_guide:
+    if shape == "guided" and allow_guided:
         return guided(n_leaves)
     if shape == "sequential":
         return sequential(n_leaves)
@@ -106,7 +131,7 @@ def as_tree(shape, n_leaves, *, may_guide=False):
         return k_ary(n_leaves, 2)
     if isinstance(shape, str):
         if not shape.isdecimal():
-            known = "'guided', 'balanced'" if may_guide else "'balanced'"
+            known = "'guided', 'balanced'" if allow_guided else "'balanced'"
             raise InputError(
                 f"tree={shape!r} is not {known}, 'sequential' or a number of results per merge"
             )
@@ -114,79 +139,97 @@ def as_tree(shape, n_leaves, *, may_guide=False):
     return k_ary(n_leaves, check_count("tree", shape, least=2))
 
 
-def k_ary(n_leaves, arity):
-    """Merge `arity` neighbors at a time, level by level; one that is left alone moves up.
+def k_ary(n_leaves: int, arity: int) -> Tree:
+    """Return the tree that merges `arity` neighbors at a time, level by level.
 
     >>> k_ary(5, 3).merges
     ((0, 1, 2), (3, 4), (5, 6))
     """
-    merges, level, following = [], list(range(n_leaves)), n_leaves
+    merges = _Merges(n_leaves)
+    level = list(range(n_leaves))
     while len(level) > 1:
-        groups = [level[start : start + arity] for start in range(0, len(level), arity)]
-        level = []
-        for group in groups:
-            if len(group) == 1:
-                level += group
-            else:
-                merges.append(tuple(group))
-                level.append(following)
-                following += 1
-    return Tree(n_leaves, tuple(merges))
+        level = merges.add_groups(level, arity)
+    return merges.tree()
 
 
-def guided(n_leaves):
-    """Merge waves of 1, 2, 4, ... leaves into what leads, and guide leaf j by a leader of j / 4.
+def guided(n_leaves: int) -> Tree:
+    """Return the tree whose leaves start from the prior of a leader, a merge of earlier leaves.
 
-    The leaders are leaf 0 and merges of the first 2, 4, 8, ... leaves. A leaf's guide is so old
-    that it is there before the leaf's turn: nobody waits for the merge of the wave before. Half of
-    a large wave is merged into the leader at a time, in groups first, so that little is left to do
-    after the last leaf.
+    The leaders are leaf 0 and the merges of the first 2, 4, 8, ... leaves. Leaf j > 2 starts from
+    the leader of the first 2^k leaves, with j / 4 <= 2^k < j / 2. This leader is so old that it is
+    finished before the leaf starts: no leaf waits for the merge of the previous leaves.
 
-    >>> guided(6).merges, guided(6).guides
-    (((0, 1), (6, 2, 3), (7, 4, 5)), (-1, -1, -1, 0, 0, 6))
+    >>> guided(6).merges, guided(6).prior_nodes
+    (((0, 1), (6, 2, 3), (7, 4, 5)), (None, None, None, 0, 0, 6))
     """
-    merges, leader, leaders, size = [], 0, {1: 0}, 1
-
-    def merged(nodes):
-        merges.append(tuple(nodes))
-        return n_leaves + len(merges) - 1
-
+    merges = _Merges(n_leaves)
+    leader = 0
+    leader_of_size = {1: 0}
+    size = 1
     while size < n_leaves:
-        half = max(size // 2, _GROUP)
-        for start in range(size, min(2 * size, n_leaves), half):
-            wave = list(range(start, min(start + half, 2 * size, n_leaves)))
-            while len(wave) > _GROUP:
-                groups = [wave[first : first + _GROUP] for first in range(0, len(wave), _GROUP)]
-                wave = [merged(group) if len(group) > 1 else group[0] for group in groups]
-            leader = merged([leader, *wave])
+        # The leaves size, ..., 2 size - 1 are merged in two halves, each in groups first, so that
+        # little is left to merge after the last leaf.
+        half = max(size // 2, _LEAVES_PER_MERGE)
+        end = min(2 * size, n_leaves)
+        for start in range(size, end, half):
+            level = list(range(start, min(start + half, end)))
+            while len(level) > _LEAVES_PER_MERGE:
+                level = merges.add_groups(level, _LEAVES_PER_MERGE)
+            leader = merges.add([leader, *level])
         size *= 2
-        leaders[size] = leader
-    known = [1 << ((leaf - 1) // 2).bit_length() - 1 if leaf > 2 else 0 for leaf in range(n_leaves)]
-    return Tree(n_leaves, tuple(merges), tuple(leaders.get(size, -1) for size in known))
+        leader_of_size[size] = leader
+    prior_sizes = [_largest_power_of_two((leaf - 1) // 2) for leaf in range(n_leaves)]
+    return merges.tree(leader_of_size.get(size) for size in prior_sizes)
 
 
-def sequential(n_leaves):
-    """Merge one leaf after the other into what has been merged so far.
+def sequential(n_leaves: int) -> Tree:
+    """Return the tree that merges the leaves one by one into the result of the earlier ones.
 
     >>> sequential(4).merges
     ((0, 1), (4, 2), (5, 3))
     """
-    merges, so_far = [], 0
+    merges = _Merges(n_leaves)
+    merged = 0
     for leaf in range(1, n_leaves):
-        merges.append((so_far, leaf))
-        so_far = n_leaves + leaf - 1
-    return Tree(n_leaves, tuple(merges))
+        merged = merges.add([merged, leaf])
+    return merges.tree()
 
 
-def random_tree(n_leaves, *, rng):
-    """Merge any two, drawn at random, until one is left.
+def random_tree(n_leaves: int, *, rng: np.random.Generator) -> Tree:
+    """Return the tree that merges two random results until one is left.
 
-    >>> import numpy as np
     >>> random_tree(2, rng=np.random.default_rng(3)).n_leaves
     2
     """
-    merges, left = [], list(range(n_leaves))
-    while len(left) > 1:
-        merges.append(tuple(left.pop(int(rng.integers(len(left)))) for _ in range(2)))
-        left.append(n_leaves + len(merges) - 1)
-    return Tree(n_leaves, tuple(merges))
+    merges = _Merges(n_leaves)
+    unmerged = list(range(n_leaves))
+    while len(unmerged) > 1:
+        pair = [unmerged.pop(int(rng.integers(len(unmerged)))) for _ in range(2)]
+        unmerged.append(merges.add(pair))
+    return merges.tree()
+
+
+class _Merges:
+    """Merges of a tree under construction, numbered in the order in which they are added."""
+
+    def __init__(self, n_leaves):
+        self._n_leaves = n_leaves
+        self._merges = []
+
+    def add(self, nodes):
+        """Add a merge and return its node."""
+        self._merges.append(tuple(nodes))
+        return self._n_leaves + len(self._merges) - 1
+
+    def add_groups(self, level, n_per_group):
+        """Merge neighbors; return the next level. A node that is left alone moves up to it."""
+        groups = [level[i : i + n_per_group] for i in range(0, len(level), n_per_group)]
+        return [self.add(group) if len(group) > 1 else group[0] for group in groups]
+
+    def tree(self, prior_nodes=()):
+        return Tree(self._n_leaves, tuple(self._merges), tuple(prior_nodes))
+
+
+def _largest_power_of_two(limit):
+    """Return the largest power of two up to `limit`, 0 if there is none."""
+    return 1 << (limit.bit_length() - 1) if limit >= 1 else 0

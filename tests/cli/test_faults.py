@@ -106,7 +106,7 @@ def test_an_output_that_cannot_be_is_told_before_the_input_is_read(
     """The input here is no graph at all: nobody has looked at it."""
     path = tmp_path / "edges.tsv"
     path.write_text("this is no edge\n")
-    for out, words in (("no/out.tsv", "there is no folder"), ("", "format"), ("out", "format")):
+    for out, words in (("no/out.tsv", "does not exist"), ("", "format"), ("out", "format")):
         assert run([command, str(path), *options, "-o", str(tmp_path / out)]) == 2
         assert words in capsys.readouterr().err
 

@@ -89,7 +89,7 @@ def test_the_shell_completes_commands_and_options(typed, offered):
 def test_a_missing_folder_is_told_before_the_work(arguments, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     assert run([*arguments, "-o", "missing/out.tsv"]) == 2
-    assert "there is no folder missing; make it first" in capsys.readouterr().err
+    assert "the folder missing does not exist; create it first" in capsys.readouterr().err
     assert run([*arguments, "-o", str(folder)]) == 2
 
 

@@ -96,4 +96,4 @@ def test_a_bucket_is_read_and_what_is_missing_is_told_before_the_work(bucket, ca
     with pytest.raises(InputError, match="does not exist; check the path of the checkpoint"):
         gs.StreamSparsifier.load("s3://bucket/none.ckpt")
     assert run(["sparsify", "edges", "-o", "s3://nowhere/out.tsv", *SPARSIFY]) == 2
-    assert "there is no bucket nowhere; make it first" in capsys.readouterr().err
+    assert "the bucket nowhere does not exist; create it first" in capsys.readouterr().err

@@ -246,7 +246,7 @@ def test_a_home_folder_that_does_not_exist(folder, capsys):
     ):
         assert run([*words, "--quiet"]) == 2
         said = capsys.readouterr().err
-        assert "there is no home folder for ~nobody-of-this-name" in said
+        assert "no home folder for ~nobody-of-this-name" in said
         assert said.count("\n") == 1
     assert [path.name for path in folder.iterdir()] == ["edges.tsv"]
 

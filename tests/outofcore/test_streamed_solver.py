@@ -386,7 +386,7 @@ class TestCheckpoints:
         checkpoint.write_bytes(checkpoint.read_bytes()[:-40])
         with pytest.raises(InputError, match="no complete checkpoint"):
             self.solver(path, checkpoint=checkpoint, resume=True)
-        with pytest.raises(InputError, match="there is no folder"):
+        with pytest.raises(InputError, match="does not exist; create it"):
             self.solver(path, checkpoint=tmp_path / "missing" / "run.ckpt")
 
     @pytest.mark.slow

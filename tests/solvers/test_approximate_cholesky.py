@@ -53,7 +53,7 @@ def test_a_single_group_of_columns_is_swept_by_one_thread(monkeypatch, n_columns
     factor = ApproximateCholesky(build_laplacian(graph, ridge), seed=7)
     works = []
     monkeypatch.setattr(
-        approximate_cholesky, "run", lambda _, work, *rest, **how: works.append(work)
+        approximate_cholesky, "run_kernel", lambda _, work, *rest, **how: works.append(work)
     )
     factor(np.ones((60, n_columns)))
     assert [work > 0 for work in works] == [is_shared]

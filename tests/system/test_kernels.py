@@ -1,8 +1,10 @@
-"""A kernel has a serial and a parallel form, which agree; compiled code is kept where it can be."""
+"""Kernels: the serial and the parallel form agree, and compiled code is cached if possible."""
 
 import importlib.util
 import io
 import sys
+import threading
+import time
 
 import numba
 import numpy as np
@@ -15,18 +17,24 @@ from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.resistance.degrees import degree_sketch
 from graphsqueak.sparsifiers.stream.coalesce import coalesce
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
-from graphsqueak.system.kernels import WORTH_SHARING, run, shared
+from graphsqueak.system.kernels import (
+    WORTH_SHARING,
+    parallel_njit,
+    prefetch_map,
+    run_in_thread,
+    run_kernel,
+)
 
 SEED = 271_829
 MODULE = """
 import numba
-from graphsqueak.system.kernels import compiled, shared
+from graphsqueak.system.kernels import njit_cached, parallel_njit
 
-@compiled
+@njit_cached
 def twice(x):
     return 2 * x
 
-@shared
+@parallel_njit
 def fill(out):
     for i in numba.prange(out.size):
         out[i] = i
@@ -39,7 +47,7 @@ needs_threads = pytest.mark.skipif(
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Import the module above anew, as another process would."""
+    """Import the module above again, as another process would."""
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     path = tmp_path / "some_kernels.py"
     path.write_text(MODULE)
@@ -61,37 +69,37 @@ def signatures(form):
 @needs_threads
 def test_the_parallel_form_is_compiled_when_enough_was_shared(load):
     fill, out = load().fill, np.zeros(5)
-    run(fill, WORTH_SHARING - 1, out)
+    run_kernel(fill, WORTH_SHARING - 1, out)
     for _ in range(40):
-        run(fill, WORTH_SHARING, out)
+        run_kernel(fill, WORTH_SHARING, out)
     assert out.tolist() == [0, 1, 2, 3, 4]
     assert (signatures(fill.serial), signatures(fill.parallel)) == (1, 0)
     for _ in range(20):
-        run(fill, WORTH_SHARING, out)
+        run_kernel(fill, WORTH_SHARING, out)
     assert signatures(fill.parallel) == 1
 
 
 @needs_threads
 def test_a_parallel_form_on_disk_is_used_at_once(load):
-    run(load().fill, 10**12, np.zeros(5))
+    run_kernel(load().fill, 10**12, np.zeros(5))
     fill, out = load().fill, np.zeros(5)
-    run(fill, WORTH_SHARING, out)
+    run_kernel(fill, WORTH_SHARING, out)
     assert sum(fill.parallel.stats.cache_hits.values()) == 1
     assert signatures(fill.serial) == 0
     assert out.tolist() == [0, 1, 2, 3, 4]
 
 
-def test_who_is_allowed_one_thread_compiles_no_parallel_form(load):
+def test_one_thread_compiles_no_parallel_form(load):
     fill, allowed = load().fill, numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        run(fill, 10**12, np.zeros(5))
+        run_kernel(fill, 10**12, np.zeros(5))
     finally:
         numba.set_num_threads(allowed)
     assert (signatures(fill.serial), signatures(fill.parallel)) == (1, 0)
 
 
-def test_nothing_needs_to_be_written(load, tmp_path, monkeypatch):
+def test_kernels_work_without_a_cache(load, tmp_path, monkeypatch):
     """Neither the package nor the user's home can be written to."""
     nowhere = tmp_path / "__pycache__"
     nowhere.write_text("not a folder")
@@ -100,25 +108,25 @@ def test_nothing_needs_to_be_written(load, tmp_path, monkeypatch):
     module, out = load(), np.zeros(3)
     assert module.twice.stats.cache_path is None
     assert module.twice(21) == 42
-    run(module.fill, 10**12, out)
+    run_kernel(module.fill, 10**12, out)
     assert out.tolist() == [0, 1, 2]
 
 
 def every_kernel():
     modules = [module for name, module in sys.modules.items() if name.startswith("graphsqueak.")]
     found = [value for module in modules for value in vars(module).values()]
-    return [value for value in found if isinstance(value, shared)]
+    return [value for value in found if isinstance(value, parallel_njit)]
 
 
 def results():
-    """Bytes of what all kernels take part in."""
+    """Return results, as bytes, that use every parallel kernel."""
     graph = gs.sources.erdos_renyi(3000, 60_000, random_state=SEED).to_edge_list()
     sparse = gs.sparsify(graph, keep=0.5, random_state=SEED)
     blocks = gs.sources.block_model(300, 20_000, random_state=SEED).to_edge_list()
     between = (blocks.tail < 150) != (blocks.head < 150)
     weight = np.where(between, 1e-7, 1.0)  # a weak cut
     weak = gs.EdgeList(tail=blocks.tail, head=blocks.head, weight=weight, n_nodes=300)
-    often = gs.StreamOptions(chunk_size=64)  # small streams are resparsified as well
+    often = gs.StreamOptions(chunk_size=64)  # small streams shrink, too
     small = gs.sparsify(weak, n_edges=900, random_state=SEED, options=often)
     by_degree = gs.StreamOptions(degree_approx_min_nodes=1)
     dense = gs.sources.erdos_renyi(300, 20_000, random_state=SEED).to_edge_list()
@@ -153,10 +161,98 @@ def results():
 
 
 @pytest.mark.slow
-def test_serial_and_parallel_forms_give_the_same_bytes(monkeypatch):
+def test_serial_and_parallel_forms_agree_bit_for_bit(monkeypatch):
     alone = results()
     for kernel in every_kernel():
         monkeypatch.setattr(kernel, "serial", kernel.parallel)
     assert results() == alone
     left_out = {k.parallel.__name__ for k in every_kernel() if not signatures(k.parallel)}
     assert not left_out
+
+
+def test_order_is_kept_when_later_items_finish_first():
+    def work(number):
+        time.sleep(0.01 * (number % 3 == 0))
+        return number
+
+    assert list(prefetch_map(work, range(30), n_workers=3)) == list(range(30))
+    assert list(prefetch_map(work, range(5), n_spare=1_000)) == list(range(5))  # one thread is left
+
+
+@pytest.mark.parametrize("fails_in", ["items", "function"])
+def test_errors_arrive_in_their_place(fails_in):
+    def items():
+        for number in range(10):
+            if fails_in == "items" and number == 5:
+                raise ZeroDivisionError
+            yield number
+
+    def work(number):
+        if fails_in == "function" and number == 5:
+            raise ZeroDivisionError
+        return number
+
+    ahead = prefetch_map(work, items(), n_workers=2)
+    assert [next(ahead) for _ in range(5)] == [0, 1, 2, 3, 4]
+    with pytest.raises(ZeroDivisionError):
+        next(ahead)
+
+
+def test_few_items_are_drawn_ahead():
+    drawn = []
+
+    def items():
+        for number in range(1000):
+            drawn.append(number)
+            yield number
+
+    ahead = prefetch_map(lambda number: number, items(), n_workers=2)
+    assert next(ahead) == 0
+    time.sleep(0.1)
+    assert len(drawn) <= 4
+    ahead.close()
+
+
+def test_threads_end_when_the_consumer_stops_early():
+    before = threading.active_count()
+    for _ in range(20):
+        ahead = prefetch_map(lambda number: number, range(10**6), n_workers=2)
+        assert next(ahead) == 0
+        ahead.close()
+    for _ in range(200):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
+def test_items_are_closed_when_the_consumer_stops():
+    """Some libraries let one reader be open at a time: the next one must not find this one so."""
+    closed = []
+
+    def items():
+        try:
+            yield from range(100)
+        finally:
+            closed.append(True)
+
+    ahead = prefetch_map(lambda number: number, items(), n_workers=2)
+    next(ahead)
+    ahead.close()
+    assert closed == [True]
+
+
+def test_a_function_in_a_thread_has_one_core_and_raises_its_error():
+    assert run_in_thread(numba.get_num_threads)() == 1
+    failing = run_in_thread(int, "seven")
+    with pytest.raises(ValueError, match="seven"):
+        failing()
+
+
+def test_no_thread_is_started_if_one_is_allowed():
+    allowed = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        assert run_in_thread(threading.get_ident)() == threading.get_ident()
+    finally:
+        numba.set_num_threads(allowed)

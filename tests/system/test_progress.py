@@ -1,4 +1,4 @@
-"""Long work is told while it lasts: in lines where nobody looks at a terminal."""
+"""Progress of long work: lines in a log, and reports to a function."""
 
 import time
 
@@ -19,10 +19,10 @@ def next_line(capsys):
     def wait():
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            if told := capsys.readouterr().err:
-                return told
+            if printed := capsys.readouterr().err:
+                return printed
             time.sleep(0.01)
-        raise AssertionError("nothing was told")
+        raise AssertionError("nothing was printed")
 
     return wait
 
@@ -32,40 +32,40 @@ def test_work_that_never_reports_is_named(next_line):
         assert next_line() == "graphsqueak: factorizing ...\n"
 
 
-def test_a_line_has_share_count_note_and_time_left(next_line):
+def test_a_line_has_fraction_count_note_and_time_left(next_line):
     with reporter(True, "reading", unit="mails", patience=0.05) as report:
         report(1500, 0.25, "kept 20")
-        told = next_line()
-    assert told.startswith("graphsqueak: reading: 25 %, 1,500 mails, ")
-    assert "mails/s, kept 20, about " in told
+        printed = next_line()
+    assert printed.startswith("graphsqueak: reading: 25 %, 1,500 mails, ")
+    assert "mails/s, kept 20, about " in printed
 
 
-def test_the_inner_of_two_phases_is_told(next_line):
+def test_the_innermost_phase_is_printed(next_line):
     with reporter(True, "outer", patience=0.05), reporter(True, "inner"):
         assert "inner" in next_line()
 
 
-def test_compilation_is_told_as_such(next_line):
+def test_compilation_is_reported(next_line):
     with reporter(True, "reading", patience=0.05):
         event.start_event("numba:compile", data={})
-        told = next_line()
+        printed = next_line()
         event.end_event("numba:compile", data={})
-    assert told.startswith("graphsqueak: reading: compiling, once on this machine")
+    assert printed.startswith("graphsqueak: reading: compiling, once on this machine")
 
 
-def test_nothing_is_told_after_the_end_or_of_short_work(capsys):
+def test_short_work_prints_nothing(capsys):
     with reporter(True, "short"):
         pass
     assert capsys.readouterr().err == ""
 
 
-def test_commands_tell_of_their_work_also_where_there_is_no_terminal():
+def test_commands_print_progress_without_a_terminal():
     assert options.shows_progress(quiet=False, as_json=False)
     assert not options.shows_progress(quiet=True, as_json=False)
     assert not options.shows_progress(quiet=False, as_json=True)
 
 
-def test_a_certificate_tells_how_much_of_all_its_steps_is_done():
+def test_a_certificate_reports_the_fraction_of_its_steps():
     graph = erdos_renyi(400, 20_000, random_state=91_540)
     sparsifier = uniform_sparsifier(graph.to_edge_list(), 6000, seed=5)
     calls = []
@@ -74,7 +74,7 @@ def test_a_certificate_tells_how_much_of_all_its_steps_is_done():
         sparsifier,
         method="lanczos",
         random_state=3,
-        progress=lambda *told: calls.append(told),
+        progress=lambda *report: calls.append(report),
     )
     edges, shares = np.array([call[0] for call in calls]), np.array([call[1] for call in calls])
     assert found.steps > 5

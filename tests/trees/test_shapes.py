@@ -13,7 +13,7 @@ from graphsqueak.trees.shapes import as_tree, random_tree
 def shapes(n_leaves):
     rng = np.random.default_rng(811_203)
     known = ("balanced", "sequential", 3, "4", "guided")
-    named = [as_tree(shape, n_leaves, may_guide=True) for shape in known]
+    named = [as_tree(shape, n_leaves, allow_guided=True) for shape in known]
     return [*named, random_tree(n_leaves, rng=rng)]
 
 
@@ -22,8 +22,12 @@ def test_every_leaf_is_merged_once_and_neighbors_stay_in_order(n_leaves):
     for place, tree in enumerate(shapes(n_leaves)):
         merged = run_tree(
             tree,
-            lambda item, seed, *, guide=None, guides=False: _alone_or_twice([item], guides),
-            lambda parts, seed, *, guides=False: _alone_or_twice(list(chain(*parts)), guides),
+            lambda item, seed, *, prior=None, returns_prior=False: _alone_or_twice(
+                [item], returns_prior
+            ),
+            lambda parts, seed, *, returns_prior=False: _alone_or_twice(
+                list(chain(*parts)), returns_prior
+            ),
             range(n_leaves),
             seed=5,
             backend=run_here,
@@ -33,24 +37,26 @@ def test_every_leaf_is_merged_once_and_neighbors_stay_in_order(n_leaves):
             assert merged == list(range(n_leaves))
 
 
-def _alone_or_twice(result, guides):
-    return (result, result) if guides else result
+def _alone_or_twice(result, returns_prior):
+    return (result, result) if returns_prior else result
 
 
-def test_a_leaf_gets_the_guide_of_the_node_that_it_follows():
-    tree, told = as_tree("guided", 16, may_guide=True), {}
+def test_a_leaf_gets_the_prior_of_its_prior_node():
+    tree = as_tree("guided", 16, allow_guided=True)
+    prior_of_leaf = {}
 
-    def leaf(item, seed, *, guide=None, guides=False):
-        told[item] = guide
-        return ([item], 1) if guides else [item]
+    def leaf(item, seed, *, prior=None, returns_prior=False):
+        prior_of_leaf[item] = prior
+        return ([item], 1) if returns_prior else [item]
 
-    def merge(parts, seed, *, guides=False):
+    def merge(parts, seed, *, returns_prior=False):
         merged = list(chain(*parts))
-        return (merged, len(merged)) if guides else merged
+        return (merged, len(merged)) if returns_prior else merged
 
     run_tree(tree, leaf, merge, range(16), seed=5, backend=run_here)
     sizes = tree.sizes()
-    assert told == {j: None if j < 3 else sizes[tree.guides[j]] for j in range(16)}
+    expected = {leaf: None if leaf < 3 else sizes[tree.prior_nodes[leaf]] for leaf in range(16)}
+    assert prior_of_leaf == expected
 
 
 def test_a_post_order_holds_one_result_per_level():
@@ -65,34 +71,35 @@ def test_a_post_order_holds_one_result_per_level():
 
 
 @pytest.mark.parametrize("n_leaves", [1, 5, 16, 17, 100])
-def test_guides_have_seen_a_quarter_and_are_there_in_time(n_leaves):
-    tree = as_tree("guided", n_leaves, may_guide=True)
+def test_priors_cover_a_quarter_of_the_earlier_leaves_and_are_ready_in_time(n_leaves):
+    tree = as_tree("guided", n_leaves, allow_guided=True)
     turn, sizes = {node: turn for turn, node in enumerate(tree.post_order())}, tree.sizes()
     for leaf in range(n_leaves):
-        guide = tree.guide(leaf)
-        assert (guide is None) == (leaf < 3)
-        if guide is not None:
-            assert turn[guide] < turn[leaf]
-            assert leaf / 4 <= sizes[guide] < leaf / 2
+        prior = tree.prior_node(leaf)
+        assert (prior is None) == (leaf < 3)
+        if prior is not None:
+            assert turn[prior] < turn[leaf]
+            assert leaf / 4 <= sizes[prior] < leaf / 2
     if n_leaves == 100:  # no merge takes many results, and few are on the way to the root
         assert max(map(len, tree.merges)) <= 5
         assert max(tree.heights()) < 16
 
 
-def test_every_place_has_a_seed_of_its_own():
+def test_every_node_has_its_own_seed():
     seeds = as_tree("balanced", 1000).seeds(7)
     assert len(set(seeds)) == 1999
     assert seeds[:10] == as_tree("sequential", 1000).seeds(7)[:10]
 
 
 @pytest.mark.parametrize(
-    ("shape", "said"), [("bushy", "'balanced', 'sequential' or"), (1, "tree=1 must be at least 2")]
+    ("shape", "message"),
+    [("bushy", "'balanced', 'sequential' or"), (1, "tree=1 must be at least 2")],
 )
-def test_what_is_no_shape_is_refused(shape, said):
-    with pytest.raises(InputError, match=said):
+def test_unknown_shapes_are_refused(shape, message):
+    with pytest.raises(InputError, match=message):
         as_tree(shape, 4)
 
 
-def test_only_who_can_guide_may_ask_for_it():
+def test_guided_trees_need_leaves_with_priors():
     with pytest.raises(InputError, match="tree='guided' is not 'balanced', 'sequential' or"):
         as_tree("guided", 4)

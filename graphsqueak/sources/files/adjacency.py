@@ -10,7 +10,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import mix64
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["SymmetryCheck", "numbers_from_one"]
 
@@ -64,7 +64,7 @@ def numbers_from_one(edges):
     )
 
 
-@compiled
+@njit_cached
 def _sums(entries, values):
     change = scale = 0.0
     for k in range(entries.shape[0]):
@@ -75,7 +75,7 @@ def _sums(entries, values):
     return change, scale
 
 
-@subroutine
+@inline_njit
 def _random(i, j):
     bits = mix64(np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(j))
     return np.int64(bits >> np.uint64(11)) * 2.0**-52 - 1.0

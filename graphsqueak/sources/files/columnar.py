@@ -24,7 +24,7 @@ from graphsqueak.system.expansion import (
     check_parquet_table,
     refuse_bomb,
 )
-from graphsqueak.system.kernels import map_ahead
+from graphsqueak.system.kernels import prefetch_map
 from graphsqueak.system.memory import readable_size
 from graphsqueak.system.paths import is_utf8
 
@@ -374,7 +374,7 @@ def _chunks(tables, chosen, kind, name, options):
         return chunk, batch.num_rows, None
 
     first_row = 1
-    for chunk, rows, table in map_ahead(work, _guard(_validate(tables(names)), name)):
+    for chunk, rows, table in prefetch_map(work, _guard(_validate(tables(names)), name)):
         if chunk is None:
             fault, mask = min(rows.items(), key=lambda found: np.argmax(found[1]))
             row = int(np.argmax(mask))

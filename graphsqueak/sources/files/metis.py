@@ -14,7 +14,7 @@ from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.fields import SMALLEST_DISTANCE
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
 from graphsqueak.sources.files.text import line_blocks
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.memory import check_fits
 
 __all__ = ["read_metis", "write_metis"]
@@ -152,7 +152,7 @@ def _refuse_zero_distance(name, ends, distance):
         )
 
 
-@compiled
+@njit_cached
 def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
     """Fill `ends` and `weight`; returns their number, the last node, a bad line's start, lines."""
     i = n = n_lines = 0
@@ -190,7 +190,7 @@ def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
     return n, node, -1, n_lines
 
 
-@compiled
+@njit_cached
 def _skip_blanks(block, i):
     while at(block, i) == 32 or at(block, i) == 9 or at(block, i) == 13:
         i += 1

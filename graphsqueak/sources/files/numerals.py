@@ -11,7 +11,7 @@ References
 
 import numpy as np
 
-from graphsqueak.system.kernels import subroutine
+from graphsqueak.system.kernels import inline_njit
 
 __all__ = ["at", "read_decimal", "read_integer"]
 
@@ -19,13 +19,13 @@ _LARGEST_EXACT_FLOAT = np.uint64(2**53)
 _POWERS = np.array([10.0**k for k in range(23)])
 
 
-@subroutine
+@inline_njit
 def at(block, i):
     """block[i] for i >= 0, which need not be tested for counting from the end."""
     return block[np.uint64(i)]
 
 
-@subroutine
+@inline_njit
 def read_integer(block, i, unsigned, canonical):
     """(bits of the integer at i, index after it, whether it is one that fits).
 
@@ -70,7 +70,7 @@ def read_integer(block, i, unsigned, canonical):
     return np.int64(number), i, number < bound
 
 
-@subroutine
+@inline_njit
 def _skip_zeros(block, i):
     """Where 1.0 ends whose point is at i; i itself if the fraction is not zero."""
     after = i + 1
@@ -79,7 +79,7 @@ def _skip_zeros(block, i):
     return i if np.uint8(at(block, after) - np.uint8(48)) < 10 else after
 
 
-@subroutine
+@inline_njit
 def read_decimal(block, i):
     """(weight, start, index after it, whether it is one); -1 is a weight a library must convert."""
     negative = at(block, i) == 45

@@ -31,7 +31,7 @@ from graphsqueak.sources.files.suggestions import is_distance_name
 from graphsqueak.sources.files.text import ReadOptions, read_text
 from graphsqueak.sources.tables import SameEachTime, TablePart
 from graphsqueak.sources.times import Duration, TimeOrder, as_time_span, refuse_other_units
-from graphsqueak.system.kernels import map_ahead
+from graphsqueak.system.kernels import prefetch_map
 from graphsqueak.validation import (
     check_choice,
     check_comments,
@@ -246,7 +246,7 @@ class FileSource(EdgeSource):
 
         listed = self._listed() if self._same is None else self._same.check(self._listed())
         read = ((batch, self._fraction) for batch in listed)
-        for batch, self.fraction_read in map_ahead(look_at, read, n_workers=1):
+        for batch, self.fraction_read in prefetch_map(look_at, read, n_workers=1):
             yield batch  # while it is used, the next one is read
         self._repeats = repeats or self._repeats
 

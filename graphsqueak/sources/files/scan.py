@@ -7,7 +7,7 @@ out as numbers (7.0 as 7), text ids as (start, stop) within the block.
 import numpy as np
 
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
-from graphsqueak.system.kernels import compiled, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["gather_tokens", "scan_bytes"]
 
@@ -31,7 +31,7 @@ def scan_bytes(block, separator, roles, is_comment, is_text, unsigned, *rest):
     return _scan(block, i, n, separator, pairs, roles, is_comment, is_text, unsigned, *rest)
 
 
-@compiled
+@njit_cached
 def gather_tokens(block, start, stop, text):
     n = 0
     for token in range(start.size):
@@ -40,7 +40,7 @@ def gather_tokens(block, start, stop, text):
             n += 1
 
 
-@compiled
+@njit_cached
 def _scan(block, i, n, separator, pairs, roles, is_comment, is_text, *rest):
     """Read on at byte i, with n lines read before."""
     unsigned, canonical, skip_bad, ends, weight, hard, time = rest
@@ -120,7 +120,7 @@ def _scan(block, i, n, separator, pairs, roles, is_comment, is_text, *rest):
     return n, n_lines, n_bad, bad_line, bad_start, n_hard
 
 
-@compiled
+@njit_cached
 def _plain_pairs(block, i, separator, ends, n):
     """Read lines of two plain integers with nothing else; returns where the first other begins."""
     while i < block.size:
@@ -151,21 +151,21 @@ def _plain_pairs(block, i, separator, ends, n):
     return i, n
 
 
-@subroutine
+@inline_njit
 def _skip_blanks(block, i, separator):
     while at(block, i) == _SPACE or (at(block, i) == _TAB and separator != _TAB):
         i += 1
     return i
 
 
-@subroutine
+@inline_njit
 def _next_line(block, i):
     while at(block, i) != _NEWLINE:
         i += 1
     return i + 1
 
 
-@subroutine
+@inline_njit
 def _token(block, i, separator):
     """(start, stop, index after it, whether its quotes match, whether it holds doubled quotes)."""
     if at(block, i) == _QUOTE:
@@ -195,7 +195,7 @@ def _token(block, i, separator):
     return start, stop, i, True, False
 
 
-@subroutine
+@inline_njit
 def _undouble(block, start, stop):
     """Turn "" into one quote within a quoted block[start:stop], in place; returns its new stop."""
     if start == 0 or at(block, start - 1) != _QUOTE:

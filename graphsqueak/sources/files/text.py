@@ -20,7 +20,7 @@ from graphsqueak.sources.files.fields import (
     is_utf8,
 )
 from graphsqueak.sources.times import are_dates, parse_times
-from graphsqueak.system.kernels import map_ahead
+from graphsqueak.system.kernels import prefetch_map
 
 __all__ = [
     "ReadOptions",
@@ -297,7 +297,7 @@ def scan_lines(stream, dialect, options):
     blocks = ((text, stream.fraction_read) for text in texts)
     line_number = dialect.first_line
     n_spare = 0 if stream.is_compressed else 1  # inflating takes a thread as well
-    for text, scan, fraction, time, has_dates in map_ahead(work, blocks, n_spare=n_spare):
+    for text, scan, fraction, time, has_dates in prefetch_map(work, blocks, n_spare=n_spare):
         if scan.bad_line >= 0 and not skip_bad:
             line = text[scan.bad_start :].tobytes().partition(b"\n")[0].removesuffix(b"\r")
             _, fault = find_fault(line, dialect)

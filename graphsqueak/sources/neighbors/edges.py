@@ -43,7 +43,7 @@ from graphsqueak.sources.neighbors.weights import (
     local_scale,
     weigh_pairs,
 )
-from graphsqueak.system.kernels import compiled, map_ahead
+from graphsqueak.system.kernels import njit_cached, prefetch_map
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count
 
@@ -195,7 +195,7 @@ class NeighborSource(EdgeSource):
             return nodes, weight, fraction
 
         pairs = lists.pairs(mutual=self._mutual)
-        for nodes, weight, fraction in map_ahead(weigh, pairs, n_workers=2):
+        for nodes, weight, fraction in prefetch_map(weigh, pairs, n_workers=2):
             yield from batcher.add(nodes, weight)
             self.n_zero_weights = batcher.n_zero_weights
             self.fraction_read = fraction
@@ -314,7 +314,7 @@ def _check_ids(ids, n):
     return with_explicit_order(ids)
 
 
-@compiled
+@njit_cached
 def _join(index, squared, start, radius, last, mutual, nodes, kept):
     n_kept = 0
     for row in range(index.shape[0]):

@@ -25,7 +25,7 @@ import scipy.sparse
 from graphsqueak.errors import InputError
 from graphsqueak.sources.neighbors.points import DensePoints
 from graphsqueak.sources.neighbors.weights import LOCAL_RANK
-from graphsqueak.system.kernels import run, shared, subroutine
+from graphsqueak.system.kernels import inline_njit, parallel_njit, run_kernel
 
 __all__ = ["Neighbors", "find_neighbors", "nearly_neighbors"]
 
@@ -95,7 +95,7 @@ def find_neighbors(points, start, stop, n_neighbors):
         last = min(first + n_at_once, n_rows)
         piece = [array[first:last] for array in found]
         began = time.perf_counter()
-        run(kernel, (last - first) * work_per_row, *points, start + first, *piece)
+        run_kernel(kernel, (last - first) * work_per_row, *points, start + first, *piece)
         seconds = time.perf_counter() - began
         if seconds < _SECONDS_PER_CALL / 2:
             n_at_once *= 2
@@ -142,7 +142,7 @@ def _as_matrix(points):
     return scipy.sparse.csr_matrix(parts, shape=(points.n, points.column_indptr.size - 1))
 
 
-@shared
+@parallel_njit
 def _search_dense(rows, columns, blank, start, index, squared, last, radius, near):
     n = rows.shape[0]
     for chunk in numba.prange(-(-index.shape[0] // _CHUNK)):
@@ -170,7 +170,7 @@ def _search_dense(rows, columns, blank, start, index, squared, last, radius, nea
             near[row] = _seventh(squared[row])
 
 
-@shared
+@parallel_njit
 def _search_sparse(
     indptr,
     indices,
@@ -205,7 +205,7 @@ def _search_sparse(
             near[row] = _seventh(squared[row])
 
 
-@subroutine
+@inline_njit
 def _select(distance, i, candidate, key, index, squared):
     """Write the neighbors of i in ascending order; return the last in the order of (d^2, j).
 
@@ -233,7 +233,7 @@ def _select(distance, i, candidate, key, index, squared):
     return last
 
 
-@subroutine
+@inline_njit
 def _likely_bound(distance, k, key):
     """A distance that at least k of the others very likely do not exceed, but not many more."""
     step = min(16, max(distance.size // 256, 1))
@@ -246,7 +246,7 @@ def _likely_bound(distance, k, key):
     return np.inf if step == 1 or rank >= n_sample else _nth(key[:n_sample], rank)
 
 
-@subroutine
+@inline_njit
 def _below(distance, i, bound, candidate, key):
     """Gather the points other than i at most `bound` away, ascending, and their distances."""
     n_found = 0
@@ -257,7 +257,7 @@ def _below(distance, i, bound, candidate, key):
     return n_found
 
 
-@subroutine
+@inline_njit
 def _nth(key, rank):
     """The value with `rank` others before it in sorted order; overwrites `key`.
 
@@ -289,7 +289,7 @@ def _nth(key, rank):
     return np.sort(key[:n])[rank]
 
 
-@subroutine
+@inline_njit
 def _seventh(squared):
     """The LOCAL_RANK-th smallest value, or the largest if there are fewer."""
     rank = min(LOCAL_RANK, squared.size) - 1

@@ -24,7 +24,7 @@ import scipy.sparse
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -125,7 +125,7 @@ def link_weights(distance, neighbor, n_known, sharpness):
     return scipy.sparse.coo_array((weight.ravel(), (row, neighbor.ravel())), shape=shape).tocsr()
 
 
-@compiled
+@njit_cached
 def _cosines(nodes, squared, norms):
     """At least 0; 0 for the origin. One array, since there are many pairs."""
     cosine = np.zeros(squared.size)

@@ -30,7 +30,7 @@ import numpy as np
 
 from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.randomness import CYCLE_WORD, random_bits
-from graphsqueak.system.kernels import compiled, run, shared
+from graphsqueak.system.kernels import njit_cached, parallel_njit, run_kernel
 
 __all__ = ["Cliques"]
 
@@ -179,7 +179,9 @@ class Cliques:
             some = np.s_[:, begin : begin + _COLUMNS_AT_ONCE]
             block = np.ascontiguousarray(X[some], dtype=np.float64)
             partial = np.zeros((_N_PARTS, *block.shape))
-            run(_add_products, self.members.size * block.shape[1], bounds, *table, block, partial)
+            run_kernel(
+                _add_products, self.members.size * block.shape[1], bounds, *table, block, partial
+            )
             np.sum(partial, axis=0, out=product[some])
         return product
 
@@ -195,13 +197,13 @@ class Cliques:
         return find_all(parent)
 
 
-@compiled
+@njit_cached
 def _add_weights(starts, weight, sums):
     for a in range(starts.size - 1):
         sums[a] = weight[starts[a] : starts[a + 1]].sum()
 
 
-@compiled
+@njit_cached
 def _add_shares(starts, members, weight, strength, degrees, share):
     """Degrees of the whole graph, then how much of those of its entities an attribute makes."""
     for a in range(starts.size - 1):
@@ -223,7 +225,7 @@ def _add_shares(starts, members, weight, strength, degrees, share):
         share[a] = strength[a] * (stop - begin - 1) * (squares / (s * s)) * parts
 
 
-@compiled
+@njit_cached
 def _draw(clique, stop, first, last, starts, members, weight, strength, n_cycles, seed, ends, out):
     """Edges of cliques up to `stop`; cycles `first` to `last`, all of them if that is -1."""
     size = 0
@@ -259,7 +261,7 @@ def _draw(clique, stop, first, last, starts, members, weight, strength, n_cycles
                 i = j
 
 
-@shared
+@parallel_njit
 def _add_products(bounds, starts, members, weight, strength, X, partial):
     for part in numba.prange(bounds.size - 1):
         sums = partial[part]

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from graphsqueak.sources.pairs.cliques import Cliques
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["PairLog"]
 
@@ -100,7 +100,7 @@ class _Column:
             return np.memmap(file, dtype=self._dtype, mode="w+", shape=(size,))
 
 
-@compiled
+@njit_cached
 def _scatter(entity, attribute, weight, cursor, members, weights):
     """Put every pair at the cursor of its attribute."""
     for k in range(entity.size):
@@ -111,7 +111,7 @@ def _scatter(entity, attribute, weight, cursor, members, weights):
         cursor[attribute[k]] += 1
 
 
-@compiled
+@njit_cached
 def _merge_repeats(starts, members, weight, seen):
     """Keep every member of an attribute once; `seen` holds where each entity was last put."""
     n_left = 0

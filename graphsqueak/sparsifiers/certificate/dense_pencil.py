@@ -43,7 +43,7 @@ import numpy as np
 import scipy.linalg
 
 from graphsqueak.sparsifiers.certificate.forest_norm import ROUNDING_UNIT
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["DenseRatios", "dense_ratios"]
 
@@ -175,7 +175,7 @@ def _estimate_inverse_norm(factor, norm):
     return 1 / (reciprocal * norm) if reciprocal > 0 else np.inf
 
 
-@compiled
+@njit_cached
 def _merge_by_size(tail, head, parent):
     """Merge by size without path compression: no node is deeper than log2(n)."""
     size = np.ones(parent.size, dtype=np.int64)
@@ -194,7 +194,7 @@ def _merge_by_size(tail, head, parent):
         size[a] += size[b]
 
 
-@compiled
+@njit_cached
 def _add_weights(laplacian, parent, depth, form):
     """Add every edge to all pairs of clusters that contain exactly one of its ends."""
     n_nodes = parent.size

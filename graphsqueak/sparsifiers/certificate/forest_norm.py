@@ -29,7 +29,7 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import approx_max_forest, root_forest
-from graphsqueak.system.kernels import compiled, frozen
+from graphsqueak.system.kernels import njit_cached, read_only_views
 
 __all__ = ["ROUNDING_UNIT", "ForestNorm"]
 
@@ -69,7 +69,7 @@ class ForestNorm:
         n_nodes = graph.n_nodes
         self._has_ground = ridge > 0
         if self._has_ground:
-            tail, head, weight = frozen(
+            tail, head, weight = read_only_views(
                 np.append(tail, np.arange(n_nodes, dtype=tail.dtype)),
                 np.append(head, np.full(n_nodes, n_nodes, dtype=head.dtype)),
                 np.append(weight, np.full(n_nodes, ridge)),
@@ -100,7 +100,7 @@ class ForestNorm:
         return np.sqrt(energy)
 
 
-@compiled
+@njit_cached
 def _add_energies(order, parent, resistance, sums, energy):
     """Replace `sums` by the sums over subtrees, and add the energies of these flows."""
     # Children come after their parents in `order`.
@@ -114,7 +114,7 @@ def _add_energies(order, parent, resistance, sums, energy):
             sums[above, k] += sums[node, k]
 
 
-@compiled
+@njit_cached
 def _sum_smaller_volumes(order, parent, resistance, degree):
     """Return chi: the smaller volume on either side of an edge times its resistance, summed."""
     below = degree.copy()

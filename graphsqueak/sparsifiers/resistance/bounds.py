@@ -23,7 +23,7 @@ and those added before it in the order of merges do: so no sum below cancels.
 import numba
 import numpy as np
 
-from graphsqueak.system.kernels import compiled, run, shared
+from graphsqueak.system.kernels import njit_cached, parallel_njit, run_kernel
 
 __all__ = ["cut_bounds", "degree_bound", "resistance_bounds"]
 
@@ -51,7 +51,7 @@ def cut_bounds(tail, head, weight, n_nodes):
     order = np.argsort(-weight, kind="stable")
     parent, merge, left, right = _merge_clusters(tail, head, order, n_nodes)
     at = np.empty(tail.size, dtype=np.int64)
-    run(_merges_of_edges, _WORK * tail.size, tail, head, parent, merge, at)
+    run_kernel(_merges_of_edges, _WORK * tail.size, tail, head, parent, merge, at)
     first, last = _ranges(left, right, n_nodes)
     bound = _bounds(
         tail, head, weight, at, np.argsort(-at, kind="stable"), left, right, first, last
@@ -70,7 +70,7 @@ def resistance_bounds(degree_tail, degree_head, weight):
     return lower, upper
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def degree_bound(d_u, d_v, w):
     """Lower and upper bound, in units of w: (x + y - 2) / (x y - 1) cannot overflow."""
     if w == 0.0:
@@ -81,13 +81,13 @@ def degree_bound(d_u, d_v, w):
     return min((x + y - 2) / (x * y - 1), 1.0) / w, 1 / w
 
 
-@compiled
+@njit_cached
 def _degree_bounds(degree_tail, degree_head, weight, lower, upper):
     for e in range(weight.size):
         lower[e], upper[e] = degree_bound(degree_tail[e], degree_head[e], weight[e])
 
 
-@compiled
+@njit_cached
 def _merge_clusters(tail, head, order, n_nodes):
     """Kruskal: a tree of all nodes by size, the merge that hung each up, and what merges joined.
 
@@ -117,7 +117,7 @@ def _merge_clusters(tail, head, order, n_nodes):
     return parent, merge, left[:n_merges], right[:n_merges]
 
 
-@shared
+@parallel_njit
 def _merges_of_edges(tail, head, parent, merge, at):
     """The merge that joined the two ends of every edge: the latest between them in the tree."""
     for e in numba.prange(tail.size):
@@ -131,7 +131,7 @@ def _merges_of_edges(tail, head, parent, merge, at):
         at[e] = latest
 
 
-@compiled
+@njit_cached
 def _ranges(left, right, n_nodes):
     """An order of the nodes in which every cluster c is first[c], ..., last[c] - 1."""
     n_clusters = n_nodes + left.size
@@ -152,7 +152,7 @@ def _ranges(left, right, n_nodes):
     return first, first + size
 
 
-@compiled
+@njit_cached
 def _bounds(tail, head, weight, at, order, left, right, first, last):
     """The bound of every merge, from the last one to the first, in a tree of partial sums."""
     n_nodes = first.size - left.size
@@ -176,7 +176,7 @@ def _bounds(tail, head, weight, at, order, left, right, first, last):
     return bound
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def _add(sums, index, value):
     i = index + 1
     while i < sums.size:
@@ -184,7 +184,7 @@ def _add(sums, index, value):
         i += i & -i
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def _range_sum(sums, low, high):
     total = 0.0
     while high > low:

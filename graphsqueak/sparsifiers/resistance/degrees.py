@@ -46,7 +46,7 @@ from graphsqueak.randomness import ITEM_WORD, STAR_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, multiply
 from graphsqueak.sparsifiers.resistance.sketch import Embedding, solve_flows, squared_distance
-from graphsqueak.system.kernels import compiled, frozen, run, shared
+from graphsqueak.system.kernels import njit_cached, parallel_njit, read_only_views, run_kernel
 
 __all__ = ["FOSTER_TOLERANCE", "degree_resistances", "degree_sketch", "leverages_fit"]
 
@@ -100,11 +100,11 @@ def degree_sketch(
     >>> float(degree_resistances(sketch.points / 2, degree, *ends).mean().round(3))
     0.02
     """
-    tail, head, weight = frozen(tail, head, weight)
+    tail, head, weight = read_only_views(tail, head, weight)
     near = _inverse(degree)
     part = np.linspace(0, tail.size, _N_PARTS + 1).astype(np.int64)
     partial = np.zeros(_N_PARTS)
-    run(_rests, _WORK * tail.size, part, tail, head, weight, near, partial)
+    run_kernel(_rests, _WORK * tail.size, part, tail, head, weight, near, partial)
     if partial.sum() > _MOST_SHARE * degree.size:
         return None
     about = (ridge, seed, many_nodes, is_averaged)
@@ -122,7 +122,9 @@ def degree_resistances(points, degree, tail, head, weight):
     near = np.zeros((degree.size, 2), np.float32)  # 1 / d_u, and how far at most from any other
     near[:, 0] = _inverse(degree)
     near[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
-    run(_resistances, _WORK * tail.size, *frozen(tail, head, weight), near, points, out)
+    run_kernel(
+        _resistances, _WORK * tail.size, *read_only_views(tail, head, weight), near, points, out
+    )
     return out
 
 
@@ -206,11 +208,11 @@ def _chosen(tail, head, weight, near, scale, seed):
     """Which edges a sample by degrees holds."""
     chosen = np.empty(tail.size, dtype=np.bool_)
     about = (near, scale, np.uint64(seed))
-    run(_choose, _WORK * tail.size, *frozen(tail, head, weight), *about, chosen)
+    run_kernel(_choose, _WORK * tail.size, *read_only_views(tail, head, weight), *about, chosen)
     return chosen
 
 
-@compiled
+@njit_cached
 def _join_stars(tail, head, weight, near, seed, star):
     """Number stars; a light node whose neighbors all are light is a star of its own.
 
@@ -243,7 +245,7 @@ def _join_stars(tail, head, weight, near, seed, star):
     return n_stars
 
 
-@shared
+@parallel_njit
 def _rests(part, tail, head, weight, near, partial):
     for p in numba.prange(part.size - 1):
         total = 0.0
@@ -253,14 +255,14 @@ def _rests(part, tail, head, weight, near, partial):
         partial[p] = total
 
 
-@shared
+@parallel_njit
 def _choose(tail, head, weight, near, scale, seed, chosen):
     for e in numba.prange(tail.size):
         prob = scale * weight[e] * (near[tail[e]] + near[head[e]])
         chosen[e] = uniform(seed, np.uint64(e), ITEM_WORD) < prob
 
 
-@shared
+@parallel_njit
 def _resistances(tail, head, weight, near, points, out):
     """Points are looked at only where they may be far enough apart."""
     n_known = points.shape[0]

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["has_small_separators", "selected_resistances"]
 
@@ -106,7 +106,7 @@ def selected_resistances(graph, component, tail, head):
     return out if is_clear else None
 
 
-@compiled
+@njit_cached
 def _invert(start, row, lower, diagonal, inverse):
     """Entries of the inverse where `lower` has some; the diagonal is first in every column."""
     n = diagonal.size
@@ -133,7 +133,7 @@ def _invert(start, row, lower, diagonal, inverse):
         inverse[start[i]] = value
 
 
-@compiled
+@njit_cached
 def _differences(start, row, inverse, tail, head, out):
     """Z_uu + Z_vv - 2 Z_uv of every edge; a grounded node is -1."""
     for e in range(tail.size):

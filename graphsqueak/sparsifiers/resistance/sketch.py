@@ -58,7 +58,7 @@ from graphsqueak.solvers.backend_choice import (
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds, degree_bound, resistance_bounds
-from graphsqueak.system.kernels import compiled, frozen, run, shared
+from graphsqueak.system.kernels import njit_cached, parallel_njit, read_only_views, run_kernel
 
 __all__ = [
     "Embedding",
@@ -144,7 +144,7 @@ def _embed(graph, n_probes, seed, ridge, error, dtype):
     solver = LaplacianSolver(graph, ridge=ridge, random_state=seed)
     rows = solver.matrix
     work = rows.weight.size * n_probes
-    run(_random_flows, work, rows.start, rows.neighbor, rows.weight, np.uint64(seed), rhs)
+    run_kernel(_random_flows, work, rows.start, rows.neighbor, rows.weight, np.uint64(seed), rhs)
     points, _, spread, resolved = solve_flows(solver, rhs, seed=seed, error=error)
     scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
     points -= rhs * scale[:, None].astype(dtype)
@@ -155,7 +155,7 @@ def sketch_parts(sketch, tail, head, weight):
     """The exactly known and the sketched part of r(tail, head), nodes joined by `weight`."""
     known, left = np.empty(tail.size), np.empty(tail.size)
     work = tail.size * sketch.points.shape[1]
-    run(_parts, work, sketch.points, sketch.degree, tail, head, weight, known, left)
+    run_kernel(_parts, work, sketch.points, sketch.degree, tail, head, weight, known, left)
     return known, left
 
 
@@ -165,8 +165,8 @@ def sketch_resistances(sketch, tail, head, weight):
     The bounds are those of the degrees, and those of the cuts where some of these are weak.
     """
     out = np.empty(tail.size)
-    known, columns = (sketch.points, sketch.degree), frozen(tail, head, weight)
-    run(_resistances, tail.size * sketch.points.shape[1], *known, *columns, out)
+    known, columns = (sketch.points, sketch.degree), read_only_views(tail, head, weight)
+    run_kernel(_resistances, tail.size * sketch.points.shape[1], *known, *columns, out)
     if sketch.has_weak_cuts:
         np.maximum(out, cut_bounds(tail, head, weight, sketch.degree.size), out=out)
     return out
@@ -305,7 +305,7 @@ def _is_blurred(sketch, tail, head, weight):
     return bool((open_to_doubt & ~(error <= _BLUR * (known + left))).any())
 
 
-@shared
+@parallel_njit
 def _random_flows(start, neighbor, weight, seed, rhs):
     """Add Y = B^T W^(1/2) Q to `rhs`: each node gathers the flows of its edges.
 
@@ -328,12 +328,12 @@ def _random_flows(start, neighbor, weight, seed, rhs):
                         own[first + k] += flow * np.float32(2 * bit - 1)
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def _known(d_u, d_v, w):
     return 1 / d_u + 1 / d_v - 2 * (w / d_u) / d_v
 
 
-@compiled(inline="always")
+@njit_cached(inline="always")
 def squared_distance(points, u, v):
     total = 0.0
     for k in range(points.shape[1]):
@@ -342,14 +342,14 @@ def squared_distance(points, u, v):
     return total / points.shape[1]
 
 
-@shared
+@parallel_njit
 def _parts(points, degree, tail, head, weight, known, left):
     for e in numba.prange(tail.size):
         known[e] = _known(degree[tail[e]], degree[head[e]], weight[e])
         left[e] = squared_distance(points, tail[e], head[e])
 
 
-@shared
+@parallel_njit
 def _resistances(points, degree, tail, head, weight, out):
     for e in numba.prange(tail.size):
         d_u, d_v, w = degree[tail[e]], degree[head[e]], weight[e]

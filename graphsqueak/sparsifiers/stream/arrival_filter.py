@@ -35,12 +35,12 @@ from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.sparsifiers.resistance.sketch import Embedding
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import LARGEST_OVERSAMPLING, PriorityNodes
-from graphsqueak.system.kernels import compiled, run, shared, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
 
 __all__ = ["ArrivalFilter"]
 
-# Elementary steps per edge, by which `run` decides whether threads pay off. Chunks of a stream
-# are too small for threads, refiltering all edges is not.
+# Elementary steps per edge, by which `run_kernel` decides whether threads pay off. Chunks of a
+# stream are too small for threads, refiltering all edges is not.
 _STEPS_PER_EDGE = 5
 # Edges that one thread takes at a time. Results do not depend on it.
 _PART_EDGES = 2**14
@@ -186,7 +186,7 @@ class ArrivalFilter(NamedTuple):
         new_weight = np.empty(tail.size)
         n_parts = -(-tail.size // _PART_EDGES)
         part_size = np.zeros(n_parts, dtype=np.int64)
-        run(
+        run_kernel(
             _sample_parts,
             _STEPS_PER_EDGE * tail.size,
             (self.points, self.inv_degree, self.upper_bound, self.component, self.scale),
@@ -226,7 +226,7 @@ class ArrivalFilter(NamedTuple):
         return sample_block
 
 
-@compiled
+@njit_cached
 def _refresh_bounds(degrees, dist_bound, component, largest, inv_degree, upper_bound):
     for u in range(degrees.size):
         inv_degree[u] = 1 / degrees[u] if degrees[u] > 0 else 0.0
@@ -234,14 +234,14 @@ def _refresh_bounds(degrees, dist_bound, component, largest, inv_degree, upper_b
         upper_bound[u] = np.inf if is_apart else inv_degree[u] + dist_bound[u]
 
 
-@shared
+@parallel_njit
 def _sample_parts(known, priority, edges, seed, first, index, new_weight, part_size):
     """Sample every part of the edges and write the result where the part begins."""
     for part in numba.prange(part_size.size):
         _sample_part(known, priority, edges, part, seed, first, index, new_weight, part_size)
 
 
-@subroutine
+@inline_njit
 def _sample_part(known, priority, edges, part, seed, first, index, new_weight, part_size):
     """Sample one part of the edges, block by block."""
     tail, head, weight, keep_always = edges
@@ -272,7 +272,7 @@ def _sample_part(known, priority, edges, part, seed, first, index, new_weight, p
     part_size[part] = n_written - part * _PART_EDGES
 
 
-@subroutine
+@inline_njit
 def _sample_block(known, priority, edges, seed, first, is_bounded, work, new_weight):
     """Sample one block; returns how many edges the bounds left undecided, and how many are kept.
 
@@ -337,7 +337,7 @@ def _sample_block(known, priority, edges, seed, first, is_bounded, work, new_wei
     return n_undecided, n_kept
 
 
-@subroutine
+@inline_njit
 def _add_bounds(upper_bound, tail, head, out):
     """Add the bounds of both ends; infinite if one of them has no embedding."""
     last = 0

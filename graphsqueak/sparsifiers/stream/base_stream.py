@@ -3,7 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import merge_ids
 from graphsqueak.randomness import RandomState, Step, child_seed
-from graphsqueak.report.shown import Shown
+from graphsqueak.report.shown import ReprMixin
 from graphsqueak.sparsifiers.budget import StreamOptions, predicted_epsilon
 from graphsqueak.sparsifiers.stream.checkpoint import read_checkpoint
 from graphsqueak.sparsifiers.stream.priority_nodes import as_plain_ids
@@ -23,11 +23,21 @@ from graphsqueak.validation import check_real
 __all__ = ["BaseStream", "merged_seed", "seed_from", "union_of_nodes"]
 
 
-class BaseStream(Shown):
+class BaseStream(ReprMixin):
     """Base class of the stream sparsifiers.
 
     Subclasses implement the abstract methods and properties.
     """
+
+    _shown: ClassVar[dict[str, str]] = {
+        "n_edges_seen_": "edges seen",
+        "n_nodes_": "nodes seen",
+        "n_components_": "components",
+        "budget_": "edges it may keep",
+        "n_kept_": "edges held now",
+        "n_shrinks_": "times it was thinned",
+        "epsilon_predicted_": "epsilon, predicted",
+    }
 
     kind: str  # of its checkpoints
     n_edges: int | None

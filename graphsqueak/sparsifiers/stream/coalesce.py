@@ -16,12 +16,12 @@ import numpy as np
 
 from graphsqueak.randomness import mix64
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
-from graphsqueak.system.kernels import compiled, run, shared, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
 
 __all__ = ["LARGEST_INT32", "close_gaps", "coalesce", "coalesce_in_place", "repeated_fraction"]
 
 LARGEST_INT32 = np.iinfo(np.int32).max
-# Elementary steps per edge, by which `run` decides whether threads pay off.
+# Elementary steps per edge, by which `run_kernel` decides whether threads pay off.
 _STEPS_PER_EDGE = 10
 # Edges are distributed in this many parts at the same time. It bounds the number of threads.
 _N_PARTS = 8
@@ -71,18 +71,18 @@ def coalesce(
     # Count the edges of every part in every range, and give each part its own slots there.
     part = np.linspace(0, n_edges, _N_PARTS + 1).astype(np.int64)
     counts = np.zeros((_N_PARTS, n_ranges), dtype=np.int64)
-    run(_count_tails, steps, part, edges.tail, edges.head, shift, counts)
+    run_kernel(_count_tails, steps, part, edges.tail, edges.head, shift, counts)
     slot_end = counts.T.cumsum().reshape(n_ranges, _N_PARTS)
     next_slot = slot_end.T - counts
     range_start = np.concatenate([[0], slot_end[:, -1]])
     distributed = SampledEdges(*map(np.empty_like, edges))
-    run(_distribute, steps, part, *edges, shift, next_slot, *distributed)
+    run_kernel(_distribute, steps, part, *edges, shift, next_slot, *distributed)
 
     merged = SampledEdges(*map(np.empty_like, edges))
     size = np.zeros(n_ranges + 1, dtype=np.int64)
     group = np.linspace(0, n_ranges, _N_GROUPS + 1).astype(np.int64)
     index = _empty_index(n_edges, largest_index)
-    run(
+    run_kernel(
         _merge_ranges,
         steps,
         group,
@@ -130,7 +130,7 @@ def coalesce_in_place(edges, n_nodes, *, largest_index=LARGEST_INT32):
     group = np.linspace(0, n_ranges, _N_GROUPS + 1).astype(np.int64)
     index = _empty_index(edges.n_edges, largest_index)
     steps = _STEPS_PER_EDGE * edges.n_edges
-    run(_merge_ranges_in_place, steps, group, start, shift, n_nodes, index, *edges, size)
+    run_kernel(_merge_ranges_in_place, steps, group, start, shift, n_nodes, index, *edges, size)
     return close_gaps(edges, start, size)
 
 
@@ -200,7 +200,7 @@ def _coalesce_by_sorting(edges, n_nodes):
     )
 
 
-@compiled
+@njit_cached
 def _sample_pairs(tail, head, mask, keys):
     """Write the keys of pairs whose hash is 0 under the mask; return how many there are."""
     n_keys = 0
@@ -214,14 +214,14 @@ def _sample_pairs(tail, head, mask, keys):
     return n_keys
 
 
-@shared
+@parallel_njit
 def _count_tails(part, tail, head, shift, counts):
     for p in numba.prange(part.size - 1):
         for e in range(part[p], part[p + 1]):
             counts[p, min(tail[e], head[e]) >> shift] += 1
 
 
-@shared
+@parallel_njit
 def _distribute(
     part,
     tail,
@@ -248,7 +248,7 @@ def _distribute(
             new_in_forest[slot] = in_forest[e]
 
 
-@shared
+@parallel_njit
 def _merge_ranges(
     group,
     start,
@@ -277,13 +277,13 @@ def _merge_ranges(
             size[r + 1] = _merge_ordered(order, bounds, slot_of_node, old, new, a) - a
 
 
-@compiled
+@njit_cached
 def _count_heads(tail, head, shift, count):
     for e in range(tail.size):
         count[(max(tail[e], head[e]) >> shift) + 1] += 1
 
 
-@compiled
+@njit_cached
 def _distribute_in_place(tail, head, weight, in_forest, shift, next_slot, end):
     """Swap edges, smaller node first, into the range of their larger node."""
     for r in range(end.size):
@@ -305,7 +305,7 @@ def _distribute_in_place(tail, head, weight, in_forest, shift, next_slot, end):
             next_slot[r] = e + 1
 
 
-@shared
+@parallel_njit
 def _merge_ranges_in_place(
     group, start, shift, n_nodes, index, tail, head, weight, in_forest, size
 ):
@@ -321,7 +321,7 @@ def _merge_ranges_in_place(
             size[r + 1] = _merge_ordered(order, bounds, slot_of_node, old, new, a) - a
 
 
-@subroutine
+@inline_njit
 def _merge_ordered(order, bounds, slot_of_node, old, new, end):
     """Write edges, ordered by one of their nodes, from `end` on with parallel ones merged.
 
@@ -348,7 +348,7 @@ def _merge_ordered(order, bounds, slot_of_node, old, new, end):
     return end
 
 
-@subroutine
+@inline_njit
 def _order_by_node(node, first, n_nodes, index):
     """Return the order of edges by node first, ..., first + n_nodes - 1, and where each begins."""
     bounds = np.zeros(n_nodes + 1, dtype=index.dtype)

@@ -20,7 +20,7 @@ from graphsqueak.errors import AccuracyWarning
 from graphsqueak.graph.forest import append_growable, bottleneck_cuts, make_sets, union_edges
 from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
-from graphsqueak.system.kernels import compiled, frozen
+from graphsqueak.system.kernels import njit_cached, read_only_views
 
 __all__ = ["BottleneckCuts", "RandomCuts", "warn_if_worse"]
 
@@ -54,7 +54,7 @@ class RandomCuts:
     def add(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> None:
         """Add edges between nodes 0, ..., n_nodes - 1."""
         self._grow(n_nodes)
-        _add_to_table(self._signs, *frozen(tail, head, weight), self.table)
+        _add_to_table(self._signs, *read_only_views(tail, head, weight), self.table)
 
     def scaled(self, factor: float) -> "RandomCuts":
         """Return the cuts of the same edges with all weights times `factor`."""
@@ -164,7 +164,7 @@ def _cut_weights(sides, tail, head, weight):
     array([5., 2.])
     """
     table = np.zeros(2**_N_CUTS)
-    _add_to_table(sides, *frozen(tail, head, weight), table)
+    _add_to_table(sides, *read_only_views(tail, head, weight), table)
     return _cut_sums(table)
 
 
@@ -174,14 +174,14 @@ def _cut_sums(table):
     return np.array([table[(byte >> k) & 1 == 1].sum() for k in range(_N_CUTS)])
 
 
-@compiled
+@njit_cached
 def _draw_signs(key, start, out):
     for i in range(out.size):
         bits = random_bits(key, np.uint64(start + i), np.uint64(0))
         out[i] = np.uint8(bits & np.uint64(255))
 
 
-@compiled
+@njit_cached
 def _add_to_table(signs, tail, head, weight, table):
     for e in range(tail.size):
         table[signs[tail[e]] ^ signs[head[e]]] += weight[e]

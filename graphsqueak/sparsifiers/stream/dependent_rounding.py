@@ -33,7 +33,7 @@ import numpy as np
 
 from graphsqueak.randomness import ROUNDING_WORD, child_seed, random_bits, shuffle, uniforms
 from graphsqueak.sparsifiers.stream.coalesce import LARGEST_INT32
-from graphsqueak.system.kernels import compiled, prefetch, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached, prefetch
 
 __all__ = ["count_std", "dependent_rounding"]
 
@@ -129,7 +129,7 @@ def _alternating_signs(tail, head, n_nodes, *, seed, index_dtype):
     return sign
 
 
-@compiled
+@njit_cached
 def _alternate(partner, seed, first, end, direction, legs, n_steps, sign):
     """Walk along tours until every edge has a sign, 1 or -1.
 
@@ -181,7 +181,7 @@ def _alternate(partner, seed, first, end, direction, legs, n_steps, sign):
                 excess += unpaired
 
 
-@subroutine
+@inline_njit
 def _flip_signs(first, n_steps, partner, sign):
     """Flip the sign of every edge of a walk."""
     sign[first] = -sign[first]
@@ -193,7 +193,7 @@ def _flip_signs(first, n_steps, partner, sign):
             end = near_end ^ 1
 
 
-@compiled
+@njit_cached
 def _pair_ends(tail, head, single, partner):
     """Pair the ends of edges, 2 e and 2 e + 1 for edge e, each with the next one at its node.
 

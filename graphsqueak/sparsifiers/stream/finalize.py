@@ -33,7 +33,7 @@ from graphsqueak.sparsifiers.stream.resparsify import (
     passing_fraction,
 )
 from graphsqueak.sparsifiers.stream.subsample import sample_to_budget
-from graphsqueak.system.kernels import alongside
+from graphsqueak.system.kernels import run_in_thread
 from graphsqueak.system.memory import release_memory
 
 __all__ = ["FINAL_OVERSHOOT", "Finalized", "finalize"]
@@ -99,7 +99,7 @@ def finalize(state, config, n_edges, *, epsilon=None, consume=False):
     has_all_edges = state.n_resparsifications == 0
     # How many edges an error needs is known only when they are scored.
     is_scored = edges.n_edges > n_edges or (epsilon is not None and edges.n_edges > 0)
-    find_own_bridges = alongside(
+    find_own_bridges = run_in_thread(
         find_bridges,
         edges.tail,
         edges.head,
@@ -183,7 +183,7 @@ def _score_and_sample(result, state, config, bridge, cuts, n_edges, *, epsilon, 
     resistance[bridge] = 1 / edges.weight[bridge]
     # Pivotal sampling needs resistances from degrees, see `pivotal_sampling`.
     in_place = buffer is not None and options.dependent_rounding and is_from_degrees
-    predicted_error = alongside(
+    predicted_error = run_in_thread(
         sampling_error,
         edges.tail,
         edges.head,

@@ -29,11 +29,11 @@ import numpy as np
 from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.sampling import find_scale_from_sums
 from graphsqueak.sparsifiers.stream.coalesce import close_gaps
-from graphsqueak.system.kernels import compiled, run, shared, subroutine
+from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
 
 __all__ = ["pivotal_sample", "scale_for_edges", "select_in_place"]
 
-# Elementary steps per edge, by which `run` decides whether threads pay off.
+# Elementary steps per edge, by which `run_kernel` decides whether threads pay off.
 _STEPS_PER_EDGE = 5
 # Parts of the edges, whatever the number of threads. Each leaves at most one edge undecided.
 _N_PARTS = 64
@@ -68,7 +68,7 @@ def pivotal_sample(edges, resistance, scale, *, seed):
     chosen = np.empty(edges.n_edges, dtype=np.bool_)
     undecided = np.full(_N_PARTS, -1, dtype=np.int64)
     prob = np.zeros(_N_PARTS)
-    run(
+    run_kernel(
         _sample_parts,
         _STEPS_PER_EDGE * edges.n_edges,
         part,
@@ -96,7 +96,7 @@ def select_in_place(edges, resistance, scale, chosen):
     part = _parts(edges)
     size = np.zeros_like(part)
     steps = _STEPS_PER_EDGE * edges.n_edges
-    run(_move_chosen, steps, part, *edges, resistance, scale, chosen, size)
+    run_kernel(_move_chosen, steps, part, *edges, resistance, scale, chosen, size)
     return edges.select(slice(0, close_gaps(edges, part, size)))
 
 
@@ -114,7 +114,7 @@ def scale_for_edges(edges, resistance, budget, *, with_forest=True):
     def count_and_sum(scale):
         n_certain = np.zeros(_N_PARTS, dtype=np.int64)
         total = np.zeros(_N_PARTS)
-        run(
+        run_kernel(
             _count_and_sum,
             edges.n_edges,
             part,
@@ -135,7 +135,7 @@ def _parts(edges):
     return np.linspace(0, edges.n_edges, _N_PARTS + 1).astype(np.int64)
 
 
-@shared
+@parallel_njit
 def _sample_parts(part, weight, in_forest, resistance, scale, seed, chosen, undecided, prob):
     """Sample within every part; write the edge left undecided, -1 for none, and its probability."""
     for p in numba.prange(part.size - 1):
@@ -155,7 +155,7 @@ def _sample_parts(part, weight, in_forest, resistance, scale, seed, chosen, unde
         prob[p] = a
 
 
-@subroutine
+@inline_njit
 def _decide_one(active, a, e, b, random, chosen):
     """Decide one of two edges; return the other one and its probability."""
     if a + b < 1.0:
@@ -167,7 +167,7 @@ def _decide_one(active, a, e, b, random, chosen):
     return survivor, a + b - 1.0
 
 
-@compiled
+@njit_cached
 def _sample_undecided(undecided, prob, seed, chosen):
     """Sample among the edges that parts left undecided; the last one independently."""
     active = np.int64(-1)
@@ -183,7 +183,7 @@ def _sample_undecided(undecided, prob, seed, chosen):
         chosen[active] = uniform(seed, np.uint64(chosen.size + undecided.size), ITEM_WORD) < a
 
 
-@shared
+@parallel_njit
 def _move_chosen(part, tail, head, weight, in_forest, resistance, scale, chosen, size):
     """Move chosen edges to the beginning of every part; size[p + 1] of them are in part p."""
     for p in numba.prange(part.size - 1):
@@ -200,7 +200,7 @@ def _move_chosen(part, tail, head, weight, in_forest, resistance, scale, chosen,
         size[p + 1] = slot - part[p]
 
 
-@shared
+@parallel_njit
 def _count_and_sum(part, weight, in_forest, resistance, with_forest, scale, n_certain, total):
     """Count the edges with scale w r >= 1 and add w r of the others, in every part."""
     for p in numba.prange(part.size - 1):

@@ -20,11 +20,11 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import add_degrees
-from graphsqueak.system.kernels import run, shared
+from graphsqueak.system.kernels import parallel_njit, run_kernel
 
 __all__ = ["rescale_to_degrees"]
 
-# Elementary steps per edge or node, by which `run` decides whether threads pay off.
+# Elementary steps per edge or node, by which `run_kernel` decides whether threads pay off.
 _STEPS_PER_ITEM = 10
 # Sinkhorn steps at most; the tolerance usually ends them earlier.
 _MAX_STEPS = 10
@@ -87,8 +87,8 @@ def rescale_to_degrees(edges, degrees, fixed=None, *, in_place=False):
     part_total = np.empty(_N_PARTS)
     scale = np.ones(n_nodes)
     for step in range(_MAX_STEPS + 1):
-        run(_sum_scaled, edge_steps, edge_part, *ends, edges.weight, fixed, scale, sums)
-        run(_add_parts, node_steps, node_part, scale, sums, part_total)
+        run_kernel(_sum_scaled, edge_steps, edge_part, *ends, edges.weight, fixed, scale, sums)
+        run_kernel(_add_parts, node_steps, node_part, scale, sums, part_total)
         scaled_degrees = part_total.sum()
         factor = 1.0
         if has_free_weight and scaled_degrees > 0.0:
@@ -96,7 +96,7 @@ def rescale_to_degrees(edges, degrees, fixed=None, *, in_place=False):
         # Alternating half steps (of logarithms) and whole steps are as close after six steps as
         # half steps alone after nine.
         is_half_step = step % 2 == 0
-        run(
+        run_kernel(
             _next_scale,
             node_steps,
             node_part,
@@ -111,11 +111,11 @@ def rescale_to_degrees(edges, degrees, fixed=None, *, in_place=False):
             break
         np.copyto(scale, sums[0])
     weight = edges.weight if in_place else edges.weight.copy()
-    run(_multiply_weights, edge_steps, edge_part, *ends, fixed, scale, factor, weight)
+    run_kernel(_multiply_weights, edge_steps, edge_part, *ends, fixed, scale, factor, weight)
     return edges._replace(weight=weight)
 
 
-@shared
+@parallel_njit
 def _sum_scaled(part, node, other, weight, fixed, scale, sums):
     """Add w_uv s_v at u and w_uv s_u at v, for every part of the edges.
 
@@ -139,7 +139,7 @@ def _sum_scaled(part, node, other, weight, fixed, scale, sums):
         part_sums[u] = total
 
 
-@shared
+@parallel_njit
 def _add_parts(part, scale, sums, part_total):
     """Add the sums of all parts to the first one, and sum the degrees that the scales give."""
     for p in numba.prange(part.size - 1):
@@ -150,7 +150,7 @@ def _add_parts(part, scale, sums, part_total):
             part_total[p] += scale[u] * sums[0, u]
 
 
-@shared
+@parallel_njit
 def _next_scale(part, degrees, scale, factor, is_half_step, sums, part_error):
     """Write the next scales into sums[0], and the sum of |degree error| of the current ones."""
     for p in numba.prange(part.size - 1):
@@ -163,7 +163,7 @@ def _next_scale(part, degrees, scale, factor, is_half_step, sums, part_error):
             sums[0, u] = min(max(goal, 1 / _LARGEST_SCALE), _LARGEST_SCALE)
 
 
-@shared
+@parallel_njit
 def _multiply_weights(part, node, other, fixed, scale, factor, weight):
     for p in numba.prange(part.size - 1):
         for e in range(part[p], part[p + 1]):

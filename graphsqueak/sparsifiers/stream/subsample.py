@@ -33,11 +33,11 @@ from graphsqueak.sparsifiers.stream.pivotal_sampling import (
     scale_for_edges,
     select_in_place,
 )
-from graphsqueak.system.kernels import run, shared
+from graphsqueak.system.kernels import parallel_njit, run_kernel
 
 __all__ = ["sample_edges", "sample_to_budget"]
 
-# Elementary steps per edge, by which `run` decides whether threads pay off.
+# Elementary steps per edge, by which `run_kernel` decides whether threads pay off.
 _STEPS_PER_EDGE = 5
 # Edges that are looked at together, to bound temporary memory.
 _BLOCK_EDGES = 2**20
@@ -219,7 +219,7 @@ def _probabilities(edges, resistance, scale):
 
 def _sample_independently(prob, seed):
     chosen = np.empty(prob.size, dtype=np.bool_)
-    run(_compare, _STEPS_PER_EDGE * prob.size, prob, np.uint64(child_seed(seed, 0)), chosen)
+    run_kernel(_compare, _STEPS_PER_EDGE * prob.size, prob, np.uint64(child_seed(seed, 0)), chosen)
     return chosen
 
 
@@ -259,7 +259,7 @@ def _edges_to_restore(chosen, edges, resistance, scale, n_nodes):
     return restored, weight
 
 
-@shared
+@parallel_njit
 def _compare(prob, seed, chosen):
     for e in numba.prange(prob.size):
         chosen[e] = uniform(seed, np.uint64(e), np.uint64(0)) < prob[e]

@@ -33,7 +33,7 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import build_laplacian, multiply
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest
-from graphsqueak.system.kernels import compiled
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["best_subgraph", "largest_ratio", "subgraph_sparsifier"]
 
@@ -166,7 +166,7 @@ def _take(graph, rows, kept, score, n_more):
         ball //= 2
 
 
-@compiled
+@njit_cached
 def _edge_energies(tail, head, weight, block, out):
     for e in range(tail.size):
         total = 0.0
@@ -176,7 +176,7 @@ def _edge_energies(tail, head, weight, block, out):
         out[e] = weight[e] * total
 
 
-@compiled
+@njit_cached
 def _take_apart(order, tail, head, start, neighbor, ball, most, kept):
     """Take edges in order, at most `most`, but none between nodes marked by those before it.
 

@@ -112,12 +112,12 @@ def grow_tree(
     >>> tree.stream.n_edges_seen_, 3600 <= H.n_edges <= 4000
     (100000, True)
     """
-    tree = as_tree(shape, len(pieces), may_guide=True)
+    tree = as_tree(shape, len(pieces), allow_guided=True)
     # Ridges of merged streams add up.
     ridge = settings.get("ridge", 0.0)
     leaf_settings = settings | {"ridge": ridge / len(pieces)}
     make_leaf = partial(
-        leaf, settings=leaf_settings, options=options, store=store, leads=bool(tree.guides)
+        leaf, settings=leaf_settings, options=options, store=store, is_leader=bool(tree.prior_nodes)
     )
     run = run_tree(
         tree,

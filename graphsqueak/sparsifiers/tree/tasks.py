@@ -32,7 +32,17 @@ class Piece(NamedTuple):
     graph: object
 
 
-def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=b"", guides=False):
+def leaf(
+    piece,
+    seed,
+    *,
+    settings,
+    options=None,
+    store=None,
+    is_leader=False,
+    prior=b"",
+    returns_prior=False,
+):
     """Return the state of one part.
 
     Parameters
@@ -43,11 +53,11 @@ def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=
         Parameters of the `StreamSparsifier`.
     store : LeafStore, optional
         Where finished parts are stored and looked up.
-    leads : bool
+    is_leader : bool
         Whether later parts may continue the first one.
-    guide : bytes
+    prior : bytes
         Prior of the parts before this one; empty for none.
-    guides : bool
+    returns_prior : bool
         Whether to return a prior as well.
 
     Returns
@@ -55,12 +65,14 @@ def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=
     bytes, or a pair of them
     """
     if store is not None and (found := store.get(piece.number)) is not None:
-        return (found, StreamSparsifier.from_bytes(found).export_prior()) if guides else found
-    stream = _read_after(guide, piece, settings, seed) if guide else None
+        return (
+            (found, StreamSparsifier.from_bytes(found).export_prior()) if returns_prior else found
+        )
+    stream = _read_after(prior, piece, settings, seed) if prior else None
     if stream is None:
         stream = StreamSparsifier(**settings, options=options, random_state=seed)
         _read(piece, stream)
-    if leads and piece.number == 0:
+    if is_leader and piece.number == 0:
         stream.lead()
     is_source = isinstance(piece.graph, EdgeSource)
     stream.note = {name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED}
@@ -68,16 +80,16 @@ def leaf(piece, seed, *, settings, options=None, store=None, leads=False, guide=
     state = stream.to_bytes()
     if store is not None:
         store.put(piece.number, state)
-    return (state, stream.export_prior()) if guides else state
+    return (state, stream.export_prior()) if returns_prior else state
 
 
-def merge(states, seed, *, guides=False):
-    """Return the state of several parts, given in their order, and its prior if `guides`."""
+def merge(states, seed, *, returns_prior=False):
+    """Return the state of several parts, given in their order, and its prior if asked for."""
     streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
     merged = streams[0].merge(*streams[1:], random_state=seed)
     merged.note = {name: sum(stream.note[name] for stream in streams) for name in DROPPED}
     state = merged.to_bytes()
-    return (state, merged.export_prior()) if guides else state
+    return (state, merged.export_prior()) if returns_prior else state
 
 
 def _read(piece, stream):

@@ -124,7 +124,7 @@ def test_networkx_ids_are_written_by_name(tmp_path):
         (TRIANGLE, "a.xlsx", "does not say the format; end it in .tsv"),
         (TRIANGLE, "a", "does not say the format"),
         (TRIANGLE, "a.parquet.gz", "leave .gz away"),
-        (TRIANGLE, "no/such/folder/a.csv", "there is no folder"),
+        (TRIANGLE, "no/such/folder/a.csv", "does not exist; create it"),
         (TRIANGLE, "folder.csv", "is a folder"),
         ([(1, 2)], "a.csv", "edges is a list; give an EdgeList"),
         (EdgeList.from_pairs([("a\nb", "c")]), "a.csv", "cannot be written as text"),

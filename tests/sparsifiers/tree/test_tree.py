@@ -105,8 +105,8 @@ def test_a_guided_part_keeps_what_one_pass_would_and_stays_unbiased():
     first, second = split(sources.erdos_renyi(300, 40_000, random_state=17).to_edge_list(), 2)
     how, kept, weight = {"settings": {"n_edges": 3_000}, "options": SHORT}, [], []
     for seed in range(40):
-        _, told = leaf(Piece(0, first), 100 + seed, leads=True, guides=True, **how)
-        own = leaf(Piece(1, second), 1_000 + seed, guide=told, **how)
+        _, told = leaf(Piece(0, first), 100 + seed, is_leader=True, returns_prior=True, **how)
+        own = leaf(Piece(1, second), 1_000 + seed, prior=told, **how)
         stream = StreamSparsifier.from_bytes(own)
         edges = engine_state(stream).buffer.edges()
         np.testing.assert_array_equal(stream.degrees_, second.degrees())
@@ -124,7 +124,7 @@ def test_later_parts_of_a_guided_tree_keep_less(tmp_path):
     store = open_store(tmp_path, parts, {}, seed=5, resume=False)
     stream = grow_tree(parts, store=store, **how).stream
     kept = [StreamSparsifier.from_bytes(store.get(number)).n_kept_ for number in range(16)]
-    assert kept[1] > 2_300  # as nobody guides it
+    assert kept[1] > 2_300  # it has no prior
     assert 400 < kept[15] < 800
     assert stream.n_kept_ <= 3 * 1_500
     assert reference.epsilon(graph, stream.sparsifier()) < 0.75  # sqrt(2 n / edges) is 0.63
@@ -137,11 +137,11 @@ def test_a_part_that_its_guide_does_not_know_is_read_without():
     known = EdgeList(tail=known.tail, head=known.head, ids=ids)
     other = EdgeList(tail=known.tail, head=known.head, ids=ids + 500)
     how = {"settings": {"n_edges": 1_000}, "options": SHORT}
-    _, told = leaf(Piece(0, known), 3, leads=True, guides=True, **how)
+    _, told = leaf(Piece(0, known), 3, is_leader=True, returns_prior=True, **how)
     assert told
-    assert leaf(Piece(1, other), 4, guide=told, **how) == leaf(Piece(1, other), 4, **how)
-    assert leaf(Piece(1, known), 4, guide=told, **how) != leaf(Piece(1, known), 4, **how)
-    all_kept = {"settings": {"n_edges": 50_000}, "leads": True, "guides": True}
+    assert leaf(Piece(1, other), 4, prior=told, **how) == leaf(Piece(1, other), 4, **how)
+    assert leaf(Piece(1, known), 4, prior=told, **how) != leaf(Piece(1, known), 4, **how)
+    all_kept = {"settings": {"n_edges": 50_000}, "is_leader": True, "returns_prior": True}
     assert leaf(Piece(0, known), 3, **all_kept)[1] == b""
 
 
@@ -149,16 +149,16 @@ def test_a_guide_comes_with_the_state_that_is_there_without(tmp_path):
     """And it is the same from a leaf that was stored."""
     parts = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
     store = open_store(tmp_path, parts, {}, seed=5, resume=False)
-    how = {"settings": {"n_edges": 1_000}, "options": SHORT, "leads": True}
+    how = {"settings": {"n_edges": 1_000}, "options": SHORT, "is_leader": True}
     first = leaf(Piece(0, parts[0]), 3, **how)
-    with_guide = leaf(Piece(0, parts[0]), 3, **how, store=store, guides=True)
-    assert with_guide[0] == first
-    assert with_guide == leaf(Piece(0, parts[0]), 3, **how, store=store, guides=True)
-    states = [first, leaf(Piece(1, parts[1]), 4, **how, guide=with_guide[1])]
-    merged, told = merge(states, 5, guides=True)
+    with_prior = leaf(Piece(0, parts[0]), 3, **how, store=store, returns_prior=True)
+    assert with_prior[0] == first
+    assert with_prior == leaf(Piece(0, parts[0]), 3, **how, store=store, returns_prior=True)
+    states = [first, leaf(Piece(1, parts[1]), 4, **how, prior=with_prior[1])]
+    merged, told = merge(states, 5, returns_prior=True)
     assert merged == merge(states, 5)
     assert StreamSparsifier.from_bytes(told).n_kept_ == 0
-    assert told != with_guide[1]
+    assert told != with_prior[1]
 
 
 def test_a_guided_tree_holds_late_nodes_together():
@@ -270,25 +270,25 @@ def test_a_tree_is_guided_unless_memory_is_limited(tree):
 
 
 def test_a_guided_part_has_its_own_ridge_and_its_own_seed():
-    """Not those of its guide, which has seen more parts."""
+    """Not those of its prior, which has seen more parts."""
     first, second = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
     settings, options = {"n_edges": 1_000}, SHORT
-    _, guide = leaf(
+    _, prior = leaf(
         Piece(0, first),
         3,
         settings=settings | {"ridge": 0.75},
         options=options,
-        leads=True,
-        guides=True,
+        is_leader=True,
+        returns_prior=True,
     )
-    assert StreamSparsifier.from_bytes(guide).ridge == 0.75
+    assert StreamSparsifier.from_bytes(prior).ridge == 0.75
     states = [
         leaf(
             Piece(1, second),
             seed,
             settings=settings | {"ridge": 0.25},
             options=options,
-            guide=guide,
+            prior=prior,
         )
         for seed in (4, 5, 4)
     ]
