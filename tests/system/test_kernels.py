@@ -125,7 +125,7 @@ def results():
     in_place = gs.StreamOptions(degree_approx_min_nodes=1, inplace_min_edges=1, chunk_size=1024)
     many = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=in_place)
     ends, forest = (dense.tail, dense.head, dense.weight), join(roots(300), dense.tail, dense.head)
-    stars = degree_sketch(*ends, forest, dense.degrees(), seed=SEED, many_nodes=1).points
+    stars = degree_sketch(*ends, forest, dense.degrees(), seed=SEED, aggregation_min_nodes=1).points
     rng = np.random.default_rng(SEED)
     solver = LaplacianSolver(sparse, solver="cholesky", ridge=0.1, random_state=SEED)
     solved = solver.solve(rng.standard_normal((sparse.n_nodes, 9)))

@@ -45,7 +45,7 @@ from graphsqueak.graph.forest import join, roots
 from graphsqueak.randomness import ITEM_WORD, STAR_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, multiply
-from graphsqueak.sparsifiers.resistance.sketch import Embedding, solve_flows, squared_distance
+from graphsqueak.sparsifiers.resistance.sketch import Embedding, solve_random_rhs, squared_distance
 from graphsqueak.system.kernels import compiled, frozen, run, shared
 
 __all__ = ["FOSTER_TOLERANCE", "degree_resistances", "degree_sketch", "leverages_fit"]
@@ -64,7 +64,16 @@ _BY_CHANCE = 5.0  # times 1 / d_u + 1 / d_v: that much four columns of noise say
 
 
 def degree_sketch(
-    tail, head, weight, in_forest, degree, *, seed, ridge=0.0, is_averaged=True, many_nodes=2**18
+    tail,
+    head,
+    weight,
+    in_forest,
+    degree,
+    *,
+    seed,
+    ridge=0.0,
+    is_averaged=True,
+    aggregation_min_nodes=2**18,
 ):
     """What white noise says on a backbone of a graph; None where degrees are not enough.
 
@@ -81,7 +90,7 @@ def degree_sketch(
         As in `embed`.
     is_averaged : bool
         Whether points are means of neighbors, or the noise itself, which says too much.
-    many_nodes : int
+    aggregation_min_nodes : int
         From as many nodes on the backbone is one of stars.
 
     Returns
@@ -107,7 +116,7 @@ def degree_sketch(
     run(_rests, _WORK * tail.size, part, tail, head, weight, near, partial)
     if partial.sum() > _MOST_SHARE * degree.size:
         return None
-    about = (ridge, seed, many_nodes, is_averaged)
+    about = (ridge, seed, aggregation_min_nodes, is_averaged)
     return _sketch(tail, head, weight, in_forest, degree, near, *about)
 
 
@@ -145,20 +154,24 @@ def _inverse(degree):
     return np.divide(1.0, degree, out=out, where=degree > 0, casting="same_kind")
 
 
-def _sketch(tail, head, weight, in_forest, degree, near, ridge, seed, many_nodes, is_averaged):
+def _sketch(
+    tail, head, weight, in_forest, degree, near, ridge, seed, aggregation_min_nodes, is_averaged
+):
     """What white noise says on a backbone; None where degrees are not enough."""
     columns, star = (tail, head, weight, in_forest), None
-    if degree.size < many_nodes:
+    if degree.size < aggregation_min_nodes:
         solver = _backbone(*columns, near, ridge=ridge, seed=seed)
     else:
         star = np.empty(degree.size, dtype=np.int32)
         n_stars = _join_stars(tail, head, weight, near, np.uint64(seed), star)
         solver = _star_backbone(*columns, degree, star, n_stars, ridge=ridge, seed=seed)
-    told = solve_flows(solver, np.zeros((solver.rows.n_nodes, 0), np.float32), seed=seed)
+    told = solve_random_rhs(solver, np.zeros((solver.rows.n_nodes, 0), np.float32), seed=seed)
     points = _averaged(solver.rows, told.guards) if is_averaged else told.guards
     points = np.float32(np.sqrt(_ADDED)) * points
-    sketch = Embedding(points if star is None else points[star], degree, told.spread)
-    return None if sketch.has_weak_cuts or not told.resolved else sketch
+    sketch = Embedding(
+        points if star is None else points[star], degree, told.mean_inverse_eigenvalue
+    )
+    return None if sketch.has_bottlenecks or not told.resolved else sketch
 
 
 def _averaged(rows, points):

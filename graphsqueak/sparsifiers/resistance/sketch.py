@@ -63,7 +63,7 @@ __all__ = [
     "precise_embedding",
     "sketch_parts",
     "sketch_resistances",
-    "solve_flows",
+    "solve_random_rhs",
     "squared_distance",
 ]
 
@@ -71,7 +71,7 @@ _N_GUARDS = 4
 _MAX_ITER = 2000
 _LEAST_STEPS = 30  # of Jacobi, before a factorization is tried
 _RESOLVED = {np.dtype(np.float32): 1e11, np.dtype(np.float64): 1e28}  # of the sum in `Potentials`
-_WEAK = 4.0  # spread from which the cuts are looked at
+_WEAK = 4.0  # mean_inverse_eigenvalue from which the cuts are looked at
 _ERROR = 0.05  # of potential differences, small beside the noise of few probes
 _SINGLE = 6e-8  # rounding of single precision
 _SINGLE_SPAN = 1e10  # of weights w: beyond it flows sqrt(w) drown in the rounding of others
@@ -81,18 +81,18 @@ _BLUR = 0.1  # relative error of a resistance, small beside that of few probes
 class Embedding(NamedTuple):
     """Points X (n_nodes, k) and weighted degrees d of a graph: all that a sketch remembers.
 
-    `spread` is the mean of 1 / l_i over the eigenvalues of D^-1 L: near 1 on expanders, large where
+    `mean_inverse_eigenvalue` is the mean of 1 / l_i over the eigenvalues of D^-1 L: near 1 on expanders, large where
     the graph has weak cuts.
     """
 
     points: np.ndarray
     degree: np.ndarray
-    spread: float
+    mean_inverse_eigenvalue: float
 
     @property
-    def has_weak_cuts(self):
+    def has_bottlenecks(self):
         """Whether some cuts are so weak that a few signs tell little about them."""
-        return self.spread > _WEAK
+        return self.mean_inverse_eigenvalue > _WEAK
 
 
 def embed(graph, *, n_probes, seed, ridge=0.0, error=_ERROR, dtype=np.float32):
@@ -111,7 +111,7 @@ def embed(graph, *, n_probes, seed, ridge=0.0, error=_ERROR, dtype=np.float32):
         For r(gamma), with L + gamma I in place of L: a ground node joined to every node by weight
         gamma, so that degrees, bounds and sketch are those of the larger graph.
     error : float
-        Relative error of the solves, of every edge's potential difference (`solve_flows`).
+        Relative error of the solves, of every edge's potential difference (`solve_random_rhs`).
 
     Returns
     -------
@@ -142,10 +142,12 @@ def _embed(graph, n_probes, seed, ridge, error, dtype):
     rows = solver.rows
     work = rows.weight.size * n_probes
     run(_random_flows, work, rows.start, rows.neighbor, rows.weight, np.uint64(seed), rhs)
-    points, _, spread, resolved = solve_flows(solver, rhs, seed=seed, error=error)
+    points, _, mean_inverse_eigenvalue, resolved = solve_random_rhs(
+        solver, rhs, seed=seed, error=error
+    )
     scale = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
     points -= rhs * scale[:, None].astype(dtype)
-    return Embedding(points, degree, spread), resolved
+    return Embedding(points, degree, mean_inverse_eigenvalue), resolved
 
 
 def sketch_parts(sketch, tail, head, weight):
@@ -164,7 +166,7 @@ def sketch_resistances(sketch, tail, head, weight):
     out = np.empty(tail.size)
     known, columns = (sketch.points, sketch.degree), frozen(tail, head, weight)
     run(_resistances, tail.size * sketch.points.shape[1], *known, *columns, out)
-    if sketch.has_weak_cuts:
+    if sketch.has_bottlenecks:
         np.maximum(out, cut_bounds(tail, head, weight, sketch.degree.size), out=out)
     return out
 
@@ -173,17 +175,17 @@ class Potentials(NamedTuple):
     """Potentials of flows, and what they tell of the weakest cuts.
 
     The mean of |x|^2 in the norm of D is sum_i 1 / l_i, and so is that of b . x of the guards, b
-    their right-hand sides; `spread` is the larger one per node. Rounding blurs a
+    their right-hand sides; `mean_inverse_eigenvalue` is the larger one per node. Rounding blurs a
     flow sqrt(l_i) g_i by its unit u, so the cuts are `resolved` if the sum is below (e / 5 u)^2.
     """
 
     points: np.ndarray
     guards: np.ndarray  # potentials of white noise
-    spread: float
+    mean_inverse_eigenvalue: float
     resolved: bool
 
 
-def solve_flows(
+def solve_random_rhs(
     solver: LaplacianSolver, flows: np.ndarray, *, seed: int, error: float = 0.05
 ) -> Potentials:
     """Potentials of random flows with an error of energy `error`^2, in the dtype of the flows.
@@ -208,7 +210,7 @@ def solve_flows(
     >>> tail, head = [0, 1, 2, 3, 4, 5, 0], [1, 2, 0, 4, 5, 3, 3]
     >>> graph = EdgeList(tail=tail, head=head, weight=[1.0] * 6 + [1e-6])
     >>> flow = np.array([[1e-3], [0.0], [0.0], [-1e-3], [0.0], [0.0]])
-    >>> points = solve_flows(LaplacianSolver(graph), flow, seed=90210).points
+    >>> points = solve_random_rhs(LaplacianSolver(graph), flow, seed=90210).points
     >>> (points[0] - points[3]).round(2)
     array([1000.])
     """
@@ -231,8 +233,8 @@ def solve_flows(
     length = np.einsum("uk,uk->k", guards, told).mean()
     if n_columns:
         length = max(length, np.einsum("uk,uk,u->k", points, points, diagonal).mean())
-    spread = float(length) / max(n_nodes, 1)
-    return Potentials(points, told, spread, bool(length <= _RESOLVED[flows.dtype]))
+    mean_inverse_eigenvalue = float(length) / max(n_nodes, 1)
+    return Potentials(points, told, mean_inverse_eigenvalue, bool(length <= _RESOLVED[flows.dtype]))
 
 
 def _iterate(solver, name, block, target, max_iter):

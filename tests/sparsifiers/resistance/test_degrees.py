@@ -42,7 +42,7 @@ def test_where_degrees_are_taken_they_are_close(graph):
     off = np.log(resistance / exact)
     leverage = graph.weight * exact
     assert np.sqrt((leverage * off**2).sum() / leverage.sum()) <= 0.12
-    assert not sketch.has_weak_cuts
+    assert not sketch.has_bottlenecks
 
 
 @pytest.mark.parametrize("weight", [1.0, 1e-3, 1e-9])
@@ -78,7 +78,7 @@ def test_stars_of_light_nodes_have_the_weak_cuts_of_the_graph():
     ).simplified()
     across = (graph.tail < 400) != (graph.head < 400)
     for seed in range(20):
-        fine, stars = (sketch_of(graph, seed=seed, many_nodes=most) for most in (10**6, 1))
+        fine, stars = (sketch_of(graph, seed=seed, aggregation_min_nodes=most) for most in (10**6, 1))
         for scored in (fine, stars):
             assert scored is None or scored[0][across].min() >= 0.25
         assert stars is None or 380 <= np.unique(stars[1].points, axis=0).shape[0] <= 400
