@@ -1,40 +1,42 @@
-"""Resistances by degrees, where a look at a backbone of the graph says that this is enough.
+"""Resistances from degrees, if a coarse sparsifier of the graph shows that they are accurate.
 
-On a graph without weak cuts r(u, v) is close to 1 / d_u + 1 / d_v. By Foster's theorem it is so on
-average: sum_e w_e (1 / d_u + 1 / d_v) = n, and the true leverages sum to n minus the components.
-Two things tell whether it is so for every edge.
+On a graph without bottlenecks r(u, v) is close to 1 / d_u + 1 / d_v. By Foster's theorem this holds
+on average: sum_e w_e (1 / d_u + 1 / d_v) = n, and the true leverages sum to n minus the number of
+components. Two tests check whether it holds for every edge.
 
-*The share* that is left to sketch. Of r = (d_u + d_v - 2 w) / (d_u d_v) + rest (see `sketch`), the
-rests add up to 2 sum_e w_e^2 / (d_u d_v) - 1, as leverage: small where nodes have many neighbors.
+*Size of the sketched part.* In r = (d_u + d_v - 2 w) / (d_u d_v) + rest (see `sketch`), the rests
+have a total leverage of 2 sum_e w_e^2 / (d_u d_v) - 1. It is small if nodes have many neighbors.
 
-*A backbone*: the spanning forest, and a sample of the other edges by their degrees, some six for
-every node, is itself a coarse sparsifier, and solving on it costs a fraction of solving on the
-graph. White noise b = D^(1/2) g, the guards of `sketch`, has the potentials x = L^+ b with
+*Coarse sparsifier.* A spanning forest and about six other edges per node, sampled by their degrees,
+are a coarse sparsifier. Solving on it costs a fraction of solving on the graph. A convergence probe
+b = D^(1/2) g of `sketch` has the solution x = L^+ b with
 
-    E (x_u - x_v)^2 = sum_i (v_i(u) - v_i(v))^2 / l_i^2,
+    E (x_u - x_v)^2 = sum_i (v_i(u) - v_i(v))^2 / l_i^2.
 
-which is about 1 / d_u + 1 / d_v where no eigenvalue l_i of D^-1 L is small, and r / l, very much
-more, across a cut that a small l belongs to. The first part is noise of the two nodes themselves:
-the mean X = D^-1 A x of a node's neighbors has 1 / l_i - 1 in place of 1 / l_i, and hardly any of
-it. Where |X_u - X_v|^2 is more than noise explains, a tenth of it is added, which is more than
-enough: the resistance may be anything up to 1 / w. Where cuts are very weak, degrees are not
-enough. Where few edges a node are kept, X is x itself: the noise spreads them a little more evenly,
-which holds chains of nodes together.
+This is about 1 / d_u + 1 / d_v if no eigenvalue l_i of D^-1 L is small, and much larger, r / l,
+across a cut with a small eigenvalue l. The first part is noise of the two nodes themselves. The
+mean X = D^-1 A x over the neighbors of a node has 1 / l_i - 1 in place of 1 / l_i, and hardly any
+of this noise. If |X_u - X_v|^2 is larger than noise explains, 10 % of it is added to the
+resistance. This is more than enough, since the resistance is at most 1 / w. If the graph has
+bottlenecks, degrees are not used. If few edges per node are kept, X = x: the noise then makes
+sampling slightly more uniform, which preserves chains of nodes.
 
-*Later on*, resistances only fall. Degrees are always those of the day, and the leverages that
-follow add up to n as long as the points of an earlier sketch add little: so their sum tells whether
-it still serves (`leverages_fit`). On R-MAT graphs it is 1.05 n when the graph has doubled.
+*Later graphs of a stream.* Resistances only decrease as edges are added. Degrees are always
+current, and the leverages from them sum to n as long as the points of an earlier sketch add little.
+So their sum shows whether these points are still valid (`leverages_fit`). On R-MAT graphs the sum
+is 1.05 n when the graph has doubled.
 
-*Many nodes.* Most nodes of large graphs have few edges, each with an eighth or more of the node's
-degree: a leverage so large that it is kept in any case. Such light nodes join one of their other
-neighbors, the likelier the heavier the edge, and the backbone is one of the stars that this makes.
-A node that joins across a cut adds its other edges to it, eight times the weight of the one across
-at most, so that the other edges of a weak cut still stand out. On R-MAT graphs two thirds of the
-nodes are light.
+*Many nodes.* Most nodes of large graphs have few edges, each with 1/8 or more of the node's degree.
+The leverage of such an edge is so large that it is kept in any case. Each of these low-degree nodes
+is aggregated with one of its other neighbors, chosen with probability proportional to the weight of
+the edge, and the coarse sparsifier has one node per aggregate. A node that is aggregated across a
+cut adds its other edges to this cut. Their weight is at most eight times that of the edge across,
+so that the other edges of a bottleneck are still detected. On R-MAT graphs two thirds of the nodes
+have a low degree.
 
-Where degrees are enough, 1 / d_u + 1 / d_v is off by a few per cent (leverage-weighted, root mean
-square): 0.4 on random graphs of mean degree 40 and 2.9 of 10, 3.9 and 7.8 on R-MAT graphs of 46 and
-20, 1.0 on neighbor graphs in three dimensions. Eight signs are off by about half of the share.
+*Accuracy.* If degrees are used, the leverage-weighted root mean square error of 1 / d_u + 1 / d_v
+is a few percent: 0.4 on random graphs of mean degree 40 and 2.9 of 10, 3.9 and 7.8 on R-MAT graphs
+of 46 and 20, 1.0 on neighbor graphs in three dimensions.
 """
 
 import numba
@@ -45,22 +47,31 @@ from graphsqueak.graph.forest import join, roots
 from graphsqueak.randomness import ITEM_WORD, STAR_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, multiply
-from graphsqueak.sparsifiers.resistance.sketch import Embedding, solve_random_rhs, squared_distance
+from graphsqueak.sparsifiers.resistance.sketch import (
+    Embedding,
+    solve_random_rhs,
+    squared_distance,
+)
 from graphsqueak.system.kernels import compiled, frozen, run, shared
 
 __all__ = ["FOSTER_TOLERANCE", "degree_resistances", "degree_sketch", "leverages_fit"]
 
-_WORK = 10  # elementary steps per edge
-_N_PARTS = 64  # of the edges, summed apart: no result depends on the number of threads
-_MOST_SHARE = 0.1
-_PER_NODE = 6.0  # edges of the backbone
-_PER_STAR = 3.0
-_LIGHT = 0.125  # of a node's degree is one of its edges
-_ADDED = 0.1  # of what white noise says
-_ENOUGH = 2**19  # edges that tell a sum
-# Sum of all leverages, over that of Foster's theorem, up to which resistances are not outdated.
+# Elementary steps per edge, by which `run` decides whether threads pay off.
+_STEPS_PER_EDGE = 10
+# Largest mean leverage per node of the part of r that degrees do not determine.
+_MAX_SKETCHED_LEVERAGE_PER_NODE = 0.1
+# Edges per node, and per aggregate, that the coarse sparsifier samples.
+_EDGES_PER_NODE = 6.0
+_EDGES_PER_AGGREGATE = 3.0
+# A node has a low degree if one of its edges has at least this fraction of it.
+_MIN_DOMINANT_FRACTION = 0.125
+# Fraction of |X_u - X_v|^2 that is added to the resistance.
+_ADDED_FRACTION = 0.1
+# |X_u - X_v|^2 below this multiple of 1 / d_u + 1 / d_v is noise. Four columns of noise exceed it
+# on one of 2,000 edges.
+_NOISE_FACTOR = 5.0
+# Sum of all leverages, relative to Foster's theorem, up to which resistances are not outdated.
 FOSTER_TOLERANCE = 1.1
-_BY_CHANCE = 5.0  # times 1 / d_u + 1 / d_v: that much four columns of noise say once in 2,000 edges
 
 
 def degree_sketch(
@@ -68,35 +79,36 @@ def degree_sketch(
     head,
     weight,
     in_forest,
-    degree,
+    degrees,
     *,
     seed,
     ridge=0.0,
     is_averaged=True,
     aggregation_min_nodes=2**18,
 ):
-    """What white noise says on a backbone of a graph; None where degrees are not enough.
+    """Return an embedding that corrects resistances from degrees; None if they are inaccurate.
 
     Parameters
     ----------
-    tail, head, weight : arrays
+    tail, head, weight : ndarray
         All edges; some may be parallel.
-    in_forest : array of bool
-        Which of them are a spanning forest.
-    degree : array
-        Weighted degrees, with the ridge.
+    in_forest : ndarray of bool
+        Mask of a spanning forest.
+    degrees : ndarray
+        Weighted degrees, including the ridge.
     seed : int
     ridge : float
-        As in `embed`.
+        See `embed`.
     is_averaged : bool
-        Whether points are means of neighbors, or the noise itself, which says too much.
+        Whether points are averaged over neighbors. If not, they contain the noise of single nodes,
+        and resistances are overestimated.
     aggregation_min_nodes : int
-        From as many nodes on the backbone is one of stars.
+        Number of nodes from which low-degree nodes are aggregated.
 
     Returns
     -------
-    Embedding
-        For `degree_resistances`.
+    Embedding or None
+        To be passed to `degree_resistances`.
 
     Examples
     --------
@@ -104,186 +116,235 @@ def degree_sketch(
 
     >>> from graphsqueak.sources import complete
     >>> graph = complete(100).to_edge_list()
-    >>> ends, degree = (graph.tail, graph.head, graph.weight), np.full(100, 99.0)
-    >>> sketch = degree_sketch(*ends, graph.tail == 0, degree, seed=7)
-    >>> float(degree_resistances(sketch.points / 2, degree, *ends).mean().round(3))
+    >>> edges = (graph.tail, graph.head, graph.weight)
+    >>> degrees = np.full(100, 99.0)
+    >>> embedding = degree_sketch(*edges, graph.tail == 0, degrees, seed=7)
+    >>> float(degree_resistances(embedding.points / 2, degrees, *edges).mean().round(3))
     0.02
     """
     tail, head, weight = frozen(tail, head, weight)
-    near = _inverse(degree)
-    part = np.linspace(0, tail.size, _N_PARTS + 1).astype(np.int64)
-    partial = np.zeros(_N_PARTS)
-    run(_rests, _WORK * tail.size, part, tail, head, weight, near, partial)
-    if partial.sum() > _MOST_SHARE * degree.size:
+    inv_degree = _inverse_or_zero(degrees)
+    sketched_leverage = _sketched_leverage(tail, head, weight, inv_degree)
+    if sketched_leverage > _MAX_SKETCHED_LEVERAGE_PER_NODE * degrees.size:
         return None
-    about = (ridge, seed, aggregation_min_nodes, is_averaged)
-    return _sketch(tail, head, weight, in_forest, degree, near, *about)
+
+    aggregate = None
+    if degrees.size < aggregation_min_nodes:
+        solver = _coarse_solver(tail, head, weight, in_forest, inv_degree, ridge=ridge, seed=seed)
+    else:
+        aggregate = np.empty(degrees.size, dtype=np.int32)
+        n_aggregates = _aggregate_low_degrees(
+            tail, head, weight, inv_degree, np.uint64(seed), aggregate
+        )
+        solver = _aggregated_solver(
+            tail,
+            head,
+            weight,
+            in_forest,
+            degrees,
+            aggregate,
+            n_aggregates,
+            ridge=ridge,
+            seed=seed,
+        )
+
+    # Only the convergence probes are solved.
+    no_columns = np.zeros((solver.rows.n_nodes, 0), np.float32)
+    solved = solve_random_rhs(solver, no_columns, seed=seed)
+    points = solved.probe_solutions
+    if is_averaged:
+        points = _neighbor_means(solver.rows, points)
+    points = np.float32(np.sqrt(_ADDED_FRACTION)) * points
+    if aggregate is not None:
+        points = points[aggregate]
+    embedding = Embedding(points, degrees, solved.mean_inverse_eigenvalue, solved.is_resolved)
+    if embedding.has_bottlenecks or not embedding.is_resolved:
+        return None
+    return embedding
 
 
-def degree_resistances(points, degree, tail, head, weight):
-    """Resistances of edges by degrees and the points of a `degree_sketch`, divided by sqrt(k).
+def degree_resistances(points, degrees, tail, head, weight):
+    """Return the resistances of edges from degrees, corrected by the points of `degree_sketch`.
 
-    They are at most 1 / w, which they are for edges of nodes that the sketch did not know, and in
-    the precision of the weights. Edges that are parallel are told apart, so that their
-    resistance is at most one over their own weight.
+    Parameters
+    ----------
+    points : ndarray of shape (n_known, k)
+        Points of the sketch, divided by sqrt(k). It may cover only the first nodes.
+    degrees : ndarray
+        Current degrees.
+    tail, head, weight : ndarray
+        The edges. Parallel edges are not added up.
+
+    Returns
+    -------
+    ndarray
+        In the precision of the weights, and at most 1 / w. It is 1 / w for nodes without a point.
     """
-    out = np.empty(tail.size, weight.dtype)
-    near = np.zeros((degree.size, 2), np.float32)  # 1 / d_u, and how far at most from any other
-    near[:, 0] = _inverse(degree)
-    near[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
-    run(_resistances, _WORK * tail.size, *frozen(tail, head, weight), near, points, out)
-    return out
+    resistance = np.empty(tail.size, weight.dtype)
+    # Both numbers of a node in one cache line: 1 / d_u, and a bound on |X_u - X_v|^2 for any v.
+    node_terms = np.zeros((degrees.size, 2), np.float32)
+    node_terms[:, 0] = _inverse_or_zero(degrees)
+    node_terms[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
+    run(
+        _corrected_resistances,
+        _STEPS_PER_EDGE * tail.size,
+        *frozen(tail, head, weight),
+        node_terms,
+        points,
+        resistance,
+    )
+    return resistance
 
 
 def leverages_fit(resistance, weight, n_nodes):
-    """Whether the leverages of all edges add up to what Foster's theorem says, or not much more.
+    """Return whether the leverages of all edges sum to at most Foster's value, with a tolerance.
 
-    They do not where points are those of an earlier graph, whose resistances were larger.
+    A larger sum means that resistances are those of an earlier graph with fewer edges.
 
     >>> leverages_fit(np.full(6, 0.5), np.ones(6), 4), leverages_fit(np.ones(6), np.ones(6), 4)
     (True, False)
     """
-    step = 1 + weight.size // _ENOUGH
-    total = step * (resistance[::step] * weight[::step]).sum(dtype=np.float64)
+    total = np.einsum("e,e->", resistance, weight, dtype=np.float64)
     return bool(total <= FOSTER_TOLERANCE * n_nodes)
 
 
-def _inverse(degree):
-    """1 / degree in single precision, 0 for a node without edges."""
-    out = np.zeros(degree.size, np.float32)
-    return np.divide(1.0, degree, out=out, where=degree > 0, casting="same_kind")
+def _inverse_or_zero(degrees):
+    """Return 1 / degree in single precision, 0 for a node without edges."""
+    out = np.zeros(degrees.size, np.float32)
+    return np.divide(1.0, degrees, out=out, where=degrees > 0, casting="same_kind")
 
 
-def _sketch(
-    tail, head, weight, in_forest, degree, near, ridge, seed, aggregation_min_nodes, is_averaged
-):
-    """What white noise says on a backbone; None where degrees are not enough."""
-    columns, star = (tail, head, weight, in_forest), None
-    if degree.size < aggregation_min_nodes:
-        solver = _backbone(*columns, near, ridge=ridge, seed=seed)
-    else:
-        star = np.empty(degree.size, dtype=np.int32)
-        n_stars = _join_stars(tail, head, weight, near, np.uint64(seed), star)
-        solver = _star_backbone(*columns, degree, star, n_stars, ridge=ridge, seed=seed)
-    told = solve_random_rhs(solver, np.zeros((solver.rows.n_nodes, 0), np.float32), seed=seed)
-    points = _averaged(solver.rows, told.guards) if is_averaged else told.guards
-    points = np.float32(np.sqrt(_ADDED)) * points
-    sketch = Embedding(
-        points if star is None else points[star], degree, told.mean_inverse_eigenvalue
+def _neighbor_means(rows, points):
+    """Return D^-1 A x, the mean of every node's neighbors, without the noise of the node itself."""
+    product = aligned_like(points)
+    multiply(rows.astype(points.dtype), points, product)
+    # D^-1 A = I - D^-1 L
+    return points - product * _inverse_or_zero(rows.diagonal())[:, None]
+
+
+def _coarse_solver(tail, head, weight, in_forest, inv_degree, *, ridge, seed):
+    """Return a solver of the coarse sparsifier: the forest and a sample of the other edges."""
+    sampled = _sample_by_degrees(tail, head, weight, inv_degree, _EDGES_PER_NODE, seed)
+    kept = np.flatnonzero(sampled | in_forest)
+    kept_tail = tail[kept]
+    kept_head = head[kept]
+    kept_weight = weight[kept].astype(np.float64)
+    probability = np.minimum(
+        _EDGES_PER_NODE * kept_weight * (inv_degree[kept_tail] + inv_degree[kept_head]), 1.0
     )
-    return None if sketch.has_bottlenecks or not told.resolved else sketch
+    # Edges of the forest are kept with certainty.
+    probability[in_forest[kept]] = 1.0
+    graph = EdgeList.from_clean(kept_tail, kept_head, kept_weight / probability, inv_degree.size)
+    return LaplacianSolver(graph, ridge=ridge, random_state=seed)
 
 
-def _averaged(rows, points):
-    """The mean of every node's neighbors, in which the noise of its own is not."""
-    flow = aligned_like(points)
-    multiply(rows.astype(points.dtype), points, flow)
-    return points - flow * _inverse(rows.diagonal())[:, None]
+def _aggregated_solver(
+    tail, head, weight, in_forest, degrees, aggregate, n_aggregates, *, ridge, seed
+):
+    """Return a solver of the aggregates: a forest and a sample of the edges between them."""
+    inv_degree = _inverse_or_zero(np.bincount(aggregate, degrees, n_aggregates))[aggregate]
+    sampled = _sample_by_degrees(tail, head, weight, inv_degree, _EDGES_PER_AGGREGATE, seed)
+    forest = np.flatnonzero(in_forest & ~sampled)
+    forest = forest[join(roots(n_aggregates), aggregate[tail[forest]], aggregate[head[forest]])]
+    sampled = np.flatnonzero(sampled)
+    sampled_weight = weight[sampled].astype(np.float64)
+    inv_degrees = inv_degree[tail[sampled]] + inv_degree[head[sampled]]
+    sampled_weight /= np.minimum(_EDGES_PER_AGGREGATE * sampled_weight * inv_degrees, 1.0)
+    kept = np.concatenate([sampled, forest])
+    kept_weight = np.concatenate([sampled_weight, weight[forest]])
+    first = aggregate[tail[kept]]
+    second = aggregate[head[kept]]
+    is_between = first != second
+    graph = EdgeList.from_clean(
+        first[is_between], second[is_between], kept_weight[is_between], n_aggregates
+    )
+    # An aggregate has the ridge of each of its nodes.
+    summed_ridge = ridge * np.bincount(aggregate, minlength=n_aggregates) if ridge > 0 else 0.0
+    return LaplacianSolver(graph, ridge=summed_ridge, random_state=seed)
 
 
-def _backbone(tail, head, weight, in_forest, near, *, ridge, seed):
-    """A solver of the forest and a sample of the other edges."""
-    chosen = _chosen(tail, head, weight, near, _PER_NODE, seed)
-    chosen |= in_forest
-    chosen = np.flatnonzero(chosen)
-    ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
-    prob = np.minimum(_PER_NODE * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)
-    heavier = np.where(in_forest[chosen], 1.0, prob)
-    backbone = EdgeList.from_clean(*ends[:2], ends[2] / heavier, near.size)
-    return LaplacianSolver(backbone, ridge=ridge, random_state=seed)
-
-
-def _star_backbone(tail, head, weight, in_forest, degree, star, n_stars, *, ridge, seed):
-    """A solver of the stars, with a forest and a sample of the other edges between them."""
-    backbone = _edges_of_stars(tail, head, weight, in_forest, degree, star, n_stars, seed=seed)
-    grounded = ridge * np.bincount(star, minlength=n_stars) if ridge > 0 else 0.0
-    return LaplacianSolver(backbone, ridge=grounded, random_state=seed)
-
-
-def _edges_of_stars(tail, head, weight, in_forest, degree, star, n_stars, *, seed):
-    near = _inverse(np.bincount(star, degree, n_stars))[star]
-    chosen = _chosen(tail, head, weight, near, _PER_STAR, seed)
-    forest = np.flatnonzero(in_forest)
-    forest = forest[~chosen[forest]]
-    forest = forest[join(roots(n_stars), star[tail[forest]], star[head[forest]])]
-    chosen = np.flatnonzero(chosen)
-    ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
-    sampled = ends[2] / np.minimum(_PER_STAR * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)
-    both = np.concatenate([chosen, forest])
-    ends, sampled = (star[tail[both]], star[head[both]]), np.concatenate([sampled, weight[forest]])
-    between = ends[0] != ends[1]
-    return EdgeList.from_clean(*(column[between] for column in (*ends, sampled)), n_stars)
-
-
-def _chosen(tail, head, weight, near, scale, seed):
-    """Which edges a sample by degrees holds."""
-    chosen = np.empty(tail.size, dtype=np.bool_)
-    about = (near, scale, np.uint64(seed))
-    run(_choose, _WORK * tail.size, *frozen(tail, head, weight), *about, chosen)
-    return chosen
+def _sample_by_degrees(tail, head, weight, inv_degree, scale, seed):
+    """Return the mask of a sample with probabilities scale * w * (1 / d_u + 1 / d_v)."""
+    sampled = np.empty(tail.size, dtype=np.bool_)
+    run(
+        _sample_edges,
+        _STEPS_PER_EDGE * tail.size,
+        *frozen(tail, head, weight),
+        inv_degree,
+        scale,
+        np.uint64(seed),
+        sampled,
+    )
+    return sampled
 
 
 @compiled
-def _join_stars(tail, head, weight, near, seed, star):
-    """Number stars; a light node whose neighbors all are light is a star of its own.
+def _sketched_leverage(tail, head, weight, inv_degree):
+    """Return 2 sum_e w_e^2 / (d_u d_v)."""
+    total = 0.0
+    for e in range(tail.size):
+        w = np.float64(weight[e])
+        total += 2 * (w * inv_degree[tail[e]]) * (w * inv_degree[head[e]])
+    return total
 
-    Of the neighbors of a light node, the next one takes the place of those before with a
-    probability of its weight among all so far.
+
+@shared
+def _sample_edges(tail, head, weight, inv_degree, scale, seed, sampled):
+    for e in numba.prange(tail.size):
+        probability = scale * weight[e] * (inv_degree[tail[e]] + inv_degree[head[e]])
+        sampled[e] = uniform(seed, np.uint64(e), ITEM_WORD) < probability
+
+
+@compiled
+def _aggregate_low_degrees(tail, head, weight, inv_degree, seed, aggregate):
+    """Number the aggregates: every low-degree node joins a neighbor with a high degree.
+
+    The neighbor is chosen with probability proportional to the weight, in one pass (weighted
+    reservoir sampling). A low-degree node without such a neighbor is an aggregate of its own.
+
+    Returns the number of aggregates and writes that of each node to `aggregate`.
     """
-    so_far = np.full(star.size, -1.0, dtype=np.float32)  # -1: not light
-    for u in range(star.size):
-        star[u] = u
+    # Weight of the edges to high-degree neighbors so far; -1 for nodes with a high degree.
+    weight_so_far = np.full(aggregate.size, -1.0, dtype=np.float32)
+    for u in range(aggregate.size):
+        aggregate[u] = u
     for e in range(tail.size):
         for u in (tail[e], head[e]):
-            if weight[e] * near[u] >= _LIGHT:
-                so_far[u] = 0.0
+            if weight[e] * inv_degree[u] >= _MIN_DOMINANT_FRACTION:
+                weight_so_far[u] = 0.0
     for e in range(tail.size):
         u, v = tail[e], head[e]
-        if so_far[u] >= 0.0:
+        if weight_so_far[u] >= 0.0:
             u, v = v, u
-        if so_far[u] < 0.0 and so_far[v] >= 0.0:
-            so_far[v] += weight[e]
-            if uniform(seed, np.uint64(e), STAR_WORD) * so_far[v] < weight[e]:
-                star[v] = u
-    n_stars = 0
-    number = np.empty(star.size, dtype=np.int32)
-    for u in range(star.size):
-        if star[u] == u:
-            number[u] = n_stars
-            n_stars += 1
-    for u in range(star.size):
-        star[u] = number[star[u]]
-    return n_stars
+        if weight_so_far[u] < 0.0 and weight_so_far[v] >= 0.0:
+            weight_so_far[v] += weight[e]
+            # The latest neighbor replaces the earlier choice with its share of the weight so far.
+            if uniform(seed, np.uint64(e), STAR_WORD) * weight_so_far[v] < weight[e]:
+                aggregate[v] = u
+    n_aggregates = 0
+    number = np.empty(aggregate.size, dtype=np.int32)
+    for u in range(aggregate.size):
+        if aggregate[u] == u:
+            number[u] = n_aggregates
+            n_aggregates += 1
+    for u in range(aggregate.size):
+        aggregate[u] = number[aggregate[u]]
+    return n_aggregates
 
 
 @shared
-def _rests(part, tail, head, weight, near, partial):
-    for p in numba.prange(part.size - 1):
-        total = 0.0
-        for e in range(part[p], part[p + 1]):
-            w = np.float64(weight[e])
-            total += 2 * (w * near[tail[e]]) * (w * near[head[e]])
-        partial[p] = total
-
-
-@shared
-def _choose(tail, head, weight, near, scale, seed, chosen):
-    for e in numba.prange(tail.size):
-        prob = scale * weight[e] * (near[tail[e]] + near[head[e]])
-        chosen[e] = uniform(seed, np.uint64(e), ITEM_WORD) < prob
-
-
-@shared
-def _resistances(tail, head, weight, near, points, out):
-    """Points are looked at only where they may be far enough apart."""
+def _corrected_resistances(tail, head, weight, node_terms, points, resistance):
     n_known = points.shape[0]
     for e in numba.prange(tail.size):
         u, v = tail[e], head[e]
-        r = near[u, 0] + near[v, 0]
-        by_chance = _BY_CHANCE * _ADDED * r
-        known = u < n_known and v < n_known
-        if known and near[u, 1] + near[v, 1] > by_chance:
-            added = points.shape[1] * squared_distance(points, u, v)
-            if added > by_chance:
-                r += added
-        out[e] = min(r, 1 / weight[e]) if known else 1 / weight[e]
+        if u >= n_known or v >= n_known:
+            resistance[e] = 1 / weight[e]
+            continue
+        r = node_terms[u, 0] + node_terms[v, 0]
+        noise = _NOISE_FACTOR * _ADDED_FRACTION * r
+        # The bound of each node shows for most edges that the points need not be read.
+        if node_terms[u, 1] + node_terms[v, 1] > noise:
+            distance = points.shape[1] * squared_distance(points, u, v)
+            if distance > noise:
+                r += distance
+        resistance[e] = min(r, 1 / weight[e])
