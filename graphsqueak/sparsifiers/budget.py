@@ -56,10 +56,10 @@ __all__ = [
     "Budget",
     "ErrorCurve",
     "StreamOptions",
-    "check_room",
+    "check_memory_limit",
     "edges_within",
     "error_for_variance",
-    "held_bytes",
+    "in_memory_bytes",
     "predicted_epsilon",
     "sampling_error",
     "sampling_error_curve",
@@ -106,7 +106,7 @@ class Budget(NamedTuple):
             return math.ceil(_MARGIN * 2 * n_nodes / self.epsilon**2)
         return max(math.ceil(self.keep * n_seen), 1)
 
-    def during(self, n_nodes, n_seen, *, least):
+    def during_stream(self, n_nodes, n_seen, *, least):
         """The same while the stream goes on.
 
         The share of a beginning is a small number, and what is thinned to it does not come back
@@ -115,13 +115,13 @@ class Budget(NamedTuple):
         budget = self(n_nodes, n_seen)
         return budget if self.keep is None else max(budget, least)
 
-    def drawn(self, source):
+    def sample_source(self, source):
         """`source`; one that draws its edges from a larger graph, with as many as are needed."""
         is_known = self.n_edges is not None or self.epsilon is not None
         is_drawn = is_known and getattr(source, "is_implicit", False)
         return source.drawn_for(self) if is_drawn else source
 
-    def checked(self, source=None):
+    def validate(self, source=None):
         """This budget, or an InputError; a share is refused of a `source` that is never built."""
         if self.keep is not None and getattr(source, "is_implicit", False):
             raise InputError(
@@ -402,12 +402,12 @@ def edges_within(n_bytes, n_nodes):
     return max((n_bytes - stream_bytes(n_nodes, 0)) // _PER_EDGE, n_nodes)
 
 
-def check_room(n_bytes, n_edges=None):
+def check_memory_limit(n_bytes, n_edges=None):
     """Return a memory limit in which a stream can begin, and keep the edges that are asked for.
 
-    >>> check_room(2 * 10**9, n_edges=10**6)
+    >>> check_memory_limit(2 * 10**9, n_edges=10**6)
     2000000000
-    >>> check_room(10**9, n_edges=10**8)
+    >>> check_memory_limit(10**9, n_edges=10**8)
     Traceback (most recent call last):
     graphsqueak.errors.InputError: 100,000,000 edges need 9.6 GiB ...; at most 6,854,272 ...
     """
@@ -425,10 +425,10 @@ def check_room(n_bytes, n_edges=None):
     return n_bytes
 
 
-def held_bytes(n_nodes, n_edges):
+def in_memory_bytes(n_nodes, n_edges):
     """Memory of a process that chooses a subgraph of a graph that it holds.
 
-    >>> held_bytes(10**6, 3 * 10**6) >> 20
+    >>> in_memory_bytes(10**6, 3 * 10**6) >> 20
     1587
     """
     return _BASE + _HELD_PER_NODE * n_nodes + _HELD_PER_EDGE * n_edges

@@ -22,7 +22,7 @@ from graphsqueak.sampling import scale_for
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sparsifiers.budget import (
     error_for_variance,
-    held_bytes,
+    in_memory_bytes,
     sampling_error,
     stream_bytes,
 )
@@ -71,7 +71,7 @@ class Forecast:
 
     >>> from graphsqueak.sources import complete
     >>> forecast = Forecast(complete(400).to_edge_list())
-    >>> round(forecast.expect(3200).epsilon, 2), round(forecast.share_for(0.5), 3)
+    >>> round(forecast.expect(3200).epsilon, 2), round(forecast.fraction_for(0.5), 3)
     (0.49, 0.039)
     """
 
@@ -136,7 +136,7 @@ class Forecast:
         if method == "subgraph":
             kappa = self._kappa_of_subgraph(n_edges)
             epsilon = (kappa - 1) / (kappa + 1) if math.isfinite(kappa) else 1.0
-            memory = max(memory, held_bytes(self.n_nodes, self.n_edges))
+            memory = max(memory, in_memory_bytes(self.n_nodes, self.n_edges))
             seconds += 5e-5 * self.n_edges
         else:
             epsilon = self._epsilon(n_edges)
@@ -161,7 +161,7 @@ class Forecast:
         sizes = sorted({math.ceil(share * self.n_edges) for share in SHARES})
         return [self.expect(size) for size in sizes if size < self.n_edges]
 
-    def share_for(self, epsilon: float) -> float:
+    def fraction_for(self, epsilon: float) -> float:
         """The fraction of the edges at which the error is about `epsilon`: of whole edges."""
         too_few = 0
         enough = self.n_edges
@@ -182,7 +182,7 @@ class Forecast:
         >>> Forecast(path(5).to_edge_list()).advice()
         'Nothing to gain: with 0.8 edges per node, an error of 0.5 takes 100 % of them.'
         """
-        share = self.share_for(0.5)
+        share = self.fraction_for(0.5)
         if share <= 0.5:
             return f"Worth it: --keep {_written(share)} gives an error of about 0.5."
         few = self.expect(math.ceil(1.13 * self.n_nodes), method="subgraph")

@@ -88,7 +88,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
     """
     began = time.perf_counter()
     source = as_stream(graph)
-    source = config.budget.checked(source).drawn(source)
+    source = config.budget.validate(source).sample_source(source)
     is_certified = config.is_certified(source)
     _require_seconds(source, config)
     tree = None
@@ -339,7 +339,7 @@ def certify_and_search(
     while best is None or not search.is_finished:
         if search.n_runs > 0:
             n_edges = search.next_n_edges
-            source = Budget(n_edges, None, None).drawn(source)
+            source = Budget(n_edges, None, None).sample_source(source)
             if rerun is not None:
                 stream = rerun(n_edges)
             else:
@@ -380,7 +380,7 @@ def _certificate(source, sparsifier, stream, delta, random_state, progress):
 
 def _can_draw_more(source, search):
     """Return whether a source that samples its edges gives others for the next number of edges."""
-    return Budget(search.next_n_edges, None, None).drawn(source) is not source
+    return Budget(search.next_n_edges, None, None).sample_source(source) is not source
 
 
 def _choose_subgraph(source, n_edges, config):

@@ -136,13 +136,13 @@ def sparsify(
         if certify:
             raise InputError(f"method={method!r} is not certified here; call certify(graph, H)")
         edges = as_edge_list(graph)
-        budget = Budget(n_edges, epsilon, keep).checked()(edges.n_nodes, edges.n_edges)
+        budget = Budget(n_edges, epsilon, keep).validate()(edges.n_nodes, edges.n_edges)
         seed = int(np.random.default_rng(random_state).integers(2**63))
         return _IN_MEMORY[method](edges, budget, seed=seed)
     source = as_stream(graph)
     is_timed = half_life is not None or window is not None
     if keep is not None and isinstance(source, EdgeList) and not is_timed:  # their number is known
-        n_edges = Budget(n_edges, epsilon, keep).checked()(source.n_nodes, source.n_edges)
+        n_edges = Budget(n_edges, epsilon, keep).validate()(source.n_nodes, source.n_edges)
         keep = None
     config = SparsifyConfig(
         n_edges=n_edges,

@@ -160,7 +160,7 @@ def test_a_stream_that_is_read_once_predicts_for_its_own_graph():
     assert stream.budget_ < 0.75 * graph.n_edges
     assert 0.9 * stream.budget_ <= kept.n_edges <= stream.budget_
     assert stream.epsilon_predicted_ == pytest.approx(0.5, rel=0.05)
-    again = Forecast(graph).share_for(0.5) * graph.n_edges
+    again = Forecast(graph).fraction_for(0.5) * graph.n_edges
     assert stream.budget_ == pytest.approx(again, rel=0.05)
     stream.partial_fit(complete(1200))  # nothing is known of the graph that it has become
     assert stream.error_curve_ is None

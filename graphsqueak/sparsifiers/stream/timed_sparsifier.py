@@ -166,7 +166,7 @@ class TimedSparsifier(BaseStream):
         self.window = window
         self.half_life = half_life
         self.buckets = check_count("buckets", buckets)
-        self._budget = Budget(n_edges, epsilon, keep).checked()
+        self._budget = Budget(n_edges, epsilon, keep).validate()
         self._pane_width, self._n_full_panes = self._pane_layout()
         self._seed = seed_from(random_state)
         self._panes: dict[int, _Pane] = {}
@@ -207,7 +207,7 @@ class TimedSparsifier(BaseStream):
         self
         """
         self._check_not_consumed()
-        for part in self._budget.drawn(as_stream(batch)):
+        for part in self._budget.sample_source(as_stream(batch)):
             if not isinstance(part, TimedEdges):
                 if part.n_edges:
                     raise InputError(
