@@ -29,11 +29,12 @@ from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sources.times import Duration
-from graphsqueak.sparsifiers.budget import Budget, ErrorCurve
+from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.edge_search import EdgeSearch
+from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 from graphsqueak.sparsifiers.result import SparsifyResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream

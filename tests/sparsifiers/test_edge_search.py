@@ -9,9 +9,9 @@ import pytest
 from graphsqueak import StreamSparsifier, certify, sparsify
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import complete, cycle, erdos_renyi
-from graphsqueak.sparsifiers import Forecast, RunPlan, run, run_plan
-from graphsqueak.sparsifiers.budget import ErrorCurve, sampling_error, sampling_error_curve
+from graphsqueak.sparsifiers import Forecast, SparsifyConfig, run, run_sparsify
 from graphsqueak.sparsifiers.edge_search import MAX_RUNS, EdgeSearch
+from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 
 DENSE = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
 
@@ -94,21 +94,6 @@ def test_the_best_run_is_reported_and_not_the_last_one():
     assert (search.fewest_met, search.most_missed) == (500, 300)
 
 
-def test_the_curve_agrees_with_the_sampling_error():
-    graph = social_graph()
-    forecast = Forecast(graph)
-    columns = (*forecast._ends, forecast._resistance, forecast._pinned)
-    curve = sampling_error_curve(*columns, epsilon=0.5, n_nodes=graph.n_nodes)
-    for n_edges in (2500, 3500, 4500, 6000):
-        exact = sampling_error(*columns, n_edges, n_nodes=graph.n_nodes)
-        assert curve.error_at(n_edges) == pytest.approx(exact, rel=0.15)
-        assert curve.edges_for(exact) == pytest.approx(n_edges, rel=0.1)
-    n_edges = curve.edges_for(0.5)
-    exact = sampling_error(*columns, n_edges, n_nodes=graph.n_nodes)
-    assert exact == pytest.approx(0.5, rel=0.02)
-    assert curve.edges_for(0.0) == graph.n_edges
-
-
 def test_a_stream_that_dropped_edges_has_an_error_even_if_it_keeps_all_that_are_left():
     stream = StreamSparsifier(epsilon=0.5, random_state=3).partial_fit(complete(400))
     kept = stream.sparsifier()
@@ -121,7 +106,7 @@ def test_a_stream_that_dropped_edges_has_an_error_even_if_it_keeps_all_that_are_
 def test_an_error_is_met_on_a_sparse_graph_with_few_edges():
     """Counted as for a dense graph, 8.8 edges per node, all 7 that there are would be kept."""
     graph = social_graph()
-    result = run_plan(graph, RunPlan(epsilon=0.5, random_state=11))
+    result = run_sparsify(graph, SparsifyConfig(epsilon=0.5, random_state=11))
     kept = result.sparsifier
     assert result.certificate.meets(0.5)
     assert kept.n_edges < 0.75 * graph.n_edges < 8.8 * graph.n_nodes
@@ -146,7 +131,7 @@ def test_a_larger_error_never_takes_more_edges():
 
 
 def test_a_graph_that_needs_all_its_edges_keeps_them():
-    result = run_plan(cycle(60), RunPlan(epsilon=0.9))
+    result = run_sparsify(cycle(60), SparsifyConfig(epsilon=0.9))
     assert result.stream.is_whole_
     assert result.sparsifier.n_edges == 60
     assert result.certificate.epsilon_upper == 0.0
@@ -176,16 +161,6 @@ def test_the_certificates_of_all_runs_fail_together_with_probability_delta(monke
 
     monkeypatch.setattr(run, "certify", recorded)
     stream = StreamSparsifier(n_edges=600, random_state=4).partial_fit(complete(200))
-    result = run.certify_and_correct(complete(200), stream, epsilon=0.5, delta=0.03, random_state=4)
+    result = run.certify_and_search(complete(200), stream, epsilon=0.5, delta=0.03, random_state=4)
     assert result.n_runs == len(deltas) > 1
     assert deltas == [0.03 / 2**number for number in range(1, len(deltas) + 1)]
-
-
-def test_edges_dropped_before_have_the_mean_leverage_of_all():
-    """V = 1 / c - t with c = 990 / 99 and t = 99 / 49,500: one edge in ten is left."""
-    graph = complete(100).to_edge_list()
-    columns = (graph.tail, graph.head, graph.weight, np.full(4950, 2 / 100), np.zeros(4950, bool))
-    whole = sampling_error(*columns, 990, n_nodes=100)
-    rest = sampling_error(*columns, 990, n_nodes=100, n_seen=49_500)
-    assert whole == pytest.approx(math.sqrt(2 * (0.1 - 0.02)))
-    assert rest == pytest.approx(math.sqrt(2 * (0.1 - 0.002)))

@@ -184,7 +184,7 @@ def test_the_advised_fraction_holds_the_nodes_and_the_error(n_nodes):
 def test_a_sample_has_about_as_many_edges_as_it_may():
     source = sources.erdos_renyi(2_000, 60_000, random_state=SEED)
     forecast = Forecast.from_sample(source, n_edges=60_000, most=3_000)
-    assert abs(forecast._n_held - 3_000) < 6 * np.sqrt(3_000)
+    assert abs(forecast.n_edges_used - 3_000) < 6 * np.sqrt(3_000)
     assert forecast.n_edges == 60_000
     whole = Forecast(source.to_edge_list())
     for share in (0.2, 0.5):

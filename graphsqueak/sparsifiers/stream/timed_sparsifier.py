@@ -35,7 +35,8 @@ from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.graph_like import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import Budget, ErrorCurve, StreamOptions
+from graphsqueak.sparsifiers.budget import Budget, StreamOptions
+from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 from graphsqueak.sparsifiers.stream.base_stream import (
     BaseStream,
     merged_seed,

@@ -6,7 +6,7 @@ import pytest
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, TimedEdges
 from graphsqueak.graph.forest import join, roots
 from graphsqueak.sources.files.splitting import split
-from graphsqueak.sparsifiers.budget import sampling_error
+from graphsqueak.sparsifiers.error_prediction import sampling_error
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.stream import finalize
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter, PriorityNodes
