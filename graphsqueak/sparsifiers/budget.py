@@ -41,8 +41,8 @@ __all__ = [
 
 # Edges of a stream relative to the Alon-Boppana bound of its epsilon.
 _EPSILON_MARGIN = 1.1
-# Memory of a process: Python with its libraries, then a stream, then a graph that is held to choose
-# a subgraph.
+# Memory of a process: Python with its libraries, a stream, and a graph in memory whose subgraph is
+# chosen. See the module docstring.
 _BASE_BYTES = 300 << 20
 _STREAM_BYTES_PER_NODE = 500
 _STREAM_BYTES_PER_EDGE = 100
