@@ -37,12 +37,15 @@ from graphsqueak.system.kernels import compiled
 
 __all__ = ["best_subgraph", "largest_ratio", "subgraph_sparsifier"]
 
-# Rounds in which off-tree edges are added.
+# Rounds in which off-tree edges are added. Halved, kappa is 13 to 42 % larger on meshes, circuits
+# and social graphs with 1.13 edges per node; doubled, it changes by -10 to +5 %.
 _N_ROUNDS = 8
-# Columns of Y, and the power of L_H^+ L_G.
+# Columns of Y. Halved, kappa is 6 to 11 % larger; doubled, 1 to 7 % smaller.
 _N_COLUMNS = 8
+# Power of L_H^+ L_G. Halved, kappa is 7 to 48 % larger; doubled, it changes by -14 to +1 %.
 _POWER = 2
 # Relative residual of the solves. It changes the directions X only, and any direction has a ratio.
+# Halved or doubled, kappa changes by at most 1 %.
 _TOL = 1e-2
 # Iterations of Lanczos for the largest ratio.
 _N_LANCZOS_ITER = 24
