@@ -284,7 +284,7 @@ def _expected_in_short(forecast, config):
     per_node = n_edges / forecast.n_nodes
     if per_node >= _FEW or method == "subgraph":
         return said
-    enough = math.ceil(100 * forecast.share_for(0.5)) / 100
+    enough = math.ceil(100 * forecast.fraction_for(0.5)) / 100
     better = f"; --keep {enough:g} gives an error of about 0.5" if enough < 1 else ""
     option = "--edges" if config.keep is None else "--keep"
     return f"warning: {option} leaves {per_node:.1f} edges per node; {said}{better}"

@@ -80,7 +80,7 @@ class Sparsify(BaseTransform):
     ) -> None:
         if torch is None:
             raise ImportError("this needs torch; install it with pip install 'graphsqueak[pyg]'")
-        Budget(n_edges, epsilon, keep).checked()
+        Budget(n_edges, epsilon, keep).validate()
         self.keep = keep
         self.n_edges = n_edges
         self.epsilon = epsilon

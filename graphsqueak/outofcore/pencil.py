@@ -180,14 +180,14 @@ def find_sparsifier(
     EdgeList
     """
     if sparsifier is None and isinstance(source, EdgeList) and not source.n_edges:
-        budget.checked()
+        budget.validate()
         return source
     if sparsifier is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)  # it costs passes, not accuracy
             return sparsify(
                 source,
-                **budget.checked()._asdict(),
+                **budget.validate()._asdict(),
                 **({} if sharing is None else sharing.settings()),
                 certify=False,
                 random_state=random_state,

@@ -21,7 +21,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "grow_tree": "tree.parts",
         "kors_sparsifier": "baselines",
         "load_stream": "stream.timed_sparsifier",
-        "low_stretch_forest": "subgraph.backbone",
+        "low_stretch_forest": "subgraph.low_stretch_forest",
         "merge_edge_files": "merge_files",
         "run_sparsify": "run",
         "subgraph_sparsifier": "subgraph.subgraph",

@@ -19,7 +19,7 @@ from graphsqueak.sparsifiers.stream.kelner_levin import thesis_copies as thesis_
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier as TimedSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import load_stream as load_stream
-from graphsqueak.sparsifiers.subgraph.backbone import low_stretch_forest as low_stretch_forest
+from graphsqueak.sparsifiers.subgraph.low_stretch_forest import low_stretch_forest as low_stretch_forest
 from graphsqueak.sparsifiers.subgraph.subgraph import subgraph_sparsifier as subgraph_sparsifier
 from graphsqueak.sparsifiers.tree.parts import grow_tree as grow_tree
 

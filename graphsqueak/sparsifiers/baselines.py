@@ -1,6 +1,12 @@
-"""Samplers to compare with, for graphs that fit in memory: batch, uniform and insertion only.
+"""Baseline samplers for graphs in memory: batch, uniform and insertion-only sampling.
 
-All are unbiased: an edge kept with probability p weighs w / p.
+All are unbiased: an edge that is kept with probability p gets the weight w / p.
+
+References
+----------
+[SS11]   Spielman, Srivastava. Graph sparsification by effective resistances. SIAM J. Computing
+         40(6), 2011.
+[CMP16]  Cohen, Musco, Pachocki. Online row sampling. APPROX 2016.
 """
 
 import math
@@ -16,13 +22,14 @@ from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 
 __all__ = ["batch_sparsifier", "kors_sparsifier", "uniform_sparsifier"]
 
-_KORS_PROBES = 16
+# Right-hand sides of the sketch, as in the final sample of a stream.
+_N_KORS_PROBES = 16
 
 
 def batch_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
-    """One estimate of all resistances, one coin per edge [SS11, with coins for draws].
+    """Sample edges by their effective resistances [SS11], independently of each other.
 
-    Keeps each edge with probability min(1, c w r), where c makes the expected number of edges
+    Every edge is kept with probability min(1, c w r), where c makes the expected number of edges
     `n_edges`.
 
     >>> from graphsqueak.sources import complete
@@ -32,45 +39,49 @@ def batch_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
     """
     graph = graph.simplified()
     resistance = effective_resistance(graph, random_state=seed)
-    return _coins(graph, graph.weight * resistance, n_edges, seed)
+    return _sample_by_scores(graph, graph.weight * resistance, n_edges, seed)
 
 
 def uniform_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
-    """Every edge with the same probability; disconnects what hangs by few edges."""
+    """Sample all edges with the same probability. Sparse cuts may lose all their edges."""
     graph = graph.simplified()
-    return _coins(graph, np.ones(graph.n_edges), n_edges, seed)
+    return _sample_by_scores(graph, np.ones(graph.n_edges), n_edges, seed)
 
 
 def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
-    """Insertion only: an edge is sampled once, by what has been kept of the edges before it.
+    """Sample every edge once, by the edges that were kept before it (KORS on edges).
 
-    Online row sampling with the filter of the stream, and no shrink. Early edges have large
-    resistances and stay for ever, so that the number of kept edges is only roughly `n_edges`:
-    c = n_edges / (n (1 + ln(m / n))).
+    This is online row sampling [CMP16] with the arrival filter of the stream and without
+    resparsification. Early edges have large resistances and are never dropped. The number of kept
+    edges is therefore only roughly `n_edges`, with c = n_edges / (n (1 + ln(m / n))).
     """
     scale = n_edges / (graph.n_nodes * (1 + math.log(max(graph.n_edges / graph.n_nodes, 1))))
     kept = graph.part(0, max(min(n_edges, graph.n_edges) // 2, 1))
-    start, number = kept.n_edges, 0
+    start = kept.n_edges
+    number = 0
     while start < graph.n_edges:
+        # The filter is rebuilt whenever the number of edges has doubled.
         batch = graph.part(start, 2 * start)
         simple = kept.simplified()
-        sketch = embed(simple, n_probes=_KORS_PROBES, seed=child_seed(seed, number) >> 1)
-        arrivals = ArrivalFilter.from_sketch(sketch, simple.components(), scale)
-        alive, weight = arrivals.sample(
+        embedding = embed(simple, n_probes=_N_KORS_PROBES, seed=child_seed(seed, number) >> 1)
+        arrivals = ArrivalFilter.from_sketch(embedding, simple.components(), scale)
+        index, weight = arrivals.sample(
             batch.tail, batch.head, batch.weight, seed=seed, first_edge_index=start
         )
         kept = EdgeList.from_validated(
-            np.concatenate([kept.tail, batch.tail[alive]]),
-            np.concatenate([kept.head, batch.head[alive]]),
+            np.concatenate([kept.tail, batch.tail[index]]),
+            np.concatenate([kept.head, batch.head[index]]),
             np.concatenate([kept.weight, weight]),
             graph.n_nodes,
             graph.node_ids,
         )
-        start, number = start + batch.n_edges, number + 1
+        start += batch.n_edges
+        number += 1
     return kept.simplified()
 
 
-def _coins(graph, score, n_edges, seed):
+def _sample_by_scores(graph, score, n_edges, seed):
+    """Sample edges independently, with probabilities proportional to their scores."""
     scale = find_scale(score, n_edges)
     if not np.isfinite(scale):
         return graph

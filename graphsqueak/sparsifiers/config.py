@@ -8,7 +8,12 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sparsifiers.budget import Budget, StreamOptions, check_room, held_bytes
+from graphsqueak.sparsifiers.budget import (
+    Budget,
+    StreamOptions,
+    check_memory_limit,
+    in_memory_bytes,
+)
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, new_stream
 from graphsqueak.system.memory import check_fits
@@ -60,13 +65,13 @@ class SparsifyConfig:
 
     def __post_init__(self):
         check_choice("method", self.method, METHODS)
-        self.budget.checked()
+        self.budget.validate()
         check_real("ridge", self.ridge, least=0.0)
         check_real("delta", self.delta, above=0.0, below=1.0)
         check_real("every", self.every, least=0.0)
         check_count("buckets", self.buckets)
         if self.memory_limit is not None:
-            limit = check_room(check_count("memory_limit", self.memory_limit), self.n_edges)
+            limit = check_memory_limit(check_count("memory_limit", self.memory_limit), self.n_edges)
             object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
         self._check_method()
         self._check_times()
@@ -192,7 +197,7 @@ class SparsifyConfig:
                 "never built; use method='fast'"
             )
         n_edges = stream.n_edges_seen_
-        n_bytes = held_bytes(stream.n_nodes_, n_edges)
+        n_bytes = in_memory_bytes(stream.n_nodes_, n_edges)
         check_fits(n_bytes, f"a subgraph of a graph of {n_edges:,} edges")
         if self.memory_limit is not None and n_bytes > self.memory_limit:
             raise InputError(

@@ -129,7 +129,7 @@ def estimate_cost(
         edges_per_second=n_read / seconds_of_reading,
         merged_per_second=n_merged / max(seconds_of_merging, 1e-3),
     )
-    budget = Budget(*(settings.get(name) for name in Budget._fields)).checked()
+    budget = Budget(*(settings.get(name) for name in Budget._fields)).validate()
     return cost_of_tree(
         n_nodes,
         n_edges,

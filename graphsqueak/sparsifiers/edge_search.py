@@ -1,38 +1,38 @@
 """Search for the fewest edges that meet an error, from a few measurements.
 
-Every run of the search makes a sparsifier of n edges and measures its error e. The predicted error
-f(n) (`budget.ErrorCurve`) has the right shape and may be wrong by a factor. The factor is estimated
+Every run of the search makes a sparsifier with n edges and measures its error e. The predicted
+error f(n) (`ErrorCurve`) has the right shape and may be wrong by a factor. The factor is estimated
 by the median of e / f(n) over the runs so far, and suggests
 
     n* = f^-1(epsilon / factor)
 
-edges to try next. An error falls with the number of edges like 1 / sqrt(n) or faster, so at least
-n (e / epsilon)^2 edges are needed. The search ends when the fewest edges that met epsilon are close
-to the most edges that missed it or to what they show to be needed, or after `MAX_RUNS` runs, but
-never before a run has met it.
+edges for the next run. An error decreases with the number of edges like 1 / sqrt(n) or faster, so
+at least n (e / epsilon)^2 edges are needed. The search ends when the fewest edges that met epsilon
+are close to the most edges that missed it, or to this bound. It also ends after `MAX_RUNS` runs,
+but never before a run has met epsilon.
 """
 
 import math
 import statistics
 
-from graphsqueak.sparsifiers.budget import ErrorCurve
+from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 
 __all__ = ["MAX_RUNS", "EdgeSearch"]
 
-# A measurement costs tens of products with the whole graph. One or two runs end the search on most
+# A measurement takes tens of products with the whole graph. One or two runs end the search on most
 # graphs of bench_certificate.
 MAX_RUNS = 4
-# Numbers of edges whose quotient is smaller count as equal: the error at one number of edges varies
-# by some percent between seeds.
-_CLOSE = 1.07
-# More edges than suggested, so that chance does not make half of all runs miss by little.
-_MARGIN = 1.02
-# An error far from epsilon is a poor measurement of the curve: do not grow by more at once.
-_LARGEST_GROWTH = 4.0
+# Numbers of edges with a smaller ratio count as equal: the error at one number of edges varies by a
+# few percent between seeds.
+_MAX_CLOSE_RATIO = 1.07
+# More edges than suggested: without a margin, half of all runs would just miss epsilon.
+_EDGE_MARGIN = 1.02
+# An error far from epsilon is a poor measurement of the curve, so growth per run is limited.
+_MAX_GROWTH = 4.0
 
 
 class EdgeSearch:
-    """Suggest how many edges to try next.
+    """Search for the fewest edges that meet an error.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class EdgeSearch:
 
     Examples
     --------
-    An error of 0.1 takes 100 edges by the curve, and really 400:
+    By the curve, an error of 0.1 takes 100 edges; in fact it takes 400:
 
     >>> import numpy as np
     >>> curve = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
@@ -76,13 +76,13 @@ class EdgeSearch:
         predicted = self.curve.error_at(n_edges)
         if predicted > 0 and 0 < error < math.inf:
             self._factors.append(error / predicted)
-            largest = _LARGEST_GROWTH * n_edges
+            largest = _MAX_GROWTH * n_edges
             factor = statistics.median(self._factors)
             self._suggested = min(self.curve.edges_for(self.epsilon / factor), largest)
             needed = n_edges * (error / self.epsilon) ** 2
         else:
             # No error at all, or one that cannot be compared with the curve.
-            needed = n_edges if is_met else _LARGEST_GROWTH * n_edges
+            needed = n_edges if is_met else _MAX_GROWTH * n_edges
             self._suggested = needed
         if is_best:
             self.fewest_met = n_edges
@@ -97,11 +97,11 @@ class EdgeSearch:
         if not math.isfinite(self.fewest_met):
             return False
         needed = max(self.most_missed, self._needed_by_best)
-        return self.n_runs >= MAX_RUNS or self.fewest_met <= _CLOSE * needed
+        return self.n_runs >= MAX_RUNS or self.fewest_met <= _MAX_CLOSE_RATIO * needed
 
     @property
     def next_n_edges(self) -> int:
-        """Edges to try next: as suggested, and between those that missed and those that met."""
-        lowest = _MARGIN * self.most_missed
-        highest = self.fewest_met / _MARGIN
-        return math.ceil(max(min(_MARGIN * self._suggested, highest), lowest))
+        """Edges of the next run: as suggested, between those that missed and those that met."""
+        lowest = _EDGE_MARGIN * self.most_missed
+        highest = self.fewest_met / _EDGE_MARGIN
+        return math.ceil(max(min(_EDGE_MARGIN * self._suggested, highest), lowest))

@@ -1,14 +1,12 @@
-"""What a sparsifier of a graph will be like, before it is made.
+"""Forecast of the error, kappa, size, memory and time of a sparsifier, before it is made.
 
-The error of sampling is that of `budget.sampling_error`.
+*Sampling.* The error is that of `sampling_error`. An error of 1 or more means that some cuts lose
+nearly all their weight, or are several times too heavy. kappa is fitted, mostly within a factor of
+3, on the graphs of `benchmarks/bench_forecast.py` and `benchmarks/bench_few_edges.py`.
 
-*Few edges.* An error of 1 or more means that some cuts are nearly lost, or several times too heavy.
-kappa is fitted, mostly within a factor of 3, on the graphs of `benchmarks/bench_forecast.py` and
-`benchmarks/bench_few_edges.py`.
-
-*Subgraphs.* A subgraph of the graph (`subgraph`) has kappa about 6 / (s x^0.6), fitted within a
-factor of 3, where s is the fraction of the edges that it has and x the number of its edges beyond a
-forest, per node. Its error is (kappa - 1) / (kappa + 1).
+*Subgraphs.* A subgraph sparsifier has kappa of about 6 / (s x^0.6), fitted within a factor of 3.
+Here s is the fraction of the edges that it keeps, and x the number of off-tree edges per node. Its
+error is (kappa - 1) / (kappa + 1).
 """
 
 import math
@@ -20,27 +18,48 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, find_all, make_sets, union_edges
 from graphsqueak.sampling import find_scale
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sparsifiers.budget import (
-    error_for_variance,
-    held_bytes,
-    sampling_error,
-    stream_bytes,
-)
+from graphsqueak.sparsifiers.budget import in_memory_bytes, stream_bytes
+from graphsqueak.sparsifiers.error_prediction import error_for_variance, sampling_error
 from graphsqueak.sparsifiers.resistance.estimate import estimate
 
-__all__ = ["SHARES", "Expected", "Forecast"]
+__all__ = ["FRACTIONS", "Expected", "Forecast"]
 
-SHARES = (0.05, 0.1, 0.2, 0.5)
+# Fractions of the edges in the table of a forecast.
+FRACTIONS = (0.05, 0.1, 0.2, 0.5)
 # Right-hand sides of the resistance sketch, as in the final sample of a stream.
 _N_PROBES = 16
 # Above this number of edges 1 / d_u + 1 / d_v replaces the estimate, which would take seconds.
 _MAX_EDGES_TO_ESTIMATE = 2**20
-_BYTES = 20  # of an edge in a file of text
-_HALVINGS = 12
+# Bytes of an edge in a text file.
+_TEXT_BYTES_PER_EDGE = 20
+# Bisection steps: the fraction of the edges to 1 / 4096.
+_N_BISECTIONS = 12
+# Seconds of a run: to start, per edge read, per kept edge, and per edge when choosing a subgraph.
+# Guesses within a factor of 3 on a laptop.
+_START_SECONDS = 0.3
+_SECONDS_PER_EDGE_READ = 5e-7
+_SECONDS_PER_EDGE_KEPT = 3e-5
+_SECONDS_PER_EDGE_OF_SUBGRAPH = 5e-5
 
 
 class Expected(NamedTuple):
-    """What to expect of `n_edges` edges; `seconds` is a guess."""
+    """Forecast of a sparsifier with `n_edges` edges.
+
+    Attributes
+    ----------
+    keep : float
+        Fraction of the edges.
+    n_edges : int
+    method : str
+    epsilon, kappa : float
+        Predicted error and condition number.
+    result_bytes : int
+        Size of the result as a text file.
+    memory_bytes : int
+        Peak memory.
+    seconds : float
+        Time, within a factor of 3.
+    """
 
     keep: float
     n_edges: int
@@ -53,25 +72,35 @@ class Expected(NamedTuple):
 
 
 class Forecast:
-    """Expected error, kappa, size, memory and time at any share of the edges of a graph.
+    """Forecast of sparsifiers of a graph with any number of edges.
 
     Parameters
     ----------
     graph : EdgeList
         The graph, or a uniform sample of its edges.
     n_edges : int, optional
-        Edges of the whole graph, with those that repeat; default: as many as `graph` has.
+        Number of edges of the whole graph, including parallel edges. Default: those of `graph`.
     degree : ndarray, optional
-        Weighted degrees of the whole graph, where `graph` is a sample.
+        Weighted degrees of the whole graph, if `graph` is a sample.
+    n_forest : int, optional
+        Number of edges of a spanning forest of the whole graph, if `graph` is a sample.
     seed : int
+        Seed of the resistance estimate.
+
+    Attributes
+    ----------
+    n_nodes, n_edges, n_forest : int
+        Size of the whole graph and of a spanning forest.
+    n_edges_used : int
+        Number of edges from which the forecast is computed, without parallel edges.
 
     Examples
     --------
-    A complete graph: with 8 edges a node the error is about 2 / sqrt(16), and a little less.
+    In a complete graph, 8 edges per node have an error of about 2 / sqrt(16):
 
     >>> from graphsqueak.sources import complete
     >>> forecast = Forecast(complete(400).to_edge_list())
-    >>> round(forecast.expect(3200).epsilon, 2), round(forecast.share_for(0.5), 3)
+    >>> round(forecast.expect(3200).epsilon, 2), round(forecast.fraction_for(0.5), 3)
     (0.49, 0.039)
     """
 
@@ -81,66 +110,78 @@ class Forecast:
         *,
         n_edges: int | None = None,
         degree: np.ndarray | None = None,
+        n_forest: int | None = None,
         seed: int = 0,
     ) -> None:
         self.n_nodes = graph.n_nodes
         self.n_edges = graph.n_edges if n_edges is None else n_edges
-        graph = graph.simplified()
-        self._n_held = graph.n_edges
+        self._graph = graph.simplified()
+        self.n_edges_used = self._graph.n_edges
         self._is_sample = degree is not None
-        self._ends = (graph.tail, graph.head, graph.weight)
-        self._pinned = union_edges(make_sets(graph.n_nodes), graph.tail, graph.head)
-        self.n_forest = int(np.count_nonzero(self._pinned))
-        self._resistance = _resistances(graph, degree, seed)
+        self._in_forest = union_edges(make_sets(graph.n_nodes), self._graph.tail, self._graph.head)
+        self.n_forest = int(np.count_nonzero(self._in_forest)) if n_forest is None else n_forest
+        self._resistance = _resistances(self._graph, self._in_forest, degree, seed)
 
     @classmethod
     def from_sample(cls, source: EdgeSource, *, n_edges: int, most: int) -> "Forecast":
-        """The forecast of a large source, by exact degrees and about `most` of its edges.
+        """Forecast a large source from its exact degrees and a sample of its edges.
 
         Parameters
         ----------
         source : EdgeSource
+            Read once.
         n_edges : int
-            Edges that it has.
+            Number of its edges.
         most : int
+            Approximate number of edges of the sample.
         """
-        share, rng = min(most / max(n_edges, 1), 1.0), np.random.default_rng(0)
-        degree, parts, parent = np.zeros(0), [], make_sets(0)
+        fraction = min(most / max(n_edges, 1), 1.0)
+        rng = np.random.default_rng(0)
+        degree = np.zeros(0)
+        parent = make_sets(0)
+        parts = []
         for batch in source:
-            more = batch.n_nodes - degree.size
-            degree = np.concatenate([degree, np.zeros(more)])
+            # Batches may bring nodes that were not seen before.
+            degree = np.concatenate([degree, np.zeros(batch.n_nodes - degree.size)])
             parent = np.concatenate([parent, make_sets(batch.n_nodes)[parent.size :]])
             add_degrees(degree, batch.tail, batch.head, batch.weight)
             union_edges(parent, batch.tail, batch.head)
-            some = rng.random(batch.n_edges) < share
-            parts.append((batch.tail[some], batch.head[some], batch.weight[some]))
+            is_sampled = rng.random(batch.n_edges) < fraction
+            parts.append((batch.tail[is_sampled], batch.head[is_sampled], batch.weight[is_sampled]))
         tail, head, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
-        sample = EdgeList.from_validated(tail, head, weight, degree.size)
-        made = cls(sample, n_edges=n_edges, degree=degree)
-        made.n_forest = degree.size - np.unique(find_all(parent)).size
-        return made
+        return cls(
+            EdgeList.from_validated(tail, head, weight, degree.size),
+            n_edges=n_edges,
+            degree=degree,
+            n_forest=degree.size - np.unique(find_all(parent)).size,
+        )
 
     def expect(self, n_edges: int, *, method: str = "fast") -> Expected:
-        """What at most `n_edges` edges give.
+        """Forecast a sparsifier with at most `n_edges` edges.
 
         Parameters
         ----------
         n_edges : int
         method : {"fast", "subgraph"}
-            Of `sparsify`.
+            Method of `sparsify`.
         """
         n_edges = min(n_edges, self.n_edges)
-        kept = min(3 * n_edges, self.n_edges)
-        memory = stream_bytes(self.n_nodes, kept)
-        seconds = 0.3 + 5e-7 * self.n_edges + 3e-5 * kept
+        # A stream resparsifies at the high watermark, three times its budget.
+        n_in_memory = min(3 * n_edges, self.n_edges)
+        memory = stream_bytes(self.n_nodes, n_in_memory)
+        seconds = (
+            _START_SECONDS
+            + _SECONDS_PER_EDGE_READ * self.n_edges
+            + _SECONDS_PER_EDGE_KEPT * n_in_memory
+        )
         if method == "subgraph":
-            kappa = self._kappa_of_subgraph(n_edges)
+            kappa = self._subgraph_kappa(n_edges)
             epsilon = (kappa - 1) / (kappa + 1) if math.isfinite(kappa) else 1.0
-            memory = max(memory, held_bytes(self.n_nodes, self.n_edges))
-            seconds += 5e-5 * self.n_edges
+            memory = max(memory, in_memory_bytes(self.n_nodes, self.n_edges))
+            seconds += _SECONDS_PER_EDGE_OF_SUBGRAPH * self.n_edges
         else:
-            epsilon = self._epsilon(n_edges)
-            kappa = _kappa_of_stream(epsilon)
+            epsilon = self._sampling_epsilon(n_edges)
+            kappa = _sampling_kappa(epsilon)
         if n_edges < self.n_forest:
             # Some component falls apart, and a cut between its parts loses all its weight.
             epsilon = max(epsilon, 1.0)
@@ -151,21 +192,21 @@ class Forecast:
             method=method,
             epsilon=epsilon,
             kappa=kappa,
-            result_bytes=_BYTES * n_edges,
+            result_bytes=_TEXT_BYTES_PER_EDGE * n_edges,
             memory_bytes=memory,
             seconds=seconds,
         )
 
     def table(self) -> list[Expected]:
-        """What 5, 10, 20 and 50 % of the edges give; fewer rows if some are equal, or all edges."""
-        sizes = sorted({math.ceil(share * self.n_edges) for share in SHARES})
+        """Forecast 5, 10, 20 and 50 % of the edges; rows for equal numbers of edges are merged."""
+        sizes = sorted({math.ceil(fraction * self.n_edges) for fraction in FRACTIONS})
         return [self.expect(size) for size in sizes if size < self.n_edges]
 
-    def share_for(self, epsilon: float) -> float:
-        """The fraction of the edges at which the error is about `epsilon`: of whole edges."""
+    def fraction_for(self, epsilon: float) -> float:
+        """Return the fraction of the edges at which the predicted error is about `epsilon`."""
         too_few = 0
         enough = self.n_edges
-        for _ in range(_HALVINGS):
+        for _ in range(_N_BISECTIONS):
             middle = (too_few + enough) // 2
             if middle == too_few:
                 break
@@ -176,55 +217,67 @@ class Forecast:
         return enough / max(self.n_edges, 1)
 
     def advice(self) -> str:
-        """One sentence: whether sparsifying is worth it, and at which fraction of the edges.
+        """Return a sentence on whether sparsifying pays off, and at which fraction of the edges.
 
         >>> from graphsqueak.sources import path
         >>> Forecast(path(5).to_edge_list()).advice()
         'Nothing to gain: with 0.8 edges per node, an error of 0.5 takes 100 % of them.'
         """
-        share = self.share_for(0.5)
-        if share <= 0.5:
-            return f"Worth it: --keep {_written(share)} gives an error of about 0.5."
-        few = self.expect(math.ceil(1.13 * self.n_nodes), method="subgraph")
-        sparse = (
+        fraction = self.fraction_for(0.5)
+        if fraction <= 0.5:
+            return f"Worth it: --keep {_round_up(fraction)} gives an error of about 0.5."
+        # A subgraph for preconditioning has 13 % more edges than nodes.
+        subgraph = self.expect(math.ceil(1.13 * self.n_nodes), method="subgraph")
+        reason = (
             f"with {self.n_edges / max(self.n_nodes, 1):.1f} edges per node, an error of 0.5 takes "
-            f"{100 * share:.0f} % of them"
+            f"{100 * fraction:.0f} % of them"
         )
-        if not self.n_forest < few.n_edges < round(share * self.n_edges):
-            return f"Nothing to gain: {sparse}."
+        if not self.n_forest < subgraph.n_edges < round(fraction * self.n_edges):
+            return f"Nothing to gain: {reason}."
         return (
-            f"Hardly worth it: {sparse}; as a preconditioner --method subgraph --keep "
-            f"{_written(few.keep)} has a kappa of about {few.kappa:.0f}."
+            f"Hardly worth it: {reason}; as a preconditioner --method subgraph --keep "
+            f"{_round_up(subgraph.keep)} has a kappa of about {subgraph.kappa:.0f}."
         )
 
-    def _epsilon(self, n_edges):
+    def _sampling_epsilon(self, n_edges):
         if n_edges >= self.n_edges:
             return 0.0
+        graph = self._graph
         if not self._is_sample:
             return sampling_error(
-                *self._ends, self._resistance, self._pinned, n_edges, n_nodes=self.n_nodes
+                graph.tail,
+                graph.head,
+                graph.weight,
+                self._resistance,
+                self._in_forest,
+                n_edges,
+                n_nodes=self.n_nodes,
             )
-        leverage = np.minimum(self._ends[2] * self._resistance, 1.0)
-        scale = find_scale(leverage, n_edges * self._n_held / self.n_edges)
-        loss = np.maximum(1 / scale - leverage, 0.0)
-        return error_for_variance(float(np.average(loss, weights=self._ends[2])))
+        # A sample has too few edges per node for a quantile over the nodes.
+        leverage = np.minimum(graph.weight * self._resistance, 1.0)
+        scale = find_scale(leverage, n_edges * self.n_edges_used / self.n_edges)
+        variance = np.maximum(1 / scale - leverage, 0.0)
+        return error_for_variance(float(np.average(variance, weights=graph.weight)))
 
-    def _kappa_of_subgraph(self, n_edges):
+    def _subgraph_kappa(self, n_edges):
         if n_edges >= self.n_edges:
             return 1.0
-        beyond = (n_edges - self.n_forest) / max(self.n_nodes, 1)
-        if beyond < 0:
+        off_tree_per_node = (n_edges - self.n_forest) / max(self.n_nodes, 1)
+        if off_tree_per_node < 0:
             return math.inf
-        share = n_edges / max(self.n_edges, 1)
-        return max(6 / (share * max(beyond, 1 / self.n_nodes) ** 0.6), 1.0)
+        fraction = n_edges / max(self.n_edges, 1)
+        return max(6 / (fraction * max(off_tree_per_node, 1 / self.n_nodes) ** 0.6), 1.0)
 
 
-def _resistances(graph, degrees, seed):
+def _resistances(graph, in_forest, degrees, seed):
     """Return the resistances of a graph; of a sample, or of many edges, lower bounds from degrees.
 
     Parameters
     ----------
     graph : EdgeList
+        Without parallel edges.
+    in_forest : ndarray of bool
+        Mask of a spanning forest.
     degrees : ndarray or None
         Degrees of the whole graph, if `graph` is a sample of it.
     seed : int
@@ -237,7 +290,7 @@ def _resistances(graph, degrees, seed):
         graph.tail,
         graph.head,
         graph.weight,
-        union_edges(make_sets(graph.n_nodes), graph.tail, graph.head),
+        in_forest,
         degrees,
         n_probes=_N_PROBES,
         seed=seed,
@@ -245,21 +298,21 @@ def _resistances(graph, degrees, seed):
     return found.resistance
 
 
-def _kappa_of_stream(epsilon):
-    """kappa grows faster than the error, since the smallest ratio tends to 0: fitted.
+def _sampling_kappa(epsilon):
+    """Return the kappa of a sampled graph, fitted. It grows as the smallest ratio tends to 0.
 
-    >>> [round(_kappa_of_stream(epsilon), 1) for epsilon in (0.0, 0.5, 1.0, 2.0)]
+    >>> [round(_sampling_kappa(epsilon), 1) for epsilon in (0.0, 0.5, 1.0, 2.0)]
     [1.0, 3.2, 19.9, 94.9]
     """
     low = min(epsilon, 1.0)
     return (1 + low) * math.exp(low + low**2 + 0.3 * low**4) * max(epsilon, 1.0) ** 2.25
 
 
-def _written(share):
-    """A fraction in two digits, upwards: what is advised is enough.
+def _round_up(fraction):
+    """Return a fraction with two digits, rounded up so that it is enough.
 
-    >>> _written(0.3401), _written(0.00012301), _written(1.0), _written(0.35)
+    >>> _round_up(0.3401), _round_up(0.00012301), _round_up(1.0), _round_up(0.35)
     ('0.35', '0.00013', '1', '0.35')
     """
-    unit = 10.0 ** (math.floor(math.log10(share)) - 1)
-    return f"{math.ceil(share / unit - 1e-9) * unit:.2g}"
+    unit = 10.0 ** (math.floor(math.log10(fraction)) - 1)
+    return f"{math.ceil(fraction / unit - 1e-9) * unit:.2g}"

@@ -1,8 +1,8 @@
-"""Merge files: checkpoints of streams, or sparsifiers, of edge-disjoint parts of one graph.
+"""Merge files of edge-disjoint parts of one graph: checkpoints of streams, or sparsifiers.
 
-The sum of eps-sparsifiers is an eps-sparsifier of the sum. A checkpoint still knows the degrees of
-everything it has seen, so the merged result is calibrated to the whole graph's; sparsifiers carry
-calibrated weights of their own, and are streamed like any other edges.
+The sum of eps-sparsifiers is an eps-sparsifier of the sum. A checkpoint contains the degrees of all
+edges seen, so the merged result is rescaled to the degrees of the whole graph. Sparsifiers have
+rescaled weights already, and are streamed like any other edges.
 """
 
 import os
@@ -24,10 +24,18 @@ __all__ = ["MergedFiles", "merge_edge_files"]
 
 
 class MergedFiles(NamedTuple):
-    """The sparsifier of the whole, and what is to be said of its parts.
+    """Result of `merge_edge_files`.
 
-    `n_edges_read` is how many edges they had read, `ridge` the one that holds (those of checkpoints
-    add up, see `StreamSparsifier.merge`), `source` tells how edge files were understood.
+    Attributes
+    ----------
+    sparsifier : EdgeList
+        Sparsifier of the whole graph.
+    n_edges_read : int
+        Number of edges from which the parts were made, or that were read.
+    ridge : float
+        Ridge of the result: the sum over checkpoints, see `StreamSparsifier.merge`.
+    source : EdgeSource or None
+        Source of edge files, which reports how they were read.
     """
 
     sparsifier: EdgeList
@@ -49,9 +57,9 @@ def merge_edge_files(
     Parameters
     ----------
     paths : sequence of path
-        All checkpoints, or all edge files.
+        Only checkpoints, or only edge files.
     n_edges, epsilon, keep : at most one
-        To thin the sum of sparsifiers; checkpoints have a budget of their own.
+        Size of the result, for edge files only: checkpoints have their own budget.
     random_state : int, Generator or None
 
     Returns
@@ -62,24 +70,27 @@ def merge_edge_files(
     if not all(part.path or part.remote for part in parts):
         raise InputError("a pipe cannot be merged; save it to a file first")
     files = [part.path or part.remote.address for part in parts]
-    kinds = [is_checkpoint(path) for path in files]
+    are_checkpoints = [is_checkpoint(path) for path in files]
     budget = Budget(n_edges, epsilon, keep)
     given = [name for name, value in budget._asdict().items() if value is not None]
-    if all(kinds):
+    if all(are_checkpoints):
         if given:
             raise InputError(
-                f"checkpoints have a budget already; leave {given[0]} out, or merge sparsifiers"
+                f"checkpoints have a budget already; remove {given[0]}, or merge sparsifiers"
             )
         first, *others = map(StreamSparsifier.load, files)
         stream = first.merge(*others, random_state=random_state)
         return MergedFiles(stream.sparsifier(), stream.n_edges_seen_, stream.ridge)
-    if any(kinds):
-        odd = files[kinds.index(False)]
-        raise InputError(f"{odd} is no checkpoint, others are; merge one kind at a time")
+    if any(are_checkpoints):
+        edge_file = files[are_checkpoints.index(False)]
+        raise InputError(
+            f"{edge_file} is not a checkpoint, but other files are; merge only checkpoints or only "
+            "edge files"
+        )
     source = read_edges(list(paths))
     if not given:
-        whole = source.to_edge_list().simplified()
-        return MergedFiles(whole, source.n_edges_read, source=source)
+        merged = source.to_edge_list().simplified()
+        return MergedFiles(merged, source.n_edges_read, source=source)
     stream = StreamSparsifier(
         n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=random_state
     )

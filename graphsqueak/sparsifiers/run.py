@@ -29,11 +29,12 @@ from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sources.times import Duration
-from graphsqueak.sparsifiers.budget import Budget, ErrorCurve
+from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.edge_search import EdgeSearch
+from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 from graphsqueak.sparsifiers.result import SparsifyResult
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream
@@ -88,7 +89,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
     """
     began = time.perf_counter()
     source = as_stream(graph)
-    source = config.budget.checked(source).drawn(source)
+    source = config.budget.validate(source).sample_source(source)
     is_certified = config.is_certified(source)
     _require_seconds(source, config)
     tree = None
@@ -339,7 +340,7 @@ def certify_and_search(
     while best is None or not search.is_finished:
         if search.n_runs > 0:
             n_edges = search.next_n_edges
-            source = Budget(n_edges, None, None).drawn(source)
+            source = Budget(n_edges, None, None).sample_source(source)
             if rerun is not None:
                 stream = rerun(n_edges)
             else:
@@ -380,7 +381,7 @@ def _certificate(source, sparsifier, stream, delta, random_state, progress):
 
 def _can_draw_more(source, search):
     """Return whether a source that samples its edges gives others for the next number of edges."""
-    return Budget(search.next_n_edges, None, None).drawn(source) is not source
+    return Budget(search.next_n_edges, None, None).sample_source(source) is not source
 
 
 def _choose_subgraph(source, n_edges, config):

@@ -1,4 +1,4 @@
-"""sparsify(): a graph or a stream in, its sparsifier out."""
+"""The public function `sparsify`."""
 
 import os
 
@@ -22,7 +22,8 @@ from graphsqueak.validation import check_choice
 
 __all__ = ["sparsify"]
 
-_IN_MEMORY = {"batch": batch_sparsifier, "uniform": uniform_sparsifier, "kors": kors_sparsifier}
+# Baselines, which need the whole graph in memory.
+_BASELINES = {"batch": batch_sparsifier, "uniform": uniform_sparsifier, "kors": kors_sparsifier}
 
 
 def sparsify(
@@ -50,99 +51,126 @@ def sparsify(
     random_state: RandomState = None,
     progress: Progress = False,
 ) -> EdgeList:
-    """Return a small reweighted graph on the same nodes that behaves like `graph` up to (1 +- eps).
+    """Sparsify a graph: return a small reweighted graph with nearly the same Laplacian.
+
+    The result H has the nodes of the graph G and satisfies
+    (1 - eps) x' L_G x <= x' L_H x <= (1 + eps) x' L_G x for all vectors x. So it preserves cuts,
+    effective resistances and eigenvalues up to a factor of 1 +- eps.
 
     Parameters
     ----------
-    graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
-        Read once, batch by batch; with method="subgraph" once more, and held.
-    n_edges, epsilon, keep : exactly one
-        Edges of the result, or its accuracy, or their share of all edges.
-    method : {"auto", "fast", "subgraph", "thesis", "batch", "uniform", "kors"}
-        "auto" is "fast", the stream: one pass. Weights are scaled so that the total weight is the
-        graph's and degrees are close to it. "subgraph" is for preconditioning with few edges: a
-        forest of low stretch and the edges that it misses most. Its kappa is small, but all weights
-        are the graph's times one factor, so that total weight, cuts and degrees are not preserved.
-        It reads the graph twice and holds it. "thesis" streams with the constants of the thesis.
-        The others hold the whole graph and are there to compare with: Spielman and Srivastava's
-        sampling by resistances, uniform sampling, and insertion only.
-    ridge : float
-        gamma > 0 asks for an (eps, gamma)-sparsifier, which may be coarser where the spectrum of L
-        lies below gamma and needs fewer edges.
+    graph : EdgeSource, EdgeList, table, scipy sparse adjacency, networkx or igraph graph
+        Read in one pass, batch by batch. `method="subgraph"` and certificates take further passes.
+    n_edges : int, optional
+        Number of edges of the result. Give exactly one of `n_edges`, `epsilon` and `keep`.
+    epsilon : float, optional
+        Error eps of the result, between 0 and 1.
+    keep : float, optional
+        Fraction of the edges to keep.
+    method : {"auto", "fast", "subgraph", "thesis", "batch", "uniform", "kors"}, default="auto"
+        Algorithm:
+
+        - "auto" is "fast".
+        - "fast" samples a stream in one pass. The total weight is that of the graph, and degrees
+          are nearly preserved.
+        - "subgraph" chooses a low-stretch spanning forest and off-tree edges, for preconditioning
+          with few edges. Its condition number kappa is small. All weights are multiplied by one
+          factor, so total weight, cuts and degrees are not preserved. It takes two passes, and the
+          graph must fit in memory.
+        - "thesis" is the stream of Kelner and Levin with the constants of its proof.
+        - "batch", "uniform" and "kors" are baselines, for graphs in memory: sampling by effective
+          resistances (Spielman and Srivastava), uniform sampling, and insertion-only sampling.
+    ridge : float, default=0.0
+        A positive value gamma requests an (eps, gamma)-sparsifier. It may be less accurate where
+        the spectrum of L lies below gamma, and needs fewer edges.
     half_life : float or str, optional
-        Time in which the weight of an edge falls to a half, in the unit of the times. Edges must
-        have times (`read_edges(..., time=...)` or `TimedEdges`). A text such as "7d", "12h", "30m"
-        or "45s" is in seconds and needs times that are dates or Unix seconds.
+        Time in which the weight of an edge decays to one half, in the unit of the times. Edges must
+        have times (`read_edges(..., time=...)` or `TimedEdges`). Text such as "7d", "12h", "30m" or
+        "45s" is a duration in seconds, for times that are dates or Unix seconds.
     window : float or str, optional
-        Keep to the edges of the last `window` of time, up to one bucket more.
-    buckets : int
-        Parts into which a window is cut.
+        Length of a sliding window: only edges of the last `window` of time are kept, and at most
+        one pane more.
+    buckets : int, default=16
+        Number of panes of the sliding window.
     options : StreamOptions, optional
-        Parts of the fast method, to be switched off for study.
+        Options of the method "fast".
     certify : bool, optional
-        Measure the accuracy by reading the graph again, once per step of the certificate, and put
-        what is proved into `certificate` of the result. With `epsilon` and the fast method, up to
-        four runs search for the fewest edges that meet it. Default: with `epsilon`, if the graph
-        can be read again; from a pipe, the number of edges follows from the predicted error.
-    delta : float
-        The certificate may fail with this probability.
+        Whether to measure the error, in one pass over the graph per iteration, and store it in
+        `certificate` of the result. With `epsilon` and the method "fast", up to four runs search
+        for the fewest edges that meet `epsilon`. Default: True with `epsilon`, if the graph can be
+        read more than once. For a pipe, the number of edges follows from the predicted error.
+    delta : float, default=0.01
+        Failure probability of the certificate.
     workers : int, optional
-        Run a merge tree over the parts of the input on so many processes of this machine. The edges
-        must lie in files or in memory.
+        Number of processes of this machine that sparsify parts of the input, which are then merged.
+        The edges must be in files or in memory.
     scheduler : str, optional
-        The same on the Dask cluster of a scheduler, by its address.
+        Address of a Dask scheduler, to sparsify the parts on its cluster.
     tree : {"auto", "guided", "balanced", "sequential"} or int, optional
-        Shape of the merge tree, or how many states a merge takes. "auto", the default with workers,
-        is guided, or balanced with a memory limit. Without `workers` and `scheduler` the tree is
-        run here.
+        Shape of the merge tree, or the number of states per merge. "auto", the default with
+        workers, is guided, or balanced with a memory limit. Without `workers` and `scheduler` the
+        tree is processed in this process.
     n_parts : int, optional
-        About how many parts the tree has.
+        Approximate number of parts of the tree.
     memory_limit : int, optional
-        Bytes that the process, or each worker, may take: the stream shrinks earlier to keep to
-        them, and what cannot fit is refused before the run.
+        Memory of this process, or of each worker, in bytes. The stream resparsifies earlier to stay
+        below it. A budget that does not fit raises an error before the run.
     checkpoint : path, optional
-        File in which the state is saved now and then; of a tree, a folder for finished parts.
-    every : float
+        File in which the state is saved periodically. For a tree, a folder for finished parts.
+    every : float, default=60.0
         Seconds between two checkpoints.
-    resume : bool
-        Go on from `checkpoint`, if it is there, to the same result.
+    resume : bool, default=False
+        Continue from `checkpoint`, if it exists. The result is the same as without interruption.
     random_state : int, Generator or None
-        Same seed, same bytes, whatever the batches and the number of threads.
-    progress : bool or callable
-        True draws a bar; a function is called as progress(edges, fraction, note).
+        Seed. Results are bit-for-bit reproducible, for any batches and any number of threads.
+    progress : bool or callable, default=False
+        True shows a progress bar. A function is called as progress(edges, fraction, note).
 
     Returns
     -------
     EdgeList
-        With the ids of `graph`, and with `certificate`, a Certificate or None.
+        The sparsifier, with the ids of `graph`. Its attribute `certificate` is a Certificate or
+        None.
+
+    Raises
+    ------
+    InputError
+        If parameters are invalid or inconsistent.
+
+    See Also
+    --------
+    StreamSparsifier : Sparsifier of a stream, updated batch by batch.
+    certify : Measure the error of any sparsifier.
 
     Examples
     --------
-    The complete graph on 300 nodes, with a tenth of its edges; all degrees are close to 299:
+    Keep 10 % of the edges of the complete graph on 300 nodes. All degrees stay close to 299:
 
     >>> from graphsqueak.sources import complete
     >>> H = sparsify(complete(300), keep=0.1, random_state=7)
     >>> bool(H.n_edges <= 4485 and abs(H.degrees() / 299 - 1).max() < 0.02)
     True
 
-    Or as many as a proved accuracy of one half needs:
+    Keep as few edges as a certified error of 0.5 needs:
 
     >>> H = sparsify(complete(300), epsilon=0.5, random_state=7)
     >>> bool(H.certificate.epsilon_upper <= 0.5 and H.n_edges <= 1.25 * 300 * (2 / 0.5) ** 2 / 2)
     True
     """
-    check_choice("method", method, (*METHODS, *_IN_MEMORY))
-    if method in _IN_MEMORY:
+    check_choice("method", method, (*METHODS, *_BASELINES))
+    if method in _BASELINES:
         if certify:
-            raise InputError(f"method={method!r} is not certified here; call certify(graph, H)")
+            raise InputError(f"method={method!r} has no certify=True; call certify(graph, H)")
         edges = as_edge_list(graph)
-        budget = Budget(n_edges, epsilon, keep).checked()(edges.n_nodes, edges.n_edges)
+        budget = Budget(n_edges, epsilon, keep).validate()
         seed = int(np.random.default_rng(random_state).integers(2**63))
-        return _IN_MEMORY[method](edges, budget, seed=seed)
+        return _BASELINES[method](edges, budget(edges.n_nodes, edges.n_edges), seed=seed)
     source = as_stream(graph)
     is_timed = half_life is not None or window is not None
-    if keep is not None and isinstance(source, EdgeList) and not is_timed:  # their number is known
-        n_edges = Budget(n_edges, epsilon, keep).checked()(source.n_nodes, source.n_edges)
+    if keep is not None and isinstance(source, EdgeList) and not is_timed:
+        # The length of this stream is known, so a fraction is a number of edges.
+        budget = Budget(n_edges, epsilon, keep).validate()
+        n_edges = budget(source.n_nodes, source.n_edges)
         keep = None
     config = SparsifyConfig(
         n_edges=n_edges,

@@ -103,7 +103,7 @@ def read_with_labels(source, labels, budget, *, random_state=None, progress=Fals
         Seeds the sparsifier, and the draw of labels that are never tied.
     progress : bool or callable
     """
-    source, code, n_classes = budget.drawn(source), labels.code, labels.classes.size
+    source, code, n_classes = budget.sample_source(source), labels.code, labels.classes.size
     alone, rng = np.zeros(code.size, dtype=bool), np.random.default_rng(random_state)
     alone[rng.choice(code.size, min(code.size // 4, _MOST_ALONE), replace=False)] = True
 

@@ -115,7 +115,7 @@ class OnlineEdges(GraphEstimator):
         budget = Budget(self.n_edges, self.epsilon, self.keep)
         if budget == (None, None, None):
             budget = budget._replace(epsilon=0.5)
-        budget.checked(source)
+        budget.validate(source)
         if budget.keep is None or not isinstance(source, EdgeList):
             return budget
         return Budget(max(math.ceil(budget.keep * source.n_edges), 1), None, None)
@@ -207,7 +207,10 @@ class OnlineEdges(GraphEstimator):
         """A stream sparsifier that has read the source."""
         given = given_labels(y, self._is_unlabeled)
         labels = given.by_id(source.node_ids if isinstance(source, EdgeList) else None)
-        stream, source = self._favoring_stream(labels, source), self._budget(source).drawn(source)
+        stream, source = (
+            self._favoring_stream(labels, source),
+            self._budget(source).sample_source(source),
+        )
         with reporter(self.progress, "labeling") as report:
             for batch in source:
                 if not given.is_by_id:  # refuse an array of labels before all edges are read

@@ -56,8 +56,8 @@ def test_sparsifiers_add_up_and_are_thinned_on_request(parts, tmp_path):
 @pytest.mark.parametrize(
     ("chosen", "more", "said"),
     [
-        (["0.ckpt", "1.tsv"], [], "is no checkpoint, others are"),
-        (["0.ckpt", "1.ckpt"], ["--edges", "9"], "have a budget already; leave n_edges out"),
+        (["0.ckpt", "1.tsv"], [], "is not a checkpoint, but other files are"),
+        (["0.ckpt", "1.ckpt"], ["--edges", "9"], "have a budget already; remove n_edges"),
     ],
 )
 def test_what_does_not_fit_is_refused(parts, tmp_path, capsys, chosen, more, said):

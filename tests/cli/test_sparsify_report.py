@@ -39,9 +39,9 @@ def test_it_tells_what_was_read_kept_and_certified(page):
     for heading in (
         "Verdict",
         "What to do next",
-        "What was read",
-        "What was kept",
-        "How good it is",
+        "Input",
+        "Output",
+        "Measured error",
         "Degrees",
     ):
         assert f"<h2>{heading}</h2>" in text
@@ -118,7 +118,7 @@ def test_a_pipe_is_reported_without_a_certificate(tmp_path, monkeypatch):
     assert feeder.wait() == 0
     text = where.read_text()
     assert "error 0: nothing was dropped" in text
-    assert "came through a pipe and cannot be read again" in text
+    assert "came from a pipe and cannot be read again" in text
     assert "graphsqueak certify" not in text
     assert "to measure the error" not in text
 

@@ -1,14 +1,18 @@
-"""Budgets: refused settings, fractions of streams of unknown length, and predicted errors."""
+"""Budgets, options of a stream, and memory limits."""
 
 import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, sources
-from graphsqueak.graph.forest import make_sets, union_edges
-from graphsqueak.sparsifiers.budget import sampling_error
-from graphsqueak.sparsifiers.resistance.effective import effective_resistance
+from graphsqueak.sparsifiers.budget import (
+    Budget,
+    check_memory_limit,
+    edges_within,
+    in_memory_bytes,
+    predicted_epsilon,
+    stream_bytes,
+)
 from tests import reference
-from tests.sparsifiers.stream.graphs import weighted_graph
 
 
 @pytest.mark.parametrize(
@@ -23,24 +27,24 @@ from tests.sparsifiers.stream.graphs import weighted_graph
         ({"n_edges": 5, "ridge": -1.0}, "ridge"),
     ],
 )
-def test_bad_settings_are_refused(arguments, message):
+def test_invalid_budgets_raise(arguments, message):
     with pytest.raises(InputError, match=message):
         StreamSparsifier(**arguments)
 
 
 @pytest.mark.parametrize("order", ["random", "sorted"])
-def test_a_fraction_of_a_stream_of_unknown_length_is_as_accurate_as_the_number(order):
-    """The scale of the first resparsification alone would leave too few edges."""
+def test_fraction_of_a_stream_of_unknown_length_is_as_accurate_as_the_number(order):
+    """A stream that kept the scale of its first resparsification would keep too few edges."""
     options = StreamOptions(chunk_size=4096, min_budget=2000)
     graph = sources.erdos_renyi(400, 160_000, random_state=60_113).to_edge_list()
     if order == "sorted":
         order = np.argsort(graph.tail, kind="stable")
         columns = (graph.tail[order], graph.head[order], graph.weight[order])
         graph = EdgeList.from_validated(*columns, graph.n_nodes)
-    share = run(graph, options, keep=0.05)
-    number = run(graph, options, n_edges=8000)
-    assert 0.97 * 8000 <= share.n_edges <= 8000
-    assert reference.epsilon(graph, share) < 1.1 * reference.epsilon(graph, number)
+    by_fraction = run(graph, options, keep=0.05)
+    by_number = run(graph, options, n_edges=8000)
+    assert 0.97 * 8000 <= by_fraction.n_edges <= 8000
+    assert reference.epsilon(graph, by_fraction) < 1.1 * reference.epsilon(graph, by_number)
 
 
 def run(graph, options, **budget):
@@ -48,48 +52,56 @@ def run(graph, options, **budget):
     return stream.partial_fit(graph).sparsifier()
 
 
-@pytest.mark.parametrize("n_seen", [None, 40_000])
-@pytest.mark.parametrize("n_edges", [70, 500])
-def test_the_predicted_error_is_that_of_the_formula(n_edges, n_seen):
-    """V_u = sum_v (w_uv / d_u) max(1 / c - t_uv, 0) at the 99th percentile of the nodes.
+def test_epsilon_and_number_of_edges_are_inverse_up_to_the_margin():
+    n_edges = Budget(None, 0.4, None)(n_nodes=1000, n_seen=10**6)
+    assert predicted_epsilon(1000, n_edges / 1.1) == pytest.approx(0.4)
+    assert predicted_epsilon(1000, 0) == np.inf
 
-    The error is sqrt(2 V) up to 1 (500 edges), and 2 V above (70 edges).
-    """
-    graph = weighted_graph().simplified()
-    leverage = np.minimum(graph.weight * effective_resistance(graph, method="exact"), 1.0)
-    in_forest = union_edges(make_sets(50), graph.tail, graph.head)
-    found = sampling_error(
-        graph.tail,
-        graph.head,
-        graph.weight,
-        leverage / graph.weight,
-        in_forest,
-        n_edges,
-        n_nodes=50,
-        n_seen=n_seen,
-    )
 
-    def scale_of(scores, budget):
-        low, high = 1e-9, 1e9
-        for _ in range(300):
-            middle = np.sqrt(low * high)
-            is_low = np.minimum(1.0, middle * scores).sum() < budget
-            low, high = (middle, high) if is_low else (low, middle)
-        return low
+def test_fraction_has_a_minimum_during_the_stream_only():
+    budget = Budget(None, None, 0.1)
+    assert budget(n_nodes=10, n_seen=5000) == 500
+    assert budget.during_stream(10, 5000, least=2000) == 2000
+    assert Budget(700, None, None).during_stream(10, 5000, least=2000) == 700
 
-    scale = scale_of(leverage, n_edges)
-    free = np.ones(graph.n_edges, dtype=bool)
-    assert (scale < 4) == (n_edges == 70)
-    if scale < 4:
-        free = ~in_forest
-        scale = scale_of(leverage[free], n_edges - np.count_nonzero(in_forest))
-    free &= scale * leverage < 1
-    if n_seen is not None:
-        n_before = n_seen - np.count_nonzero(~free)
-        leverage = np.minimum(leverage, leverage[free].sum() / n_before)
-    loss = np.where(free, graph.weight * np.maximum(1 / scale - leverage, 0.0), 0.0)
-    lost = np.bincount(graph.tail, loss, 50) + np.bincount(graph.head, loss, 50)
-    variance = np.quantile(lost / graph.degrees(), 0.99)
-    expected = 2 * variance if n_edges == 70 else np.sqrt(2 * variance)
-    assert (expected > 1) == (n_edges == 70)
-    assert found == pytest.approx(expected, rel=1e-6)
+
+def test_fractions_of_sources_that_are_never_enumerated_raise():
+    class Implicit(sources.EdgeSource):
+        is_implicit = True
+
+    with pytest.raises(InputError, match="never enumerated"):
+        Budget(None, None, 0.1).validate(Implicit())
+    assert Budget(5, None, None).validate(Implicit()).n_edges == 5
+    graph = sources.path(3).to_edge_list()
+    assert Budget(5, None, None).sample_source(graph) is graph
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"low_watermark": 0.5}, "low_watermark"),
+        ({"high_watermark": 1.0}, "high_watermark"),
+        ({"chunk_size": 0}, "chunk_size"),
+        ({"filter_arrivals": 2}, "filter_arrivals"),
+        ({"memory_limit": -1}, "memory_limit"),
+    ],
+)
+def test_invalid_options_raise(options, message):
+    with pytest.raises(InputError, match=message):
+        StreamOptions(**options)
+
+
+def test_watermarks_keep_their_ratio_within_a_memory_limit():
+    limit = stream_bytes(100, 1500)
+    high, low = StreamOptions(memory_limit=limit).watermarks(1000, n_nodes=100)
+    assert (high, low) == (1500, 750)
+    in_place = StreamOptions(inplace_min_edges=1000)
+    assert in_place.watermarks(1000, n_nodes=100) == (2000, 1250)
+
+
+def test_memory_limits():
+    assert edges_within(stream_bytes(1000, 70_000), 1000) == 70_000
+    assert edges_within(0, 1000) == 1000
+    assert in_memory_bytes(1000, 70_000) > stream_bytes(1000, 70_000)
+    with pytest.raises(InputError, match="at least 600 MiB"):
+        check_memory_limit(10**8)

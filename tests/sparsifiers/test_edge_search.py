@@ -10,8 +10,12 @@ from graphsqueak import StreamSparsifier, certify, sparsify
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources import complete, cycle, erdos_renyi
 from graphsqueak.sparsifiers import Forecast, SparsifyConfig, run, run_sparsify
-from graphsqueak.sparsifiers.budget import ErrorCurve, sampling_error, sampling_error_curve
 from graphsqueak.sparsifiers.edge_search import MAX_RUNS, EdgeSearch
+from graphsqueak.sparsifiers.error_prediction import (
+    ErrorCurve,
+    sampling_error,
+    sampling_error_curve,
+)
 
 DENSE = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
 
@@ -160,7 +164,7 @@ def test_a_stream_that_is_read_once_predicts_for_its_own_graph():
     assert stream.budget_ < 0.75 * graph.n_edges
     assert 0.9 * stream.budget_ <= kept.n_edges <= stream.budget_
     assert stream.epsilon_predicted_ == pytest.approx(0.5, rel=0.05)
-    again = Forecast(graph).share_for(0.5) * graph.n_edges
+    again = Forecast(graph).fraction_for(0.5) * graph.n_edges
     assert stream.budget_ == pytest.approx(again, rel=0.05)
     stream.partial_fit(complete(1200))  # nothing is known of the graph that it has become
     assert stream.error_curve_ is None

@@ -69,7 +69,7 @@ def test_a_stream_predicts_by_the_same_model(keep):
 def test_the_share_for_an_error_gives_that_error():
     graph = made("uneven degrees").simplified()
     forecast = Forecast(graph)
-    share = forecast.share_for(0.5)
+    share = forecast.fraction_for(0.5)
     assert forecast.expect(int(share * graph.n_edges)).epsilon == pytest.approx(0.5, abs=0.02)
     assert "Worth it: --keep" in forecast.advice()
     said = Forecast(made("grid")).advice()
@@ -172,19 +172,19 @@ def test_the_advised_fraction_holds_the_nodes_and_the_error(n_nodes):
     """Also of few edges, where a fraction is rounded to whole edges."""
     forecast = Forecast(sources.complete(n_nodes).to_edge_list())
     for epsilon in (0.1, 0.5, 0.9):
-        n_edges = round(forecast.share_for(epsilon) * forecast.n_edges)
+        n_edges = round(forecast.fraction_for(epsilon) * forecast.n_edges)
         assert n_edges >= forecast.n_forest
         assert forecast.expect(n_edges).epsilon <= epsilon
         assert forecast.expect(n_edges - 1).epsilon > epsilon
     if "Worth it" in (said := forecast.advice()):
         keep = float(said.split("--keep ")[1].split()[0])
-        assert keep * forecast.n_edges >= forecast.share_for(0.5) * forecast.n_edges
+        assert keep * forecast.n_edges >= forecast.fraction_for(0.5) * forecast.n_edges
 
 
 def test_a_sample_has_about_as_many_edges_as_it_may():
     source = sources.erdos_renyi(2_000, 60_000, random_state=SEED)
     forecast = Forecast.from_sample(source, n_edges=60_000, most=3_000)
-    assert abs(forecast._n_held - 3_000) < 6 * np.sqrt(3_000)
+    assert abs(forecast.n_edges_used - 3_000) < 6 * np.sqrt(3_000)
     assert forecast.n_edges == 60_000
     whole = Forecast(source.to_edge_list())
     for share in (0.2, 0.5):

@@ -9,7 +9,7 @@ from graphsqueak.graph.forest import find_bridges, make_sets, union_edges
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance import estimate
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds
-from graphsqueak.sparsifiers.resistance.sketch import solve_flows
+from graphsqueak.sparsifiers.resistance.sketch import solve_random_rhs
 from graphsqueak.sparsifiers.stream import finalize
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.subsample import sample_to_budget
@@ -139,7 +139,7 @@ def test_potentials_are_right_along_every_edge():
         rhs = np.zeros((graph.n_nodes, 8))
         np.add.at(rhs, graph.tail, flow)
         np.add.at(rhs, graph.head, -flow)
-        found = solve_flows(LaplacianSolver(graph), rhs, seed=8, error=0.05).points
+        found = solve_random_rhs(LaplacianSolver(graph), rhs, seed=8, error=0.05).points
         error = reference.pseudo_solve(graph, rhs) - found
         apart = np.abs(error[graph.tail] - error[graph.head])
         r = reference.resistances(graph, np.column_stack([graph.tail, graph.head]))

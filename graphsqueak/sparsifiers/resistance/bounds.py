@@ -1,23 +1,23 @@
-"""Bounds on resistances that cost no solve: from degrees, and from a hierarchy of cuts.
+"""Bounds on effective resistances that need no solve: from degrees, and from nested cuts.
 
-Shorting all nodes but u and v to one lowers r(u, v), deleting all edges but those between the two
-raises it. With the degrees d and the weight w between them,
+*Degrees.* Shorting all nodes except u and v lowers r(u, v). Deleting all edges except those between
+u and v raises it. With the degrees d and the weight w between the two nodes,
 
     (d_u + d_v - 2 w) / (d_u d_v - w^2) <= r(u, v) <= 1 / w.
 
-*Cuts.* Merge clusters along the edges from the heaviest to the lightest (single linkage). The edges
-that join two clusters A and B at the moment of their merge weigh w(A, B) together; a and b is what
-A and B weigh towards all other nodes. Shorting each of the three, A, B and the rest, to one node
-never raises a resistance (Rayleigh), so for every edge between A and B
+*Cuts.* Merge clusters along the edges from the heaviest to the lightest (single linkage). When
+clusters A and B merge, let w(A, B) be the total weight of the edges between them, and let a and b
+be the weights from A and from B to all other nodes. Shorting A, B and the rest to one node each
+never raises a resistance (Rayleigh monotonicity), so every edge between A and B has
 
-    r >= 1 / (w(A, B) + a b / (a + b)),
+    r >= 1 / (w(A, B) + a b / (a + b)).
 
-exactly 1 / w(A, B) where the two are all there is. Across a weak cut this is nearly the whole
-resistance, and it has no noise: a sketch of k signs is off there by a factor of chi^2_k / k, the
-same one for all edges of the cut.
+If A and B are a whole component, this is 1 / w(A, B). Across a bottleneck the bound is nearly the
+whole resistance, and it has no noise. A sketch with k columns has an error there by a factor of
+chi^2_k / k, the same one for all edges of the cut.
 
-An edge weighs at most as much as the one that merges its ends, and both a cluster's edges outwards
-and those added before it in the order of merges do: so no sum below cancels.
+No sum below suffers from cancellation: an edge is never heavier than the edge that merges its ends,
+so later terms of a sum are not small compared with earlier ones.
 """
 
 import numba
@@ -27,16 +27,17 @@ from graphsqueak.system.kernels import njit_cached, parallel_njit, run_kernel
 
 __all__ = ["cut_bounds", "degree_bound", "resistance_bounds"]
 
-_WORK = 20  # elementary steps per edge
+# Elementary steps per edge, by which `run` decides whether threads pay off.
+_STEPS_PER_EDGE = 20
 
 
-def cut_bounds(tail, head, weight, n_nodes):
-    """Lower bound on r(tail, head) of every edge.
+def cut_bounds(tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> np.ndarray:
+    """Return a lower bound on the resistance of every edge, from the cuts of single linkage.
 
     Parameters
     ----------
-    tail, head, weight : arrays
-        The edges, none of them a loop.
+    tail, head, weight : ndarray
+        The edges, without self-loops.
     n_nodes : int
 
     Examples
@@ -48,35 +49,60 @@ def cut_bounds(tail, head, weight, n_nodes):
     >>> cut_bounds(tail, head, weight, 6)[6:]
     array([500., 500.])
     """
-    order = np.argsort(-weight, kind="stable")
-    parent, merge, left, right = _merge_clusters(tail, head, order, n_nodes)
-    at = np.empty(tail.size, dtype=np.int64)
-    run_kernel(_merges_of_edges, _WORK * tail.size, tail, head, parent, merge, at)
-    first, last = _ranges(left, right, n_nodes)
-    bound = _bounds(
-        tail, head, weight, at, np.argsort(-at, kind="stable"), left, right, first, last
+    heaviest_first = np.argsort(-weight, kind="stable")
+    parent, merge_of_node, left, right = _merge_clusters(tail, head, heaviest_first, n_nodes)
+    merge_of_edge = np.empty(tail.size, dtype=np.int64)
+    run_kernel(
+        _find_merges_of_edges,
+        _STEPS_PER_EDGE * tail.size,
+        tail,
+        head,
+        parent,
+        merge_of_node,
+        merge_of_edge,
     )
-    return bound[at]
+    first, last = _order_clusters(left, right, n_nodes)
+    latest_first = np.argsort(-merge_of_edge, kind="stable")
+    bound_of_merge = _bounds_of_merges(
+        tail, head, weight, merge_of_edge, latest_first, left, right, first, last
+    )
+    return bound_of_merge[merge_of_edge]
 
 
-def resistance_bounds(degree_tail, degree_head, weight):
-    """Bounds on r(u, v) from the degrees and the (summed) weight w between the two nodes.
+def resistance_bounds(
+    degree_tail: np.ndarray, degree_head: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower and upper bounds on r(u, v) from degrees.
 
-    >>> resistance_bounds(np.array([2.0]), np.array([2.0]), np.array([1.0]))  # a triangle: 2/3
+    Parameters
+    ----------
+    degree_tail, degree_head : ndarray
+        Weighted degrees of u and v.
+    weight : ndarray
+        Total weight between u and v.
+
+    Examples
+    --------
+    In a triangle r is 2/3:
+
+    >>> resistance_bounds(np.array([2.0]), np.array([2.0]), np.array([1.0]))
     (array([0.66666667]), array([1.]))
     """
-    lower, upper = np.empty(weight.size), np.empty(weight.size)
+    lower = np.empty(weight.size)
+    upper = np.empty(weight.size)
     _degree_bounds(degree_tail, degree_head, weight, lower, upper)
     return lower, upper
 
 
 @njit_cached(inline="always")
 def degree_bound(d_u, d_v, w):
-    """Lower and upper bound, in units of w: (x + y - 2) / (x y - 1) cannot overflow."""
+    """Return the lower and the upper bound on r(u, v) from degrees."""
     if w == 0.0:
         return 1 / d_u + 1 / d_v, np.inf
+    # In units of w, (x + y - 2) / (x y - 1) cannot overflow.
     x, y = d_u / w, d_v / w
-    if x * y <= 1 + 1e-12:  # the edge is a component by itself
+    # Both degrees equal w up to rounding: the edge is a component.
+    if x * y <= 1 + 1e-12:
         return 1 / w, 1 / w
     return min((x + y - 2) / (x * y - 1), 1.0) / w, 1 / w
 
@@ -89,15 +115,19 @@ def _degree_bounds(degree_tail, degree_head, weight, lower, upper):
 
 @njit_cached
 def _merge_clusters(tail, head, order, n_nodes):
-    """Kruskal: a tree of all nodes by size, the merge that hung each up, and what merges joined.
+    """Merge clusters by Kruskal's algorithm, with union by size.
 
-    Clusters 0, ..., n_nodes - 1 are single nodes, n_nodes + k is made by merge k.
+    Returns the union-find tree, the merge that attached each node to its parent, and the two
+    clusters of each merge. Clusters 0, ..., n_nodes - 1 are single nodes; merge k makes cluster
+    n_nodes + k. Paths are not compressed: `_find_merges_of_edges` needs the merges along them.
     """
     parent = np.arange(n_nodes)
-    merge = np.full(n_nodes, n_nodes)  # none
+    # n_nodes, which is after all merges, for nodes that were never attached.
+    merge_of_node = np.full(n_nodes, n_nodes)
     size = np.ones(n_nodes, dtype=np.int64)
     cluster = np.arange(n_nodes)
-    left, right = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
+    left = np.empty(n_nodes, dtype=np.int64)
+    right = np.empty(n_nodes, dtype=np.int64)
     n_merges = 0
     for e in order:
         u, v = tail[e], head[e]
@@ -109,41 +139,47 @@ def _merge_clusters(tail, head, order, n_nodes):
             continue
         if size[u] > size[v]:
             u, v = v, u
-        parent[u], merge[u] = v, n_merges
+        parent[u] = v
+        merge_of_node[u] = n_merges
         size[v] += size[u]
-        left[n_merges], right[n_merges] = cluster[u], cluster[v]
+        left[n_merges] = cluster[u]
+        right[n_merges] = cluster[v]
         cluster[v] = n_nodes + n_merges
         n_merges += 1
-    return parent, merge, left[:n_merges], right[:n_merges]
+    return parent, merge_of_node, left[:n_merges], right[:n_merges]
 
 
 @parallel_njit
-def _merges_of_edges(tail, head, parent, merge, at):
-    """The merge that joined the two ends of every edge: the latest between them in the tree."""
+def _find_merges_of_edges(tail, head, parent, merge_of_node, merge_of_edge):
+    """Find the merge that joined the ends of each edge: the latest one on their path."""
     for e in numba.prange(tail.size):
         u, v = np.int64(tail[e]), np.int64(head[e])
         latest = np.int64(0)
+        # Merges increase towards the root, so the end with the earlier merge moves up.
         while u != v:
-            if merge[u] < merge[v]:
-                latest, u = merge[u], parent[u]
+            if merge_of_node[u] < merge_of_node[v]:
+                latest = merge_of_node[u]
+                u = parent[u]
             else:
-                latest, v = merge[v], parent[v]
-        at[e] = latest
+                latest = merge_of_node[v]
+                v = parent[v]
+        merge_of_edge[e] = latest
 
 
 @njit_cached
-def _ranges(left, right, n_nodes):
-    """An order of the nodes in which every cluster c is first[c], ..., last[c] - 1."""
+def _order_clusters(left, right, n_nodes):
+    """Order the nodes so that every cluster c occupies positions first[c], ..., last[c] - 1."""
     n_clusters = n_nodes + left.size
     size = np.ones(n_clusters, dtype=np.int64)
-    inside = np.zeros(n_clusters, dtype=np.bool_)
+    is_inside_another = np.zeros(n_clusters, dtype=np.bool_)
     for k in range(left.size):
         size[n_nodes + k] = size[left[k]] + size[right[k]]
-        inside[left[k]] = inside[right[k]] = True
+        is_inside_another[left[k]] = is_inside_another[right[k]] = True
     first = np.zeros(n_clusters, dtype=np.int64)
     end = 0
+    # From the largest clusters to single nodes: outer clusters are placed before inner ones.
     for c in range(n_clusters - 1, -1, -1):
-        if not inside[c]:
+        if not is_inside_another[c]:
             first[c] = end
             end += size[c]
         if c >= n_nodes:
@@ -153,8 +189,12 @@ def _ranges(left, right, n_nodes):
 
 
 @njit_cached
-def _bounds(tail, head, weight, at, order, left, right, first, last):
-    """The bound of every merge, from the last one to the first, in a tree of partial sums."""
+def _bounds_of_merges(tail, head, weight, merge_of_edge, order, left, right, first, last):
+    """Return the bound of every merge, from the last merge to the first.
+
+    A Fenwick tree over the ordered nodes holds the weights of all edges of later merges. These are
+    the edges that leave the two clusters of the current merge.
+    """
     n_nodes = first.size - left.size
     sums = np.zeros(n_nodes + 1)
     bound = np.empty(left.size)
@@ -164,7 +204,7 @@ def _bounds(tail, head, weight, at, order, left, right, first, last):
         b = _range_sum(sums, first[right[k]], last[right[k]])
         between = 0.0
         stop = start
-        while stop < order.size and at[order[stop]] == k:
+        while stop < order.size and merge_of_edge[order[stop]] == k:
             between += weight[order[stop]]
             stop += 1
         bound[k] = 1 / (between + (a / (a + b) * b if a > 0 and b > 0 else 0.0))
@@ -178,6 +218,7 @@ def _bounds(tail, head, weight, at, order, left, right, first, last):
 
 @njit_cached(inline="always")
 def _add(sums, index, value):
+    """Add a value to one entry of a Fenwick tree."""
     i = index + 1
     while i < sums.size:
         sums[i] += value
@@ -186,6 +227,7 @@ def _add(sums, index, value):
 
 @njit_cached(inline="always")
 def _range_sum(sums, low, high):
+    """Return the sum of entries low, ..., high - 1 of a Fenwick tree of positive numbers."""
     total = 0.0
     while high > low:
         total += sums[high]
@@ -193,4 +235,5 @@ def _range_sum(sums, low, high):
     while low > high:
         total -= sums[low]
         low -= low & -low
+    # Rounding of the subtraction may leave a tiny negative number.
     return max(total, 0.0)

@@ -1,40 +1,42 @@
-"""Resistances by degrees, where a look at a backbone of the graph says that this is enough.
+"""Resistances from degrees, if a coarse sparsifier of the graph shows that they are accurate.
 
-On a graph without weak cuts r(u, v) is close to 1 / d_u + 1 / d_v. By Foster's theorem it is so on
-average: sum_e w_e (1 / d_u + 1 / d_v) = n, and the true leverages sum to n minus the components.
-Two things tell whether it is so for every edge.
+On a graph without bottlenecks r(u, v) is close to 1 / d_u + 1 / d_v. By Foster's theorem this holds
+on average: sum_e w_e (1 / d_u + 1 / d_v) = n, and the true leverages sum to n minus the number of
+components. Two tests check whether it holds for every edge.
 
-*The share* that is left to sketch. Of r = (d_u + d_v - 2 w) / (d_u d_v) + rest (see `sketch`), the
-rests add up to 2 sum_e w_e^2 / (d_u d_v) - 1, as leverage: small where nodes have many neighbors.
+*Size of the sketched part.* In r = (d_u + d_v - 2 w) / (d_u d_v) + rest (see `sketch`), the rests
+have a total leverage of 2 sum_e w_e^2 / (d_u d_v) - 1. It is small if nodes have many neighbors.
 
-*A backbone*: the spanning forest, and a sample of the other edges by their degrees, some six for
-every node, is itself a coarse sparsifier, and solving on it costs a fraction of solving on the
-graph. White noise b = D^(1/2) g, the guards of `sketch`, has the potentials x = L^+ b with
+*Coarse sparsifier.* A spanning forest and about six other edges per node, sampled by their degrees,
+are a coarse sparsifier. Solving on it costs a fraction of solving on the graph. A convergence probe
+b = D^(1/2) g of `sketch` has the solution x = L^+ b with
 
-    E (x_u - x_v)^2 = sum_i (v_i(u) - v_i(v))^2 / l_i^2,
+    E (x_u - x_v)^2 = sum_i (v_i(u) - v_i(v))^2 / l_i^2.
 
-which is about 1 / d_u + 1 / d_v where no eigenvalue l_i of D^-1 L is small, and r / l, very much
-more, across a cut that a small l belongs to. The first part is noise of the two nodes themselves:
-the mean X = D^-1 A x of a node's neighbors has 1 / l_i - 1 in place of 1 / l_i, and hardly any of
-it. Where |X_u - X_v|^2 is more than noise explains, a tenth of it is added, which is more than
-enough: the resistance may be anything up to 1 / w. Where cuts are very weak, degrees are not
-enough. Where few edges a node are kept, X is x itself: the noise spreads them a little more evenly,
-which holds chains of nodes together.
+This is about 1 / d_u + 1 / d_v if no eigenvalue l_i of D^-1 L is small, and much larger, r / l,
+across a cut with a small eigenvalue l. The first part is noise of the two nodes themselves. The
+mean X = D^-1 A x over the neighbors of a node has 1 / l_i - 1 in place of 1 / l_i, and hardly any
+of this noise. If |X_u - X_v|^2 is larger than noise explains, 10 % of it is added to the
+resistance. This is more than enough, since the resistance is at most 1 / w. If the graph has
+bottlenecks, degrees are not used. If few edges per node are kept, X = x: the noise then makes
+sampling slightly more uniform, which preserves chains of nodes.
 
-*Later on*, resistances only fall. Degrees are always those of the day, and the leverages that
-follow add up to n as long as the points of an earlier sketch add little: so their sum tells whether
-it still serves (`leverages_fit`). On R-MAT graphs it is 1.05 n when the graph has doubled.
+*Later graphs of a stream.* Resistances only decrease as edges are added. Degrees are always
+current, and the leverages from them sum to n as long as the points of an earlier sketch add little.
+So their sum shows whether these points are still valid (`leverages_fit`). On R-MAT graphs the sum
+is 1.05 n when the graph has doubled.
 
-*Many nodes.* Most nodes of large graphs have few edges, each with an eighth or more of the node's
-degree: a leverage so large that it is kept in any case. Such light nodes join one of their other
-neighbors, the likelier the heavier the edge, and the backbone is one of the stars that this makes.
-A node that joins across a cut adds its other edges to it, eight times the weight of the one across
-at most, so that the other edges of a weak cut still stand out. On R-MAT graphs two thirds of the
-nodes are light.
+*Many nodes.* Most nodes of large graphs have few edges, each with 1/8 or more of the node's degree.
+The leverage of such an edge is so large that it is kept in any case. Each of these low-degree nodes
+is aggregated with one of its other neighbors, chosen with probability proportional to the weight of
+the edge, and the coarse sparsifier has one node per aggregate. A node that is aggregated across a
+cut adds its other edges to this cut. Their weight is at most eight times that of the edge across,
+so that the other edges of a bottleneck are still detected. On R-MAT graphs two thirds of the nodes
+have a low degree.
 
-Where degrees are enough, 1 / d_u + 1 / d_v is off by a few per cent (leverage-weighted, root mean
-square): 0.4 on random graphs of mean degree 40 and 2.9 of 10, 3.9 and 7.8 on R-MAT graphs of 46 and
-20, 1.0 on neighbor graphs in three dimensions. Eight signs are off by about half of the share.
+*Accuracy.* If degrees are used, the leverage-weighted root mean square error of 1 / d_u + 1 / d_v
+is a few percent: 0.4 on random graphs of mean degree 40 and 2.9 of 10, 3.9 and 7.8 on R-MAT graphs
+of 46 and 20, 1.0 on neighbor graphs in three dimensions.
 """
 
 import numba
@@ -45,49 +47,86 @@ from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.randomness import ITEM_WORD, STAR_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, multiply
-from graphsqueak.sparsifiers.resistance.sketch import Embedding, solve_flows, squared_distance
+from graphsqueak.sparsifiers.resistance.sketch import (
+    Embedding,
+    solve_random_rhs,
+    squared_distance,
+)
 from graphsqueak.system.kernels import njit_cached, parallel_njit, read_only_views, run_kernel
 
-__all__ = ["FOSTER_TOLERANCE", "degree_resistances", "degree_sketch", "leverages_fit"]
+__all__ = [
+    "FOSTER_TOLERANCE",
+    "aggregate_low_degrees",
+    "coarse_sparsifier",
+    "degree_resistances",
+    "degree_sketch",
+    "leverages_fit",
+]
 
-_WORK = 10  # elementary steps per edge
-_N_PARTS = 64  # of the edges, summed apart: no result depends on the number of threads
-_MOST_SHARE = 0.1
-_PER_NODE = 6.0  # edges of the backbone
-_PER_STAR = 3.0
-_LIGHT = 0.125  # of a node's degree is one of its edges
-_ADDED = 0.1  # of what white noise says
-_ENOUGH = 2**19  # edges that tell a sum
-# Sum of all leverages, over that of Foster's theorem, up to which resistances are not outdated.
+# Elementary steps per edge, by which `run` decides whether threads pay off.
+_STEPS_PER_EDGE = 10
+# The figures below are leverage-weighted errors of resistances on a neighbor graph (30 neighbors,
+# two dimensions), 4.5 % with the values given. Random graphs, block models and heavy-tailed
+# graphs have 0.8 to 2.2 %, with no change unless noted.
+#
+# Largest mean leverage per node of the part of r that degrees do not determine. Halved, random
+# graphs of mean degree 20 are solved; doubled, no graph of these changes.
+_MAX_SKETCHED_LEVERAGE_PER_NODE = 0.1
+# Edges per node that the coarse sparsifier samples. Halved 10.6 %, and 1.2 to 2.8 % on the other
+# graphs; doubled 3.7 %.
+_EDGES_PER_NODE = 6.0
+# The same per aggregate. With 3 instead of 4, errors on random graphs and block models are 2.3
+# times as large. With 6 they are 0.55 instead of 0.9 % on block models and otherwise the same, and
+# the test takes 0.44 instead of 0.38 s on 2^18 nodes.
+_EDGES_PER_AGGREGATE = 4.0
+# A node has a low degree if one of its edges has at least this fraction of it. With aggregates,
+# errors are 8.8 % if it is halved and 10.8 % if it is doubled.
+_MIN_DOMINANT_FRACTION = 0.125
+# Fraction of |X_u - X_v|^2 that is added to the resistance. Halved 3.6 %, doubled 6.2 %.
+_ADDED_FRACTION = 0.1
+# |X_u - X_v|^2 below this multiple of 1 / d_u + 1 / d_v is noise. Four columns of noise exceed it
+# on one of 2,000 edges. Halved 5.6 %, doubled 3.9 %.
+_NOISE_FACTOR = 5.0
+# Sum of all leverages, relative to Foster's theorem, up to which resistances are not outdated.
 FOSTER_TOLERANCE = 1.1
-_BY_CHANCE = 5.0  # times 1 / d_u + 1 / d_v: that much four columns of noise say once in 2,000 edges
 
 
 def degree_sketch(
-    tail, head, weight, in_forest, degree, *, seed, ridge=0.0, is_averaged=True, many_nodes=2**18
+    tail,
+    head,
+    weight,
+    in_forest,
+    degrees,
+    *,
+    seed,
+    ridge=0.0,
+    is_averaged=True,
+    aggregation_min_nodes=2**18,
 ):
-    """What white noise says on a backbone of a graph; None where degrees are not enough.
+    """Return an embedding that corrects resistances from degrees; None if they are inaccurate.
 
     Parameters
     ----------
-    tail, head, weight : arrays
+    tail, head, weight : ndarray
         All edges; some may be parallel.
-    in_forest : array of bool
-        Which of them are a spanning forest.
-    degree : array
-        Weighted degrees, with the ridge.
+    in_forest : ndarray of bool
+        Mask of a spanning forest.
+    degrees : ndarray
+        Weighted degrees, including the ridge.
     seed : int
     ridge : float
-        As in `embed`.
+        See `embed`.
     is_averaged : bool
-        Whether points are means of neighbors, or the noise itself, which says too much.
-    many_nodes : int
-        From as many nodes on the backbone is one of stars.
+        Whether points are averaged over neighbors. If not, they contain the noise of single nodes,
+        and resistances are overestimated.
+    aggregation_min_nodes : int
+        Number of nodes from which low-degree nodes are aggregated. At 2^18 nodes this does not save
+        time; at 2^20 nodes it takes 0.7 to 1.2 s instead of 1.7 to 1.8 s.
 
     Returns
     -------
-    Embedding
-        For `degree_resistances`.
+    Embedding or None
+        To be passed to `degree_resistances`.
 
     Examples
     --------
@@ -95,184 +134,234 @@ def degree_sketch(
 
     >>> from graphsqueak.sources import complete
     >>> graph = complete(100).to_edge_list()
-    >>> ends, degree = (graph.tail, graph.head, graph.weight), np.full(100, 99.0)
-    >>> sketch = degree_sketch(*ends, graph.tail == 0, degree, seed=7)
-    >>> float(degree_resistances(sketch.points / 2, degree, *ends).mean().round(3))
+    >>> edges = (graph.tail, graph.head, graph.weight)
+    >>> degrees = np.full(100, 99.0)
+    >>> embedding = degree_sketch(*edges, graph.tail == 0, degrees, seed=7)
+    >>> float(degree_resistances(embedding.points / 2, degrees, *edges).mean().round(3))
     0.02
     """
     tail, head, weight = read_only_views(tail, head, weight)
-    near = _inverse(degree)
-    part = np.linspace(0, tail.size, _N_PARTS + 1).astype(np.int64)
-    partial = np.zeros(_N_PARTS)
-    run_kernel(_rests, _WORK * tail.size, part, tail, head, weight, near, partial)
-    if partial.sum() > _MOST_SHARE * degree.size:
+    inv_degree = _inverse_or_zero(degrees)
+    sketched_leverage = _sketched_leverage(tail, head, weight, inv_degree)
+    if sketched_leverage > _MAX_SKETCHED_LEVERAGE_PER_NODE * degrees.size:
         return None
-    about = (ridge, seed, many_nodes, is_averaged)
-    return _sketch(tail, head, weight, in_forest, degree, near, *about)
 
-
-def degree_resistances(points, degree, tail, head, weight):
-    """Resistances of edges by degrees and the points of a `degree_sketch`, divided by sqrt(k).
-
-    They are at most 1 / w, which they are for edges of nodes that the sketch did not know, and in
-    the precision of the weights. Edges that are parallel are told apart, so that their
-    resistance is at most one over their own weight.
-    """
-    out = np.empty(tail.size, weight.dtype)
-    near = np.zeros((degree.size, 2), np.float32)  # 1 / d_u, and how far at most from any other
-    near[:, 0] = _inverse(degree)
-    near[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
-    run_kernel(
-        _resistances, _WORK * tail.size, *read_only_views(tail, head, weight), near, points, out
+    if degrees.size < aggregation_min_nodes:
+        aggregate = np.arange(degrees.size, dtype=np.int32)
+        edges_per_node = _EDGES_PER_NODE
+    else:
+        aggregate = aggregate_low_degrees(tail, head, weight, inv_degree, seed=seed)
+        edges_per_node = _EDGES_PER_AGGREGATE
+    coarse = coarse_sparsifier(
+        tail,
+        head,
+        weight,
+        in_forest,
+        degrees,
+        aggregate,
+        edges_per_node=edges_per_node,
+        seed=seed,
     )
-    return out
+    # An aggregate has the ridge of each of its nodes.
+    summed_ridge = ridge * np.bincount(aggregate) if ridge > 0 else 0.0
+    solver = LaplacianSolver(coarse, ridge=summed_ridge, random_state=seed)
+
+    # Only the convergence probes are solved.
+    no_columns = np.zeros((solver.matrix.n_nodes, 0), np.float32)
+    solved = solve_random_rhs(solver, no_columns, seed=seed)
+    points = solved.probe_solutions
+    if is_averaged:
+        points = _neighbor_means(solver.matrix, points)
+    points = np.float32(np.sqrt(_ADDED_FRACTION)) * points[aggregate]
+    embedding = Embedding(points, degrees, solved.mean_inverse_eigenvalue, solved.is_resolved)
+    if embedding.has_bottlenecks or not embedding.is_resolved:
+        return None
+    return embedding
+
+
+def degree_resistances(points, degrees, tail, head, weight):
+    """Return the resistances of edges from degrees, corrected by the points of `degree_sketch`.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_known, k)
+        Points of the sketch, divided by sqrt(k). It may cover only the first nodes.
+    degrees : ndarray
+        Current degrees.
+    tail, head, weight : ndarray
+        The edges. Parallel edges are not added up.
+
+    Returns
+    -------
+    ndarray
+        In the precision of the weights, and at most 1 / w. It is 1 / w for nodes without a point.
+    """
+    resistance = np.empty(tail.size, weight.dtype)
+    # Both numbers of a node in one cache line: 1 / d_u, and a bound on |X_u - X_v|^2 for any v.
+    node_terms = np.zeros((degrees.size, 2), np.float32)
+    node_terms[:, 0] = _inverse_or_zero(degrees)
+    node_terms[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
+    run_kernel(
+        _corrected_resistances,
+        _STEPS_PER_EDGE * tail.size,
+        *read_only_views(tail, head, weight),
+        node_terms,
+        points,
+        resistance,
+    )
+    return resistance
 
 
 def leverages_fit(resistance, weight, n_nodes):
-    """Whether the leverages of all edges add up to what Foster's theorem says, or not much more.
+    """Return whether the leverages of all edges sum to at most Foster's value, with a tolerance.
 
-    They do not where points are those of an earlier graph, whose resistances were larger.
+    A larger sum means that resistances are those of an earlier graph with fewer edges.
 
     >>> leverages_fit(np.full(6, 0.5), np.ones(6), 4), leverages_fit(np.ones(6), np.ones(6), 4)
     (True, False)
     """
-    step = 1 + weight.size // _ENOUGH
-    total = step * (resistance[::step] * weight[::step]).sum(dtype=np.float64)
+    total = np.einsum("e,e->", resistance, weight, dtype=np.float64)
     return bool(total <= FOSTER_TOLERANCE * n_nodes)
 
 
-def _inverse(degree):
-    """1 / degree in single precision, 0 for a node without edges."""
-    out = np.zeros(degree.size, np.float32)
-    return np.divide(1.0, degree, out=out, where=degree > 0, casting="same_kind")
+def _inverse_or_zero(degrees):
+    """Return 1 / degree in single precision, 0 for a node without edges."""
+    out = np.zeros(degrees.size, np.float32)
+    return np.divide(1.0, degrees, out=out, where=degrees > 0, casting="same_kind")
 
 
-def _sketch(tail, head, weight, in_forest, degree, near, ridge, seed, many_nodes, is_averaged):
-    """What white noise says on a backbone; None where degrees are not enough."""
-    columns, star = (tail, head, weight, in_forest), None
-    if degree.size < many_nodes:
-        solver = _backbone(*columns, near, ridge=ridge, seed=seed)
-    else:
-        star = np.empty(degree.size, dtype=np.int32)
-        n_stars = _join_stars(tail, head, weight, near, np.uint64(seed), star)
-        solver = _star_backbone(*columns, degree, star, n_stars, ridge=ridge, seed=seed)
-    told = solve_flows(solver, np.zeros((solver.matrix.n_nodes, 0), np.float32), seed=seed)
-    points = _averaged(solver.matrix, told.guards) if is_averaged else told.guards
-    points = np.float32(np.sqrt(_ADDED)) * points
-    sketch = Embedding(points if star is None else points[star], degree, told.spread)
-    return None if sketch.has_weak_cuts or not told.resolved else sketch
+def _neighbor_means(rows, points):
+    """Return D^-1 A x, the mean of every node's neighbors, without the noise of the node itself."""
+    product = aligned_like(points)
+    multiply(rows.astype(points.dtype), points, product)
+    # D^-1 A = I - D^-1 L
+    return points - product * _inverse_or_zero(rows.diagonal())[:, None]
 
 
-def _averaged(rows, points):
-    """The mean of every node's neighbors, in which the noise of its own is not."""
-    flow = aligned_like(points)
-    multiply(rows.astype(points.dtype), points, flow)
-    return points - flow * _inverse(rows.diagonal())[:, None]
+def aggregate_low_degrees(tail, head, weight, inv_degree, *, seed):
+    """Return the aggregate of each node: low-degree nodes join a neighbor with a high degree."""
+    aggregate = np.empty(inv_degree.size, dtype=np.int32)
+    _aggregate_low_degrees(tail, head, weight, inv_degree, np.uint64(seed), aggregate)
+    return aggregate
 
 
-def _backbone(tail, head, weight, in_forest, near, *, ridge, seed):
-    """A solver of the forest and a sample of the other edges."""
-    chosen = _chosen(tail, head, weight, near, _PER_NODE, seed)
-    chosen |= in_forest
-    chosen = np.flatnonzero(chosen)
-    ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
-    prob = np.minimum(_PER_NODE * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)
-    heavier = np.where(in_forest[chosen], 1.0, prob)
-    backbone = EdgeList.from_validated(*ends[:2], ends[2] / heavier, near.size)
-    return LaplacianSolver(backbone, ridge=ridge, random_state=seed)
+def coarse_sparsifier(tail, head, weight, in_forest, degrees, aggregate, *, edges_per_node, seed):
+    """Return a spanning forest of the aggregates and a sample of the other edges between them.
 
-
-def _star_backbone(tail, head, weight, in_forest, degree, star, n_stars, *, ridge, seed):
-    """A solver of the stars, with a forest and a sample of the other edges between them."""
-    backbone = _edges_of_stars(tail, head, weight, in_forest, degree, star, n_stars, seed=seed)
-    grounded = ridge * np.bincount(star, minlength=n_stars) if ridge > 0 else 0.0
-    return LaplacianSolver(backbone, ridge=grounded, random_state=seed)
-
-
-def _edges_of_stars(tail, head, weight, in_forest, degree, star, n_stars, *, seed):
-    near = _inverse(np.bincount(star, degree, n_stars))[star]
-    chosen = _chosen(tail, head, weight, near, _PER_STAR, seed)
+    Parameters
+    ----------
+    tail, head, weight : ndarray
+        The edges.
+    in_forest : ndarray of bool
+        Mask of a spanning forest.
+    degrees : ndarray
+        Weighted degrees.
+    aggregate : ndarray of int
+        Number of the aggregate of each node.
+    edges_per_node : float
+        Edges to sample per aggregate.
+    seed : int
+    """
+    n_aggregates = int(aggregate.max(initial=-1)) + 1
+    inv_degree = _inverse_or_zero(np.bincount(aggregate, degrees, n_aggregates))[aggregate]
     forest = np.flatnonzero(in_forest)
-    forest = forest[~chosen[forest]]
-    forest = forest[union_edges(make_sets(n_stars), star[tail[forest]], star[head[forest]])]
-    chosen = np.flatnonzero(chosen)
-    ends = tail[chosen], head[chosen], weight[chosen].astype(np.float64)
-    sampled = ends[2] / np.minimum(_PER_STAR * ends[2] * (near[ends[0]] + near[ends[1]]), 1.0)
-    both = np.concatenate([chosen, forest])
-    ends, sampled = (star[tail[both]], star[head[both]]), np.concatenate([sampled, weight[forest]])
-    between = ends[0] != ends[1]
-    return EdgeList.from_validated(*(column[between] for column in (*ends, sampled)), n_stars)
-
-
-def _chosen(tail, head, weight, near, scale, seed):
-    """Which edges a sample by degrees holds."""
-    chosen = np.empty(tail.size, dtype=np.bool_)
-    about = (near, scale, np.uint64(seed))
-    run_kernel(_choose, _WORK * tail.size, *read_only_views(tail, head, weight), *about, chosen)
-    return chosen
+    # Contracting aggregates closes cycles. The edges that close them are sampled like all others.
+    is_spanning = union_edges(
+        make_sets(n_aggregates), aggregate[tail[forest]], aggregate[head[forest]]
+    )
+    is_certain = np.zeros(tail.size, dtype=np.bool_)
+    is_certain[forest[is_spanning]] = True
+    is_sampled = np.empty(tail.size, dtype=np.bool_)
+    run_kernel(
+        _sample_by_degrees,
+        _STEPS_PER_EDGE * tail.size,
+        *read_only_views(tail, head, weight),
+        inv_degree,
+        edges_per_node,
+        np.uint64(seed),
+        is_sampled,
+    )
+    kept = np.flatnonzero(is_certain | is_sampled)
+    kept_weight = weight[kept].astype(np.float64)
+    inv_degrees = inv_degree[tail[kept]] + inv_degree[head[kept]]
+    probability = np.minimum(edges_per_node * kept_weight * inv_degrees, 1.0)
+    probability[is_certain[kept]] = 1.0
+    first = aggregate[tail[kept]]
+    second = aggregate[head[kept]]
+    is_between = first != second
+    return EdgeList.from_validated(
+        first[is_between],
+        second[is_between],
+        (kept_weight / probability)[is_between],
+        n_aggregates,
+    )
 
 
 @njit_cached
-def _join_stars(tail, head, weight, near, seed, star):
-    """Number stars; a light node whose neighbors all are light is a star of its own.
+def _sketched_leverage(tail, head, weight, inv_degree):
+    """Return 2 sum_e w_e^2 / (d_u d_v)."""
+    total = 0.0
+    for e in range(tail.size):
+        w = np.float64(weight[e])
+        total += 2 * (w * inv_degree[tail[e]]) * (w * inv_degree[head[e]])
+    return total
 
-    Of the neighbors of a light node, the next one takes the place of those before with a
-    probability of its weight among all so far.
+
+@parallel_njit
+def _sample_by_degrees(tail, head, weight, inv_degree, scale, seed, sampled):
+    """Sample edges with probabilities scale * w * (1 / d_u + 1 / d_v)."""
+    for e in numba.prange(tail.size):
+        probability = scale * weight[e] * (inv_degree[tail[e]] + inv_degree[head[e]])
+        sampled[e] = uniform(seed, np.uint64(e), ITEM_WORD) < probability
+
+
+@njit_cached
+def _aggregate_low_degrees(tail, head, weight, inv_degree, seed, aggregate):
+    """Number the aggregates: every low-degree node joins a neighbor with a high degree.
+
+    The neighbor is chosen with probability proportional to the weight, in one pass (weighted
+    reservoir sampling). A low-degree node without such a neighbor is an aggregate of its own.
     """
-    so_far = np.full(star.size, -1.0, dtype=np.float32)  # -1: not light
-    for u in range(star.size):
-        star[u] = u
+    # Weight of the edges to high-degree neighbors so far; -1 for nodes with a high degree.
+    weight_so_far = np.full(aggregate.size, -1.0, dtype=np.float32)
+    for u in range(aggregate.size):
+        aggregate[u] = u
     for e in range(tail.size):
         for u in (tail[e], head[e]):
-            if weight[e] * near[u] >= _LIGHT:
-                so_far[u] = 0.0
+            if weight[e] * inv_degree[u] >= _MIN_DOMINANT_FRACTION:
+                weight_so_far[u] = 0.0
     for e in range(tail.size):
         u, v = tail[e], head[e]
-        if so_far[u] >= 0.0:
+        if weight_so_far[u] >= 0.0:
             u, v = v, u
-        if so_far[u] < 0.0 and so_far[v] >= 0.0:
-            so_far[v] += weight[e]
-            if uniform(seed, np.uint64(e), STAR_WORD) * so_far[v] < weight[e]:
-                star[v] = u
-    n_stars = 0
-    number = np.empty(star.size, dtype=np.int32)
-    for u in range(star.size):
-        if star[u] == u:
-            number[u] = n_stars
-            n_stars += 1
-    for u in range(star.size):
-        star[u] = number[star[u]]
-    return n_stars
+        if weight_so_far[u] < 0.0 and weight_so_far[v] >= 0.0:
+            weight_so_far[v] += weight[e]
+            # The latest neighbor replaces the earlier choice with its share of the weight so far.
+            if uniform(seed, np.uint64(e), STAR_WORD) * weight_so_far[v] < weight[e]:
+                aggregate[v] = u
+    n_aggregates = 0
+    number = np.empty(aggregate.size, dtype=np.int32)
+    for u in range(aggregate.size):
+        if aggregate[u] == u:
+            number[u] = n_aggregates
+            n_aggregates += 1
+    for u in range(aggregate.size):
+        aggregate[u] = number[aggregate[u]]
 
 
 @parallel_njit
-def _rests(part, tail, head, weight, near, partial):
-    for p in numba.prange(part.size - 1):
-        total = 0.0
-        for e in range(part[p], part[p + 1]):
-            w = np.float64(weight[e])
-            total += 2 * (w * near[tail[e]]) * (w * near[head[e]])
-        partial[p] = total
-
-
-@parallel_njit
-def _choose(tail, head, weight, near, scale, seed, chosen):
-    for e in numba.prange(tail.size):
-        prob = scale * weight[e] * (near[tail[e]] + near[head[e]])
-        chosen[e] = uniform(seed, np.uint64(e), ITEM_WORD) < prob
-
-
-@parallel_njit
-def _resistances(tail, head, weight, near, points, out):
-    """Points are looked at only where they may be far enough apart."""
+def _corrected_resistances(tail, head, weight, node_terms, points, resistance):
     n_known = points.shape[0]
     for e in numba.prange(tail.size):
         u, v = tail[e], head[e]
-        r = near[u, 0] + near[v, 0]
-        by_chance = _BY_CHANCE * _ADDED * r
-        known = u < n_known and v < n_known
-        if known and near[u, 1] + near[v, 1] > by_chance:
-            added = points.shape[1] * squared_distance(points, u, v)
-            if added > by_chance:
-                r += added
-        out[e] = min(r, 1 / weight[e]) if known else 1 / weight[e]
+        if u >= n_known or v >= n_known:
+            resistance[e] = 1 / weight[e]
+            continue
+        r = node_terms[u, 0] + node_terms[v, 0]
+        noise = _NOISE_FACTOR * _ADDED_FRACTION * r
+        # The bound of each node shows for most edges that the points need not be read.
+        if node_terms[u, 1] + node_terms[v, 1] > noise:
+            distance = points.shape[1] * squared_distance(points, u, v)
+            if distance > noise:
+                r += distance
+        resistance[e] = min(r, 1 / weight[e])

@@ -1,17 +1,15 @@
-"""Effective resistances: how much an edge matters, how far two nodes are apart electrically.
+"""Effective resistances of edges or node pairs: the public function.
 
-    r(u, v) = (1_u - 1_v)^T L^+ (1_u - 1_v),
+    r(u, v) = (1_u - 1_v)^T L^+ (1_u - 1_v)
 
-the voltage between u and v when one unit of current flows from one to the other. The product
-w_e r_e of an edge is its leverage: the probability that a random spanning tree uses it. Over all
-edges the leverages sum to n_nodes - n_components (Foster's theorem).
+is the voltage between u and v when a unit current flows from one to the other. The product w_e r_e
+is the leverage of an edge, the probability that a random spanning tree contains it. The leverages
+of all edges sum to n_nodes - n_components (Foster's theorem).
 
-Exact answers come from one dense inverse, from a factorization where that is cheap (`selected`), or
-from one solve per distinct node or pair; `sketch` has the others.
+Exact values come from `exact` and `selected`, estimates from `sketch`.
 """
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
@@ -19,10 +17,14 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import as_ids
 from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
-from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.resistance.bounds import resistance_bounds
+from graphsqueak.sparsifiers.resistance.exact import (
+    MAX_BLOCK_ENTRIES,
+    SMALL_GRAPH_NODES,
+    exact_resistances,
+)
 from graphsqueak.sparsifiers.resistance.selected import (
     has_small_separators,
     selected_resistances,
@@ -30,16 +32,15 @@ from graphsqueak.sparsifiers.resistance.selected import (
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_parts
 from graphsqueak.validation import check_choice, check_count, check_real, check_span
 
-__all__ = ["check_pairs", "effective_resistance", "exact_resistances"]
+__all__ = ["check_pairs", "effective_resistance"]
 
-_FEW_NODES = 1000  # up to here the exact answer costs no more than the sketch
-_PILOT_PROBES = 32
-_LARGEST_SCALE = 2.0**30
-_CHUNK_BYTES = 2**26  # of one block of probes
-_ERROR = 1e-3  # of the solves
-_DENSE_NODES = 6000  # up to here (290 MB) one dense inverse is the quickest exact answer
-_FEW_SOLVES = 10  # times as many nodes: then solves are quicker than the inverse
-_EXACT_CHUNK_BYTES = 2**27  # of one block of right-hand sides
+# Right-hand sides of the first sketch, which shows how many are needed for `rtol`.
+_N_PILOT_PROBES = 32
+# Relative error of the solves: negligible for every `rtol` that a sketch can reach.
+_SOLVE_ERROR = 1e-3
+# Halvings of the interval for the scale in Foster's sum: to double precision.
+_N_BISECTIONS = 50
+_MAX_FOSTER_SCALE = 2.0**30
 
 
 def effective_resistance(
@@ -52,38 +53,39 @@ def effective_resistance(
     rtol: float = 0.05,
     random_state: RandomState = None,
 ) -> np.ndarray:
-    """Effective resistance of every edge, or of the given pairs of nodes.
+    """Return the effective resistance of every edge, or of the given node pairs.
 
     Parameters
     ----------
     graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
         Weights are similarities (conductances).
     pairs : array of shape (n_pairs, 2), or list of pairs, optional
-        Node numbers 0, ..., n_nodes - 1, or names of nodes. Default: the edges of `graph`, in their
+        Node numbers 0, ..., n_nodes - 1, or node ids. Default: the edges of `graph`, in their
         order.
-    by_id : bool
-        Take whole numbers in `pairs` for the graph's own ids, too, as text always is.
-    method : {"auto", "exact", "sketch"}
-        Exact answers need a dense inverse (small graphs), a factorization (all edges of grids,
-        roads, meshes, trees) or one solve per distinct node or pair; the sketch needs a few dozen
-        solves for any number of pairs. "auto" is exact where that is no more work.
+    by_id : bool, default=False
+        Interpret integers in `pairs` as node ids instead of node numbers. Text is always an id.
+    method : {"auto", "exact", "sketch"}, default="auto"
+        "exact" uses a dense inverse (small graphs), a sparse factorization (all edges of grids,
+        roads, meshes, trees) or one solve per distinct node or pair. "sketch" uses a few dozen
+        solves for any number of pairs. "auto" is exact if that takes no longer.
     n_probes : int, optional
-        Solves of the sketch. Default: as many as `rtol` needs, told by a pilot of 32.
-    rtol : float
-        Mean relative error that the sketch may have.
+        Number of solves of the sketch. Default: the number needed for `rtol`, estimated from the
+        first 32.
+    rtol : float, default=0.05
+        Mean relative error of the sketch.
     random_state : int or None
         Seed of the sketch.
 
     Returns
     -------
     ndarray of shape (n_edges,) or (n_pairs,)
-        0 for a node and itself, infinite between components. Parallel edges have the resistance of
-        their two ends, all of them the same.
+        0 between a node and itself, infinite between components. Parallel edges all have the
+        resistance between their two ends.
 
     Notes
     -----
-    Values lie between the degree bound (d_u + d_v - 2w) / (d_u d_v - w^2) and 1 / w, and the
-    sketched ones of all edges are rescaled so that Foster's sum holds to 1e-6.
+    Values lie between the degree bound (d_u + d_v - 2w) / (d_u d_v - w^2) and 1 / w. Sketched
+    values of all edges are rescaled so that Foster's sum holds to 1e-6.
 
     Examples
     --------
@@ -108,173 +110,146 @@ def effective_resistance(
     else:
         tail, head = check_pairs(pairs, graph, by_id)
     check_span(graph.weight.min(initial=np.inf), graph.weight.max(initial=0.0))
+    # Weights of at most 1 avoid overflow. A power of two changes no digit.
     unit = power_of_two(graph.weight.max(initial=1e-300))
     graph = EdgeList.from_validated(graph.tail, graph.head, graph.weight / unit, graph.n_nodes)
-    resistance = np.where(tail == head, 0.0, np.inf)
     component = graph.components()
-    asked = (component[tail] == component[head]) & (tail != head)
-    tail, head = tail[asked], head[asked]
-    if tail.size == 0:
-        return resistance
-    simple = graph.simplified()
-    degree, weight = simple.degrees(), simple.to_scipy()[tail, head]
-    bounds = resistance_bounds(degree[tail], degree[head], weight)
-    n_solves = min(tail.size, np.union1d(tail, head).size)
-    cheap = graph.n_nodes <= _FEW_NODES or n_solves <= _PILOT_PROBES
-    is_large = pairs is None and not cheap and n_probes is None
-    if method != "sketch" and is_large and has_small_separators(simple):
-        found = selected_resistances(simple, component, tail, head)
-        if found is not None:
-            return np.clip(found, *bounds) / unit
-    if method == "exact" or (method == "auto" and cheap):
-        resistance[asked] = np.clip(exact_resistances(simple, component, tail, head), *bounds)
-        return resistance / unit
-    rng = np.random.default_rng(random_state)
-    known, left = _sketch(simple, tail, head, weight, bounds, n_probes, rtol, rng)
-    if pairs is None:
-        n_independent = graph.n_nodes - component.max() - 1
-        return _rescale(known, left, bounds, weight=graph.weight, total=n_independent) / unit
-    resistance[asked] = np.clip(known + left, *bounds)
+    resistance = np.where(tail == head, 0.0, np.inf)
+    is_finite = (component[tail] == component[head]) & (tail != head)
+    if is_finite.any():
+        resistance[is_finite] = _finite_resistances(
+            graph,
+            component,
+            tail[is_finite],
+            head[is_finite],
+            is_every_edge=pairs is None,
+            method=method,
+            n_probes=n_probes,
+            rtol=rtol,
+            random_state=random_state,
+        )
     return resistance / unit
 
 
+def _finite_resistances(
+    graph, component, tail, head, *, is_every_edge, method, n_probes, rtol, random_state
+):
+    """Return the resistances of pairs of different nodes, each pair within one component."""
+    simple = graph.simplified()
+    degree = simple.degrees()
+    weight = simple.to_scipy()[tail, head]
+    bounds = resistance_bounds(degree[tail], degree[head], weight)
+    n_solves = min(tail.size, np.union1d(tail, head).size)
+    is_cheap = graph.n_nodes <= SMALL_GRAPH_NODES or n_solves <= _N_PILOT_PROBES
+    may_factorize = is_every_edge and not is_cheap and n_probes is None and method != "sketch"
+    if may_factorize and has_small_separators(simple):
+        found = selected_resistances(simple, component, tail, head)
+        if found is not None:
+            return np.clip(found, *bounds)
+    if method == "exact" or (method == "auto" and is_cheap):
+        return np.clip(exact_resistances(simple, component, tail, head), *bounds)
+    known, sketched = _sketch_pairs(
+        simple,
+        tail,
+        head,
+        weight,
+        bounds,
+        n_probes=n_probes,
+        rtol=rtol,
+        rng=np.random.default_rng(random_state),
+    )
+    if not is_every_edge:
+        return np.clip(known + sketched, *bounds)
+    # The leverages of all edges sum to the number of edges of a spanning forest.
+    n_forest = graph.n_nodes - component.max() - 1
+    return _rescale_to_foster(known, sketched, bounds, weight=graph.weight, total=n_forest)
+
+
 def check_pairs(pairs, graph, by_id):
-    """Numbers of the nodes on either side."""
+    """Return the node numbers of both sides of `pairs`, or raise an InputError.
+
+    Parameters
+    ----------
+    pairs : array of shape (n_pairs, 2), or list of pairs
+    graph : EdgeList
+    by_id : bool
+        Whether integers are node ids.
+    """
     if hasattr(pairs, "__array__"):
         pairs = np.asarray(pairs)
         rows = pairs if pairs.dtype.kind in "iu" else pairs.tolist()
     else:
         rows = list(pairs)
     is_array = isinstance(rows, np.ndarray)
+    # All rows of an array have the same length.
     for number, row in enumerate(rows[:1] if is_array else rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 2:
             raise InputError(f"pair {number} is {row!r}; give two nodes, as numbers or as ids")
-    names = (
-        rows.ravel()
-        if isinstance(rows, np.ndarray)
-        else as_ids([name for row in rows for name in row])
-    )
+    names = rows.ravel() if is_array else as_ids([name for row in rows for name in row])
     if names.dtype.kind in "iu" and not by_id:
         nodes = np.where((names >= 0) & (names < graph.n_nodes), names, -1)
-        said = f"nodes are 0 to {graph.n_nodes - 1}, or give by_id=True"
+        fix = f"nodes are 0 to {graph.n_nodes - 1}, or give by_id=True"
     else:
         known = graph.ids if names.dtype.kind in "iu" else graph.ids.astype(object)
         nodes = make_node_finder(known, graph.n_nodes)(names)
-        said = "it is not in the graph, check its spelling"
+        fix = "it is not in the graph, check its spelling"
     if nodes.min(initial=0) < 0:
         wrong = int(np.argmin(nodes))
-        raise InputError(f"pair {wrong // 2} names node {names.tolist()[wrong]!r}; {said}")
+        raise InputError(f"pair {wrong // 2} names node {names.tolist()[wrong]!r}; {fix}")
     nodes = nodes.astype(np.int64, copy=False)
     return np.ascontiguousarray(nodes[::2]), np.ascontiguousarray(nodes[1::2])
 
 
-def _sketch(graph, tail, head, weight, bounds, n_probes, rtol, rng):
-    """The known and the sketched part of r(tail, head), from as many probes as needed."""
-    at_once = max(_CHUNK_BYTES // (4 * graph.n_nodes), 1)
-    left, n_done, n_wanted = np.zeros(tail.size), 0, n_probes
-    while n_wanted is None or n_done < n_wanted:
-        step = min(_PILOT_PROBES if n_wanted is None else n_wanted - n_done, at_once)
-        seed = int(rng.integers(2**63))
-        sketch = precise_embedding(
-            graph, tail, head, weight, n_probes=step, seed=seed, error=_ERROR
+def _sketch_pairs(graph, tail, head, weight, bounds, *, n_probes, rtol, rng):
+    """Return the known and the sketched part of r(tail, head), with as many probes as needed."""
+    max_columns = max(MAX_BLOCK_ENTRIES // graph.n_nodes, 1)
+    sketched = np.zeros(tail.size)
+    n_done = 0
+    n_needed = n_probes
+    while n_needed is None or n_done < n_needed:
+        n_missing = _N_PILOT_PROBES if n_needed is None else n_needed - n_done
+        n_columns = min(n_missing, max_columns)
+        embedding = precise_embedding(
+            graph,
+            tail,
+            head,
+            weight,
+            n_probes=n_columns,
+            seed=int(rng.integers(2**63)),
+            error=_SOLVE_ERROR,
         )
-        known, more = sketch_parts(sketch, tail, head, weight)
-        left += (more - left) * step / (n_done + step)
-        n_done += step
-        if n_wanted is None:
-            n_wanted = _probes_needed(left / np.clip(known + left, *bounds), rtol)
-    return known, left
+        known, of_block = sketch_parts(embedding, tail, head, weight)
+        # Running mean over all columns.
+        sketched += (of_block - sketched) * n_columns / (n_done + n_columns)
+        n_done += n_columns
+        if n_needed is None:
+            sketched_fraction = sketched / np.clip(known + sketched, *bounds)
+            n_needed = _probes_needed(sketched_fraction, rtol)
+    return known, sketched
 
 
-def _probes_needed(sketched_share, rtol):
-    """A chi-square mean of k has mean absolute error sqrt(2/pi) sqrt(2/k), times its share of r."""
-    return int(np.ceil(4 / np.pi * (sketched_share.mean() / rtol) ** 2))
+def _probes_needed(sketched_fraction, rtol):
+    """Return the number of columns k for a mean relative error of `rtol`.
+
+    A chi-square mean over k columns has the mean absolute error sqrt(2 / pi) sqrt(2 / k), and the
+    sketched part is a fraction of r.
+    """
+    return int(np.ceil(4 / np.pi * (sketched_fraction.mean() / rtol) ** 2))
 
 
-def _rescale(known, left, bounds, *, weight, total):
-    """Scale the sketched part until the leverages sum to `total`, Foster's theorem."""
+def _rescale_to_foster(known, sketched, bounds, *, weight, total):
+    """Scale the sketched part so that the leverages sum to `total`, by bisection."""
 
     def excess(scale):
-        return (weight * np.clip(known + scale * left, *bounds)).sum() - total
+        return (weight * np.clip(known + scale * sketched, *bounds)).sum() - total
 
     low, high = 0.0, 1.0
-    while excess(high) < 0 and high < _LARGEST_SCALE:
+    while excess(high) < 0 and high < _MAX_FOSTER_SCALE:
         low, high = high, 2 * high
-    for _ in range(50):
+    for _ in range(_N_BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
-    return np.clip(known + high * left, *bounds)
-
-
-def exact_resistances(
-    graph, component, tail, head, *, dense_nodes=_DENSE_NODES, chunk_bytes=_EXACT_CHUNK_BYTES
-):
-    """r(tail, head) for pairs of different nodes, each pair within one component.
-
-    >>> from graphsqueak.sources.synthetic.closed_forms import cycle
-    >>> graph = cycle(4).to_edge_list()
-    >>> exact_resistances(graph, graph.components(), np.array([0, 0]), np.array([1, 2]))
-    array([0.75, 1.  ])
-    """
-    nodes = np.union1d(tail, head)
-    few = graph.n_nodes > _FEW_NODES and _FEW_SOLVES * min(tail.size, nodes.size) < graph.n_nodes
-    if graph.n_nodes <= dense_nodes and not few:
-        return _dense(graph, component, tail, head)
-    if tail.size <= nodes.size:
-        return _one_solve_per_pair(graph, tail, head, chunk_bytes)
-    return _one_solve_per_node(graph, component, nodes, tail, head, chunk_bytes)
-
-
-def _dense(graph, component, tail, head):
-    """Invert L + sum over components of s 1 1^T / size, which equals L^+ on differences."""
-    size = np.bincount(component)
-    scale = graph.degrees().max()
-    matrix = graph.laplacian().toarray()
-    for label in np.flatnonzero(size > 1):
-        members = np.flatnonzero(component == label)
-        matrix[np.ix_(members, members)] += scale / members.size
-    alone = np.flatnonzero(size[component] == 1)
-    matrix[alone, alone] = scale
-    factor = scipy.linalg.cholesky(matrix, overwrite_a=True, check_finite=False)
-    inverse, _ = scipy.linalg.lapack.dpotri(factor, overwrite_c=True)
-    low, high = np.minimum(tail, head), np.maximum(tail, head)
-    return inverse[low, low] + inverse[high, high] - 2 * inverse[low, high]
-
-
-def _one_solve_per_pair(graph, tail, head, chunk_bytes):
-    solver = LaplacianSolver(graph, tol=1e-10)
-    resistance = np.empty(tail.size)
-    for chunk in _chunks(tail.size, graph.n_nodes, chunk_bytes):
-        column = np.arange(tail[chunk].size)
-        rhs = np.zeros((graph.n_nodes, column.size))
-        rhs[tail[chunk], column] += 1
-        rhs[head[chunk], column] -= 1
-        voltage = solver.solve(rhs)
-        resistance[chunk] = voltage[tail[chunk], column] - voltage[head[chunk], column]
-    return resistance
-
-
-def _one_solve_per_node(graph, component, nodes, tail, head, chunk_bytes):
-    """r = G_uu + G_vv - G_uv - G_vu with G = L^+, a chunk of its columns at a time."""
-    solver = LaplacianSolver(graph, tol=1e-10)
-    size = np.bincount(component)
-    resistance = np.zeros(tail.size)
-    column_of = np.full(graph.n_nodes, -1)
-    for chunk in _chunks(nodes.size, graph.n_nodes, chunk_bytes):
-        label = component[nodes[chunk]]
-        column = np.arange(label.size)
-        rhs = np.where(component[:, None] == label, -1 / size[label], 0.0)
-        rhs[nodes[chunk], column] += 1
-        green = solver.solve(rhs)
-        column_of[nodes[chunk]] = column
-        for near, far in ((tail, head), (head, tail)):
-            here = np.flatnonzero(column_of[near] >= 0)
-            source = column_of[near[here]]
-            resistance[here] += green[near[here], source] - green[far[here], source]
-        column_of[nodes[chunk]] = -1
-    return resistance
-
-
-def _chunks(n_columns, n_nodes, chunk_bytes):
-    step = max(chunk_bytes // (8 * n_nodes), 1)
-    return [slice(start, start + step) for start in range(0, n_columns, step)]
+        if excess(middle) < 0:
+            low = middle
+        else:
+            high = middle
+    return np.clip(known + high * sketched, *bounds)

@@ -1,11 +1,10 @@
 """Effective resistances of all edges of a graph, by the cheapest method that is accurate enough.
 
-    degrees   r is close to 1 / d_u + 1 / d_v on graphs without bottlenecks. `degrees` checks on a
-              small sample of the graph whether that is so, and corrects it where it is not.
-    sketch    otherwise, a few linear systems are solved (`sketch`)
+    degrees   r is close to 1 / d_u + 1 / d_v on graphs without bottlenecks. The module `degrees`
+              tests this on a coarse sparsifier, and corrects single edges.
+    sketch    If the test fails, a few linear systems are solved (module `sketch`).
 
-This is the only place where the choice is made: resparsification, finalization and forecasts all
-use it.
+The choice is made only here. Resparsification, finalization and forecasts use it.
 """
 
 from functools import cached_property
@@ -31,28 +30,28 @@ __all__ = [
     "resistances_if_current",
 ]
 
-# Below this number of nodes solving takes milliseconds, and degrees are not tried.
+# Below this number of nodes a sketch takes milliseconds, and degrees are not tried.
 DEGREE_APPROX_MIN_NODES = 2**12
 
 
 class ResistanceEstimate:
-    """Estimated resistances of edges.
+    """Estimated resistances of the edges of a graph.
 
     Parameters
     ----------
     embedding : Embedding
-        Of the nodes.
+        Embedding of the nodes.
     is_from_degrees : bool
-        Whether they are corrected degrees, or sketched.
+        Whether resistances follow from degrees. If not, they are sketched.
     degrees : ndarray
-        Weighted degrees, with the ridge.
+        Weighted degrees, including the ridge.
     tail, head, weight : ndarray
         The edges.
 
     Attributes
     ----------
     resistance : ndarray
-        One number per edge, computed when it is first used.
+        Resistance of every edge, computed when it is first used.
     """
 
     def __init__(
@@ -72,11 +71,14 @@ class ResistanceEstimate:
 
     @cached_property
     def resistance(self) -> np.ndarray:
+        """Resistance of every edge."""
+        tail, head, weight = self._edges
         if not self.is_from_degrees:
-            return sketch_resistances(self.embedding, *self._edges)
+            return sketch_resistances(self.embedding, tail, head, weight)
         points = self.embedding.points
+        # `degree_resistances` takes points as the arrival filter stores them.
         points = points / np.float32(np.sqrt(points.shape[1]))
-        return degree_resistances(points, self._degrees, *self._edges)
+        return degree_resistances(points, self._degrees, tail, head, weight)
 
 
 def estimate(
@@ -93,26 +95,28 @@ def estimate(
     min_nodes=DEGREE_APPROX_MIN_NODES,
     may_solve=True,
 ):
-    """Return the resistances of all edges of a graph, from degrees or by a sketch.
+    """Estimate the resistances of all edges of a graph, from degrees or by a sketch.
 
     Parameters
     ----------
     tail, head, weight : ndarray
-        The edges, without parallel ones. With `may_solve=False` some may be parallel.
+        The edges, without parallel edges unless `may_solve=False`.
     in_forest : ndarray of bool
-        Which of them are a spanning forest.
+        Mask of a spanning forest.
     degrees : ndarray
-        Weighted degrees of the graph, with the ridge.
+        Weighted degrees of the graph, including the ridge.
     n_probes : int
-        Right-hand sides of the sketch.
+        Number of right-hand sides of the sketch.
     seed : int
+        Seed of the sample of edges and of the right-hand sides.
     ridge : float
+        Resistances are those of L + ridge I.
     is_averaged : bool
         See `degree_sketch`.
     min_nodes : int
-        Degrees are tried for graphs with at least as many nodes.
+        Smallest number of nodes for which degrees are tried.
     may_solve : bool
-        Whether to sketch if degrees are not enough. If not, the result is None.
+        Whether to compute a sketch if degrees are not accurate enough. If not, return None then.
 
     Returns
     -------
@@ -162,14 +166,14 @@ def estimate(
 
 
 def resistances_if_current(points, degrees, tail, head, weight):
-    """Return resistances from current degrees and earlier points; None if these are outdated.
+    """Return resistances from current degrees and earlier points; None if the points are outdated.
 
     Parameters
     ----------
     points : ndarray
         Points of an earlier estimate from degrees, divided by sqrt(k).
     degrees, tail, head, weight : ndarray
-        Of the current graph.
+        Degrees and edges of the current graph.
     """
     resistance = degree_resistances(points, degrees, tail, head, weight)
     return resistance if leverages_fit(resistance, weight, degrees.size) else None

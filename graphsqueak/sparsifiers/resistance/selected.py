@@ -1,17 +1,17 @@
-"""Exact resistances of all edges where a factorization is cheap: grids, roads, meshes, trees.
+"""Exact resistances of all edges from a sparse factorization: grids, roads, meshes, trees.
 
-Ground a node of every component and factor what is left of L, in an order of little fill,
-A = C D C^T with C lower triangular and of unit diagonal. The entries of Z = A^-1 where C has some,
-and so all that resistances of edges need, follow from the last column to the first [T73]:
+Ground one node of every component and factor the remaining Laplacian in an order with little fill,
+A = C D C^T with a unit lower triangular C. Selected inversion [T73] computes the entries of
+Z = A^-1 where C is nonzero, from the last column to the first:
 
     Z_ji = - sum_k C_ki Z_kj,   j > i        Z_ii = 1 / D_i - sum_k C_ki Z_ki,
 
-sums over the rows k > i of column i, without any other entry of the inverse. Then
-r(u, v) = Z_uu + Z_vv - 2 Z_uv, entries at a grounded node being 0.
+with sums over the rows k > i of column i. No other entries of the inverse are needed. Then
+r(u, v) = Z_uu + Z_vv - 2 Z_uv, with entries of 0 for a grounded node.
 
-The work is the sum of the squares of the columns' lengths. A planar graph of n nodes needs n^1.5
-steps, an expander n^3. Which one it is, the rows tell in the order of Cuthill and McKee: on a grid
-their first entries are about sqrt(n) before the diagonal.
+The work is the sum of the squared column lengths: n^1.5 for a planar graph of n nodes, n^3 for an
+expander. The bandwidth in reverse Cuthill-McKee order distinguishes the two: on a grid it is about
+sqrt(n).
 
 References
 ----------
@@ -23,20 +23,27 @@ import numpy as np
 import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["has_small_separators", "selected_resistances"]
 
-_MOST_NODES = 300_000
-_MOST_EDGES = 4  # a node: beyond planar graphs, which have less than three
-_WIDEST = 4.0  # times sqrt(n): the rows of a graph that is nearly planar
-_ERROR = 1e-6  # of any resistance
-_ROUNDINGS = 100  # by which entries of the inverse may be off
-_MOST_WORK = 1e9  # steps with rows of any width: seconds
+# Beyond this number of nodes the fill of a planar graph takes gigabytes.
+_MAX_NODES = 300_000
+# Planar graphs have fewer than three edges per node.
+_MAX_EDGES_PER_NODE = 4
+# Root mean square bandwidth, in units of sqrt(n), of a graph that is nearly planar.
+_MAX_BANDWIDTH = 4.0
+# Work that takes a few seconds, whatever the bandwidth.
+_MAX_STEPS = 1e9
+# Largest relative error of a resistance.
+_MAX_ERROR = 1e-6
+# Rounding errors of the entries of the inverse, in units of the machine precision.
+_ROUNDING_UNITS = 100
 
 
-def has_small_separators(graph):
-    """Whether a factorization of the Laplacian is quicker than a few dozen solves.
+def has_small_separators(graph: EdgeList) -> bool:
+    """Return whether a factorization of the Laplacian is faster than a few dozen solves.
 
     Parameters
     ----------
@@ -51,30 +58,33 @@ def has_small_separators(graph):
     [True, False]
     """
     n_nodes = graph.n_nodes
-    if n_nodes > _MOST_NODES or graph.n_edges > _MOST_EDGES * n_nodes:
+    if n_nodes > _MAX_NODES or graph.n_edges > _MAX_EDGES_PER_NODE * n_nodes:
         return False
     adjacency = graph.to_scipy()
     order = scipy.sparse.csgraph.reverse_cuthill_mckee(adjacency.tocsr(), symmetric_mode=True)
     position = np.empty(n_nodes, dtype=np.int64)
     position[order] = np.arange(n_nodes)
-    reach = np.zeros(n_nodes, dtype=np.int64)
-    ends = position[graph.tail], position[graph.head]
-    np.maximum.at(reach, np.maximum(*ends), np.abs(ends[0] - ends[1]))
-    work = (reach.astype(np.float64) ** 2).sum()
-    return bool(work <= max(_MOST_WORK, (_WIDEST * n_nodes) ** 2))
+    tail = position[graph.tail]
+    head = position[graph.head]
+    bandwidth = np.zeros(n_nodes, dtype=np.int64)
+    np.maximum.at(bandwidth, np.maximum(tail, head), np.abs(tail - head))
+    n_steps = (bandwidth.astype(np.float64) ** 2).sum()
+    return bool(n_steps <= max(_MAX_STEPS, (_MAX_BANDWIDTH * n_nodes) ** 2))
 
 
-def selected_resistances(graph, component, tail, head):
-    """r(tail, head) of the edges of a graph, exactly, or None where rounding would show.
+def selected_resistances(
+    graph: EdgeList, component: np.ndarray, tail: np.ndarray, head: np.ndarray
+) -> np.ndarray | None:
+    """Return the exact resistances of the edges of a graph; None if rounding errors are too large.
 
     Parameters
     ----------
     graph : EdgeList
         Without parallel edges.
     component : ndarray
-        Number of the component of each node.
+        Component number of each node.
     tail, head : ndarray
-        Ends of edges, in any order.
+        Ends of edges of the graph, in any order.
 
     Examples
     --------
@@ -83,6 +93,7 @@ def selected_resistances(graph, component, tail, head):
     >>> selected_resistances(graph, graph.components(), graph.tail, graph.head)
     array([0.75, 0.75, 0.75, 0.75])
     """
+    # Grounding the node of largest degree keeps the entries of the inverse small.
     by_degree = np.argsort(-graph.degrees(), kind="stable")
     grounded = by_degree[np.unique(component[by_degree], return_index=True)[1]]
     kept = np.delete(np.arange(graph.n_nodes), grounded)
@@ -90,38 +101,49 @@ def selected_resistances(graph, component, tail, head):
     factor = scipy.sparse.linalg.splu(
         matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
     )
+    # Different permutations mean that SuperLU pivoted: the factors are not symmetric.
     if not np.array_equal(factor.perm_r, factor.perm_c):
         return None
     lower = factor.L.tocsc()
     lower.sort_indices()
-    columns = (lower.indptr.astype(np.int64), lower.indices.astype(np.int64))
+    start = lower.indptr.astype(np.int64)
+    row = lower.indices.astype(np.int64)
     inverse = np.empty(lower.data.size)
-    _invert(*columns, lower.data, factor.U.diagonal(), inverse)
+    _invert_selected(start, row, lower.data, factor.U.diagonal(), inverse)
     position = np.full(graph.n_nodes, -1)
     position[kept] = factor.perm_c
-    out = np.empty(tail.size)
-    _differences(*columns, inverse, position[tail], position[head], out)
-    largest = inverse[columns[0][:-1]].max(initial=0.0)
-    is_clear = np.finfo(float).eps * _ROUNDINGS * largest <= _ERROR * out.min(initial=np.inf)
-    return out if is_clear else None
+    resistance = np.empty(tail.size)
+    _edge_resistances(start, row, inverse, position[tail], position[head], resistance)
+
+    # Resistances are differences of diagonal entries: cancellation must leave enough digits.
+    largest = inverse[start[:-1]].max(initial=0.0)
+    rounding_error = np.finfo(float).eps * _ROUNDING_UNITS * largest
+    is_accurate = rounding_error <= _MAX_ERROR * resistance.min(initial=np.inf)
+    return resistance if is_accurate else None
 
 
 @njit_cached
-def _invert(start, row, lower, diagonal, inverse):
-    """Entries of the inverse where `lower` has some; the diagonal is first in every column."""
+def _invert_selected(start, row, lower, diagonal, inverse):
+    """Write the entries of the inverse where `lower` is nonzero.
+
+    The diagonal is the first entry of every column.
+    """
     n = diagonal.size
-    place = np.full(n, -1)
+    # Entry of column i in each row, -1 if there is none.
+    entry_in_row = np.full(n, -1)
     total = np.empty(n)
     for i in range(n - 1, -1, -1):
         first, end = start[i] + 1, start[i + 1]
         for a in range(first, end):
-            place[row[a]] = a
+            entry_in_row[row[a]] = a
             total[a - first] = 0.0
         for a in range(first, end):
-            own = start[row[a]]
-            total[a - first] += lower[a] * inverse[own]
-            for e in range(own + 1, start[row[a] + 1]):
-                b = place[row[e]]
+            # Column k = row[a] of Z. Only the lower triangle is stored, so each entry below the
+            # diagonal counts for both of its rows.
+            diagonal_entry = start[row[a]]
+            total[a - first] += lower[a] * inverse[diagonal_entry]
+            for e in range(diagonal_entry + 1, start[row[a] + 1]):
+                b = entry_in_row[row[e]]
                 if b >= 0:
                     total[a - first] += lower[b] * inverse[e]
                     total[b - first] += lower[a] * inverse[e]
@@ -129,17 +151,17 @@ def _invert(start, row, lower, diagonal, inverse):
         for a in range(first, end):
             inverse[a] = -total[a - first]
             value += lower[a] * total[a - first]
-            place[row[a]] = -1
+            entry_in_row[row[a]] = -1
         inverse[start[i]] = value
 
 
 @njit_cached
-def _differences(start, row, inverse, tail, head, out):
-    """Z_uu + Z_vv - 2 Z_uv of every edge; a grounded node is -1."""
+def _edge_resistances(start, row, inverse, tail, head, resistance):
+    """Write Z_uu + Z_vv - 2 Z_uv of every edge; a grounded node has position -1."""
     for e in range(tail.size):
         low, high = min(tail[e], head[e]), max(tail[e], head[e])
-        out[e] = inverse[start[high]] if high >= 0 else 0.0
+        resistance[e] = inverse[start[high]] if high >= 0 else 0.0
         if low >= 0:
-            own = start[low]
-            where = own + np.searchsorted(row[own : start[low + 1]], high)
-            out[e] += inverse[own] - 2 * inverse[where]
+            first = start[low]
+            entry = first + np.searchsorted(row[first : start[low + 1]], high)
+            resistance[e] += inverse[first] - 2 * inverse[entry]

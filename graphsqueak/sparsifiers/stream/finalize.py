@@ -9,7 +9,7 @@
 
 Steps 3 to 6 are skipped if the sample is within the budget already, and step 3 if it holds all
 edges of the graph. If the budget is an error epsilon, step 4 also predicts the error at every
-number of edges (`budget.sampling_error_curve`), and the sparsifier gets the number that it needs.
+number of edges (`sampling_error_curve`), and the sparsifier gets the number that it needs.
 
 The state is not changed, since the stream may go on. With `consume`, the sample is worked on in its
 own memory and the state is of no further use.
@@ -22,7 +22,11 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.graph.forest import find_bridges
 from graphsqueak.randomness import Step, child_seed
-from graphsqueak.sparsifiers.budget import ErrorCurve, sampling_error, sampling_error_curve
+from graphsqueak.sparsifiers.error_prediction import (
+    ErrorCurve,
+    sampling_error,
+    sampling_error_curve,
+)
 from graphsqueak.sparsifiers.resistance.estimate import resistances_if_current
 from graphsqueak.sparsifiers.stream.coalesce import coalesce, coalesce_in_place
 from graphsqueak.sparsifiers.stream.cut_probes import BottleneckCuts

@@ -286,7 +286,7 @@ def kelner_levin_engine(
 ) -> KelnerLevinEngine:
     """Return the engine for an error, or for a number of copies instead."""
     if n_copies is None:
-        epsilon = Budget(None, epsilon, None).checked().epsilon
+        epsilon = Budget(None, epsilon, None).validate().epsilon
         n_copies = thesis_copies(epsilon, delta=_DELTA, n_nodes=_MAX_EDGES, n_shrinks=1)
     return KelnerLevinEngine(check_count("n_copies", n_copies), seed=seed)
 

@@ -234,7 +234,7 @@ def _sample_by_resistances(state, config, edges, found, n_edges):
     scale = find_scale((edges.weight * resistance)[is_free], n_free)
     sampled = sample_edges(edges, resistance, scale, seed=state.resparsification_seed())
     cut_error = 0.0
-    if found.embedding.has_weak_cuts:
+    if found.embedding.has_bottlenecks:
         # Few random signs say little about such cuts: check what happened to them.
         cuts = BottleneckCuts.of(edges, state.n_nodes).with_weights(edges)
         cut_error = cuts.significant_change(sampled, n_std=_N_STD_OF_CUTS)

@@ -371,7 +371,9 @@ class StreamConfig:
 
     def current_budget(self, state: StreamState) -> int:
         """Return the number of edges to aim at while the stream goes on."""
-        return self.budget.during(state.n_nodes, state.total_edges, least=self.options.min_budget)
+        return self.budget.during_stream(
+            state.n_nodes, state.total_edges, least=self.options.min_budget
+        )
 
     def watermarks(self, state: StreamState) -> tuple[float, float]:
         """Return the size at which the sample is resparsified, and the size to leave."""

@@ -24,7 +24,8 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import Budget, ErrorCurve, StreamOptions
+from graphsqueak.sparsifiers.budget import Budget, StreamOptions
+from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 from graphsqueak.sparsifiers.stream.base_stream import (
     BaseStream,
     merged_seed,
@@ -156,7 +157,7 @@ class StreamSparsifier(BaseStream):
         if self.method == "fast":
             if self.n_copies is not None:
                 raise InputError("n_copies is for method='thesis'; leave it out")
-            budget = Budget(self.n_edges, self.epsilon, self.keep).checked()
+            budget = Budget(self.n_edges, self.epsilon, self.keep).validate()
             priority = PriorityNodes(fraction=self.favored_share)
             state = StreamState(seed=seed, ridge=self.ridge, priority=priority)
             return PracticalEngine(StreamConfig(budget, self.options), state)
@@ -184,7 +185,7 @@ class StreamSparsifier(BaseStream):
         self._check_not_consumed()
         self._result = None
         budget = Budget(self.n_edges, self.epsilon, self.keep)
-        for part in budget.drawn(as_stream(batch)):
+        for part in budget.sample_source(as_stream(batch)):
             tail, head, n_nodes = self._numbering.apply(part)
             if self.favored_nodes:
                 self._engine.look_up_priority(self._numbering, n_nodes, self.favored_nodes)

@@ -26,7 +26,7 @@ import numpy as np
 from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.randomness import child_seed, uniform
 from graphsqueak.sampling import find_scale
-from graphsqueak.sparsifiers.budget import MIN_SCALE_WITHOUT_FOREST
+from graphsqueak.sparsifiers.error_prediction import MIN_SCALE_WITHOUT_FOREST
 from graphsqueak.sparsifiers.stream.dependent_rounding import count_std, dependent_rounding
 from graphsqueak.sparsifiers.stream.pivotal_sampling import (
     pivotal_sample,

@@ -35,7 +35,8 @@ from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.graph_like import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import Budget, ErrorCurve, StreamOptions
+from graphsqueak.sparsifiers.budget import Budget, StreamOptions
+from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 from graphsqueak.sparsifiers.stream.base_stream import (
     BaseStream,
     merged_seed,
@@ -166,7 +167,7 @@ class TimedSparsifier(BaseStream):
         self.window = window
         self.half_life = half_life
         self.buckets = check_count("buckets", buckets)
-        self._budget = Budget(n_edges, epsilon, keep).checked()
+        self._budget = Budget(n_edges, epsilon, keep).validate()
         self._pane_width, self._n_full_panes = self._pane_layout()
         self._seed = seed_from(random_state)
         self._panes: dict[int, _Pane] = {}
@@ -207,7 +208,7 @@ class TimedSparsifier(BaseStream):
         self
         """
         self._check_not_consumed()
-        for part in self._budget.drawn(as_stream(batch)):
+        for part in self._budget.sample_source(as_stream(batch)):
             if not isinstance(part, TimedEdges):
                 if part.n_edges:
                     raise InputError(

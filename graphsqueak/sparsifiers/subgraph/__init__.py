@@ -1,1 +1,1 @@
-"""Few edges: a spanning forest of low stretch, and the edges that it misses most."""
+"""Subgraph sparsifiers for few edges: a low-stretch spanning forest plus off-tree edges."""

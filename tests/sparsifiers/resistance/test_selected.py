@@ -5,7 +5,7 @@ import pytest
 
 from graphsqueak import EdgeList, effective_resistance, sources
 from graphsqueak.analysis import rank
-from graphsqueak.sparsifiers.resistance.effective import exact_resistances
+from graphsqueak.sparsifiers.resistance.exact import exact_resistances
 from graphsqueak.sparsifiers.resistance.selected import has_small_separators, selected_resistances
 
 SEED = 141_421

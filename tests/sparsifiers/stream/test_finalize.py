@@ -12,7 +12,7 @@ from graphsqueak import (
     sources,
     sparsify,
 )
-from graphsqueak.sparsifiers.budget import sampling_error
+from graphsqueak.sparsifiers.error_prediction import sampling_error
 from graphsqueak.sparsifiers.stream import finalize
 from tests import reference
 from tests.sparsifiers.stream.graphs import weighted_graph

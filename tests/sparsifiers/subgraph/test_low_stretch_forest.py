@@ -1,4 +1,4 @@
-"""Forests of low stretch: they span, paths in them are added up rightly, and stretch is low."""
+"""Low-stretch spanning forests: they span all components, and their stretch is low."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,11 @@ from scipy.sparse.csgraph import dijkstra
 from graphsqueak import EdgeList, sources
 from graphsqueak.graph.forest import make_sets, path_resistances, union_edges
 from graphsqueak.sparsifiers import low_stretch_forest
-from graphsqueak.sparsifiers.subgraph.backbone import _forest_by_clusters, _forest_by_weight
+from graphsqueak.sparsifiers.subgraph.low_stretch_forest import (
+    cluster_forest,
+    effective_weight_forest,
+    total_stretch,
+)
 
 
 def parts(seed):
@@ -18,11 +22,6 @@ def parts(seed):
     weight = 10.0 ** rng.uniform(-3, 3, size=300)
     graph = EdgeList(tail=tail[inside], head=head[inside], weight=weight[inside], n_nodes=81)
     return graph.simplified()
-
-
-def total_stretch(graph, mask):
-    ends = (graph.tail, graph.head, graph.weight)
-    return graph.weight @ path_resistances(*ends, mask, graph.n_nodes)
 
 
 @pytest.mark.parametrize("seed", [31_415, 31_416, 31_417])
@@ -98,8 +97,8 @@ def test_both_forests_follow_the_weights():
     ).simplified()
     heavy = graph.weight > 1e5
     assert heavy.sum() == 299
-    np.testing.assert_array_equal(_forest_by_weight(graph), heavy)
-    np.testing.assert_array_equal(_forest_by_clusters(graph, 3), heavy)
+    np.testing.assert_array_equal(effective_weight_forest(graph), heavy)
+    np.testing.assert_array_equal(cluster_forest(graph, random_state=3), heavy)
 
 
 def test_the_forest_of_less_weighted_stretch_is_taken():
@@ -109,7 +108,7 @@ def test_the_forest_of_less_weighted_stretch_is_taken():
         base = sources.grid(45, 45).to_edge_list() if seed % 2 else parts(seed)
         weight = rng.lognormal(sigma=rng.uniform(0, 2), size=base.n_edges)
         graph = EdgeList.from_validated(base.tail, base.head, weight, base.n_nodes)
-        both = [_forest_by_clusters(graph, seed), _forest_by_weight(graph)]
+        both = [cluster_forest(graph, random_state=seed), effective_weight_forest(graph)]
         stretch = [total_stretch(graph, mask) for mask in both]
         chosen.add(int(np.argmin(stretch)))
         found = low_stretch_forest(graph, random_state=seed)

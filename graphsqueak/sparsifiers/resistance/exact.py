@@ -1,0 +1,127 @@
+"""Exact effective resistances, from a dense inverse or from one solve per node or pair.
+
+With G = L^+, r(u, v) = G_uu + G_vv - 2 G_uv. One dense inverse gives all pairs of a small graph.
+On larger graphs every distinct pair, or every distinct node, takes one linear solve. All edges of
+graphs with small separators are cheaper by a sparse factorization (`selected`).
+"""
+
+import numpy as np
+import scipy.linalg
+
+from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.solvers.laplacian_solver import LaplacianSolver
+
+__all__ = ["MAX_BLOCK_ENTRIES", "SMALL_GRAPH_NODES", "exact_resistances"]
+
+# Up to this number of nodes a dense inverse takes no longer than a sketch (0.1 s).
+SMALL_GRAPH_NODES = 1000
+# Entries of one block of right-hand sides: 128 MiB in double precision.
+MAX_BLOCK_ENTRIES = 2**24
+# Up to this number of nodes (290 MB) one dense inverse is the fastest exact method.
+_MAX_DENSE_NODES = 6000
+# Nodes per solve from which solves are faster than the inverse.
+_MIN_NODES_PER_SOLVE = 10
+# Relative residual of the solves.
+_TOL = 1e-10
+
+
+def exact_resistances(
+    graph: EdgeList,
+    component: np.ndarray,
+    tail: np.ndarray,
+    head: np.ndarray,
+    *,
+    max_dense_nodes: int = _MAX_DENSE_NODES,
+    max_block_entries: int = MAX_BLOCK_ENTRIES,
+) -> np.ndarray:
+    """Return r(tail, head) for pairs of different nodes, each pair within one component.
+
+    Parameters
+    ----------
+    graph : EdgeList
+        Without parallel edges.
+    component : ndarray
+        Component number of each node.
+    tail, head : ndarray
+        Node pairs.
+    max_dense_nodes : int
+        Largest number of nodes for which the Laplacian is inverted.
+    max_block_entries : int
+        Largest number of entries of a block of right-hand sides.
+
+    Examples
+    --------
+    >>> from graphsqueak.sources.synthetic.closed_forms import cycle
+    >>> graph = cycle(4).to_edge_list()
+    >>> exact_resistances(graph, graph.components(), np.array([0, 0]), np.array([1, 2]))
+    array([0.75, 1.  ])
+    """
+    nodes = np.union1d(tail, head)
+    n_solves = min(tail.size, nodes.size)
+    needs_few_solves = (
+        graph.n_nodes > SMALL_GRAPH_NODES and _MIN_NODES_PER_SOLVE * n_solves < graph.n_nodes
+    )
+    if graph.n_nodes <= max_dense_nodes and not needs_few_solves:
+        return _invert_dense(graph, component, tail, head)
+    n_columns = max(max_block_entries // graph.n_nodes, 1)
+    if tail.size <= nodes.size:
+        return _solve_per_pair(graph, tail, head, n_columns)
+    return _solve_per_node(graph, component, nodes, tail, head, n_columns)
+
+
+def _invert_dense(graph, component, tail, head):
+    """Invert L + sum over components of s 1 1^T / size, which equals L^+ on differences."""
+    size = np.bincount(component)
+    # The size of the other eigenvalues, so that the shift does not worsen the condition number.
+    shift = graph.degrees().max()
+    matrix = graph.laplacian().toarray()
+    for label in np.flatnonzero(size > 1):
+        members = np.flatnonzero(component == label)
+        matrix[np.ix_(members, members)] += shift / members.size
+    isolated = np.flatnonzero(size[component] == 1)
+    matrix[isolated, isolated] = shift
+    factor = scipy.linalg.cholesky(matrix, overwrite_a=True, check_finite=False)
+    # dpotri computes the upper triangle only.
+    inverse, _ = scipy.linalg.lapack.dpotri(factor, overwrite_c=True)
+    low = np.minimum(tail, head)
+    high = np.maximum(tail, head)
+    return inverse[low, low] + inverse[high, high] - 2 * inverse[low, high]
+
+
+def _solve_per_pair(graph, tail, head, n_columns):
+    """Return the voltages between pairs when a unit current flows from one node to the other."""
+    solver = LaplacianSolver(graph, tol=_TOL)
+    resistance = np.empty(tail.size)
+    for start in range(0, tail.size, n_columns):
+        block = slice(start, start + n_columns)
+        column = np.arange(tail[block].size)
+        rhs = np.zeros((graph.n_nodes, column.size))
+        rhs[tail[block], column] += 1
+        rhs[head[block], column] -= 1
+        voltage = solver.solve(rhs)
+        resistance[block] = voltage[tail[block], column] - voltage[head[block], column]
+    return resistance
+
+
+def _solve_per_node(graph, component, nodes, tail, head, n_columns):
+    """Return G_uu + G_vv - G_uv - G_vu with G = L^+, from blocks of its columns."""
+    solver = LaplacianSolver(graph, tol=_TOL)
+    size = np.bincount(component)
+    resistance = np.zeros(tail.size)
+    column_of_node = np.full(graph.n_nodes, -1)
+    for start in range(0, nodes.size, n_columns):
+        block = nodes[start : start + n_columns]
+        column = np.arange(block.size)
+        label = component[block]
+        # L^+ e_u solves L x = e_u - 1 / size on the component of u.
+        rhs = np.where(component[:, None] == label, -1 / size[label], 0.0)
+        rhs[block, column] += 1
+        green = solver.solve(rhs)
+        column_of_node[block] = column
+        for source, sink in ((tail, head), (head, tail)):
+            pairs = np.flatnonzero(column_of_node[source] >= 0)
+            source_column = column_of_node[source[pairs]]
+            at_source = green[source[pairs], source_column]
+            resistance[pairs] += at_source - green[sink[pairs], source_column]
+        column_of_node[block] = -1
+    return resistance

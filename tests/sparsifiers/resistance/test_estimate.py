@@ -1,0 +1,57 @@
+"""The choice between degrees and the sketch."""
+
+import numpy as np
+import pytest
+
+from graphsqueak import sources
+from graphsqueak.sparsifiers.resistance.degrees import FOSTER_TOLERANCE
+from graphsqueak.sparsifiers.resistance.estimate import estimate, resistances_if_current
+from tests import reference
+from tests.sparsifiers.resistance.graphs import spanning_forest
+
+DENSE = sources.erdos_renyi(300, 12_000, random_state=5).to_edge_list().simplified()
+GRID = sources.grid(17, 18).to_edge_list()
+
+
+def estimate_edges(graph, **options):
+    return estimate(
+        graph.tail,
+        graph.head,
+        graph.weight,
+        spanning_forest(graph),
+        graph.degrees(),
+        n_probes=64,
+        seed=31,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("graph", "min_nodes", "is_from_degrees"),
+    [(DENSE, 1, True), (DENSE, 301, False), (GRID, 1, False)],
+    ids=["dense", "too few nodes", "grid"],
+)
+def test_choice_and_accuracy(graph, min_nodes, is_from_degrees):
+    found = estimate_edges(graph, min_nodes=min_nodes)
+    assert found.is_from_degrees == is_from_degrees
+    exact = reference.resistances(graph, np.column_stack([graph.tail, graph.head]))
+    leverage = graph.weight * exact
+    error = np.log(found.resistance / exact)
+    assert np.sqrt((leverage * error**2).sum() / leverage.sum()) <= 0.15
+    total = graph.weight @ found.resistance
+    assert total <= FOSTER_TOLERANCE * graph.n_nodes
+
+
+def test_no_solve_of_the_whole_graph_if_it_is_not_allowed():
+    assert estimate_edges(GRID, min_nodes=1, may_solve=False) is None
+    assert estimate_edges(DENSE, min_nodes=1, may_solve=False).is_from_degrees
+
+
+def test_earlier_points_are_valid_until_leverages_exceed_fosters_sum():
+    found = estimate_edges(DENSE, min_nodes=1)
+    points = found.embedding.points / np.float32(2)
+    edges = (DENSE.tail, DENSE.head, DENSE.weight)
+    current = resistances_if_current(points, DENSE.degrees(), *edges)
+    np.testing.assert_array_equal(current, found.resistance)
+    far = 10 * np.random.default_rng(3).standard_normal(points.shape).astype(np.float32)
+    assert resistances_if_current(far, DENSE.degrees(), *edges) is None
