@@ -198,15 +198,23 @@ def _error_parts(result):
         ("kappa", certificate.kappa, "largest ratio over smallest ratio"),
         (
             "optimal scale",
-            certificate.best_factor,
+            certificate.optimal_scale,
             f"for all weights: the error is then at most {rescaled}",
         ),
     ]
     rows = [(name, _format_number(value), meaning) for name, value, meaning in rows]
-    if certificate.lightest is not None:
+    if certificate.minimizing_pair is not None:
         rows += [
-            ("too light", " and ".join(map(str, certificate.lightest)), "mostly between these"),
-            ("too heavy", " and ".join(map(str, certificate.heaviest)), "mostly between these"),
+            (
+                "too light",
+                " and ".join(map(str, certificate.minimizing_pair)),
+                "mostly between these",
+            ),
+            (
+                "too heavy",
+                " and ".join(map(str, certificate.maximizing_pair)),
+                "mostly between these",
+            ),
         ]
     rows.append(("passes", f"{certificate.passes:,}", "over the edges, to measure the error"))
     yield "heading", "Measured error"

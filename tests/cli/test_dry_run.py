@@ -53,7 +53,10 @@ def test_it_looks_and_leaves_no_file(folder, arguments, said, capsys):
     [
         (["sparsify", "bad.tsv", "-o", "out.tsv", "--keep", "0.5"], "line 1"),
         (["sparsify", "edges.tsv", "-o", "out.tsv", "--keep", "5"], "at most 1"),
-        (["sparsify", "edges.tsv", "-o", "no/out.tsv", "--keep", "0.5"], "no folder"),
+        (
+            ["sparsify", "edges.tsv", "-o", "no/out.tsv", "--keep", "0.5"],
+            "does not exist; create it first",
+        ),
         (
             ["sparsify", "edges.tsv", "-o", "out.tsv", "--keep", ".5", "--report", "no/r"],
             "--report",

@@ -66,7 +66,7 @@ def test_resistances_between_entities_are_read_by_another_name(folder, capsys):
 @pytest.mark.parametrize(
     ("words", "wrong"),
     [
-        (["--pairs", "--keep", "0.1"], "never made"),
+        (["--pairs", "--keep", "0.1"], "never enumerated"),
         (["--pairs", "--edges", "9", "--duplicates", "once"], "--duplicates"),
         (["--pairs", "--edges", "9", "--columns", "account"], "--columns"),
         (["--max-size", "9", "--edges", "9"], "give --pairs"),

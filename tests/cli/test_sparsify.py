@@ -199,8 +199,8 @@ def aligned(graph, result):
     ("options", "words"),
     [
         (["--edges", "100000000", "--memory", "2GB"], "at most 16,854,272 fit"),
-        (["--edges", "1000", "--memory", "100MB"], "at least 600 MiB are needed to begin"),
-        (["--edges", "1000", "--memory", "much"], "'much' is no size of memory"),
+        (["--edges", "1000", "--memory", "100MB"], "allow at least 600 MiB"),
+        (["--edges", "1000", "--memory", "much"], "'much' is not a memory size"),
     ],
 )
 def test_a_memory_limit_that_is_too_small_is_refused_before_the_run(

@@ -67,7 +67,7 @@ def test_fraction_has_a_minimum_during_the_stream_only():
 
 def test_fractions_of_sources_that_are_never_enumerated_raise():
     class Implicit(sources.EdgeSource):
-        is_implicit = True
+        is_materialized = False
 
     with pytest.raises(InputError, match="never enumerated"):
         Budget(None, None, 0.1).validate(Implicit())

@@ -14,7 +14,6 @@ from graphsqueak.sparsifiers.edge_search import MAX_RUNS, EdgeSearch
 from graphsqueak.sparsifiers.error_prediction import (
     ErrorCurve,
     sampling_error,
-    sampling_error_curve,
 )
 
 DENSE = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
@@ -96,21 +95,6 @@ def test_the_best_run_is_reported_and_not_the_last_one():
     assert search.record(500, 0.09)
     assert not search.record(600, 0.08)
     assert (search.fewest_met, search.most_missed) == (500, 300)
-
-
-def test_the_curve_agrees_with_the_sampling_error():
-    graph = social_graph()
-    forecast = Forecast(graph)
-    columns = (*forecast._ends, forecast._resistance, forecast._pinned)
-    curve = sampling_error_curve(*columns, epsilon=0.5, n_nodes=graph.n_nodes)
-    for n_edges in (2500, 3500, 4500, 6000):
-        exact = sampling_error(*columns, n_edges, n_nodes=graph.n_nodes)
-        assert curve.error_at(n_edges) == pytest.approx(exact, rel=0.15)
-        assert curve.edges_for(exact) == pytest.approx(n_edges, rel=0.1)
-    n_edges = curve.edges_for(0.5)
-    exact = sampling_error(*columns, n_edges, n_nodes=graph.n_nodes)
-    assert exact == pytest.approx(0.5, rel=0.02)
-    assert curve.edges_for(0.0) == graph.n_edges
 
 
 def test_a_stream_that_dropped_edges_has_an_error_even_if_it_keeps_all_that_are_left():

@@ -137,7 +137,7 @@ def results():
         (dense.tail, dense.head, dense.weight),
         union_edges(make_sets(300), dense.tail, dense.head),
     )
-    stars = degree_sketch(*ends, forest, dense.degrees(), seed=SEED, many_nodes=1).points
+    stars = degree_sketch(*ends, forest, dense.degrees(), seed=SEED, aggregation_min_nodes=1).points
     rng = np.random.default_rng(SEED)
     solver = LaplacianSolver(sparse, solver="cholesky", ridge=0.1, random_state=SEED)
     solved = solver.solve(rng.standard_normal((sparse.n_nodes, 9)))

@@ -144,8 +144,7 @@ def refilter(state, config, n_edges, *, is_new=False):
     config : StreamConfig
     n_edges : float
     is_new : bool
-        Whether the filter was made from this sample: it then has no scale yet, and the oversampling
-        factor of priority nodes is chosen as well.
+        Whether the filter was made from this sample: it then has no scale yet.
     """
     _refresh_filter(state, config)
     step = 1 + state.buffer.n_edges // _N_SAMPLED_EDGES
@@ -160,10 +159,10 @@ def refilter(state, config, n_edges, *, is_new=False):
         n_free = n_edges / step - np.count_nonzero(some.in_forest)
         some = some.select(is_free)
         leverage = leverage[is_free]
-        if is_new:
-            resistance = leverage / some.weight
-            factor = state.priority.oversampling_for(some, resistance, n_free)
-            state.set_oversampling(factor)
+        # More edges at priority nodes may have arrived than fit into their fraction of the budget.
+        # With the earlier factor they would take all of it.
+        factor = state.priority.oversampling_for(some, leverage / some.weight, n_free)
+        state.set_oversampling(factor)
         if state.priority.oversampling > 1:
             leverage[state.priority.touches(some)] *= state.priority.oversampling
         scale = find_scale(leverage, max(n_free, 1.0))

@@ -111,14 +111,17 @@ def test_a_refilter_counts_edges_at_priority_nodes_as_it_samples_them(is_new):
     """Probabilities, those at priority nodes with their oversampling, add up to the target."""
     graph = weighted_graph(n_edges=9000)
     stream = StreamSparsifier(
-        n_edges=400, favored_nodes=range(0, 50, 8), options=StreamOptions(chunk_size=64)
+        n_edges=400,
+        favored_nodes=range(0, 50, 8),
+        options=StreamOptions(chunk_size=64),
+        random_state=5,
     )
     stream.partial_fit(graph)
     state = engine_state(stream)
     resparsify(state, stream_config(stream), 600)
-    assert state.priority.oversampling > 1.5
     edges = state.buffer.edges().copy()
     refilter(state, stream_config(stream), 300, is_new=is_new)
+    assert 1.5 < state.priority.oversampling < 10
     leverage = state.filter.leverages(edges)
     leverage[state.priority.touches(edges)] *= state.priority.oversampling
     prob = np.minimum(state.filter.scale * leverage, 1.0)
