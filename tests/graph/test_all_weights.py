@@ -136,8 +136,8 @@ def test_a_page_tells_both_total_weights_and_all_degrees(tmp_path):
     assert run([*arguments, "--seed", "3", "--quiet", "--report", str(page)]) == 0
     kept, text = read_edges(out).to_edge_list(), page.read_text()
     rows = dict(re.findall(r"<td>([^<]*)</td><td>([^<]*)</td>", text))
-    assert rows["their total weight"] == f"{kept.weight.sum():,.0f}"
-    assert rows["that of the graph"] == f"{graph.weight.sum():,.0f}"
+    assert rows["total weight"] == f"{kept.weight.sum():,.0f}"
+    assert rows["total weight of the graph"] == f"{graph.weight.sum():,.0f}"
     degrees = dict(zip(kept.ids.tolist(), kept.degrees().tolist(), strict=True))
     n_kept = np.bincount(np.concatenate([kept.tail, kept.head]))
     n_kept = dict(zip(kept.ids.tolist(), n_kept.tolist(), strict=True))
