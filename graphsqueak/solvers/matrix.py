@@ -141,7 +141,7 @@ def build_laplacian_from_batches(
     fits = True
     for tail, head, weight in batches:
         n_edges += tail.size
-        # A weight that becomes infinite has changed, too.
+        # A weight that overflows to infinity is not equal, so that it keeps its precision.
         with np.errstate(over="ignore"):
             narrow = weight.astype(np.float32)
         if not np.array_equal(narrow, weight):
