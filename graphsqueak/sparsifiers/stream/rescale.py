@@ -26,9 +26,11 @@ __all__ = ["rescale_to_degrees"]
 
 # Elementary steps per edge or node, by which `run_kernel` decides whether threads pay off.
 _STEPS_PER_ITEM = 10
-# Sinkhorn steps at most; the tolerance usually ends them earlier.
+# Sinkhorn steps at most; the tolerance usually ends them earlier. Halved, the error of grids grows
+# by 2 %; doubled, it falls by 3 %. Other graphs do not change.
 _MAX_STEPS = 10
-# Stop when the sum of |degree error| is below this fraction of the sum of degrees.
+# Stop when the sum of |degree error| is below this fraction of the sum of degrees. Doubled, the
+# error of random graphs grows by 2 %. Halved, it does not change and the run takes 5 to 10 % more.
 _TOLERANCE = 3e-3
 # Range of the scale of a node, [1 / 2, 2].
 _LARGEST_SCALE = 2.0
