@@ -62,7 +62,7 @@ MAX_COLUMN_RATIO = {np.dtype(np.float32): 30.0, np.dtype(np.float64): 1e6}
 # Rounds of filtering before the method gives up. 1.00 (0.80 to 1.5); 1.02 (0.55 to 1.6).
 MAX_ROUNDS = 6
 # There may be this many times more eigenvalues below the gap than the Lanczos weights suggest. The
-# weights of one random vector vary. Halved or doubled: less than 3 %.
+# weights of one random vector vary. Halved or doubled: within the noise of 5 to 10 %.
 MAX_UNSEEN_FACTOR = 3.0
 # Roundoffs by which a direction of the block must exceed zero to be kept. Halved or doubled: no
 # case changes by more than 10 %.

@@ -38,10 +38,10 @@ ONE = np.uint32(1)
 COUNTER_STEP = np.uint64(0x9E3779B97F4A7C15)
 # Up to this many neighbors, counting smaller keys (a vector loop) is faster than shell sort. With
 # 10 the elimination of nearest-neighbor and random graphs takes 4 to 7 % longer; halved or doubled,
-# less than 3 %.
+# within the noise of 5 to 10 %.
 MAX_RANK_SORT = 100
 # Degrees up to this number have a bucket of their own; larger ones share the last bucket. This
-# bounds the search for the next bucket. Halved or doubled: less than 3 % of the time.
+# bounds the search for the next bucket. Halved or doubled: within the noise of 5 to 10 %.
 MAX_DEGREE_BUCKET = 1000
 
 

@@ -43,13 +43,14 @@ from graphsqueak.system.memory import release_memory
 __all__ = ["FINAL_OVERSHOOT", "Finalized", "finalize"]
 
 # A sample of more than this many budgets is refiltered first: scoring takes longer than filtering.
-# Halved: no change. Doubled: the run takes up to 9 % longer, the error changes by less than 2 %.
+# Halved: no change. Doubled: the error changes by less than 2 %. Times differ by less than the noise
+# of the measurement, about 8 %.
 FINAL_OVERSHOOT = 1.75
-# It is not if more than this fraction would pass. At 0.4 the run takes up to 14 % longer; at 1
-# there is no change at six edges per node.
+# It is not if more than this fraction would pass. At 0.4 the run takes up to 14 % longer (noise:
+# about 8 %); at 1 there is no change at six edges per node, but at other budgets.
 _MAX_PASSING_FRACTION = 0.8
 # Binary digits of dependent rounding. With 2 the error changes by -2 to +3 %. With 8 it changes by
-# -4 to +1 %, and the run takes up to 14 % longer.
+# -4 to +1 %, and the run takes up to 14 % longer (noise: about 8 %).
 _N_BITS = 4
 # Above this number of edges one digit less saves more time than it costs error.
 _MAX_EDGES_FOR_ALL_BITS = 2**20

@@ -30,7 +30,7 @@ _STEPS_PER_ITEM = 10
 # by 2 %; doubled, it falls by 3 %. Other graphs do not change.
 _MAX_STEPS = 10
 # Stop when the sum of |degree error| is below this fraction of the sum of degrees. Doubled, the
-# error of random graphs grows by 2 %. Halved, it does not change and the run takes 5 to 10 % more.
+# error of random graphs grows by 2 %. Halved, it does not change.
 _TOLERANCE = 3e-3
 # Range of the scale of a node, [1 / 2, 2].
 _LARGEST_SCALE = 2.0
