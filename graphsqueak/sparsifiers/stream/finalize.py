@@ -43,8 +43,8 @@ from graphsqueak.system.memory import release_memory
 __all__ = ["FINAL_OVERSHOOT", "Finalized", "finalize"]
 
 # A sample of more than this many budgets is refiltered first: scoring takes longer than filtering.
-# Halved: no change. Doubled: the error changes by less than 2 %. Times differ by less than the noise
-# of the measurement, about 8 %.
+# Halved: no change. Doubled: the error changes by less than 2 %. Times differ by no more than the
+# noise of the measurement, about 8 %.
 FINAL_OVERSHOOT = 1.75
 # It is not if more than this fraction would pass. At 0.4 the run takes up to 14 % longer (noise:
 # about 8 %); at 1 there is no change at six edges per node, but at other budgets.
