@@ -23,13 +23,7 @@ from graphsqueak.solvers.vectors import (
     scale,
     store,
 )
-from graphsqueak.system.kernels import (
-    WORTH_SHARING,
-    inline_njit,
-    njit_cached,
-    parallel_njit,
-    run_kernel,
-)
+from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
 
 __all__ = ["ApproximateCholesky"]
 
@@ -44,8 +38,6 @@ class ApproximateCholesky:
     matrix : CSRLaplacian
     seed : int
         Seed of the sampled fill edges.
-    worth_sharing : int
-        Number of elementary steps from which a loop is divided among threads.
 
     Attributes
     ----------
@@ -67,8 +59,7 @@ class ApproximateCholesky:
     3.0
     """
 
-    def __init__(self, matrix, *, seed, worth_sharing=WORTH_SHARING):
-        self._worth_sharing = worth_sharing
+    def __init__(self, matrix, *, seed):
         steps = eliminate(matrix, seed=seed)
         visit = _sort_depth_first(steps.start, _invert(steps.order)[steps.target])
         self.order = steps.order[visit]
@@ -105,7 +96,6 @@ class ApproximateCholesky:
             inverse_pivot,
             groups,
             self._z,
-            worth_sharing=self._worth_sharing,
         )
         return self._z
 

@@ -22,7 +22,7 @@ from graphsqueak.solvers.vectors import (
     scale,
     store,
 )
-from graphsqueak.system.kernels import WORTH_SHARING, inline_njit, parallel_njit, run_kernel
+from graphsqueak.system.kernels import inline_njit, parallel_njit, run_kernel
 
 __all__ = ["column_norms", "conjugate_gradient"]
 
@@ -81,7 +81,6 @@ def conjugate_gradient(
     precondition=None,
     watch=None,
     by_degree=False,
-    worth_sharing=WORTH_SHARING,
 ):
     """Add to x an approximate solution d of A d = r, until |r_k - A d_k| <= target_k.
 
@@ -103,8 +102,6 @@ def conjugate_gradient(
         returns True.
     by_degree : bool
         Measure residuals by sqrt(r . D^-1 r), D the diagonal of A, instead of by |r|.
-    worth_sharing : int
-        Number of elementary steps from which a loop is divided among threads.
 
     Returns
     -------
@@ -132,7 +129,7 @@ def conjugate_gradient(
     z_scale = np.ones_like(inverse_diagonal) if precondition else inverse_diagonal
     alpha = np.zeros(block.x.shape[1], x.dtype)
     # A step of length zero computes the norms at the start.
-    norms = _advance(parts, block, block.p, inverse_diagonal, alpha, worth_sharing)
+    norms = _advance(parts, block, block.p, inverse_diagonal, alpha)
     iteration = 0
     best_iteration = 0
     best = np.inf
@@ -161,19 +158,19 @@ def conjugate_gradient(
         z = block.r
         if precondition:
             z = precondition(block.r)
-            block.rz_next = _dots(parts, block.r, z, worth_sharing)
+            block.rz_next = _dots(parts, block.r, z)
         # 7: beta = <r', z'> / <r, z>
         beta = (block.rz_next / block.rz).astype(x.dtype)
         block.rz = block.rz_next
         # 8: p = z + beta p
-        run_kernel(_turn, z.size, parts, block.p, z, z_scale, beta, worth_sharing=worth_sharing)
+        run_kernel(_turn, z.size, parts, block.p, z, z_scale, beta)
         # 3: alpha = <r, z> / <A p, p>
-        curvature = multiply(matrix, block.p, block.q, worth_sharing=worth_sharing)
+        curvature = multiply(matrix, block.p, block.q)
         can_move = is_active & (curvature > 0)
         alpha = np.divide(block.rz, curvature, out=np.zeros_like(block.rz), where=can_move)
         alpha = alpha.astype(x.dtype)
         # 4, 5: x = x + alpha p, r = r - alpha A p
-        norms = _advance(parts, block, block.q, inverse_diagonal, alpha, worth_sharing)
+        norms = _advance(parts, block, block.q, inverse_diagonal, alpha)
         # A column of zeros has <r, z> = 0; the next beta must not divide by it.
         block.rz = np.where(block.rz > 0, block.rz, 1.0)
         iteration += 1
@@ -207,13 +204,13 @@ def _invert_positive(diagonal, dtype):
     return np.divide(1.0, diagonal, out=np.zeros(diagonal.size), where=diagonal > 0).astype(dtype)
 
 
-def _dots(parts, left, right, worth_sharing=WORTH_SHARING):
+def _dots(parts, left, right):
     partial = np.zeros((N_PARTS, left.shape[1]))
-    run_kernel(_dots_kernel, left.size, parts, left, right, partial, worth_sharing=worth_sharing)
+    run_kernel(_dots_kernel, left.size, parts, left, right, partial)
     return partial.sum(axis=0)
 
 
-def _advance(parts, block, q, inverse_diagonal, alpha, worth_sharing):
+def _advance(parts, block, q, inverse_diagonal, alpha):
     """Move by alpha p, set <r, D^-1 r> as the next <r, z>, and return the norms of r."""
     n_columns = block.x.shape[1]
     partial = np.zeros((2, N_PARTS, n_columns))
@@ -229,7 +226,6 @@ def _advance(parts, block, q, inverse_diagonal, alpha, worth_sharing):
         inverse_diagonal,
         alpha,
         partial,
-        worth_sharing=worth_sharing,
     )
     rr, block.rz_next = partial.sum(axis=1)
     return np.sqrt(rr)

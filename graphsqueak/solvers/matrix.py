@@ -28,7 +28,6 @@ from graphsqueak.solvers.vectors import (
     subtract,
 )
 from graphsqueak.system.kernels import (
-    WORTH_SHARING,
     inline_njit,
     njit_cached,
     parallel_njit,
@@ -202,13 +201,13 @@ def split_by_work(start):
     return np.searchsorted(work, np.linspace(0, work[-1], N_PARTS + 1))
 
 
-def multiply(matrix, x, out, *, worth_sharing=WORTH_SHARING):
+def multiply(matrix, x, out):
     """Write A x into `out` and return the dot products x_k . (A x)_k of the columns."""
     n_columns = x.shape[1]
     partial = np.empty((N_PARTS, n_columns))
     work = (matrix.weight.size + matrix.n_nodes) * n_columns
     kernel = _choose_kernel(n_columns, x.itemsize)
-    run_kernel(kernel, work, *matrix, x, out, partial, worth_sharing=worth_sharing)
+    run_kernel(kernel, work, *matrix, x, out, partial)
     return partial.sum(axis=0)
 
 

@@ -4,6 +4,9 @@ import numba
 import numpy as np
 import pytest
 
+from graphsqueak.solvers import approximate_cholesky
+from graphsqueak.solvers import conjugate_gradient as conjugate_gradient_module
+from graphsqueak.solvers import matrix as matrix_module
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
 from graphsqueak.solvers.conjugate_gradient import column_norms, conjugate_gradient
 from graphsqueak.solvers.matrix import build_laplacian
@@ -18,11 +21,15 @@ def small_world_problem():
 
 
 @pytest.mark.parametrize("with_factor", [False, True])
-def test_one_thread_or_two_give_the_same_bits(with_factor):
-    """With worth_sharing=0 every loop is shared, however short."""
+def test_one_thread_or_two_give_the_same_bits(with_factor, monkeypatch):
+    """Every loop is shared, however short."""
+    for module in (approximate_cholesky, conjugate_gradient_module, matrix_module):
+        monkeypatch.setattr(
+            module, "run_kernel", lambda kernel, work, *arguments: kernel.parallel(*arguments)
+        )
     graph, b = small_world_problem()
     rows = build_laplacian(graph, np.zeros(graph.n_nodes))
-    factor = ApproximateCholesky(rows, seed=57_721, worth_sharing=0)
+    factor = ApproximateCholesky(rows, seed=57_721)
     allowed = numba.get_num_threads()
     answers = []
     try:
@@ -36,7 +43,6 @@ def test_one_thread_or_two_give_the_same_bits(with_factor):
                 target=np.full(b.shape[1], 1e-6),
                 max_iter=1000,
                 precondition=factor if with_factor else None,
-                worth_sharing=0,
             )
             answers.append(x)
     finally:
