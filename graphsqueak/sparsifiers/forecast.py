@@ -10,6 +10,7 @@ error is (kappa - 1) / (kappa + 1).
 """
 
 import math
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, find_all, make_sets, union_edges
 from graphsqueak.sampling import find_scale
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sparsifiers.budget import in_memory_bytes, stream_bytes
+from graphsqueak.sparsifiers.budget import StreamOptions, in_memory_bytes, stream_bytes
 from graphsqueak.sparsifiers.error_prediction import error_for_variance, sampling_error
 from graphsqueak.sparsifiers.resistance.estimate import estimate
 
@@ -26,14 +27,10 @@ __all__ = ["FRACTIONS", "Expected", "Forecast"]
 
 # Fractions of the edges in the table of a forecast.
 FRACTIONS = (0.05, 0.1, 0.2, 0.5)
-# Right-hand sides of the resistance sketch, as in the final sample of a stream.
-_N_PROBES = 16
 # Above this number of edges 1 / d_u + 1 / d_v replaces the estimate, which would take seconds.
 _MAX_EDGES_TO_ESTIMATE = 2**20
 # Bytes of an edge in a text file.
 _TEXT_BYTES_PER_EDGE = 20
-# Bisection steps: the fraction of the edges to 1 / 4096.
-_N_BISECTIONS = 12
 # Seconds of a run: to start, per edge read, per kept edge, and per edge when choosing a subgraph.
 # Guesses within a factor of 3 on a laptop.
 _START_SECONDS = 0.3
@@ -204,17 +201,10 @@ class Forecast:
 
     def fraction_for(self, epsilon: float) -> float:
         """Return the fraction of the edges at which the predicted error is about `epsilon`."""
-        too_few = 0
-        enough = self.n_edges
-        for _ in range(_N_BISECTIONS):
-            middle = (too_few + enough) // 2
-            if middle == too_few:
-                break
-            if self.expect(middle).epsilon > epsilon:
-                too_few = middle
-            else:
-                enough = middle
-        return enough / max(self.n_edges, 1)
+        n_edges = bisect_left(
+            range(self.n_edges), -epsilon, key=lambda size: -self.expect(size).epsilon
+        )
+        return n_edges / max(self.n_edges, 1)
 
     def advice(self) -> str:
         """Return a sentence on whether sparsifying pays off, and at which fraction of the edges.
@@ -292,7 +282,7 @@ def _resistances(graph, in_forest, degrees, seed):
         graph.weight,
         in_forest,
         degrees,
-        n_probes=_N_PROBES,
+        n_probes=StreamOptions().final_probes,
         seed=seed,
     )
     return found.resistance
