@@ -23,12 +23,9 @@ so later terms of a sum are not small compared with earlier ones.
 import numba
 import numpy as np
 
-from graphsqueak.system.kernels import njit_cached, parallel_njit, run_kernel
+from graphsqueak.system.kernels import STEPS_PER_EDGE, njit_cached, parallel_njit, run_kernel
 
 __all__ = ["cut_bounds", "degree_bound", "resistance_bounds"]
-
-# Elementary steps per edge, by which `run` decides whether threads pay off.
-_STEPS_PER_EDGE = 20
 
 
 def cut_bounds(tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> np.ndarray:
@@ -54,7 +51,7 @@ def cut_bounds(tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: 
     merge_of_edge = np.empty(tail.size, dtype=np.int64)
     run_kernel(
         _find_merges_of_edges,
-        _STEPS_PER_EDGE * tail.size,
+        STEPS_PER_EDGE * tail.size,
         tail,
         head,
         parent,

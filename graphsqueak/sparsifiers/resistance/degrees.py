@@ -52,7 +52,13 @@ from graphsqueak.sparsifiers.resistance.sketch import (
     solve_random_rhs,
     squared_distance,
 )
-from graphsqueak.system.kernels import njit_cached, parallel_njit, read_only_views, run_kernel
+from graphsqueak.system.kernels import (
+    STEPS_PER_EDGE,
+    njit_cached,
+    parallel_njit,
+    read_only_views,
+    run_kernel,
+)
 
 __all__ = [
     "FOSTER_TOLERANCE",
@@ -63,8 +69,6 @@ __all__ = [
     "leverages_fit",
 ]
 
-# Elementary steps per edge, by which `run` decides whether threads pay off.
-_STEPS_PER_EDGE = 10
 # The figures below are leverage-weighted errors of resistances on a neighbor graph (30 neighbors,
 # two dimensions), 4.5 % with the values given. Random graphs, block models and heavy-tailed
 # graphs have 0.8 to 2.2 %, with no change unless noted.
@@ -203,7 +207,7 @@ def degree_resistances(points, degrees, tail, head, weight):
     node_terms[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
     run_kernel(
         _corrected_resistances,
-        _STEPS_PER_EDGE * tail.size,
+        STEPS_PER_EDGE * tail.size,
         *read_only_views(tail, head, weight),
         node_terms,
         points,
@@ -274,7 +278,7 @@ def coarse_sparsifier(tail, head, weight, in_forest, degrees, aggregate, *, edge
     is_sampled = np.empty(tail.size, dtype=np.bool_)
     run_kernel(
         _sample_by_degrees,
-        _STEPS_PER_EDGE * tail.size,
+        STEPS_PER_EDGE * tail.size,
         *read_only_views(tail, head, weight),
         inv_degree,
         edges_per_node,

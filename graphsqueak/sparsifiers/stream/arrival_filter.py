@@ -35,13 +35,16 @@ from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.sparsifiers.resistance.sketch import Embedding
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import LARGEST_OVERSAMPLING, PriorityNodes
-from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
+from graphsqueak.system.kernels import (
+    STEPS_PER_EDGE,
+    inline_njit,
+    njit_cached,
+    parallel_njit,
+    run_kernel,
+)
 
 __all__ = ["ArrivalFilter"]
 
-# Elementary steps per edge, by which `run_kernel` decides whether threads pay off. Chunks of a
-# stream are too small for threads, refiltering all edges is not.
-_STEPS_PER_EDGE = 5
 # Edges that one thread takes at a time. Results do not depend on it.
 _PART_EDGES = 2**14
 # Edges that pass through the loops below together: their arrays (12 kB) stay in the L1 cache.
@@ -188,7 +191,7 @@ class ArrivalFilter(NamedTuple):
         part_size = np.zeros(n_parts, dtype=np.int64)
         run_kernel(
             _sample_parts,
-            _STEPS_PER_EDGE * tail.size,
+            STEPS_PER_EDGE * tail.size,
             (self.points, self.inv_degree, self.upper_bound, self.component, self.scale),
             (mask, oversampling),
             (tail, head, weight, keep_always),

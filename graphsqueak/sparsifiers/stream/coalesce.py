@@ -16,13 +16,17 @@ import numpy as np
 
 from graphsqueak.randomness import mix64
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
-from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
+from graphsqueak.system.kernels import (
+    STEPS_PER_EDGE,
+    inline_njit,
+    njit_cached,
+    parallel_njit,
+    run_kernel,
+)
 
 __all__ = ["LARGEST_INT32", "close_gaps", "coalesce", "coalesce_in_place", "repeated_fraction"]
 
 LARGEST_INT32 = np.iinfo(np.int32).max
-# Elementary steps per edge, by which `run_kernel` decides whether threads pay off.
-_STEPS_PER_EDGE = 10
 # Edges are distributed in this many parts at the same time. It bounds the number of threads.
 _N_PARTS = 8
 # Groups of ranges that threads merge; each needs a table of all nodes.
@@ -66,7 +70,7 @@ def coalesce(
     if edges.weight.dtype == np.float64 and not _merge_ranges.pays(n_edges, max_edges_uncompiled):
         return _coalesce_by_sorting(edges, n_nodes)
     shift, n_ranges = _range_shift(n_nodes, _LOG2_RANGES)
-    steps = _STEPS_PER_EDGE * n_edges
+    steps = STEPS_PER_EDGE * n_edges
 
     # Count the edges of every part in every range, and give each part its own slots there.
     part = np.linspace(0, n_edges, _N_PARTS + 1).astype(np.int64)
@@ -129,7 +133,7 @@ def coalesce_in_place(edges, n_nodes, *, largest_index=LARGEST_INT32):
     size = np.zeros_like(start)
     group = np.linspace(0, n_ranges, _N_GROUPS + 1).astype(np.int64)
     index = _empty_index(edges.n_edges, largest_index)
-    steps = _STEPS_PER_EDGE * edges.n_edges
+    steps = STEPS_PER_EDGE * edges.n_edges
     run_kernel(_merge_ranges_in_place, steps, group, start, shift, n_nodes, index, *edges, size)
     return close_gaps(edges, start, size)
 

@@ -29,12 +29,16 @@ import numpy as np
 from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.sampling import find_scale_from_sums
 from graphsqueak.sparsifiers.stream.coalesce import close_gaps
-from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
+from graphsqueak.system.kernels import (
+    STEPS_PER_EDGE,
+    inline_njit,
+    njit_cached,
+    parallel_njit,
+    run_kernel,
+)
 
 __all__ = ["pivotal_sample", "scale_for_edges", "select_in_place"]
 
-# Elementary steps per edge, by which `run_kernel` decides whether threads pay off.
-_STEPS_PER_EDGE = 5
 # Parts of the edges, whatever the number of threads. Each leaves at most one edge undecided.
 _N_PARTS = 64
 
@@ -70,7 +74,7 @@ def pivotal_sample(edges, resistance, scale, *, seed):
     prob = np.zeros(_N_PARTS)
     run_kernel(
         _sample_parts,
-        _STEPS_PER_EDGE * edges.n_edges,
+        STEPS_PER_EDGE * edges.n_edges,
         part,
         edges.weight,
         edges.in_forest,
@@ -95,7 +99,7 @@ def select_in_place(edges, resistance, scale, chosen):
     """
     part = _parts(edges)
     size = np.zeros_like(part)
-    steps = _STEPS_PER_EDGE * edges.n_edges
+    steps = STEPS_PER_EDGE * edges.n_edges
     run_kernel(_move_chosen, steps, part, *edges, resistance, scale, chosen, size)
     return edges.select(slice(0, close_gaps(edges, part, size)))
 

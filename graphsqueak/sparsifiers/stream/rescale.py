@@ -20,12 +20,10 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import add_degrees
-from graphsqueak.system.kernels import parallel_njit, run_kernel
+from graphsqueak.system.kernels import STEPS_PER_EDGE, parallel_njit, run_kernel
 
 __all__ = ["rescale_to_degrees"]
 
-# Elementary steps per edge or node, by which `run_kernel` decides whether threads pay off.
-_STEPS_PER_ITEM = 10
 # Sinkhorn steps at most; the tolerance usually ends them earlier. Halved, the error of grids grows
 # by 2 %; doubled, it falls by 3 %. Other graphs do not change.
 _MAX_STEPS = 10
@@ -81,8 +79,8 @@ def rescale_to_degrees(edges, degrees, fixed=None, *, in_place=False):
     n_parts = _N_PARTS if n_nodes < _MIN_NODES_LARGE else _N_PARTS_LARGE
     edge_part = np.linspace(0, edges.n_edges, n_parts + 1).astype(np.int64)
     node_part = np.linspace(0, n_nodes, _N_PARTS + 1).astype(np.int64)
-    edge_steps = _STEPS_PER_ITEM * edges.n_edges
-    node_steps = _STEPS_PER_ITEM * n_nodes
+    edge_steps = STEPS_PER_EDGE * edges.n_edges
+    node_steps = STEPS_PER_EDGE * n_nodes
     # The loop below is fast if edges with the same first node follow each other.
     ends = (edges.head, edges.tail) if in_place else (edges.tail, edges.head)
     sums = np.empty((n_parts, n_nodes))

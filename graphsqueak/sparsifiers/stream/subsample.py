@@ -33,12 +33,10 @@ from graphsqueak.sparsifiers.stream.pivotal_sampling import (
     scale_for_edges,
     select_in_place,
 )
-from graphsqueak.system.kernels import parallel_njit, run_kernel
+from graphsqueak.system.kernels import STEPS_PER_EDGE, parallel_njit, run_kernel
 
 __all__ = ["sample_edges", "sample_to_budget"]
 
-# Elementary steps per edge, by which `run_kernel` decides whether threads pay off.
-_STEPS_PER_EDGE = 5
 # Edges that are looked at together, to bound temporary memory.
 _BLOCK_EDGES = 2**20
 # The expected number of edges stays this many standard deviations below the budget. At 4 one sample
@@ -217,7 +215,7 @@ def _probabilities(edges, resistance, scale):
 
 def _sample_independently(prob, seed):
     chosen = np.empty(prob.size, dtype=np.bool_)
-    run_kernel(_compare, _STEPS_PER_EDGE * prob.size, prob, np.uint64(child_seed(seed, 0)), chosen)
+    run_kernel(_compare, STEPS_PER_EDGE * prob.size, prob, np.uint64(child_seed(seed, 0)), chosen)
     return chosen
 
 
