@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 FORMAT = "graphsqueak stream"
-VERSION = 8
+VERSION = 9
 # Kinds of checkpoints.
 STREAM = "stream"
 TIMED = "timed"
@@ -80,7 +80,6 @@ _LENGTHS = {
     "edges": "weight",
     "nodes": "degrees",
     "known": "filter_inv_degree",
-    "items": "sample_prob",
 }
 _RULES = {
     "tail": _Rule("i", ("edges",), 0, "nodes"),
@@ -96,11 +95,10 @@ _RULES = {
     "filter_inv_degree": _Rule("f", ("known",), 0.0),
     "filter_component": _Rule("i", (None,)),
     "filter_scale": _Rule("f", (), 0.0),
-    "sample_index": _Rule("i", ("items",), 0, "edges"),
-    "sample_prob": _Rule("f", ("items",), _TINY),
-    "sample_copies": _Rule("i", ("items",), 1),
+    "sample_prob": _Rule("f", ("edges",), _TINY),
+    "sample_copies": _Rule("i", ("edges",), 1),
 }
-_REQUIRED = {"tail", "head", "weight", "degrees", "parent", "cut_table"}
+_REQUIRED = {"tail", "head", "weight", "in_forest", "degrees", "parent", "cut_table"}
 # All arrays of a group are there, or none.
 _GROUPS = (
     {name for name in _RULES if name.startswith("filter_")},

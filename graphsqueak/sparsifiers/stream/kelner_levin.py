@@ -14,11 +14,12 @@ with the resistances of the current H, new edges included. Corrections to the pr
 * one loop for old and new edges;
 * the number of copies, see `thesis_copies`.
 
-The theorem is for exact resistances, which need a dense inverse. Above 1,000 nodes they are
+The theorem is for exact resistances, which need a dense inverse. Those of larger graphs are
 sketched by k random signs. A sketched resistance is below half of the true one with probability at
-most exp(-k (ln 2 - 1/2) / 2). With k of about 10 ln(m B / delta), all m edges in B
-resparsifications have at least half of their resistance. Twice the sketch is then never too small,
-and a probability that is too large costs edges, not accuracy.
+most exp(-k (ln 2 - 1/2) / 2). With k of about 10 ln(m b (b + 1) / delta), this happens to one of
+the m edges of the b-th resparsification with probability delta / (b (b + 1)). These add up to
+delta, however many resparsifications there are. Twice the sketch is then never too small, and a
+probability that is too large costs edges, not accuracy.
 
 References
 ----------
@@ -34,29 +35,25 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, append_growable, find_all, union_edges
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, importance_weights, shrink
-from graphsqueak.sampling import merge as merge_samples
-from graphsqueak.sparsifiers.budget import Budget
+from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
+from graphsqueak.sparsifiers.resistance.exact import SMALL_GRAPH_NODES
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
-from graphsqueak.sparsifiers.stream.engine import StreamEngine
+from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.finalize import Finalized
+from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
 from graphsqueak.validation import check_count
 
 __all__ = ["KelnerLevinEngine", "kelner_levin_engine", "thesis_copies"]
 
-# Nodes up to which resistances are exact: a dense inverse of 1,000 nodes takes 0.1 s.
-_MAX_NODES_EXACT = 1000
-# Number of edges for which the guarantee holds: the length of a stream is not known.
+# Number of edges for which the guarantee holds: the length of a stream is not known. There are
+# fewer than n_edges / n_nodes resparsifications. Halved or doubled, copies change by 2 %.
 _MAX_EDGES = 10**12
-# Resparsifications of a run whose sketches are all large enough, and the probability that some
-# sketch is not.
-_MAX_RESPARSIFICATIONS = 100
-_SKETCH_FAILURE_PROBABILITY = 0.01
-# Probability that the guarantee fails.
+# Probability that the guarantee fails, and that some sketch is too small, as documented. Halved or
+# doubled, copies change by 2 %.
 _DELTA = 0.01
 
 
@@ -84,152 +81,87 @@ def thesis_copies(epsilon: float, *, delta: float, n_nodes: int, n_shrinks: int)
     return math.ceil(13 * rho * math.log(3 * n_nodes * n_shrinks / delta) / epsilon**2)
 
 
-class KelnerLevinEngine(StreamEngine):
+class KelnerLevinEngine(PracticalEngine):
     """The engine behind `StreamSparsifier(method="thesis")`.
+
+    Its state holds the original weights of the sampled edges, without a forest and a filter.
 
     Parameters
     ----------
     n_copies : int
-    block_size : int, optional
-        Edges between two resparsifications at least. Default: n_nodes * n_copies.
-    seed : int
+    state : StreamState
     """
 
-    def __init__(self, n_copies: int, *, block_size: int | None = None, seed: int) -> None:
+    def __init__(self, n_copies: int, state: StreamState) -> None:
+        # The number of copies replaces the budget.
+        super().__init__(StreamConfig(Budget(None, None, None), StreamOptions()), state)
         self.n_copies = n_copies
-        self.block_size = block_size
-        self._seed = seed
-        self._tail = np.zeros(0, dtype=np.int32)
-        self._head = np.zeros(0, dtype=np.int32)
-        self._weight = np.zeros(0)
+        # Probabilities and copies of the edges in the buffer, in their order.
         self._sample = Sample(np.zeros(0, dtype=np.int64), np.ones(0), np.zeros(0, dtype=np.int64))
-        self._degrees = np.zeros(0)
-        self._parent = np.zeros(0, dtype=np.int32)
-        self._n_unions = 0
-        self._n_seen = 0
-        self._n_resparsifications = 0
         self._n_after_last = 0  # edges that the last resparsification left
-
-    @property
-    def seed(self) -> int:
-        return self._seed
-
-    @property
-    def n_nodes(self) -> int:
-        return self._degrees.size
-
-    @property
-    def n_components(self) -> int:
-        return self.n_nodes - self._n_unions
-
-    @property
-    def n_seen(self) -> int:
-        return self._n_seen
-
-    @property
-    def n_sampled(self) -> int:
-        return self._sample.index.size
-
-    @property
-    def n_resparsifications(self) -> int:
-        return self._n_resparsifications
-
-    @property
-    def degrees(self) -> np.ndarray:
-        return self._degrees
 
     def final_budget(self) -> int:
         """Return the largest number of edges after a resparsification, w.h.p.: 3 n_copies n."""
-        return min(3 * self.n_copies * self.n_nodes, self._n_seen)
+        return min(3 * self.n_copies * self.n_nodes, self.n_seen)
 
     def ingest(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> None:
         """Expand by a block of edges, and resparsify when the sample has doubled."""
-        self._grow(n_nodes)
-        add_degrees(self._degrees, tail, head, weight)
-        self._n_unions += int(np.count_nonzero(union_edges(self._parent, tail, head)))
-        block_size = self.block_size or self.n_nodes * self.n_copies
+        state = self.state
+        state.grow(n_nodes)
+        state.count_edges(tail, head, weight)
+        edges = SampledEdges(tail, head, weight, np.zeros(tail.size, dtype=np.bool_))
         start = 0
         while start < tail.size:
-            most = max(block_size, 2 * self._n_after_last)
+            most = max(self.n_nodes * self.n_copies, 2 * self._n_after_last)
             stop = min(start + max(most - self.n_sampled, 1), tail.size)
-            self._expand(tail[start:stop], head[start:stop], weight[start:stop])
-            self._n_seen += stop - start
+            new = np.arange(self.n_sampled, self.n_sampled + stop - start)
+            self._sample = expand(self._sample, new, n_copies=self.n_copies)
+            state.append(edges.select(slice(start, stop)), capacity=most)
+            state.count_seen(stop - start)
             start = stop
             if self.n_sampled >= most:
-                self._keep(self._resparsified(self._n_resparsifications))
-                self._n_resparsifications += 1
-
-    def _grow(self, n_nodes):
-        n_new = max(n_nodes - self.n_nodes, 0)
-        new = np.arange(self.n_nodes, self.n_nodes + n_new, dtype=np.int32)
-        self._parent = append_growable(self._parent, new)
-        self._degrees = append_growable(self._degrees, np.zeros(n_new))
-
-    def _expand(self, tail, head, weight):
-        first = self._tail.size
-        self._tail = np.concatenate([self._tail, tail])
-        self._head = np.concatenate([self._head, head])
-        self._weight = np.concatenate([self._weight, weight])
-        index = np.arange(first, first + tail.size)
-        self._sample = expand(self._sample, index, n_copies=self.n_copies)
+                sample = self._resparsified(self.n_resparsifications)
+                state.replace_edges(state.buffer.edges().select(sample.index))
+                state.record_resparsification()
+                self._sample = sample._replace(index=np.arange(self.n_sampled))
+                self._n_after_last = self.n_sampled
 
     def _resparsified(self, key):
         graph = self._graph(self._sample)
-        resistance = _upper_resistances(graph, seed=child_seed(self._seed ^ key, Step.SKETCH))
-        score = np.minimum(self._weight[self._sample.index] * resistance, 1.0)
-        rng = np.random.default_rng(child_seed(self._seed, key))
-        return shrink(self._sample, score, rng=rng)
-
-    def _keep(self, sample):
-        self._tail = self._tail[sample.index]
-        self._head = self._head[sample.index]
-        self._weight = self._weight[sample.index]
-        self._sample = sample._replace(index=np.arange(sample.index.size))
-        self._n_after_last = sample.index.size
+        resistance = _upper_resistances(
+            graph,
+            n_earlier=self.n_resparsifications,
+            seed=child_seed(self.seed ^ key, Step.SKETCH),
+        )
+        score = np.minimum(self.state.buffer.edges().weight * resistance, 1.0)
+        return shrink(self._sample, score, rng=np.random.default_rng(child_seed(self.seed, key)))
 
     def _graph(self, sample):
-        weight = self._weight[sample.index] * importance_weights(sample, n_copies=self.n_copies)
-        return EdgeList.from_validated(
-            self._tail[sample.index], self._head[sample.index], weight, self.n_nodes
-        )
+        edges = self.state.buffer.edges().select(sample.index)
+        weight = edges.weight * importance_weights(sample, n_copies=self.n_copies)
+        return EdgeList.from_validated(edges.tail, edges.head, weight, self.n_nodes)
 
     def finalize(
         self, n_edges: int, *, epsilon: float | None = None, consume: bool = False
     ) -> Finalized:
         """Return H after one more resparsification; the number of copies decides, not `n_edges`."""
         graph = self._graph(self._resparsified(Step.FINAL))
-        edges = SampledEdges(
-            tail=graph.tail,
-            head=graph.head,
-            weight=graph.weight,
-            in_forest=np.zeros(graph.n_edges, dtype=np.bool_),
-        )
+        in_forest = np.zeros(graph.n_edges, dtype=np.bool_)
+        edges = SampledEdges(graph.tail, graph.head, graph.weight, in_forest)
         # Weights are random even if every edge is kept.
         return Finalized(edges, is_exact=False)
 
     def merge(self, others: Sequence, node_maps: Sequence[np.ndarray], *, seed: int) -> Self:
         """Return an engine with all samples and their probabilities."""
-        if any(engine.n_copies != self.n_copies for engine in others):
+        engines = [self, *others]
+        if any(engine.n_copies != self.n_copies for engine in engines):
             raise InputError("streams with different n_copies cannot be merged")
-        merged = type(self)(self.n_copies, block_size=self.block_size, seed=seed)
-        merged._grow(1 + max(int(node_map.max(initial=-1)) for node_map in node_maps))
-        for engine, node_map in zip((self, *others), node_maps, strict=True):
-            merged._take_over(engine, node_map)
+        state = StreamState.merge([engine.state for engine in engines], node_maps, seed=seed)
+        merged = type(self)(self.n_copies, state)
+        sample = map(np.concatenate, zip(*(engine._sample for engine in engines), strict=True))
+        merged._sample = Sample(*sample)._replace(index=np.arange(merged.n_sampled))
         merged._n_after_last = merged.n_sampled
         return merged
-
-    def _take_over(self, other, node_map):
-        self._degrees[node_map] += other._degrees
-        # Each node is united with the representative of its component.
-        joined = union_edges(self._parent, node_map, node_map[find_all(other._parent)])
-        self._n_unions += int(np.count_nonzero(joined))
-        sample = other._sample._replace(index=other._sample.index + self._tail.size)
-        self._sample = merge_samples(self._sample, sample)
-        self._tail = np.concatenate([self._tail, node_map[other._tail]])
-        self._head = np.concatenate([self._head, node_map[other._head]])
-        self._weight = np.concatenate([self._weight, other._weight])
-        self._n_seen += other._n_seen
-        self._n_resparsifications += other._n_resparsifications
 
     def look_up_priority(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
         """Do nothing: the guarantee is for all edges alike."""
@@ -238,6 +170,9 @@ class KelnerLevinEngine(StreamEngine):
         if ridge > 0:
             raise InputError("method='thesis' has no ridge")
 
+    def lead(self) -> None:
+        """Do nothing: there is no filter that other streams could continue."""
+
     def compact(self) -> None:
         """Do nothing: the guarantee needs every copy."""
 
@@ -245,38 +180,15 @@ class KelnerLevinEngine(StreamEngine):
         """Do nothing: the guarantee needs every copy."""
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        arrays: dict[str, np.ndarray] = {
-            "tail": self._tail,
-            "head": self._head,
-            "weight": self._weight,
-            "degrees": self._degrees,
-            "parent": self._parent,
-        }
-        arrays |= {f"sample_{name}": a for name, a in self._sample._asdict().items()}
-        numbers = {
-            "seed": self._seed,
-            "n_copies": self.n_copies,
-            "block_size": self.block_size,
-            "n_unions": self._n_unions,
-            "n_seen": self._n_seen,
-            "n_resparsifications": self._n_resparsifications,
-            "n_after_last": self._n_after_last,
-        }
+        arrays, numbers = super().to_arrays()
+        arrays |= {"sample_prob": self._sample.prob, "sample_copies": self._sample.copies}
+        numbers |= {"n_copies": self.n_copies, "n_after_last": self._n_after_last}
         return arrays, numbers
 
     def from_arrays(self, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
-        engine = type(self)(
-            numbers["n_copies"], block_size=numbers["block_size"], seed=numbers["seed"]
-        )
-        engine._tail = arrays["tail"]
-        engine._head = arrays["head"]
-        engine._weight = arrays["weight"]
-        engine._degrees = arrays["degrees"]
-        engine._parent = arrays["parent"]
-        engine._sample = Sample(*(arrays[f"sample_{name}"] for name in Sample._fields))
-        engine._n_unions = numbers["n_unions"]
-        engine._n_seen = numbers["n_seen"]
-        engine._n_resparsifications = numbers["n_resparsifications"]
+        engine = type(self)(numbers["n_copies"], StreamState.from_arrays(arrays, numbers))
+        index = np.arange(engine.n_sampled)
+        engine._sample = Sample(index, arrays["sample_prob"], arrays["sample_copies"])
         engine._n_after_last = numbers["n_after_last"]
         return engine
 
@@ -288,13 +200,23 @@ def kelner_levin_engine(
     if n_copies is None:
         epsilon = Budget(None, epsilon, None).validate().epsilon
         n_copies = thesis_copies(epsilon, delta=_DELTA, n_nodes=_MAX_EDGES, n_shrinks=1)
-    return KelnerLevinEngine(check_count("n_copies", n_copies), seed=seed)
+    return KelnerLevinEngine(check_count("n_copies", n_copies), StreamState(seed=seed))
 
 
-def _upper_resistances(graph, *, seed, max_nodes_exact=_MAX_NODES_EXACT):
-    """Return exact resistances of small graphs, and twice the sketched ones of others."""
-    if graph.n_nodes <= max_nodes_exact:
+def _upper_resistances(graph, *, n_earlier, seed):
+    """Return exact resistances of small graphs, and twice the sketched ones of others.
+
+    Parameters
+    ----------
+    graph : EdgeList
+    n_earlier : int
+        Number of resparsifications before this one.
+    seed : int
+    """
+    if graph.n_nodes <= SMALL_GRAPH_NODES:
         return effective_resistance(graph, method="exact")
-    n_events = graph.n_edges * _MAX_RESPARSIFICATIONS / _SKETCH_FAILURE_PROBABILITY
+    # Edges of all resparsifications, weighted by b (b + 1) so that the union bound holds for any
+    # number of them.
+    n_events = graph.n_edges * (n_earlier + 1) * (n_earlier + 2) / _DELTA
     n_probes = math.ceil(2 / (math.log(2) - 0.5) * math.log(n_events))
     return 2 * effective_resistance(graph, method="sketch", n_probes=n_probes, random_state=seed)

@@ -15,6 +15,7 @@ not a sparsifier by itself. It has to be merged with the *leader*, which has see
 first on.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -253,7 +254,7 @@ class StreamState:
         )
 
     @classmethod
-    def merge(cls, states: list[Self], node_maps: list[np.ndarray], *, seed: int) -> Self:
+    def merge(cls, states: Sequence[Self], node_maps: Sequence[np.ndarray], *, seed: int) -> Self:
         """Return the state of all edges that several states have seen.
 
         Degrees are added, components united and samples concatenated. Ridges add up: k states that
@@ -262,8 +263,8 @@ class StreamState:
 
         Parameters
         ----------
-        states : list of StreamState
-        node_maps : list of ndarray of int
+        states : sequence of StreamState
+        node_maps : sequence of ndarray of int
             Numbers of the nodes of each state in the merged one.
         seed : int
         """

@@ -7,7 +7,6 @@ from graphsqueak import EdgeList, InputError, StreamSparsifier, effective_resist
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.stream import kelner_levin
 from graphsqueak.sparsifiers.stream.kelner_levin import (
-    KelnerLevinEngine,
     _upper_resistances,
     kelner_levin_engine,
     thesis_copies,
@@ -24,8 +23,8 @@ def parallel_edges(n_nodes=30, n_edges=60_000, seed=271_828):
     return EdgeList(tail=tail, head=head, weight=rng.uniform(0.5, 2, n_edges), n_nodes=n_nodes)
 
 
-def run_engine(graph, n_copies, block_size, seed):
-    engine = KelnerLevinEngine(n_copies, block_size=block_size, seed=seed)
+def run_engine(graph, n_copies, seed):
+    engine = kelner_levin_engine(None, n_copies, seed=seed)
     engine.ingest(graph.tail, graph.head, graph.weight, graph.n_nodes)
     return engine
 
@@ -46,7 +45,7 @@ def test_the_theorem_holds_at_its_own_number_of_copies():
     n_copies = thesis_copies(EPSILON, delta=DELTA, n_nodes=30, n_shrinks=8)
     failures = 0
     for seed in range(200):
-        engine = run_engine(graph, n_copies, 10_000, 7_919 * seed + 3)
+        engine = run_engine(graph, n_copies, 7_919 * seed + 3)
         assert engine.n_resparsifications >= 1
         kept = finalized(engine)
         assert kept.tail.size <= 3 * n_copies * graph.n_nodes
@@ -63,7 +62,7 @@ def test_components_may_be_lost_with_few_copies_but_not_by_the_fast_method():
     graph = EdgeList(tail=tail, head=head, n_nodes=40)
     n_pieces = []
     for seed in range(20):
-        kept = finalized(run_engine(graph, 1, 100, seed))
+        kept = finalized(run_engine(graph, 1, seed))
         result = EdgeList.from_validated(kept.tail, kept.head, kept.weight, 40)
         n_pieces.append(result.components().max() + 1)
         fast = StreamSparsifier(n_edges=60, random_state=seed).partial_fit(graph).sparsifier()
@@ -77,8 +76,8 @@ def test_the_mean_laplacian_is_that_of_the_graph():
     expected = graph.laplacian().toarray()
     runs = []
     for seed in range(2000):
-        one = run_engine(graph.part(0, 400), 6, 120, 6_700_417 * seed + 5)
-        two = run_engine(graph.part(400, 700), 6, 120, 6_700_417 * seed + 6)
+        one = run_engine(graph.part(0, 400), 6, 6_700_417 * seed + 5)
+        two = run_engine(graph.part(400, 700), 6, 6_700_417 * seed + 6)
         both = merged(one, two, seed=7_919 * seed)
         both.ingest(graph.tail[700:], graph.head[700:], graph.weight[700:], 10)
         kept = finalized(both)
@@ -95,7 +94,7 @@ def test_every_step_matches_a_literal_chain(seed):
     """The same random numbers give the same edges, with the same weights up to rounding."""
     graph = parallel_edges(9, 700, seed=seed)
     weight = graph.weight * np.random.default_rng(seed).lognormal(size=700)
-    engine = KelnerLevinEngine(7, block_size=90, seed=seed)
+    engine = kelner_levin_engine(None, 7, seed=seed)
     engine.ingest(graph.tail, graph.head, weight, 9)
     assert engine.n_resparsifications >= 4
     numbers = [*range(engine.n_resparsifications), Step.FINAL]
@@ -103,7 +102,7 @@ def test_every_step_matches_a_literal_chain(seed):
         list(zip(graph.tail.tolist(), graph.head.tolist(), weight.tolist(), strict=True)),
         9,
         n_copies=7,
-        block=90,
+        block=9 * 7,
         generators=(np.random.default_rng(child_seed(seed, number)) for number in numbers),
     )
     kept = finalized(engine)
@@ -116,8 +115,8 @@ def test_every_step_matches_a_literal_chain(seed):
 
 def test_a_merge_keeps_the_probabilities_of_both_chains():
     graph = parallel_edges(9, 600, seed=8)
-    one = run_engine(graph.part(0, 300), 7, 90, 11)
-    two = run_engine(graph.part(300), 7, 90, 12)
+    one = run_engine(graph.part(0, 300), 7, 11)
+    two = run_engine(graph.part(300), 7, 12)
     both = merged(one, two, seed=13)
     parts = [engine.to_arrays()[0] for engine in (one, two)]
     arrays, _ = both.to_arrays()
@@ -131,7 +130,7 @@ def test_a_merge_keeps_the_probabilities_of_both_chains():
 
 def test_probabilities_never_rise():
     graph = parallel_edges(12, 2000)
-    engine = KelnerLevinEngine(5, block_size=300, seed=9)
+    engine = kelner_levin_engine(None, 5, seed=9)
     before = {}
     for start in range(0, 2000, 100):
         part = graph.part(start, start + 100)
@@ -158,12 +157,13 @@ def test_batches_and_checkpoints_do_not_change_the_result(tmp_path):
     np.testing.assert_array_equal(whole.sparsifier().weight, pieces.sparsifier().weight)
 
 
-def test_sketched_resistances_are_never_too_small():
+def test_sketched_resistances_are_never_too_small(monkeypatch):
     """They are twice those of a sketch with enough probes for all edges."""
     graph = sources.erdos_renyi(150, 600, random_state=6).to_edge_list().simplified()
     exact = effective_resistance(graph, method="exact")
+    monkeypatch.setattr(kelner_levin, "SMALL_GRAPH_NODES", 100)
     for seed in range(20):
-        upper = _upper_resistances(graph, seed=seed, max_nodes_exact=100)
+        upper = _upper_resistances(graph, n_earlier=0, seed=seed)
         assert np.all(upper >= exact * (1 - 1e-9))
         assert (upper / exact).mean() <= 2.1
 
