@@ -98,7 +98,7 @@ class Forecast:
     >>> from graphsqueak.sources import complete
     >>> forecast = Forecast(complete(400).to_edge_list())
     >>> round(forecast.expect(3200).epsilon, 2), round(forecast.fraction_for(0.5), 3)
-    (0.49, 0.039)
+    (0.49, 0.038)
     """
 
     def __init__(

@@ -82,10 +82,18 @@ def test_a_search_goes_on_beyond_the_last_run_until_epsilon_is_met():
     assert all(later > before for before, later in itertools.pairwise(tried))
 
 
-def test_a_lucky_first_run_ends_the_search():
-    search, tried = search_with(lambda n: 0.098, epsilon=0.1, n_edges=777)
-    assert tried == [777]
+def test_a_first_run_as_predicted_ends_the_search():
+    """The curve predicts 100 edges."""
+    search, tried = search_with(lambda n: 0.098, epsilon=0.1, n_edges=103)
+    assert tried == [103]
     assert search.n_runs == 1
+
+
+def test_one_error_does_not_outweigh_the_prediction():
+    """With 777 edges an error of 0.098 is larger than predicted, so fewer edges are tried."""
+    search, tried = search_with(lambda n: 0.098, epsilon=0.1, n_edges=777)
+    assert tried[1] < 777
+    assert search.fewest_met == min(tried)
 
 
 def test_the_best_run_is_reported_and_not_the_last_one():
