@@ -3,11 +3,13 @@
 A stage is a function that returns its result as named arrays. `test_golden` compares them with the
 files `<stage>.npz` in this folder, so that a change of the code shows which stage changed first.
 The stages of the streaming core are below; those of other packages are in `stages_<package>.py`.
-To record new results on purpose:
+Stages that return text (`stages_text.py`) are compared with `<stage>.json`. To record new results
+on purpose:
 
     python -m tests.golden.stages [STAGE ...]
 """
 
+import json
 import sys
 import warnings
 from pathlib import Path
@@ -34,8 +36,9 @@ from tests.golden import (
     stages_sources,
     stages_ssl,
 )
+from tests.golden.stages_text import TEXT_STAGES
 
-__all__ = ["FOLDER", "STAGES", "run_stage"]
+__all__ = ["FOLDER", "STAGES", "TEXT_STAGES", "run_stage"]
 
 FOLDER = Path(__file__).parent
 # Small enough that a stream of a few thousand edges passes through every step many times.
@@ -279,12 +282,16 @@ def run_stage(name):
     # Sums of BLAS depend on the number of threads, and threads that wait take processor time.
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return STAGES[name]()
+        return (STAGES | TEXT_STAGES)[name]()
 
 
 def record_stage(name):
     """Write the file of one stage."""
     result = run_stage(name)
+    if name in TEXT_STAGES:
+        text = json.dumps(result, indent=1, ensure_ascii=False)
+        (FOLDER / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+        return
     # Single precision is finer than the tolerance of the test, and takes half the space.
     compact = {
         key: array.astype(np.float32) if array.dtype == np.float64 else array
@@ -294,5 +301,5 @@ def record_stage(name):
 
 
 if __name__ == "__main__":
-    for stage in sys.argv[1:] or STAGES:
+    for stage in sys.argv[1:] or [*STAGES, *TEXT_STAGES]:
         record_stage(stage)
