@@ -72,6 +72,9 @@ def batch_samplers():
                 continue
             sampler = make(**settings, **common).fit(X)
             results[f"{make.__name__}_{name}"] = dictionary(sampler)
+    for make in (kernel.ExactRLS, kernel.RecursiveRLS):
+        sampler = make(n_copies=6, scheme="bernoulli", **common).fit(X)
+        results[f"{make.__name__}_bernoulli"] = dictionary(sampler)
     for removal in (True, False):
         sampler = kernel.StreamingExactRLS(n_copies=6, removal=removal, **common).fit(X)
         results[f"StreamingExactRLS_{removal}"] = dictionary(sampler)
@@ -136,8 +139,9 @@ def nystrom():
     found["ridge_parts"] = (
         model.partial_fit(X[:80], y[:80]).partial_fit(X[80:], y[80:]).predict(X)[::3]
     )
-    model = kernel.NystromRidge(landmarks=X[::8], alpha=0.1, **common)
-    found["ridge_landmarks"] = model.fit(X, y).predict(X)[::3]
+    for name, landmarks in (("points", X[::8]), ("rows", np.arange(0, 160, 8))):
+        model = kernel.NystromRidge(landmarks=landmarks, alpha=0.1, **common)
+        found[f"ridge_landmark_{name}"] = model.fit(X, y).predict(X)[::3]
     for regularized in (False, True):
         model = kernel.NystromTransformer(n_components=10, regularized=regularized, **common)
         features = model.fit_transform(X)

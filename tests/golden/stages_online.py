@@ -111,6 +111,7 @@ def prequential_runs():
         run = online.progressive(learner, X, target, regret=True)
         found[f"{name}_losses"] = run.losses[SAMPLED_ROUNDS]
         found[f"{name}_hindsight"] = run.hindsight[SAMPLED_ROUNDS]
+        found[f"{name}_regret"] = run.regret[SAMPLED_ROUNDS]
         found[f"{name}_support"] = run.support
         error_rate = np.nan if run.error_rate is None else run.error_rate
         found[f"{name}_average"] = np.array([run.average_loss, error_rate])
@@ -130,6 +131,7 @@ def regret_bounds():
     bounds = {
         "kons": online.kons_regret(X, **common),
         "sketched_kons": online.sketched_kons_regret(X, beta=500.0, floor=0.5, **common),
+        "pros_n_kons_points": online.pros_n_kons_regret(X, ridge=0.005, n_epochs=9, **common),
         "pros_n_kons": online.pros_n_kons_regret(X, y, ridge=0.005, **common),
         "skegd": online.skegd_regret(
             1000, cycle=50, learning_rate=0.1, regularization=0.01, norm=2.0, kernel_error=0.1

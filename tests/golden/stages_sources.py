@@ -5,7 +5,10 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+import igraph
+import networkx as nx
 import numpy as np
+import polars as pl
 import scipy.sparse
 
 import graphsqueak as gs
@@ -159,6 +162,30 @@ def summaries():
     return named(results)
 
 
+def graph_forms():
+    """The same graph from the objects of other libraries."""
+    graph, _ = block_graph([12, 12], n_edges=80, within=0.8, seed=130)
+    rows = zip(graph.tail.tolist(), graph.head.tolist(), graph.weight.tolist(), strict=True)
+    weighted = nx.Graph()
+    weighted.add_weighted_edges_from(rows)
+    table = pl.DataFrame({"from": graph.tail, "to": graph.head, "weight": graph.weight})
+    adjacency = nx.to_scipy_sparse_array(weighted)
+    results = {}
+    for name, form in (
+        ("networkx", weighted),
+        ("igraph", igraph.Graph.from_networkx(weighted)),
+        ("scipy", adjacency),
+        ("dense", adjacency.toarray()),
+        ("polars", table),
+        ("lazy", table.lazy()),
+        ("arrow", table.to_arrow()),
+        ("pandas", table.to_pandas()),
+        ("network", nx.karate_club_graph()),
+    ):
+        results[name] = edge_columns(sources.as_edge_list(form))
+    return named(results)
+
+
 def mail_points():
     """TF-IDF vectors of a few texts."""
     subjects = ("cheap pills", "lunch at noon", "meeting notes", "win money now", "project plans")
@@ -189,6 +216,7 @@ STAGES = {
         recent_edges,
         edge_files,
         summaries,
+        graph_forms,
         mail_points,
     )
 }

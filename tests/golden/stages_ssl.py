@@ -315,6 +315,11 @@ def label_baselines():
         ("eigenfunctions", gs.EigenfunctionClassifier(random_state=1)),
     ):
         results[name] = classified(model.fit(graph, y))
+    for name, model in (
+        ("class_mass_many", gs.HFSClassifier(class_mass=True, random_state=1)),
+        ("poisson_many", gs.PoissonClassifier(class_sizes="labels", random_state=1)),
+    ):
+        results[name] = classified(model.fit(graph, many_labels()))
     model = gs.EigenfunctionClassifier(affinity="knn", n_components=8, random_state=1)
     results["eigenfunctions_points"] = classified(model.fit(points, labels))
     return named(results)
@@ -326,6 +331,7 @@ def node_features():
     rng = np.random.default_rng(67)
     features = rng.normal(size=(graph.n_nodes, 3)) + 0.8 * np.eye(3)[truth]
     y = hide_labels(truth, per_class=[12, 10, 8], seed=68)
+    many = hide_labels(truth, per_class=[45, 35, 25], seed=70)
     values = np.where(y >= 0, features[:, 0] + truth, np.nan)
     found = {}
     for name, method in (("smoothed", gs.Smoothed), ("corrected", gs.CorrectAndSmooth)):
@@ -334,6 +340,10 @@ def node_features():
             model.fit(graph, y, features)
             found[f"{name}_{hops}"] = model.predict()
             found[f"{name}_{hops}_proba"] = model.predict_proba()[SAMPLED_NODES]
+        # With many labels the weights of the parts are chosen by cross-validation.
+        model = method(LogisticRegression(), random_state=1).fit(graph, many, features)
+        found[f"{name}_many"] = model.predict()
+        found[f"{name}_many_proba"] = model.predict_proba()[SAMPLED_NODES]
         model = method(Ridge(), random_state=1).fit(graph, values, features)
         found[f"{name}_values"] = model.predict()[SAMPLED_NODES]
     means = gs.NeighborMeans(hops=2).fit_transform(features, graph=graph)
