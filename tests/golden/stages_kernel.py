@@ -39,6 +39,8 @@ def streaming_samplers():
         ("squeak_uniform", kernel.SQUEAK(uniform_share=0.3, batch_size=20, **common)),
         ("squeak_laplacian", kernel.SQUEAK(kernel="laplacian", n_components=25, **common)),
         ("kors", kernel.KORS(**common)),
+        ("squeak_theory", kernel.SQUEAK(budget="theory", ridge=200.0, **common)),
+        ("kors_theory", kernel.KORS(budget="theory", ridge=200.0, **common)),
         ("kors_size", kernel.KORS(n_components=25, **common)),
         ("kors_copies", kernel.KORS(n_copies=6, ridge=0.5, **common)),
     ):

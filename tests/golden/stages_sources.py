@@ -110,6 +110,7 @@ def recent_edges():
         ("window", {"window": 12.0}),
         ("half_life", {"half_life": 8.0}),
         ("since", {"since": 35.0}),
+        ("seconds", {"window": "12s"}),
         ("at", {"window": 12.0, "at": 30.0}),
     ):
         results[name] = edge_columns(sources.recent_edges(edges, **settings).to_edge_list())
