@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
@@ -77,15 +77,26 @@ class SparsifyConfig:
         self._check_times()
         self._check_tree()
         if self.resume and self.checkpoint is None:
-            raise InputError("resume=True needs checkpoint=PATH, the file or folder to go on from")
+            raise InputError(
+                Parameter("resume", True),
+                " needs ",
+                Parameter("checkpoint"),
+                ", the file or folder to resume from",
+            )
 
     def _check_method(self):
         if self.method == "thesis" and (self.epsilon is None or self.ridge > 0):
-            raise InputError("method='thesis' takes epsilon, no budget and no ridge")
+            raise InputError(
+                Parameter("method", "thesis"), " takes epsilon, no budget and no ridge"
+            )
         if self.method == "subgraph":
             problem = self._problem_of_subgraph()
             if problem:
-                raise InputError(f"method='subgraph' {problem}; use method='fast'")
+                raise InputError(
+                    Parameter("method", "subgraph"),
+                    f" {problem}; use ",
+                    Parameter("method", "fast"),
+                )
 
     def _problem_of_subgraph(self):
         """Return why a subgraph cannot be chosen; empty if it can."""
@@ -109,22 +120,35 @@ class SparsifyConfig:
         if not self.is_timed:
             return
         if self.method == "thesis" or self.ridge > 0:
-            raise InputError("window and half_life take method='fast' and no ridge")
+            raise InputError(
+                "window and ",
+                Parameter("half_life"),
+                " take ",
+                Parameter("method", "fast"),
+                " and no ridge",
+            )
         if self.is_tree:
             raise InputError(
-                "window and half_life run in one pass; leave out workers, scheduler and tree"
+                "window and ",
+                Parameter("half_life"),
+                " run in one pass; leave out workers, scheduler and tree",
             )
 
     def _check_tree(self):
         if self.tree == "guided" and self.memory_limit is not None:
             raise InputError(
-                "tree='guided' has no memory limit; use tree='balanced', or no memory_limit"
+                Parameter("tree", "guided"),
+                " has no memory limit; use ",
+                Parameter("tree", "balanced"),
+                ", or no ",
+                Parameter("memory_limit"),
             )
         if self.n_parts is not None:
             check_count("n_parts", self.n_parts)
             if not self.is_tree:
                 raise InputError(
-                    "n_parts is for merge trees; give workers, scheduler or tree as well"
+                    Parameter("n_parts"),
+                    " is for merge trees; give workers, scheduler or tree as well",
                 )
 
     @property
@@ -193,16 +217,19 @@ class SparsifyConfig:
             return False
         if not source.is_materialized:
             raise InputError(
-                "method='subgraph' needs the graph in memory, and that of a table of pairs is "
-                "never built; use method='fast'"
+                Parameter("method", "subgraph"),
+                " needs the graph in memory, and that of a table of pairs is never built; use ",
+                Parameter("method", "fast"),
             )
         n_edges = stream.n_edges_seen_
         n_bytes = in_memory_bytes(stream.n_nodes_, n_edges)
         check_fits(n_bytes, f"a subgraph of a graph of {n_edges:,} edges")
         if self.memory_limit is not None and n_bytes > self.memory_limit:
             raise InputError(
-                f"method='subgraph' needs the graph in memory, {n_bytes / 2**30:.1f} GiB; allow "
-                "more memory, or use method='fast'"
+                Parameter("method", "subgraph"),
+                f" needs the graph in memory, {n_bytes / 2**30:.1f} GiB; allow more "
+                "memory, or use ",
+                Parameter("method", "fast"),
             )
         return True
 
@@ -211,13 +238,17 @@ class SparsifyConfig:
         is_rereadable = source.is_rereadable
         if self.method == "subgraph" and not is_rereadable:
             raise InputError(
-                "method='subgraph' reads the input twice; a pipe can be read once: write it to a "
-                "file, or use method='fast'"
+                Parameter("method", "subgraph"),
+                " reads the input twice; a pipe can be read once: write it to a file, or use ",
+                Parameter("method", "fast"),
             )
         if self.certify and not is_rereadable:
             raise InputError(
-                "certify=True reads the input several times; a pipe can be read once: write it to "
-                "a file, or leave certify=True out and get a predicted error"
+                Parameter("certify", True),
+                " reads the input several times; a pipe can be read once: write it to a "
+                "file, or leave ",
+                Parameter("certify", True),
+                " out and get a predicted error",
             )
         if self.certify is None:
             return self.certified_epsilon is not None and is_rereadable

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError, SavingWarning
+from graphsqueak.errors import InputError, Parameter, SavingWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
@@ -168,17 +168,21 @@ def open_stream(config: SparsifyConfig) -> Stream:
         found = getattr(stream, name, None)
         if found != value:
             raise InputError(
-                f"{config.checkpoint} was written with {name}={found}, not {value}; resume with "
-                "the same options"
+                f"{config.checkpoint} was written with ",
+                Parameter(name, found),
+                f", not {value}; resume with the same options",
             )
     if stream.options != config.options:
         raise InputError(
-            f"{config.checkpoint} was written with another memory_limit or other options; resume "
-            "with the same"
+            f"{config.checkpoint} was written with another ",
+            Parameter("memory_limit"),
+            " or other options; resume with the same",
         )
     if config.random_state is not None and not stream.same_seed(fresh):
         raise InputError(
-            f"{config.checkpoint} was written with another random_state; resume with the same one"
+            f"{config.checkpoint} was written with another ",
+            Parameter("random_state"),
+            "; resume with the same one",
         )
     return stream
 
@@ -359,8 +363,10 @@ def certify_and_search(
             best = CertifiedRun(sparsifier, certificate, stream, n_runs=search.n_runs)
         elif stream.is_whole_ and error > epsilon and not _can_draw_more(source, search):
             raise InputError(
-                f"epsilon={epsilon:g} cannot be met: all edges drawn of large cliques are kept, at "
-                f"{error:.2g}; draw more of them: degree=... (--degree)"
+                Parameter("epsilon", epsilon),
+                " cannot be met: all edges drawn of large cliques are kept, at "
+                f"{error:.2g}; draw more of them: ",
+                Parameter("degree"),
             )
     return best._replace(n_runs=search.n_runs)
 
@@ -416,7 +422,7 @@ def _save(stream, checkpoint, write=None):
     try:
         stream.save(checkpoint)
     except InputError as error:
-        warnings.warn(SavingWarning(f"no checkpoint: {error}"), stacklevel=3)
+        warnings.warn(SavingWarning("no checkpoint: ", error), stacklevel=3)
 
 
 class _PrefixCheck:

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
@@ -160,7 +160,12 @@ def sparsify(
     check_choice("method", method, (*METHODS, *_BASELINES))
     if method in _BASELINES:
         if certify:
-            raise InputError(f"method={method!r} has no certify=True; call certify(graph, H)")
+            raise InputError(
+                Parameter("method", method),
+                " has no ",
+                Parameter("certify", True),
+                "; call certify(graph, H)",
+            )
         edges = as_edge_list(graph)
         budget = Budget(n_edges, epsilon, keep).validate()
         seed = int(np.random.default_rng(random_state).integers(2**63))

@@ -62,7 +62,7 @@ def test_a_checkpoint_of_another_run_is_refused(file_of_edges, tmp_path):
     ]:
         with pytest.raises(InputError, match=words):
             sparsify(read_edges(file_of_edges), **other, checkpoint=saved, resume=True)
-    with pytest.raises(InputError, match="resume=True needs checkpoint="):
+    with pytest.raises(InputError, match="resume=True needs checkpoint,"):
         sparsify(read_edges(file_of_edges), n_edges=2000, resume=True)
 
 
