@@ -337,14 +337,7 @@ def _print_plan(source, config, *, as_json):
     from graphsqueak.sparsifiers.cost import estimate_cost
     from graphsqueak.system.memory import readable_size
 
-    cost = estimate_cost(
-        source,
-        config.stream_settings(),
-        tree=config.tree_shape,
-        n_parts=config.n_parts,
-        workers=config.workers,
-        memory_limit=config.memory_limit,
-    )
+    cost = estimate_cost(source, config)
     if as_json:
         options.print_json(cost._asdict())
         return
