@@ -70,6 +70,8 @@ class SparsifyConfig:
         check_real("delta", self.delta, above=0.0, below=1.0)
         check_real("every", self.every, least=0.0)
         check_count("buckets", self.buckets)
+        if self.n_parts is not None:
+            check_count("n_parts", self.n_parts)
         if self.memory_limit is not None:
             limit = check_memory_limit(check_count("memory_limit", self.memory_limit), self.n_edges)
             object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
@@ -89,49 +91,27 @@ class SparsifyConfig:
             raise InputError(
                 Parameter("method", "thesis"), " takes epsilon, no budget and no ridge"
             )
-        if self.method == "subgraph":
-            problem = self._problem_of_subgraph()
-            if problem:
-                raise InputError(
-                    Parameter("method", "subgraph"),
-                    f" {problem}; use ",
-                    Parameter("method", "fast"),
-                )
-
-    def _problem_of_subgraph(self):
-        """Return why a subgraph cannot be chosen; empty if it can."""
-        if self.epsilon is not None:
-            return "takes n_edges or keep, not epsilon"
-        if self.ridge > 0:
-            return "has no ridge"
-        if self.is_timed:
-            return "has no window and no half_life"
-        if self.is_tree:
-            return "needs the whole graph in memory and has no merge tree"
-        if self.options != StreamOptions(memory_limit=self.options.memory_limit):
-            return "has no StreamOptions"
-        return ""
+        has_options = self.options != StreamOptions(memory_limit=self.options.memory_limit)
+        is_for_stream = self.ridge > 0 or self.is_timed or self.is_tree or has_options
+        if self.method == "subgraph" and (self.epsilon is not None or is_for_stream):
+            raise _refused_subgraph(
+                "takes n_edges or keep, not epsilon, and no ridge, window, half_life, merge tree "
+                "or StreamOptions; use"
+            )
 
     def _check_times(self):
         for name in ("half_life", "window"):
             duration = getattr(self, name)
             if duration is not None:
                 check_real(name, duration, above=0.0, below=float("inf"))
-        if not self.is_timed:
-            return
-        if self.method == "thesis" or self.ridge > 0:
+        if self.is_timed and (self.method == "thesis" or self.ridge > 0 or self.is_tree):
             raise InputError(
-                "window and ",
+                Parameter("window"),
+                " and ",
                 Parameter("half_life"),
                 " take ",
                 Parameter("method", "fast"),
-                " and no ridge",
-            )
-        if self.is_tree:
-            raise InputError(
-                "window and ",
-                Parameter("half_life"),
-                " run in one pass; leave out workers, scheduler and tree",
+                ", no ridge, and one pass: leave out workers, scheduler and tree",
             )
 
     def _check_tree(self):
@@ -143,13 +123,11 @@ class SparsifyConfig:
                 ", or no ",
                 Parameter("memory_limit"),
             )
-        if self.n_parts is not None:
-            check_count("n_parts", self.n_parts)
-            if not self.is_tree:
-                raise InputError(
-                    Parameter("n_parts"),
-                    " is for merge trees; give workers, scheduler or tree as well",
-                )
+        if self.n_parts is not None and not self.is_tree:
+            raise InputError(
+                Parameter("n_parts"),
+                " is for merge trees; give workers, scheduler or tree as well",
+            )
 
     @property
     def budget(self) -> Budget:
@@ -216,20 +194,15 @@ class SparsifyConfig:
         if self.method != "subgraph" or stream.is_whole_ or not stream.n_edges_seen_:
             return False
         if not source.is_materialized:
-            raise InputError(
-                Parameter("method", "subgraph"),
-                " needs the graph in memory, and that of a table of pairs is never built; use ",
-                Parameter("method", "fast"),
+            raise _refused_subgraph(
+                "needs the graph in memory, and that of a table of pairs is never built; use"
             )
         n_edges = stream.n_edges_seen_
         n_bytes = in_memory_bytes(stream.n_nodes_, n_edges)
         check_fits(n_bytes, f"a subgraph of a graph of {n_edges:,} edges")
         if self.memory_limit is not None and n_bytes > self.memory_limit:
-            raise InputError(
-                Parameter("method", "subgraph"),
-                f" needs the graph in memory, {n_bytes / 2**30:.1f} GiB; allow more "
-                "memory, or use ",
-                Parameter("method", "fast"),
+            raise _refused_subgraph(
+                f"needs the graph in memory, {n_bytes / 2**30:.1f} GiB; allow more memory, or use"
             )
         return True
 
@@ -237,19 +210,19 @@ class SparsifyConfig:
         """Return whether the result on `source` is certified, which takes further passes."""
         is_rereadable = source.is_rereadable
         if self.method == "subgraph" and not is_rereadable:
-            raise InputError(
-                Parameter("method", "subgraph"),
-                " reads the input twice; a pipe can be read once: write it to a file, or use ",
-                Parameter("method", "fast"),
+            raise _refused_subgraph(
+                "reads the input twice; a pipe can be read once: write it to a file, or use"
             )
         if self.certify and not is_rereadable:
             raise InputError(
                 Parameter("certify", True),
-                " reads the input several times; a pipe can be read once: write it to a "
-                "file, or leave ",
-                Parameter("certify", True),
-                " out and get a predicted error",
+                " reads the input several times; a pipe can be read once: write it to a file, or "
+                "leave this out and get a predicted error",
             )
         if self.certify is None:
             return self.certified_epsilon is not None and is_rereadable
         return self.certify
+
+
+def _refused_subgraph(problem):
+    return InputError(Parameter("method", "subgraph"), f" {problem} ", Parameter("method", "fast"))
