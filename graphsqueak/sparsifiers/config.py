@@ -74,6 +74,7 @@ class SparsifyConfig:
             check_count("n_parts", self.n_parts)
         if self.memory_limit is not None:
             limit = check_memory_limit(check_count("memory_limit", self.memory_limit), self.n_edges)
+            # A frozen dataclass can be changed only like this. The stream reads its options alone.
             object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
         self._check_method()
         self._check_times()
@@ -91,6 +92,7 @@ class SparsifyConfig:
             raise InputError(
                 Parameter("method", "thesis"), " takes epsilon, no budget and no ridge"
             )
+        # The memory limit holds for subgraphs as well; other options are those of the stream.
         has_options = self.options != StreamOptions(memory_limit=self.options.memory_limit)
         is_for_stream = self.ridge > 0 or self.is_timed or self.is_tree or has_options
         if self.method == "subgraph" and (self.epsilon is not None or is_for_stream):
@@ -115,6 +117,7 @@ class SparsifyConfig:
             )
 
     def _check_tree(self):
+        # Guided trees may need more memory than a limit allows.
         if self.tree == "guided" and self.memory_limit is not None:
             raise InputError(
                 Parameter("tree", "guided"),
@@ -141,7 +144,7 @@ class SparsifyConfig:
 
     @property
     def tree_shape(self) -> str | int:
-        """Shape of the merge tree; guided trees need more memory than a limit may allow."""
+        """Shape of the merge tree: guided, or balanced with a memory limit, by default."""
         if self.tree not in (None, "auto"):
             return self.tree
         return "guided" if self.memory_limit is None else "balanced"
@@ -163,20 +166,11 @@ class SparsifyConfig:
 
     def stream_settings(self) -> dict[str, Any]:
         """Return the parameters of the stream but options and seed."""
-        settings: dict[str, Any] = {
-            "n_edges": self.n_edges,
-            "epsilon": self.epsilon,
-            "keep": self.keep,
-            "method": self.stream_method,
-            "ridge": self.ridge,
-        }
+        names = ["n_edges", "epsilon", "keep", "ridge"]
         if self.is_timed:
-            settings |= {
-                "half_life": self.half_life,
-                "window": self.window,
-                "buckets": self.buckets,
-            }
-        return settings
+            names += ["half_life", "window", "buckets"]
+        settings = {name: getattr(self, name) for name in names}
+        return settings | {"method": self.stream_method}
 
     def new_stream(self) -> StreamSparsifier | TimedSparsifier:
         """Return a stream that has seen no edges."""
@@ -191,6 +185,7 @@ class SparsifyConfig:
 
         Raises an InputError if that was asked for and the graph does not fit into memory.
         """
+        # A stream that dropped no edge is the graph itself.
         if self.method != "subgraph" or stream.is_whole_ or not stream.n_edges_seen_:
             return False
         if not source.is_materialized:

@@ -16,7 +16,8 @@ import time
 from functools import partial
 from typing import NamedTuple
 
-from graphsqueak.sources.files.reading import FileSource
+import numpy as np
+
 from graphsqueak.sources.files.splitting import split
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.synthetic.closed_forms import complete
@@ -68,26 +69,30 @@ def estimate_cost(graph: GraphLike, config: SparsifyConfig) -> CostEstimate:
     (8, 3, 40000, 500)
     """
     pieces = split(as_stream(graph), config.n_parts)
-    new_stream = partial(StreamSparsifier, **config.stream_settings(), options=config.options)
+    new_stream = partial(
+        StreamSparsifier, **config.stream_settings(), options=config.options, random_state=0
+    )
     # Kernels are compiled, or loaded, before anything is timed.
-    warm_up = new_stream().partial_fit(complete(64))
+    warm_up = StreamSparsifier(n_edges=200, options=config.options).partial_fit(complete(64))
     warm_up.merge(warm_up).sparsifier()
     began = time.perf_counter()
     streams = []
     sampled_fraction = 0.0
     for piece in (pieces[0], pieces[-1]):
-        batch = next(iter(piece))
-        streams.append(new_stream().partial_fit(batch))
-        sampled_fraction += _fraction_of(piece, batch)
+        streams.append(new_stream().partial_fit(next(iter(piece))))
+        # NaN is unknown: it is assumed that all was read.
+        sampled_fraction += float(np.nan_to_num(piece.fraction_read, nan=1.0))
     first, second = streams
     merged = first.merge(second)
     merged.sparsifier()
     seconds = time.perf_counter() - began
     n_read = merged.n_edges_seen_
     n_merged = first.n_kept_ + second.n_kept_
-    n_edges = round(n_read / max(sampled_fraction, 1e-9) * len(pieces))
+    n_edges = round(n_read / sampled_fraction * len(pieces))
     n_nodes = merged.n_nodes_
     if n_read < n_edges:
+        # Of two random sets of nodes, the common fraction of one is the fraction of all nodes that
+        # the other one has.
         n_common = first.n_nodes_ + second.n_nodes_ - n_nodes
         estimate = round(first.n_nodes_ * second.n_nodes_ / max(n_common, 1))
         n_nodes = max(n_nodes, estimate)
@@ -166,10 +171,3 @@ def cost_of_tree(
         moved_bytes=int(moved_bytes),
         result_bytes=state_bytes(n_nodes, n_kept),
     )
-
-
-def _fraction_of(piece, batch):
-    """Return which fraction of its part the first batch is."""
-    if not isinstance(piece, FileSource):
-        return batch.n_edges / max(piece.n_edges, 1)
-    return piece.fraction_read if math.isfinite(piece.fraction_read) else 1.0

@@ -74,8 +74,6 @@ class Forecast:
         Weighted degrees of the whole graph, if `graph` is a sample.
     n_forest : int, optional
         Number of edges of a spanning forest of the whole graph, if `graph` is a sample.
-    seed : int
-        Seed of the resistance estimate.
 
     Attributes
     ----------
@@ -101,7 +99,6 @@ class Forecast:
         n_edges: int | None = None,
         degree: np.ndarray | None = None,
         n_forest: int | None = None,
-        seed: int = 0,
     ) -> None:
         self.n_nodes = graph.n_nodes
         self.n_edges = graph.n_edges if n_edges is None else n_edges
@@ -110,7 +107,7 @@ class Forecast:
         self._is_sample = degree is not None
         self._in_forest = union_edges(make_sets(graph.n_nodes), self._graph.tail, self._graph.head)
         self.n_forest = int(np.count_nonzero(self._in_forest)) if n_forest is None else n_forest
-        self._resistance = _resistances(self._graph, self._in_forest, degree, seed)
+        self._resistance = _resistances(self._graph, self._in_forest, degree)
 
     @classmethod
     def from_sample(cls, source: EdgeSource, *, n_edges: int, most: int) -> "Forecast":
@@ -238,7 +235,7 @@ class Forecast:
         return max(6 * self.n_edges / (n_edges * off_tree_per_node**0.6), 1.0)
 
 
-def _resistances(graph, in_forest, degrees, seed):
+def _resistances(graph, in_forest, degrees):
     """Return the resistances of a graph; of a sample, or of many edges, lower bounds from degrees.
 
     Parameters
@@ -249,7 +246,6 @@ def _resistances(graph, in_forest, degrees, seed):
         Mask of a spanning forest.
     degrees : ndarray or None
         Degrees of the whole graph, if `graph` is a sample of it.
-    seed : int
     """
     is_sample = degrees is not None
     degrees = degrees if is_sample else graph.degrees()
@@ -262,7 +258,7 @@ def _resistances(graph, in_forest, degrees, seed):
         in_forest,
         degrees,
         n_probes=StreamOptions().final_probes,
-        seed=seed,
+        seed=0,
     )
     return found.resistance
 

@@ -135,11 +135,12 @@ def measured_error(certificate: Certificate) -> str:
     """
     if certificate.problem:
         return f"error not bounded: {certificate.problem}"
-    kappa = f"kappa {round_up(certificate.kappa, 3)}"
-    if certificate.delta == 0:
-        return f"error {round_up(certificate.epsilon_upper, 3)}, {kappa} (measured, exact)"
-    sure = f"measured, with probability {1 - certificate.delta:g}"
-    return f"error at most {round_up(certificate.epsilon_upper, 3)}, {kappa} ({sure})"
+    error = round_up(certificate.epsilon_upper, 3)
+    confidence = "exact"
+    if certificate.delta > 0:
+        error = f"at most {error}"
+        confidence = f"with probability {1 - certificate.delta:g}"
+    return f"error {error}, kappa {round_up(certificate.kappa, 3)} (measured, {confidence})"
 
 
 def error_in_short(result: SparsifyResult) -> str:
@@ -223,21 +224,22 @@ def uses(result: SparsifyResult) -> str:
     certificate = result.certificate
     if result.stream.is_whole_ or certificate is None or not math.isfinite(certificate.kappa):
         return ""
-    kappa = certificate.kappa
-    steps = max(round(math.log(10) / 2 * math.sqrt(kappa)), 1)
+    kappa = round_up(certificate.kappa, 3)
+    # Conjugate gradients gain a factor of exp(2 / sqrt(kappa)) per step.
+    steps = max(round(math.log(10) / 2 * math.sqrt(certificate.kappa)), 1)
     solves = f"as a preconditioner: about {steps} steps of conjugate gradients for a digit"
     if certificate.epsilon_rescaled >= _ROUGH_ERROR:
         return (
             f"Good {solves}. Not for cuts, clusters or random walks: of two groups, or of two "
-            f"commute times, one may change up to {round_up(kappa, 3)} times as much as the other."
+            f"commute times, one may change up to {kappa} times as much as the other."
         )
     longest = round_up(1 / certificate.lambda_min, 3)
     walks = f"random walks (commute times at most {longest} times the graph's)"
     if certificate.epsilon_rescaled > _GOOD_ERROR:
         return (
             f"Good for {walks} and {solves}. With care for cuts and clusters: of two groups one "
-            f"may gain up to {round_up(kappa, 3)} times as much weight as the other. Not for "
-            "single edges, triangles and shortest paths."
+            f"may gain up to {kappa} times as much weight as the other. Not for single edges, "
+            "triangles and shortest paths."
         )
     return (
         f"Good for cuts, clusters, {walks} and {solves}. Not for single edges, triangles and "
@@ -252,19 +254,16 @@ def next_step(result: SparsifyResult) -> str:
     n_nodes = stream.n_nodes_
     n_seen = stream.n_edges_recent_
     if stream.is_whole_:
-        n_forest = n_nodes - stream.n_components_
-        if epsilon is None:
-            # Fewer edges than a spanning forest are refused.
-            is_possible = n_forest <= 0.2 * n_seen
-            advice = "For a smaller graph keep fewer edges: --keep 0.2 keeps a fifth."
-            return advice if is_possible else ""
-        said = (
-            f"No edge can be dropped at an error of {epsilon:g}: {n_seen / n_nodes:.1f} edges "
-            "per node are too few. Allow a larger error"
-        )
-        if n_forest > 0.5 * n_seen:
-            return f"{said}."
-        return f"{said}, or keep half of the edges whatever the error: --keep 0.5."
+        advice = ""
+        if epsilon is not None:
+            advice = (
+                f"No edge can be dropped at an error of {epsilon:g}: {n_seen / n_nodes:.1f} edges "
+                "per node are too few. Allow a larger error. "
+            )
+        # Fewer edges than a spanning forest are refused.
+        if n_nodes - stream.n_components_ <= 0.5 * n_seen:
+            advice += "For a smaller graph keep half of the edges, whatever the error: --keep 0.5."
+        return advice.rstrip()
     if result.method == "subgraph":
         return "For cuts, degrees and random walks use the stream: --method auto."
     certificate = result.certificate

@@ -35,6 +35,7 @@ from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.edge_search import EdgeSearch
 from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 from graphsqueak.sparsifiers.result import SparsifyResult
+from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph
@@ -87,6 +88,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
     (44850, True, 0)
     """
     began = time.perf_counter()
+    # Everything that can be refused is refused before the first edge is read.
     source = as_stream(graph)
     source = config.budget.validate(source).sample_source(source)
     is_certified = config.is_certified(source)
@@ -110,6 +112,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
             )
             dropped = {name: getattr(source, name) for name in DROPPED}
     edges_per_second = stream.n_edges_seen_ / (time.perf_counter() - began)
+    # Further runs of the search make streams without times.
     span = stream.span_ if isinstance(stream, TimedSparsifier) else None
     method = config.stream_method
     predicted_error = None
@@ -120,6 +123,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
         sparsifier = _finalize(stream, config.progress)
     made = CertifiedRun(sparsifier, None, stream, n_runs=1)
     if is_certified:
+        # Edges that were forgotten do not count as errors.
         if span is not None:
             source = recent_edges(source, since=span[0], at=span[1], half_life=config.half_life)
         rerun = None if tree is None else tree.rerun
@@ -149,6 +153,7 @@ def open_stream(config: SparsifyConfig) -> Stream:
     if not config.resume or config.checkpoint is None or not exists(config.checkpoint):
         return fresh
     stream = load_stream(config.checkpoint)
+    # A `StreamSparsifier` has neither attribute, which stands for None.
     wanted = {"half_life": config.half_life, "window": config.window} | config.stream_settings()
     found = {name: getattr(stream, name, None) for name in wanted} | vars(stream.options)
     for name, value in (wanted | vars(config.options)).items():
@@ -202,6 +207,7 @@ def run_stream(
     prefix = _PrefixCheck(stream)
     n_read = 0
     last_saved = time.monotonic()
+    # Whether the state is that of a whole number of batches.
     is_consistent = True
 
     def save_new_edges():
@@ -217,6 +223,7 @@ def run_stream(
                 # A signal waits until the stream is consistent again.
                 with hold_signals():
                     is_consistent = False
+                    # A resumed stream has seen the first edges.
                     n_old = min(max(n_skip - n_read, 0), batch.n_edges)
                     if n_old:
                         prefix.add(batch.part(0, n_old), is_last=n_read + batch.n_edges >= n_skip)
@@ -228,6 +235,7 @@ def run_stream(
                     is_consistent = True
                 report(n_read, source.fraction_read, f"kept {stream.n_kept_:,}")
     except BaseException:
+        # Signals arrive as exceptions. The work so far is saved, so that it can be resumed.
         if is_consistent:
             with hold_signals():
                 save_new_edges()
@@ -309,6 +317,7 @@ def certify_and_search(
     (True, True)
     """
     epsilon = config.certified_epsilon
+    # Without a target there is nothing to search for.
     if epsilon is None:
         certificate = _certificate(source, sparsifier, stream, config, config.delta)
         return CertifiedRun(sparsifier, certificate, stream, n_runs=1)
@@ -317,6 +326,7 @@ def certify_and_search(
     while best is None or not search.is_finished:
         if search.n_runs > 0:
             n_edges = search.next_n_edges
+            # Large cliques of a projected table are sampled for the number of edges to keep.
             source = Budget(n_edges, None, None).sample_source(source)
             if rerun is not None:
                 stream = rerun(n_edges)
@@ -329,6 +339,7 @@ def certify_and_search(
                 )
                 stream = run_stream(fresh, source, progress=config.progress)
             sparsifier = _finalize(stream, config.progress)
+        # The failure probabilities of all runs sum to less than delta.
         run_delta = config.delta / 2 ** (search.n_runs + 1)
         certificate = _certificate(source, sparsifier, stream, config, run_delta)
         error = certificate.epsilon_upper
@@ -367,9 +378,8 @@ def _choose_subgraph(source, n_edges, config):
     """Read the graph into memory; return its best subgraph and the expected error."""
     with reporter(config.progress, "reading again, for a subgraph"):
         graph = as_edge_list(source).simplified()
-    seed = int(np.random.default_rng(config.random_state).integers(2**63))
     with reporter(config.progress, "choosing a subgraph"):
-        return best_subgraph(graph, n_edges, seed=seed)
+        return best_subgraph(graph, n_edges, seed=seed_from(config.random_state))
 
 
 def _finalize(stream, progress):
