@@ -22,6 +22,7 @@ import zoo
 from real_data import add_data_option
 
 from graphsqueak import StreamSparsifier, certify, read_edges, sources, sparsify, write_edges
+from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.run import certify_and_search
 from graphsqueak.system.memory import peak_rss
 
@@ -66,7 +67,8 @@ def proved(name, graph):
     """sparsify() with epsilon, certified and corrected."""
     began = time.perf_counter()
     stream = StreamSparsifier(epsilon=EPSILON, random_state=SEED).partial_fit(graph)
-    made = certify_and_search(graph, stream, epsilon=EPSILON, random_state=SEED)
+    config = SparsifyConfig(epsilon=EPSILON, random_state=SEED)
+    made = certify_and_search(graph, stream, stream.sparsifier(consume=True), config)
     seconds = time.perf_counter() - began
     fewer = sparsify(
         graph, n_edges=int(made.sparsifier.n_edges / 1.1), method="fast", random_state=SEED

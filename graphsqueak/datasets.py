@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources import read_edges
@@ -193,8 +193,10 @@ def load_mail(
         raise InputError(f"{path} holds no readable mail; {source.n_unreadable} could not be read")
     if not vocabulary.size:
         raise InputError(
-            f"{path}: no word is left of {len(read):,} mails; drop fewer, with drop_common=0 "
-            "(--drop-common 0) and drop_rare=0 (--drop-rare 0)"
+            f"{path}: no word is left of {len(read):,} mails; drop fewer, with ",
+            Parameter("drop_common", 0),
+            " and ",
+            Parameter("drop_rare", 0),
         )
     ids, labels, subjects, senders = zip(*read, strict=True)
     return Points(

@@ -1,33 +1,90 @@
-"""What can go wrong with an input, and what a result may have to confess."""
+"""Errors about the input and warnings about results.
+
+A message is a sequence of pieces, so that it can name parameters in the words of its reader:
+`InputError(Parameter("keep", 5.0), " is above 1")` reads "keep=5.0 is above 1" in Python and
+"--keep 5.0 is above 1" on the command line.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 __all__ = [
     "AccuracyWarning",
     "ConvergenceWarning",
     "DistanceWeightsWarning",
     "InputError",
+    "Message",
+    "Parameter",
     "SavingWarning",
 ]
 
 
-class InputError(ValueError):
-    """The input cannot be used as it is; the message says what is wrong, where, and what to do."""
+class Parameter(NamedTuple):
+    """A parameter that a message mentions, with a value unless `value` is left out.
+
+    >>> print(Parameter("ids", "text"), Parameter("columns", (0, 1)), Parameter("delimiter"))
+    ids='text' columns=(0, 1) delimiter
+    """
+
+    name: str
+    value: object = ...
+
+    def __str__(self) -> str:
+        if self.value is ...:
+            return self.name
+        # Numbers of numpy print their type in repr, but not in str.
+        value = repr(self.value) if isinstance(self.value, str) else self.value
+        return f"{self.name}={value}"
 
 
-class AccuracyWarning(UserWarning):
+class Message:
+    """Text that mentions parameters: strings, `Parameter`s and other messages, in order.
+
+    >>> message = Message("pass ", Parameter("keep", 0.1))
+    >>> str(Message("too large; ", message))
+    'too large; pass keep=0.1'
+    >>> message.render(lambda parameter: f"--{parameter.name} {parameter.value}")
+    'pass --keep 0.1'
+    """
+
+    def __init__(self, *pieces: object) -> None:
+        self.args = pieces
+
+    def __str__(self) -> str:
+        return self.render(str)
+
+    def render(self, write_parameter: Callable[[Parameter], str]) -> str:
+        """Return the text, with `write_parameter` applied to each parameter."""
+        text = ""
+        for piece in self.args:
+            if isinstance(piece, Message):
+                text += piece.render(write_parameter)
+            elif isinstance(piece, Parameter):
+                text += write_parameter(piece)
+            else:
+                text += str(piece)
+        return text
+
+
+class InputError(Message, ValueError):
+    """The input cannot be used; the message names the problem, its place and the remedy."""
+
+
+class AccuracyWarning(Message, UserWarning):
     """A result is less accurate than was predicted."""
 
 
-class ConvergenceWarning(UserWarning):
+class ConvergenceWarning(Message, UserWarning):
     """An iteration stopped before its tolerance; `residual` is the relative residual it reached."""
 
-    def __init__(self, message: str, *, residual: float) -> None:
-        super().__init__(message)
+    def __init__(self, *pieces: object, residual: float) -> None:
+        super().__init__(*pieces)
         self.residual = residual
 
 
-class DistanceWeightsWarning(UserWarning):
+class DistanceWeightsWarning(Message, UserWarning):
     """A column of weights is named like distances but read as similarities: large is close."""
 
 
-class SavingWarning(UserWarning):
-    """A state could not be saved on the way; the work goes on without."""
+class SavingWarning(Message, UserWarning):
+    """A state could not be saved; the run continues without it."""

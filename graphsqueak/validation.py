@@ -9,7 +9,7 @@ import numbers
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 
 __all__ = [
     "check_adjacency",
@@ -36,7 +36,7 @@ def check_choice(name, value, choices):
     'exact'
     """
     if value not in choices:
-        raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
+        raise InputError(Parameter(name, value), f" is not one of {', '.join(map(repr, choices))}")
     return value
 
 
@@ -47,9 +47,9 @@ def check_count(name, value, *, least=1):
     3
     """
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise InputError(f"{name}={value!r} must be a whole number")
+        raise InputError(Parameter(name, value), " must be a whole number")
     if value < least:
-        raise InputError(f"{name}={value} must be at least {least}")
+        raise InputError(Parameter(name, value), f" must be at least {least}")
     return int(value)
 
 
@@ -60,12 +60,12 @@ def check_real(name, value, *, least=-np.inf, above=-np.inf, below=np.inf):
     1e-08
     """
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise InputError(f"{name}={value!r} must be a number")
+        raise InputError(Parameter(name, value), " must be a number")
     value = float(value)
     if not (least <= value and above < value < below):
         low = f"at least {least}" if least > -np.inf else f"above {above}"
         high = f" and below {below}" if below < np.inf else ""
-        raise InputError(f"{name}={value} must be {low}{high}")
+        raise InputError(Parameter(name, value), f" must be {low}{high}")
     return value
 
 
@@ -190,8 +190,9 @@ def check_delimiter(delimiter):
         or (character.isalnum() or character in '\n\r"+-.')
     ):
         raise InputError(
-            f"delimiter={delimiter!r} is not one character that cannot be part of a number; "
-            f"choose e.g. {', '.join(_DELIMITERS)}"
+            Parameter("delimiter", delimiter),
+            " is not one character that cannot be part of a number; choose e.g. "
+            f"{', '.join(_DELIMITERS)}",
         )
     return character
 
@@ -202,7 +203,8 @@ def check_comments(comments):
     for mark in comments:
         if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii():
             raise InputError(
-                f"comments={comments} must be single ASCII characters; {mark!r} is not"
+                Parameter("comments", comments),
+                f" must be single ASCII characters; {mark!r} is not",
             )
     return comments
 

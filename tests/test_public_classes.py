@@ -146,7 +146,7 @@ def results(folder):
     yield sparsifiers.Forecast(graph())
     yield plan
     yield sparsifiers.run_sparsify(graph(), plan)
-    yield sparsifiers.estimate_cost(graph(), {"n_edges": 100})
+    yield sparsifiers.estimate_cost(graph(), sparsifiers.SparsifyConfig(n_edges=100))
     yield sources.summarize(graph())
     yield online.progressive(online.KONS(), points(30), points(30)[:, 0])
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from graphsqueak.analysis.open_graph import OpenGraph
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
@@ -146,7 +146,9 @@ def communities(
     check_choice("method", method, ("auto", "leiden", "louvain"))
     check_real("resolution", resolution, above=0.0)
     if method == "leiden" and find_spec("igraph") is None:
-        raise InputError("method='leiden' needs igraph; pip install igraph, or take 'louvain'")
+        raise InputError(
+            Parameter("method", "leiden"), " needs igraph; pip install igraph, or take 'louvain'"
+        )
     if method == "auto":
         method = _best_method()
     opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)

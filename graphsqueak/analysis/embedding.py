@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphsqueak.analysis.open_graph import OpenGraph
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table, text_table
 from graphsqueak.sources.graph_like import GraphLike
@@ -126,7 +126,9 @@ def spectral_embedding(
     opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
     n_there = opened.n_nodes - int(opened.components.max(initial=-1)) - 1
     if k > n_there:
-        raise InputError(f"k={k} is more than the {n_there} positive eigenvalues of this graph")
+        raise InputError(
+            Parameter("k", k), f" is more than the {n_there} positive eigenvalues of this graph"
+        )
     values, vectors = opened.eigenpairs(k, normalized=normalized, tol=tol)
     low, high = eigenvalue_brackets(values, opened.certificate, normalized=normalized)
     if normalized:

@@ -1,6 +1,6 @@
 """The command line: read arguments, call the library, print. No mathematics here.
 
-A mistake of the user's is one line on standard error, in the words of the command line
+An error of the user is one line on standard error, with parameters of the library as options
 (columns=(0, 1) is --columns 0,1), and exit code 2.
 """
 
@@ -9,6 +9,7 @@ import shlex
 import sys
 import warnings
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -26,32 +27,14 @@ from graphsqueak.cli.neighbors import neighbors
 from graphsqueak.cli.resistance import resistance
 from graphsqueak.cli.spam import spam
 from graphsqueak.cli.sparsify import sparsify
-from graphsqueak.errors import DistanceWeightsWarning, InputError
+from graphsqueak.errors import DistanceWeightsWarning, InputError, Message
 from graphsqueak.system.atomic import Stopped, stoppable, written_paths
 from graphsqueak.system.terminal import is_open_at_start, print_message, printable
 
-__all__ = ["app", "in_options", "run", "show_warning"]
+__all__ = ["app", "as_option", "run", "show_warning"]
 
-_EXACT = {
-    "weighted=False": "--no-weights",
-    "certify=True": "--certify",
-    "resume=True": "--resume",
-    "random_state": "--seed",
-    "memory_limit": "--memory",
-    "weighted=True": "--weights",
-    "weights_are=": "--weights-are ",
-    "n_edges=": "--edges ",
-    "n_components=": "--atoms ",
-    "n_neighbors=": "--neighbors ",
-    "half_life=": "--half-life ",
-    "window=...": "--window",
-    "time=...": "--time COLUMN",
-}
-_SAME_NAME = (
-    "columns|delimiter|layout|epsilon|keep|method|ids|delta|steps|rtol|ridge|eta|metric|weight"
-)
-_SAME_NAME += "|checkpoint|symmetrize|sigma|tree|workers|scheduler|classes|task|discount"
-_SAME_NAME += "|time|slack|window|buckets"
+# Parameters of the library whose options are named otherwise.
+_OTHER_NAMES = {"n_parts": "parts", "random_state": "seed", "weighted": "weights"}
 
 app = typer.Typer(
     name="graphsqueak",
@@ -97,14 +80,14 @@ def run(arguments=None):
     if "--json" in arguments and not is_open_at_start(1):
         return _complain("--json prints on standard output, which is closed; leave it open", 2)
     try:
-        with stoppable(), _warnings_in_one_line():
+        with stoppable(), _warnings_in_one_line(arguments):
             return app(arguments, prog_name="graphsqueak", standalone_mode=False) or 0
     except Exit as stop:
         return stop.exit_code
     except TyperException as mistake:
         return _complain(mistake.format_message() + _where_to_look(mistake), 2)
     except InputError as mistake:
-        return _complain(in_options(str(mistake)), 2)
+        return _complain(mistake.render(partial(as_option, _options_of(arguments))), 2)
     except OSError as failure:
         name = failure.filename or "input or output"
         return _complain(f"{name}: {failure.strerror or failure}", 2)
@@ -118,41 +101,57 @@ def run(arguments=None):
 
 
 @contextmanager
-def _warnings_in_one_line():
-    """Print a warning as one line on standard error, in the words of the command line."""
+def _warnings_in_one_line(arguments):
+    """Print a warning as one line on standard error, with parameters as options."""
+
+    def print_warning(message, category, filename, lineno, file=None, line=None):
+        if isinstance(message, Message):
+            message = message.render(partial(as_option, _options_of(arguments)))
+        _print_on_stderr(f"warning: {message}")
+
     with warnings.catch_warnings():
         warnings.simplefilter("always", DistanceWeightsWarning)
-        warnings.showwarning = _print_warning
+        warnings.showwarning = print_warning
         yield
 
 
-def _print_warning(message, category, filename, lineno, file=None, line=None):
-    _print_on_stderr("warning: " + in_options(str(message)))
+def _options_of(arguments):
+    """Return the options of the command in `arguments`, by the name of the parameter they set."""
+    commands = typer.main.get_command(app).commands
+    options = {}
+    for name in arguments:
+        if name in commands:
+            options = {option.name: option for option in commands[name].params}
+            break
+    return options | {
+        library: options[own] for library, own in _OTHER_NAMES.items() if own in options
+    }
 
 
-def in_options(message):
-    """The message, with names of arguments as options.
+def as_option(options, parameter):
+    """Write a parameter as the option that sets it, or as in Python if no option does.
 
-    >>> in_options("4 columns; choose them, e.g. columns=(0, 1), or give weighted=False")
-    '4 columns; choose them, e.g. --columns 0,1, or give --no-weights'
-    >>> in_options("keep=5.0 is a fraction of the edges, at most 1")
-    '--keep 5.0 is a fraction of the edges, at most 1'
-    >>> in_options("give header=True (--header) or ids='text' (--ids text)")
-    'give --header or --ids text'
-    >>> in_options("give columns=('user', 'my friend') (--columns 'user,my friend')")
-    "give --columns 'user,my friend'"
-    >>> in_options("name it (delimiter=)")
-    'name it (--delimiter)'
+    >>> from graphsqueak.errors import Parameter
+    >>> options = _options_of(["sparsify"])
+    >>> as_option(options, Parameter("columns", ("user", "my friend")))
+    "--columns 'user,my friend'"
+    >>> as_option(options, Parameter("weighted", False)), as_option(options, Parameter("delimiter"))
+    ('--no-weights', '--delimiter')
+    >>> as_option(options, Parameter("n_probes", 3))
+    'n_probes=3'
     """
-    value = r"(?:'[^']*'|\w+|\([^)]*\))"
-    message = re.sub(rf"\b\w+={value} \((--[^)]+)\)", r"\1", message)  # where both are named
-    for name, option in _EXACT.items():
-        message = message.replace(name, option)
-    message = re.sub(
-        r"\bcolumns=\(([^)]*)\)", lambda found: "--columns " + found[1].replace(" ", ""), message
-    )
-    message = re.sub(rf"(?<![\w-])({_SAME_NAME})=(?=[)\s;]|$)", r"--\1", message)
-    return re.sub(rf"(?<![\w-])({_SAME_NAME})=", r"--\1 ", message)
+    option = options.get(parameter.name)
+    if option is None or option.param_type_name == "argument":
+        return str(parameter)
+    name = next(name for name in option.opts if name.startswith("--"))
+    value = parameter.value
+    if value is ... or value is True:
+        return name
+    if value is False and option.secondary_opts:
+        return option.secondary_opts[0]
+    if isinstance(value, tuple | list):
+        value = ",".join(map(str, value))
+    return f"{name} {shlex.quote(str(value))}"
 
 
 def _where_to_look(mistake):

@@ -153,7 +153,7 @@ def tell_forecast(forecast):
     """Print the table and the sentence."""
     from graphsqueak.report.table import text_table
 
-    header = ("keep", "edges", "a node", "error", "kappa", "file", "memory", "time")
+    header = ("keep", "edges", "a node", "error", "kappa", "size", "memory")
     rows = forecast.table()
     options.print_line()
     possible = [row for row in rows if row.n_edges >= forecast.n_forest]
@@ -174,5 +174,4 @@ def _cells(row, forecast):
         f"{row.kappa:.3g}" if row.kappa < 1000 else f"{row.kappa:,.0f}",
         readable_size(row.result_bytes),
         readable_size(row.memory_bytes),
-        f"{row.seconds:,.1f} s",
     )

@@ -46,7 +46,7 @@ def time_span(text):
     try:
         return as_time_span("TIME", text)
     except InputError as error:
-        raise typer.BadParameter(str(error).removeprefix("TIME=")) from None
+        raise typer.BadParameter(error.render(lambda span: repr(span.value))) from None
 
 
 def fraction(text):
@@ -211,7 +211,7 @@ def write_result(edges, out, *, header=True):
             beside = f"{out}.{number}.parquet"
         with written_together():  # at once: the error below ends what waits for OUT
             write_edges(edges, beside, weights=True)
-        raise InputError(f"{error}. The result is in {beside}") from None
+        raise InputError(error, f". The result is in {beside}") from None
 
 
 def print_summary(text, out):

@@ -240,7 +240,7 @@ def sparsify(
         stream = result.stream
         times = "" if result.span is None else " of times {:.15g} to {:.15g}".format(*result.span)
         options.print_summary(
-            f"{result.sparsifier.n_edges:,} of {result.n_edges_counted:,} edges{times} on "
+            f"{result.sparsifier.n_edges:,} of {stream.n_edges_recent_:,} edges{times} on "
             f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, "
             f"{error_in_short(result)}, in {out}",
             out,
@@ -337,14 +337,7 @@ def _print_plan(source, config, *, as_json):
     from graphsqueak.sparsifiers.cost import estimate_cost
     from graphsqueak.system.memory import readable_size
 
-    cost = estimate_cost(
-        source,
-        config.stream_settings(),
-        tree=config.tree_shape,
-        n_parts=config.n_parts,
-        workers=config.workers,
-        memory_limit=config.memory_limit,
-    )
+    cost = estimate_cost(source, config)
     if as_json:
         options.print_json(cost._asdict())
         return

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.graph.id_arrays import (
     as_ids,
@@ -114,11 +114,18 @@ class EdgeList(ArrowExport):
         n_nodes = check_count("n_nodes", n_nodes, least=0)
         if highest >= n_nodes:
             raise InputError(
-                f"node {highest} does not exist in a graph of n_nodes={n_nodes}; "
-                f"pass n_nodes={highest + 1} or more"
+                f"node {highest} does not exist in a graph of ",
+                Parameter("n_nodes", n_nodes),
+                "; pass ",
+                Parameter("n_nodes", highest + 1),
+                " or more",
             )
         if ids is not None and len(ids) != n_nodes:
-            raise InputError(f"ids has {len(ids)} entries for n_nodes={n_nodes}; pass one per node")
+            raise InputError(
+                f"ids has {len(ids)} entries for ",
+                Parameter("n_nodes", n_nodes),
+                "; pass one per node",
+            )
         # Neither changes the Laplacian: b_e of a self-loop is zero.
         is_loop = tail == head
         is_zero = weight == 0
@@ -543,7 +550,9 @@ def _as_weights(values, attribute):
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"the edge attribute {attribute!r} is not a number everywhere; choose another (weight=)"
+            f"the edge attribute {attribute!r} is not a number everywhere; choose another (",
+            Parameter("weight"),
+            ")",
         ) from None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sparsifiers.budget import Budget
@@ -153,8 +153,11 @@ def _weights(data, name):
     flat = values[:, 0] if values.dim() == 2 and values.shape[1] == 1 else values
     if flat.shape != data.edge_index.shape[1:]:
         raise InputError(
-            f"{name} has the shape {tuple(values.shape)}, which is not a weight for each of the "
-            f"{data.edge_index.shape[1]} columns of edge_index; name another attribute (weight=)"
+            f"{name} has the shape {tuple(values.shape)}, which is not a weight for "
+            f"each of the {data.edge_index.shape[1]} columns of edge_index; name "
+            "another attribute (",
+            Parameter("weight"),
+            ")",
         )
     return flat
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -80,7 +80,7 @@ def as_kernel(kernel: KernelLike = "rbf", kernel_params: KernelParams = None) ->
         return kernel
     if callable(kernel):
         return _Pairwise(kernel, params)
-    raise InputError(f"kernel={kernel!r} is neither a name nor a function")
+    raise InputError(Parameter("kernel", kernel), " is neither a name nor a function")
 
 
 def bind(
@@ -93,7 +93,7 @@ def bind(
     if not (isinstance(kernel, str) and kernel == "precomputed"):
         return as_kernel(kernel, kernel_params), X
     if kernel_params:
-        raise InputError("kernel='precomputed' takes no kernel_params")
+        raise InputError(Parameter("kernel", "precomputed"), " takes no kernel_params")
     if X.ndim != 2 or X.shape[0] != X.shape[1]:
         raise InputError(f"a precomputed kernel matrix is square, not of shape {X.shape}")
     if np.abs(X - X.T).max(initial=0.0) > 1e-8 * np.abs(X).max(initial=0.0):
@@ -127,11 +127,13 @@ def _resolve(name, params):
 
     if name in _NOT_PSD:
         raise InputError(
-            f"kernel={name!r} is not positive semi-definite, so it has no leverage scores; "
-            "use 'chi2' or 'rbf'"
+            Parameter("kernel", name),
+            " is not positive semi-definite, so it has no leverage scores; use 'chi2' or 'rbf'",
         )
     if name not in _NAMES:
-        raise InputError(f"kernel={name!r} is not one of {', '.join(_NAMES)}, 'precomputed'")
+        raise InputError(
+            Parameter("kernel", name), f" is not one of {', '.join(_NAMES)}, 'precomputed'"
+        )
     name = "rbf" if name == "gaussian" else name
     if name == "rbf" and params.get("bandwidth") is not None:
         if params.get("gamma") is not None:

@@ -58,7 +58,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.bounds import Bound
 from graphsqueak.kernel.kernels import KernelLike, KernelParams
 from graphsqueak.kernel.leverage import kernel_matrix, online_effective_dimension, rho
@@ -426,7 +426,12 @@ class _Game(NamedTuple):
     def targets(self, y, loss):
         """Targets of the squared loss, one for each point."""
         if loss != "squared":
-            raise InputError(f"targets are for loss='squared'; leave y out with loss={loss!r}")
+            raise InputError(
+                "targets are for ",
+                Parameter("loss", "squared"),
+                "; leave y out with ",
+                Parameter("loss", loss),
+            )
         targets = np.asarray(y, dtype=np.float64)
         if targets.shape != (len(self.K),):
             raise InputError(

@@ -39,7 +39,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.learner import OnlineLearner
@@ -100,7 +100,9 @@ class BudgetLearner(OnlineLearner):
         name = self._loss().name
         if name not in self._losses:
             known = " and ".join(sorted(self._losses, reverse=True))
-            raise InputError(f"{type(self).__name__} has no loss={name!r}; it has {known}")
+            raise InputError(
+                f"{type(self).__name__} has no ", Parameter("loss", name), f"; it has {known}"
+            )
         self._kernel = as_kernel(self.kernel, self.kernel_params)
         self._rule = self._new_rule()
         self._seed = int(np.random.default_rng(self._random_state()).integers(2**63))

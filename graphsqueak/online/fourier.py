@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import KernelLike, KernelParams, as_kernel, gaussian_gamma
 from graphsqueak.online.gradient import GradientLearner, GradientRule, descend
@@ -59,7 +59,9 @@ class FourierFeatures:
         rng: np.random.Generator,
     ) -> None:
         if kernel not in ("rbf", "gaussian"):
-            raise InputError(f"random Fourier features are for kernel='rbf', not {kernel!r}")
+            raise InputError(
+                "random Fourier features are for ", Parameter("kernel", "rbf"), f", not {kernel!r}"
+            )
         gamma = gaussian_gamma(kernel_params, n_features)
         self.frequencies = np.sqrt(2 * gamma) * rng.normal(size=(n_features, n_components))
 

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.kernels import KernelLike, KernelParams
 from graphsqueak.online.losses import LOSSES, Loss, loss_of
 from graphsqueak.online.width_mixture import WidthMixture
@@ -238,7 +238,9 @@ class OnlineLearner(BaseEstimator):
     def _start(self, n_features):
         if self.clip is None:
             if self._needs_clip and self._loss().name != "squared":
-                raise InputError(f"loss={self.loss!r} needs a clip; only 'squared' goes without")
+                raise InputError(
+                    Parameter("loss", self.loss), " needs a clip; only 'squared' goes without"
+                )
         else:
             check_real("clip", self.clip, above=0.0)
         self.n_features_in_ = n_features

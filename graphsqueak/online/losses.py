@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.system.kernels import inline_njit, njit_cached
 from graphsqueak.validation import check_choice, check_real
 
@@ -143,12 +143,14 @@ def loss_of(name: str, tolerance: float | None = None) -> Loss:
     graphsqueak.errors.InputError: loss='absolute' is not one of 'squared', ...
     """
     if not isinstance(name, str):
-        raise InputError(f"loss={name!r} must be a name: {', '.join(LOSSES)}")
+        raise InputError(Parameter("loss", name), f" must be a name: {', '.join(LOSSES)}")
     loss = LOSSES[check_choice("loss", name, tuple(LOSSES))]
     if tolerance is None:
         return loss
     if loss.is_classification:
-        raise InputError(f"tolerance is for numbers, not for the labels of loss={name!r}")
+        raise InputError(
+            "tolerance is for numbers, not for the labels of ", Parameter("loss", name)
+        )
     return loss._replace(width=check_real("tolerance", tolerance, least=0.0))
 
 

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.online.losses import Law, Loss, loss_curvature, loss_of, loss_slope
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_choice, check_real
@@ -63,7 +63,11 @@ def step_rule(loss: str | Loss, eta: float | str, clip: float) -> StepRule:
     """
     law = loss if isinstance(loss, Loss) else loss_of(loss)
     if law.name == "squared" and law.width:
-        raise InputError("tolerance with loss='squared' is for first-order learners; take 'huber'")
+        raise InputError(
+            "tolerance with ",
+            Parameter("loss", "squared"),
+            " is for first-order learners; take 'huber'",
+        )
     if not isinstance(eta, str):
         return StepRule(law.law, _CONSTANT, check_real("eta", eta, least=0.0), clip)
     check_choice("eta", eta, ("auto", "global"))
@@ -72,7 +76,10 @@ def step_rule(loss: str | Loss, eta: float | str, clip: float) -> StepRule:
     if eta == "auto":
         return StepRule(law.law, _LOCAL, 0.0, clip)
     if not np.isfinite(clip):
-        raise InputError("eta='global' needs a clip: without one the curvature has no lower bound")
+        raise InputError(
+            Parameter("eta", "global"),
+            " needs a clip: without one the curvature has no lower bound",
+        )
     return StepRule(law.law, _CONSTANT, law.sigma(clip), clip)
 
 

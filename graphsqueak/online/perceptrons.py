@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.budgets import OLDEST, BudgetLearner
@@ -170,7 +170,7 @@ class Projectron(OnlineLearner):
     def _begin(self, n_features):
         if self._loss().name != "hinge":
             kind = type(self).__name__
-            raise InputError(f"{kind} has no loss={self.loss!r}; it has 'hinge'")
+            raise InputError(f"{kind} has no ", Parameter("loss", self.loss), "; it has 'hinge'")
         budget = check_count("n_components", self.n_components)
         least = {"above": 0.0} if self._uses_margins else {"least": 0.0}
         check_real("threshold", self.threshold, **least)

@@ -34,7 +34,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import as_kernel
@@ -217,7 +217,7 @@ class PROSNKONS(OnlineLearner):
         if self.budget == "practical":
             return 1 if self.n_copies is None else check_real("n_copies", self.n_copies, above=0.0)
         if self.n_copies is not None:
-            raise InputError("give n_copies or budget='theory', not both")
+            raise InputError("give n_copies or ", Parameter("budget", "theory"), ", not both")
         factor = rho(self.epsilon) if self.form == "thesis" else 1.0
         return kors_copies(
             self.epsilon, delta=current.delta, n_points=current.last_round, rho=factor

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError, SavingWarning
+from graphsqueak.errors import InputError, Parameter, SavingWarning
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.sources.table_files import table_batches, table_writer
 from graphsqueak.system.atomic import (
@@ -124,7 +124,7 @@ def learn_table(
     size = check_count("batch_size", batch_size)
     check_real("every", every, least=0.0)
     if resume and checkpoint is None:
-        raise InputError("resume needs a checkpoint to go on from; give checkpoint=")
+        raise InputError("resume needs a checkpoint to go on from; give ", Parameter("checkpoint"))
     outputs = {"out": out, "checkpoint": checkpoint}
     if out is not None and checkpoint is not None:
         outputs["list of predictions"] = predictions_of(checkpoint)
@@ -241,7 +241,7 @@ class _Saved:
             with atomic_file(self.path) as file:
                 pack_state(file, self.given, self.state)
         except (InputError, OSError) as error:
-            warnings.warn(SavingWarning(f"no checkpoint: {error}"), stacklevel=2)
+            warnings.warn(SavingWarning("no checkpoint: ", error), stacklevel=2)
         self._last, self._n_rows = time.monotonic(), self.state.n_rows
 
     def __exit__(self, *_):
@@ -288,7 +288,9 @@ class _Columns:
             learner = learner.set_params(loss="squared_hinge", clip=_CLIP)
         elif self.task == "regression":
             if law.is_classification:
-                raise InputError(f"loss={law.name!r} is for labels; {self.target!r} has numbers")
+                raise InputError(
+                    Parameter("loss", law.name), f" is for labels; {self.target!r} has numbers"
+                )
             learner = learner.set_params(clip=None if law.name == "squared" else _CLIP)
         self.learner = learner
         return self
@@ -326,8 +328,9 @@ class _Columns:
         if not known.all():
             row = int(np.argmin(known))
             raise InputError(
-                f"{self.path}: label {y[row]!r} in row {self.n_rows + row + 1} is none of the "
-                f"first batch; name all of them: classes={','.join([*self.classes, y[row]])}"
+                f"{self.path}: label {y[row]!r} in row {self.n_rows + row + 1} is none "
+                "of the first batch; name all of them: ",
+                Parameter("classes", ",".join([*self.classes, y[row]])),
             )
         scores = self.learner.predict_then_learn(X, y, classes=self.classes)
         predicted = self.learner._labels(scores)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 
 __all__ = ["WidthMixture"]
 
@@ -63,14 +63,17 @@ class WidthMixture:
     def __init__(self, learner: Any, n_features: int, *, n_widths: int = _N_WIDTHS) -> None:
         if learner.kernel not in ("rbf", "gaussian", "laplacian"):
             raise InputError(
-                "kernel_params='auto' finds the width of a Gaussian or Laplacian kernel, not of "
-                f"{learner.kernel!r}; give its parameters"
+                Parameter("kernel_params", "auto"),
+                " finds the width of a Gaussian or Laplacian kernel, not of "
+                f"{learner.kernel!r}; give its parameters",
             )
         self._loss, self._clip, self._largest = learner._loss(), learner._bound(), _LEAST
         if learner.clip is None and self._loss.name != "squared":
             raise InputError(
-                f"kernel_params='auto' needs a clip for loss={self._loss.name!r}: losses without a "
-                "bound cannot be mixed"
+                Parameter("kernel_params", "auto"),
+                " needs a clip for ",
+                Parameter("loss", self._loss.name),
+                ": losses without a bound cannot be mixed",
             )
         self.gammas = 4.0 ** (np.arange(n_widths) - (n_widths - 1) // 2) / n_features
         self.copies = [

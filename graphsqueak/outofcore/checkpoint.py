@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError, SavingWarning
+from graphsqueak.errors import InputError, Parameter, SavingWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.union import pack_ids, unpack_ids
 from graphsqueak.system.atomic import atomic_file, hold_signals
@@ -59,7 +59,7 @@ def save(path: str | os.PathLike, saved: Saved) -> None:
         with hold_signals(), atomic_file(path) as file:
             pack(file, record, columns | ids | saved.arrays)
     except InputError as error:
-        warnings.warn(SavingWarning(f"no checkpoint: {error}"), stacklevel=5)
+        warnings.warn(SavingWarning("no checkpoint: ", error), stacklevel=5)
 
 
 def load(path: str | os.PathLike, settings: dict[str, Any]) -> Saved:
@@ -77,8 +77,9 @@ def load(path: str | os.PathLike, settings: dict[str, Any]) -> Saved:
         settings = settings | {"seed": known["seed"]}
     if known != settings:
         raise InputError(
-            f"{path} was written with other options or another random_state; resume with the "
-            "same, or give another path"
+            f"{path} was written with other options or another ",
+            Parameter("random_state"),
+            "; resume with the same, or give another path",
         )
     return saved
 

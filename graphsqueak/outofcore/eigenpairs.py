@@ -32,7 +32,7 @@ import numpy as np
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.errors import ConvergenceWarning, InputError
+from graphsqueak.errors import ConvergenceWarning, InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.outofcore.block_cg import orthonormal
 from graphsqueak.outofcore.convergence import Convergence
@@ -236,8 +236,10 @@ def lobpcg(
     if course.worst[-1] > tol:
         warnings.warn(
             ConvergenceWarning(
-                f"eigenvectors have relative residuals of {course.worst[-1]:.2g} after {n_passes} "
-                f"passes, above tol={tol:g}; give the sparsifier more edges, or allow more passes",
+                f"eigenvectors have relative residuals of {course.worst[-1]:.2g} after "
+                f"{n_passes} passes, above ",
+                Parameter("tol", tol),
+                "; give the sparsifier more edges, or allow more passes",
                 residual=course.worst[-1],
             ),
             stacklevel=3,

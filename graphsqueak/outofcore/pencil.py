@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import AccuracyWarning, ConvergenceWarning, InputError
+from graphsqueak.errors import AccuracyWarning, ConvergenceWarning, InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.outofcore.parted_laplacian import PartedLaplacian, Sharing
@@ -194,7 +194,9 @@ def find_sparsifier(
                 progress=progress,
             )
     if any(value is not None for value in budget):
-        raise InputError("give sparsifier, or one of n_edges, epsilon and keep, not both")
+        raise InputError(
+            "give sparsifier, or one of ", Parameter("n_edges"), ", epsilon and keep, not both"
+        )
     kept = as_edge_list(sparsifier)
     if not isinstance(source, EdgeList):
         return kept

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import ConvergenceWarning, InputError
+from graphsqueak.errors import ConvergenceWarning, InputError, Parameter
 from graphsqueak.outofcore.pencil import find_sparsifier, rereadable
 from graphsqueak.outofcore.streamed_solver import StreamedSolver
 from graphsqueak.randomness import RandomState, random_bits
@@ -150,11 +150,19 @@ def effective_resistance(
     is_held = sparsifier is None and all(value is None for value in budget)
     if isinstance(graph, EdgeSource) and not graph.is_materialized and (is_held or pairs is None):
         raise InputError(
-            "the graph of a table of pairs is never built: give the pairs of nodes to measure "
-            "between (--pairs), and n_edges (--edges), some eight for each entity"
+            "the graph of a table of pairs is never built: give the pairs of nodes to "
+            "measure between (",
+            Parameter("pairs"),
+            "), and ",
+            Parameter("n_edges"),
+            ", about eight per entity",
         )
     if is_held and bounds:
-        raise InputError("bounds come from a sparsifier; give one, or its n_edges, epsilon or keep")
+        raise InputError(
+            "bounds come from a sparsifier; give one, or its ",
+            Parameter("n_edges"),
+            ", epsilon or keep",
+        )
     if is_held:
         return effective.effective_resistance(
             graph,
@@ -167,7 +175,9 @@ def effective_resistance(
         )
     check_real("rtol", rtol, above=0.0)
     if method != "auto":
-        raise InputError(f"method={method!r} holds the graph; leave the sparsifier's size out")
+        raise InputError(
+            Parameter("method", method), " holds the graph; leave the sparsifier's size out"
+        )
     source = rereadable(graph)
     if bounds:
         return _brackets(source, pairs, by_id, budget, sparsifier, delta, random_state, progress)

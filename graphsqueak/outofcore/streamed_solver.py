@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.errors import ConvergenceWarning, InputError
+from graphsqueak.errors import ConvergenceWarning, InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.outofcore.block_cg import BlockCG
 from graphsqueak.outofcore.checkpoint import Saved, digest, load, save
@@ -142,7 +142,12 @@ class StreamedSolver(ReprMixin):
         self.max_passes = check_count("max_passes", most, least=2)
         self.max_edges = None if max_edges is None else check_count("max_edges", max_edges)
         if resume and checkpoint is None:
-            raise InputError("resume=True needs checkpoint=PATH, the file to go on from")
+            raise InputError(
+                Parameter("resume", True),
+                " needs ",
+                Parameter("checkpoint"),
+                ", the file to resume from",
+            )
         if checkpoint is not None:
             check_writable(checkpoint)
         budget = Budget(n_edges, epsilon, keep)
@@ -199,7 +204,9 @@ class StreamedSolver(ReprMixin):
             warnings.warn(
                 ConvergenceWarning(
                     f"stopped after {len(self.history_)} passes at a relative residual of "
-                    f"{self.residual_:.2g}, above tol={self.tol:g}: {self._stopped_by}",
+                    f"{self.residual_:.2g}, above ",
+                    Parameter("tol", self.tol),
+                    f": {self._stopped_by}",
                     residual=self.residual_,
                 ),
                 stacklevel=2,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import ConvergenceWarning
+from graphsqueak.errors import ConvergenceWarning, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.shown import ReprMixin
@@ -379,8 +379,10 @@ class LaplacianSolver(ReprMixin):
             cause = f"rounding of x, whose largest entry is {largest_entry:.2g} times b's"
         warnings.warn(
             ConvergenceWarning(
-                f"{self.solver_} stopped after {self.n_iter_} steps at a relative residual of "
-                f"{self.residual_:.2g}, above tol={self.tol:g}: {cause}",
+                f"{self.solver_} stopped after {self.n_iter_} steps at a relative "
+                f"residual of {self.residual_:.2g}, above ",
+                Parameter("tol", self.tol),
+                f": {cause}",
                 residual=self.residual_,
             ),
             stacklevel=3,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.sources.edge_source import EdgeSource
@@ -88,8 +88,9 @@ def latest_time(source: EdgeSource | EdgeList) -> float:
 def _times(batch):
     if not isinstance(batch, TimedEdges) and batch.n_edges:
         raise InputError(
-            "a window or a half-life needs the time of every edge; name its column, time=..., or "
-            "give TimedEdges"
+            "a window or a half-life needs the time of every edge; name its column, ",
+            Parameter("time"),
+            ", or give TimedEdges",
         )
     return batch.time if isinstance(batch, TimedEdges) else np.zeros(0)
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 
 __all__ = [
     "UNIX_TIMES",
@@ -67,8 +67,9 @@ def as_time_span(name, value):
         return float(value)
     except ValueError:
         raise InputError(
-            f"{name}={value!r} is not a span of time; give a number in the unit of the times, or "
-            "one with a unit: 45s, 30m, 12h, 7d, 2w"
+            Parameter(name, value),
+            " is not a span of time; give a number in the unit of the times, or one with a unit: "
+            "45s, 30m, 12h, 7d, 2w",
         ) from None
 
 
@@ -185,7 +186,7 @@ class TimeOrder:
     >>> order.check(np.array([1.0, 5.0, 3.0]), None)
     >>> order.check(np.array([7.0, 4.0]), lambda row: f"line {4 + row}")
     Traceback (most recent call last):
-    graphsqueak.errors.InputError: line 5: time 4 comes after 7, later than slack=2 allows; ...
+    graphsqueak.errors.InputError: line 5: time 4 comes after 7, later than slack=2.0 allows; ...
     """
 
     def __init__(self, slack):
@@ -200,8 +201,8 @@ class TimeOrder:
         if late.any():
             row = int(np.argmax(late))
             raise InputError(
-                f"{where(row)}: time {time[row]:.15g} comes after {latest[row]:.15g}, later than "
-                f"slack={self._slack:g} allows; give a larger slack (inf takes any order), or sort "
-                "the edges by time"
+                f"{where(row)}: time {time[row]:.15g} comes after {latest[row]:.15g}, later than ",
+                Parameter("slack", self._slack),
+                " allows; give a larger slack (inf takes any order), or sort the edges by time",
             )
         self._latest = latest[-1]

@@ -23,7 +23,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sparsifiers.resistance.estimate import DEGREE_APPROX_MIN_NODES
 from graphsqueak.validation import check_choice, check_count, check_real
 
@@ -109,20 +109,32 @@ class Budget(NamedTuple):
         """
         if self.keep is not None and source is not None and not source.is_materialized:
             raise InputError(
-                "keep (--keep) is a fraction of the edges, and the edges of a projected table are "
-                "never enumerated; give n_edges (--edges), about eight per entity"
+                Parameter("keep"),
+                " is a fraction of the edges, and the edges of a projected "
+                "table are never enumerated; give ",
+                Parameter("n_edges"),
+                ", about eight per entity",
             )
         given = [name for name, value in self._asdict().items() if value is not None]
         if len(given) != 1:
             names = " and ".join(given) or "none"
-            raise InputError(f"give exactly one of n_edges, epsilon and keep, not {names}")
+            raise InputError(
+                "give exactly one of ",
+                Parameter("n_edges"),
+                ", ",
+                Parameter("epsilon"),
+                " and ",
+                Parameter("keep"),
+                f", not {names}",
+            )
         if self.n_edges is not None:
             check_count("n_edges", self.n_edges)
         elif self.epsilon is not None:
             check_real("epsilon", self.epsilon, above=0.0, below=1.0)
         elif check_real("keep", self.keep, above=0.0) > 1:
             raise InputError(
-                f"keep={self.keep} is a fraction of the edges, at most 1; give 0.3 for 30 % of them"
+                Parameter("keep", self.keep),
+                " is a fraction of the edges, at most 1; give 0.3 for 30 % of them",
             )
         return self
 
@@ -251,9 +263,11 @@ def check_memory_limit(n_bytes: int, n_edges: int | None = None) -> int:
         )
     if n_edges is not None and stream_bytes(0, n_edges) > n_bytes:
         raise InputError(
-            f"{n_edges:,} edges need {stream_bytes(0, n_edges) / 2**30:.1f} GiB of memory and more "
-            f"for the nodes; at most {edges_within(n_bytes, 0):,} fit into the memory limit: "
-            "decrease n_edges or raise the limit"
+            f"{n_edges:,} edges need {stream_bytes(0, n_edges) / 2**30:.1f} GiB of "
+            f"memory and more for the nodes; at most {edges_within(n_bytes, 0):,} fit "
+            "into the memory limit: decrease ",
+            Parameter("n_edges"),
+            " or raise the limit",
         )
     return n_bytes
 

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
@@ -70,62 +70,67 @@ class SparsifyConfig:
         check_real("delta", self.delta, above=0.0, below=1.0)
         check_real("every", self.every, least=0.0)
         check_count("buckets", self.buckets)
+        if self.n_parts is not None:
+            check_count("n_parts", self.n_parts)
         if self.memory_limit is not None:
             limit = check_memory_limit(check_count("memory_limit", self.memory_limit), self.n_edges)
+            # A frozen dataclass can be changed only like this. The stream reads its options alone.
             object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
         self._check_method()
         self._check_times()
         self._check_tree()
         if self.resume and self.checkpoint is None:
-            raise InputError("resume=True needs checkpoint=PATH, the file or folder to go on from")
+            raise InputError(
+                Parameter("resume", True),
+                " needs ",
+                Parameter("checkpoint"),
+                ", the file or folder to resume from",
+            )
 
     def _check_method(self):
         if self.method == "thesis" and (self.epsilon is None or self.ridge > 0):
-            raise InputError("method='thesis' takes epsilon, no budget and no ridge")
-        if self.method == "subgraph":
-            problem = self._problem_of_subgraph()
-            if problem:
-                raise InputError(f"method='subgraph' {problem}; use method='fast'")
-
-    def _problem_of_subgraph(self):
-        """Return why a subgraph cannot be chosen; empty if it can."""
-        if self.epsilon is not None:
-            return "takes n_edges or keep, not epsilon"
-        if self.ridge > 0:
-            return "has no ridge"
-        if self.is_timed:
-            return "has no window and no half_life"
-        if self.is_tree:
-            return "needs the whole graph in memory and has no merge tree"
-        if self.options != StreamOptions(memory_limit=self.options.memory_limit):
-            return "has no StreamOptions"
-        return ""
+            raise InputError(
+                Parameter("method", "thesis"), " takes epsilon, no budget and no ridge"
+            )
+        # The memory limit holds for subgraphs as well; other options are those of the stream.
+        has_options = self.options != StreamOptions(memory_limit=self.options.memory_limit)
+        is_for_stream = self.ridge > 0 or self.is_timed or self.is_tree or has_options
+        if self.method == "subgraph" and (self.epsilon is not None or is_for_stream):
+            raise _refused_subgraph(
+                "takes n_edges or keep, not epsilon, and no ridge, window, half_life, merge tree "
+                "or StreamOptions; use"
+            )
 
     def _check_times(self):
         for name in ("half_life", "window"):
             duration = getattr(self, name)
             if duration is not None:
                 check_real(name, duration, above=0.0, below=float("inf"))
-        if not self.is_timed:
-            return
-        if self.method == "thesis" or self.ridge > 0:
-            raise InputError("window and half_life take method='fast' and no ridge")
-        if self.is_tree:
+        if self.is_timed and (self.method == "thesis" or self.ridge > 0 or self.is_tree):
             raise InputError(
-                "window and half_life run in one pass; leave out workers, scheduler and tree"
+                Parameter("window"),
+                " and ",
+                Parameter("half_life"),
+                " take ",
+                Parameter("method", "fast"),
+                ", no ridge, and one pass: leave out workers, scheduler and tree",
             )
 
     def _check_tree(self):
+        # Guided trees may need more memory than a limit allows.
         if self.tree == "guided" and self.memory_limit is not None:
             raise InputError(
-                "tree='guided' has no memory limit; use tree='balanced', or no memory_limit"
+                Parameter("tree", "guided"),
+                " has no memory limit; use ",
+                Parameter("tree", "balanced"),
+                ", or no ",
+                Parameter("memory_limit"),
             )
-        if self.n_parts is not None:
-            check_count("n_parts", self.n_parts)
-            if not self.is_tree:
-                raise InputError(
-                    "n_parts is for merge trees; give workers, scheduler or tree as well"
-                )
+        if self.n_parts is not None and not self.is_tree:
+            raise InputError(
+                Parameter("n_parts"),
+                " is for merge trees; give workers, scheduler or tree as well",
+            )
 
     @property
     def budget(self) -> Budget:
@@ -139,7 +144,7 @@ class SparsifyConfig:
 
     @property
     def tree_shape(self) -> str | int:
-        """Shape of the merge tree; guided trees need more memory than a limit may allow."""
+        """Shape of the merge tree: guided, or balanced with a memory limit, by default."""
         if self.tree not in (None, "auto"):
             return self.tree
         return "guided" if self.memory_limit is None else "balanced"
@@ -161,20 +166,11 @@ class SparsifyConfig:
 
     def stream_settings(self) -> dict[str, Any]:
         """Return the parameters of the stream but options and seed."""
-        settings: dict[str, Any] = {
-            "n_edges": self.n_edges,
-            "epsilon": self.epsilon,
-            "keep": self.keep,
-            "method": self.stream_method,
-            "ridge": self.ridge,
-        }
+        names = ["n_edges", "epsilon", "keep", "ridge"]
         if self.is_timed:
-            settings |= {
-                "half_life": self.half_life,
-                "window": self.window,
-                "buckets": self.buckets,
-            }
-        return settings
+            names += ["half_life", "window", "buckets"]
+        settings = {name: getattr(self, name) for name in names}
+        return settings | {"method": self.stream_method}
 
     def new_stream(self) -> StreamSparsifier | TimedSparsifier:
         """Return a stream that has seen no edges."""
@@ -189,20 +185,19 @@ class SparsifyConfig:
 
         Raises an InputError if that was asked for and the graph does not fit into memory.
         """
+        # A stream that dropped no edge is the graph itself.
         if self.method != "subgraph" or stream.is_whole_ or not stream.n_edges_seen_:
             return False
         if not source.is_materialized:
-            raise InputError(
-                "method='subgraph' needs the graph in memory, and that of a table of pairs is "
-                "never built; use method='fast'"
+            raise _refused_subgraph(
+                "needs the graph in memory, and that of a table of pairs is never built; use"
             )
         n_edges = stream.n_edges_seen_
         n_bytes = in_memory_bytes(stream.n_nodes_, n_edges)
         check_fits(n_bytes, f"a subgraph of a graph of {n_edges:,} edges")
         if self.memory_limit is not None and n_bytes > self.memory_limit:
-            raise InputError(
-                f"method='subgraph' needs the graph in memory, {n_bytes / 2**30:.1f} GiB; allow "
-                "more memory, or use method='fast'"
+            raise _refused_subgraph(
+                f"needs the graph in memory, {n_bytes / 2**30:.1f} GiB; allow more memory, or use"
             )
         return True
 
@@ -210,15 +205,19 @@ class SparsifyConfig:
         """Return whether the result on `source` is certified, which takes further passes."""
         is_rereadable = source.is_rereadable
         if self.method == "subgraph" and not is_rereadable:
-            raise InputError(
-                "method='subgraph' reads the input twice; a pipe can be read once: write it to a "
-                "file, or use method='fast'"
+            raise _refused_subgraph(
+                "reads the input twice; a pipe can be read once: write it to a file, or use"
             )
         if self.certify and not is_rereadable:
             raise InputError(
-                "certify=True reads the input several times; a pipe can be read once: write it to "
-                "a file, or leave certify=True out and get a predicted error"
+                Parameter("certify", True),
+                " reads the input several times; a pipe can be read once: write it to a file, or "
+                "leave this out and get a predicted error",
             )
         if self.certify is None:
             return self.certified_epsilon is not None and is_rereadable
         return self.certify
+
+
+def _refused_subgraph(problem):
+    return InputError(Parameter("method", "subgraph"), f" {problem} ", Parameter("method", "fast"))

@@ -1,4 +1,4 @@
-"""Forecast of the error, kappa, size, memory and time of a sparsifier, before it is made.
+"""Forecast of the error, kappa, size and memory of a sparsifier, before it is made.
 
 *Sampling.* The error is that of `sampling_error`. An error of 1 or more means that some cuts lose
 nearly all their weight, or are several times too heavy. kappa is fitted, mostly within a factor of
@@ -16,27 +16,23 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import add_degrees, find_all, make_sets, union_edges
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.sampling import find_scale
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sparsifiers.budget import StreamOptions, in_memory_bytes, stream_bytes
+from graphsqueak.sparsifiers.budget import StreamOptions, in_memory_bytes, state_bytes, stream_bytes
 from graphsqueak.sparsifiers.error_prediction import error_for_variance, sampling_error
 from graphsqueak.sparsifiers.resistance.estimate import estimate
+from graphsqueak.sparsifiers.stream.state import StreamState
 
-__all__ = ["FRACTIONS", "Expected", "Forecast"]
+__all__ = ["FRACTIONS", "Expected", "Forecast", "round_up"]
 
-# Fractions of the edges in the table of a forecast.
+# Fractions of the edges in the table of a forecast: sizes for a first try, about a factor of 2
+# apart. They have no effect on other figures.
 FRACTIONS = (0.05, 0.1, 0.2, 0.5)
-# Above this number of edges 1 / d_u + 1 / d_v replaces the estimate, which would take seconds.
+# Above this number of edges 1 / d_u + 1 / d_v replaces the estimate of resistances. On a grid, the
+# slowest case, the estimate takes 5 s at this size, half or twice as long for half or twice as many
+# edges. The error for 20 % of the edges of a random graph is 0.64 instead of 0.73 above it.
 _MAX_EDGES_TO_ESTIMATE = 2**20
-# Bytes of an edge in a text file.
-_TEXT_BYTES_PER_EDGE = 20
-# Seconds of a run: to start, per edge read, per kept edge, and per edge when choosing a subgraph.
-# Guesses within a factor of 3 on a laptop.
-_START_SECONDS = 0.3
-_SECONDS_PER_EDGE_READ = 5e-7
-_SECONDS_PER_EDGE_KEPT = 3e-5
-_SECONDS_PER_EDGE_OF_SUBGRAPH = 5e-5
 
 
 class Expected(NamedTuple):
@@ -51,11 +47,9 @@ class Expected(NamedTuple):
     epsilon, kappa : float
         Predicted error and condition number.
     result_bytes : int
-        Size of the result as a text file.
+        Approximate size of the result in a binary file.
     memory_bytes : int
         Peak memory.
-    seconds : float
-        Time, within a factor of 3.
     """
 
     keep: float
@@ -65,7 +59,6 @@ class Expected(NamedTuple):
     kappa: float
     result_bytes: int
     memory_bytes: int
-    seconds: float
 
 
 class Forecast:
@@ -81,8 +74,6 @@ class Forecast:
         Weighted degrees of the whole graph, if `graph` is a sample.
     n_forest : int, optional
         Number of edges of a spanning forest of the whole graph, if `graph` is a sample.
-    seed : int
-        Seed of the resistance estimate.
 
     Attributes
     ----------
@@ -108,7 +99,6 @@ class Forecast:
         n_edges: int | None = None,
         degree: np.ndarray | None = None,
         n_forest: int | None = None,
-        seed: int = 0,
     ) -> None:
         self.n_nodes = graph.n_nodes
         self.n_edges = graph.n_edges if n_edges is None else n_edges
@@ -117,7 +107,7 @@ class Forecast:
         self._is_sample = degree is not None
         self._in_forest = union_edges(make_sets(graph.n_nodes), self._graph.tail, self._graph.head)
         self.n_forest = int(np.count_nonzero(self._in_forest)) if n_forest is None else n_forest
-        self._resistance = _resistances(self._graph, self._in_forest, degree, seed)
+        self._resistance = _resistances(self._graph, self._in_forest, degree)
 
     @classmethod
     def from_sample(cls, source: EdgeSource, *, n_edges: int, most: int) -> "Forecast":
@@ -134,23 +124,19 @@ class Forecast:
         """
         fraction = min(most / max(n_edges, 1), 1.0)
         rng = np.random.default_rng(0)
-        degree = np.zeros(0)
-        parent = make_sets(0)
+        state = StreamState(seed=0)
         parts = []
         for batch in source:
-            # Batches may bring nodes that were not seen before.
-            degree = np.concatenate([degree, np.zeros(batch.n_nodes - degree.size)])
-            parent = np.concatenate([parent, make_sets(batch.n_nodes)[parent.size :]])
-            add_degrees(degree, batch.tail, batch.head, batch.weight)
-            union_edges(parent, batch.tail, batch.head)
+            state.grow(batch.n_nodes)
+            state.count_edges(batch.tail, batch.head, batch.weight)
             is_sampled = rng.random(batch.n_edges) < fraction
             parts.append((batch.tail[is_sampled], batch.head[is_sampled], batch.weight[is_sampled]))
         tail, head, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
         return cls(
-            EdgeList.from_validated(tail, head, weight, degree.size),
+            EdgeList.from_validated(tail, head, weight, state.n_nodes),
             n_edges=n_edges,
-            degree=degree,
-            n_forest=degree.size - np.unique(find_all(parent)).size,
+            degree=state.degrees,
+            n_forest=state.n_unions,
         )
 
     def expect(self, n_edges: int, *, method: str = "fast") -> Expected:
@@ -163,19 +149,13 @@ class Forecast:
             Method of `sparsify`.
         """
         n_edges = min(n_edges, self.n_edges)
-        # A stream resparsifies at the high watermark, three times its budget.
-        n_in_memory = min(3 * n_edges, self.n_edges)
-        memory = stream_bytes(self.n_nodes, n_in_memory)
-        seconds = (
-            _START_SECONDS
-            + _SECONDS_PER_EDGE_READ * self.n_edges
-            + _SECONDS_PER_EDGE_KEPT * n_in_memory
-        )
+        # A stream resparsifies at the high watermark.
+        n_in_memory, _ = StreamOptions().watermarks(n_edges, self.n_nodes)
+        memory = stream_bytes(self.n_nodes, min(int(n_in_memory), self.n_edges))
         if method == "subgraph":
             kappa = self._subgraph_kappa(n_edges)
-            epsilon = (kappa - 1) / (kappa + 1) if math.isfinite(kappa) else 1.0
+            epsilon = (kappa - 1) / (kappa + 1)
             memory = max(memory, in_memory_bytes(self.n_nodes, self.n_edges))
-            seconds += _SECONDS_PER_EDGE_OF_SUBGRAPH * self.n_edges
         else:
             epsilon = self._sampling_epsilon(n_edges)
             kappa = _sampling_kappa(epsilon)
@@ -189,9 +169,8 @@ class Forecast:
             method=method,
             epsilon=epsilon,
             kappa=kappa,
-            result_bytes=_TEXT_BYTES_PER_EDGE * n_edges,
+            result_bytes=state_bytes(self.n_nodes, n_edges),
             memory_bytes=memory,
-            seconds=seconds,
         )
 
     def table(self) -> list[Expected]:
@@ -215,7 +194,7 @@ class Forecast:
         """
         fraction = self.fraction_for(0.5)
         if fraction <= 0.5:
-            return f"Worth it: --keep {_round_up(fraction)} gives an error of about 0.5."
+            return f"Worth it: --keep {round_up(fraction, 2)} gives an error of about 0.5."
         # A subgraph for preconditioning has 13 % more edges than nodes.
         subgraph = self.expect(math.ceil(1.13 * self.n_nodes), method="subgraph")
         reason = (
@@ -226,7 +205,7 @@ class Forecast:
             return f"Nothing to gain: {reason}."
         return (
             f"Hardly worth it: {reason}; as a preconditioner --method subgraph --keep "
-            f"{_round_up(subgraph.keep)} has a kappa of about {subgraph.kappa:.0f}."
+            f"{round_up(subgraph.keep, 2)} has a kappa of about {subgraph.kappa:.0f}."
         )
 
     def _sampling_epsilon(self, n_edges):
@@ -252,14 +231,11 @@ class Forecast:
     def _subgraph_kappa(self, n_edges):
         if n_edges >= self.n_edges:
             return 1.0
-        off_tree_per_node = (n_edges - self.n_forest) / max(self.n_nodes, 1)
-        if off_tree_per_node < 0:
-            return math.inf
-        fraction = n_edges / max(self.n_edges, 1)
-        return max(6 / (fraction * max(off_tree_per_node, 1 / self.n_nodes) ** 0.6), 1.0)
+        off_tree_per_node = max(n_edges - self.n_forest, 1) / self.n_nodes
+        return max(6 * self.n_edges / (n_edges * off_tree_per_node**0.6), 1.0)
 
 
-def _resistances(graph, in_forest, degrees, seed):
+def _resistances(graph, in_forest, degrees):
     """Return the resistances of a graph; of a sample, or of many edges, lower bounds from degrees.
 
     Parameters
@@ -270,7 +246,6 @@ def _resistances(graph, in_forest, degrees, seed):
         Mask of a spanning forest.
     degrees : ndarray or None
         Degrees of the whole graph, if `graph` is a sample of it.
-    seed : int
     """
     is_sample = degrees is not None
     degrees = degrees if is_sample else graph.degrees()
@@ -283,7 +258,7 @@ def _resistances(graph, in_forest, degrees, seed):
         in_forest,
         degrees,
         n_probes=StreamOptions().final_probes,
-        seed=seed,
+        seed=0,
     )
     return found.resistance
 
@@ -298,11 +273,14 @@ def _sampling_kappa(epsilon):
     return (1 + low) * math.exp(low + low**2 + 0.3 * low**4) * max(epsilon, 1.0) ** 2.25
 
 
-def _round_up(fraction):
-    """Return a fraction with two digits, rounded up so that it is enough.
+def round_up(value, digits):
+    """Return a number with few digits, rounded up so that a bound stays one.
 
-    >>> _round_up(0.3401), _round_up(0.00012301), _round_up(1.0), _round_up(0.35)
-    ('0.35', '0.00013', '1', '0.35')
+    >>> round_up(0.3401, 2), round_up(0.00012301, 2), round_up(0.35, 2), round_up(12345.6, 3)
+    ('0.35', '0.00013', '0.35', '12,400')
     """
-    unit = 10.0 ** (math.floor(math.log10(fraction)) - 1)
-    return f"{math.ceil(fraction / unit - 1e-9) * unit:.2g}"
+    if not 0 < value < math.inf:
+        return f"{value:g}"
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    rounded = math.ceil(value / unit - 1e-9) * unit
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:.{digits}g}"

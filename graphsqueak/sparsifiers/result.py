@@ -13,6 +13,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.config import SparsifyConfig
+from graphsqueak.sparsifiers.forecast import round_up
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier
 from graphsqueak.sparsifiers.tree.parts import TreeResult
@@ -27,16 +28,12 @@ __all__ = [
     "verdict",
 ]
 
-# Errors up to which a sparsifier is called a close copy, good and rough.
-_CLOSE_ERROR = 0.25
+# Error up to which a sparsifier is called good, and which is suggested if it is not: any cut then
+# has at least half of its weight. Two cuts change relative to each other by at most kappa = 3,
+# (1 + error) / (1 - error), which preserves clusters. Only the wording of messages depends on it.
 _GOOD_ERROR = 0.5
+# Error from which cuts are not trusted: kappa = 9. Only the wording of messages depends on it.
 _ROUGH_ERROR = 0.8
-# Smallest error that is printed.
-_SMALLEST_PRINTED = 0.001
-# Two cuts may change by a factor of kappa relative to each other. Up to the first value clusters
-# count as preserved, above the second they do not.
-_KAPPA_OF_CLUSTERS = 3.0
-_KAPPA_WITHOUT_CLUSTERS = 9.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +47,6 @@ class SparsifyResult:
         The stream that made it: counters, exact degrees, predicted error.
     certificate : Certificate or None
     method : {"fast", "subgraph", "thesis"}
-    factor : float
-        Factor of a subgraph on the weights of the graph; 1 for other methods.
     epsilon_predicted : float
         Predicted error, 0 if no edge was dropped.
     n_runs : int
@@ -73,7 +68,6 @@ class SparsifyResult:
     stream: StreamSparsifier | TimedSparsifier
     certificate: Certificate | None
     method: str
-    factor: float
     epsilon_predicted: float
     n_runs: int
     config: SparsifyConfig
@@ -90,9 +84,9 @@ class SparsifyResult:
         return float(self.sparsifier.weight.sum()) / graph_weight if graph_weight > 0 else 1.0
 
     @property
-    def n_edges_counted(self) -> int:
-        """Edges that the sparsifier represents: all that were read, or those of the window."""
-        return self.stream.n_edges_recent_
+    def factor(self) -> float:
+        """Factor of a subgraph on the weights of the graph; 1 for other methods."""
+        return 1 + self.epsilon_predicted if self.method == "subgraph" else 1.0
 
     @property
     def probe_error(self) -> float | None:
@@ -121,7 +115,7 @@ class SparsifyResult:
             record |= {"passes": self.certificate.passes, "runs": self.n_runs}
         if self.span is not None:
             record |= {"since": self.span[0], "until": self.span[1]}
-            record["edges_in_window"] = self.n_edges_counted
+            record["edges_in_window"] = stream.n_edges_recent_
         record |= self.dropped
         if self.tree is not None:
             record |= {"parts": self.tree.n_parts, "parts_resumed": self.tree.n_resumed}
@@ -141,11 +135,12 @@ def measured_error(certificate: Certificate) -> str:
     """
     if certificate.problem:
         return f"error not bounded: {certificate.problem}"
-    kappa = f"kappa {_rounded_up(certificate.kappa)}"
-    if certificate.delta == 0:
-        return f"error {_rounded_up(certificate.epsilon_upper)}, {kappa} (measured, exact)"
-    sure = f"measured, with probability {1 - certificate.delta:g}"
-    return f"error at most {_rounded_up(certificate.epsilon_upper)}, {kappa} ({sure})"
+    error = round_up(certificate.epsilon_upper, 3)
+    confidence = "exact"
+    if certificate.delta > 0:
+        error = f"at most {error}"
+        confidence = f"with probability {1 - certificate.delta:g}"
+    return f"error {error}, kappa {round_up(certificate.kappa, 3)} (measured, {confidence})"
 
 
 def error_in_short(result: SparsifyResult) -> str:
@@ -176,8 +171,8 @@ def verdict(result: SparsifyResult) -> str:
     >>> from graphsqueak.sparsifiers.run import run_sparsify
     >>> config = SparsifyConfig(n_edges=20_000, certify=True, random_state=7)
     >>> print(verdict(run_sparsify(complete(300), config)))
-    A close copy. Between any group of nodes and all others, the sparsifier has the graph's total
-    weight within 1... %, always.
+    A good sparsifier. Between any group of nodes and all others, the sparsifier has the graph's
+    total weight within 1... %, always.
     """
     stream = result.stream
     certificate = result.certificate
@@ -229,21 +224,22 @@ def uses(result: SparsifyResult) -> str:
     certificate = result.certificate
     if result.stream.is_whole_ or certificate is None or not math.isfinite(certificate.kappa):
         return ""
-    kappa = certificate.kappa
-    steps = max(round(math.log(10) / 2 * math.sqrt(kappa)), 1)
+    kappa = round_up(certificate.kappa, 3)
+    # Conjugate gradients gain a factor of exp(2 / sqrt(kappa)) per step.
+    steps = max(round(math.log(10) / 2 * math.sqrt(certificate.kappa)), 1)
     solves = f"as a preconditioner: about {steps} steps of conjugate gradients for a digit"
-    if kappa >= _KAPPA_WITHOUT_CLUSTERS:
+    if certificate.epsilon_rescaled >= _ROUGH_ERROR:
         return (
             f"Good {solves}. Not for cuts, clusters or random walks: of two groups, or of two "
-            f"commute times, one may change up to {_rounded_up(kappa)} times as much as the other."
+            f"commute times, one may change up to {kappa} times as much as the other."
         )
-    longest = _rounded_up(1 / certificate.lambda_min)
+    longest = round_up(1 / certificate.lambda_min, 3)
     walks = f"random walks (commute times at most {longest} times the graph's)"
-    if kappa > _KAPPA_OF_CLUSTERS:
+    if certificate.epsilon_rescaled > _GOOD_ERROR:
         return (
             f"Good for {walks} and {solves}. With care for cuts and clusters: of two groups one "
-            f"may gain up to {_rounded_up(kappa)} times as much weight as the other. Not for "
-            "single edges, triangles and shortest paths."
+            f"may gain up to {kappa} times as much weight as the other. Not for single edges, "
+            "triangles and shortest paths."
         )
     return (
         f"Good for cuts, clusters, {walks} and {solves}. Not for single edges, triangles and "
@@ -256,21 +252,18 @@ def next_step(result: SparsifyResult) -> str:
     epsilon = result.config.epsilon
     stream = result.stream
     n_nodes = stream.n_nodes_
-    n_seen = result.n_edges_counted
+    n_seen = stream.n_edges_recent_
     if stream.is_whole_:
-        n_forest = n_nodes - stream.n_components_
-        if epsilon is None:
-            # Fewer edges than a spanning forest are refused.
-            is_possible = n_forest <= 0.2 * n_seen
-            advice = "For a smaller graph keep fewer edges: --keep 0.2 keeps a fifth."
-            return advice if is_possible else ""
-        said = (
-            f"No edge can be dropped at an error of {epsilon:g}: {n_seen / n_nodes:.1f} edges "
-            "per node are too few. Allow a larger error"
-        )
-        if n_forest > 0.5 * n_seen:
-            return f"{said}."
-        return f"{said}, or keep half of the edges whatever the error: --keep 0.5."
+        advice = ""
+        if epsilon is not None:
+            advice = (
+                f"No edge can be dropped at an error of {epsilon:g}: {n_seen / n_nodes:.1f} edges "
+                "per node are too few. Allow a larger error. "
+            )
+        # Fewer edges than a spanning forest are refused.
+        if n_nodes - stream.n_components_ <= 0.5 * n_seen:
+            advice += "For a smaller graph keep half of the edges, whatever the error: --keep 0.5."
+        return advice.rstrip()
     if result.method == "subgraph":
         return "For cuts, degrees and random walks use the stream: --method auto."
     certificate = result.certificate
@@ -279,7 +272,9 @@ def next_step(result: SparsifyResult) -> str:
         return ""
     enough = Budget(None, _GOOD_ERROR, None)(n_nodes, n_seen)
     if enough < n_seen:
-        return f"Keep more edges: --epsilon {_GOOD_ERROR:g} takes about {_about(enough)} of them."
+        return (
+            f"Keep more edges: --epsilon {_GOOD_ERROR:g} takes about {round_up(enough, 3)} of them."
+        )
     return (
         f"Keep more edges with a larger --keep. There are {n_seen / n_nodes:.1f} edges per "
         "node: few edges of a graph this sparse can be dropped."
@@ -290,37 +285,8 @@ def _grade(certificate):
     error = certificate.epsilon_upper
     if certificate.problem or not math.isfinite(error):
         return ""
-    if error <= _CLOSE_ERROR:
-        return "A close copy. "
     if error <= _GOOD_ERROR:
         return "A good sparsifier. "
-    return (
-        "A rough sparsifier. "
-        if error < _ROUGH_ERROR
-        else "Too small a sparsifier to trust its cuts. "
-    )
-
-
-def _rounded_up(error):
-    """Return a number with three digits, rounded up so that a bound stays one.
-
-    >>> _rounded_up(0.34561), _rounded_up(4.2801), _rounded_up(0.0), _rounded_up(12345.6)
-    ('0.346', '4.29', '0', '12,400')
-    """
-    if 0 < error < _SMALLEST_PRINTED:
-        return f"below {_SMALLEST_PRINTED:g}"
-    if not math.isfinite(error) or error == 0:
-        return f"{error:g}"
-    unit = 10.0 ** (math.floor(math.log10(error)) - 2)
-    rounded = math.ceil(error / unit - 1e-9) * unit
-    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:.3g}"
-
-
-def _about(count):
-    """Return a count with three digits: 815,432 is about 815,000.
-
-    >>> _about(815_432), _about(97)
-    ('815,000', '97')
-    """
-    unit = 10 ** max(len(str(count)) - 3, 0)
-    return f"{round(count / unit) * unit:,}"
+    if error < _ROUGH_ERROR:
+        return "A rough sparsifier. "
+    return "Too small a sparsifier to trust its cuts. "

@@ -20,11 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError, SavingWarning
+from graphsqueak.errors import InputError, Parameter, SavingWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
-from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.recent import recent_edges
@@ -36,6 +35,7 @@ from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.edge_search import EdgeSearch
 from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 from graphsqueak.sparsifiers.result import SparsifyResult
+from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph
@@ -88,6 +88,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
     (44850, True, 0)
     """
     began = time.perf_counter()
+    # Everything that can be refused is refused before the first edge is read.
     source = as_stream(graph)
     source = config.budget.validate(source).sample_source(source)
     is_certified = config.is_certified(source)
@@ -111,32 +112,22 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
             )
             dropped = {name: getattr(source, name) for name in DROPPED}
     edges_per_second = stream.n_edges_seen_ / (time.perf_counter() - began)
+    # Further runs of the search make streams without times.
     span = stream.span_ if isinstance(stream, TimedSparsifier) else None
-    if is_certified and span is not None:
-        source = recent_edges(source, since=span[0], at=span[1], half_life=config.half_life)
     method = config.stream_method
-    factor = 1.0
-    sparsifier = None
     predicted_error = None
     if config.needs_subgraph(source, stream):
-        sparsifier, predicted_error = _choose_subgraph(source, stream.budget_, config)
         method = "subgraph"
-        factor = 1 + predicted_error
-    if is_certified:
-        made = certify_and_search(
-            source,
-            stream,
-            epsilon=config.certified_epsilon,
-            delta=config.delta,
-            random_state=config.random_state,
-            progress=config.progress,
-            rerun=None if tree is None else tree.rerun,
-            sparsifier=sparsifier,
-        )
+        sparsifier, predicted_error = _choose_subgraph(source, stream.budget_, config)
     else:
-        if sparsifier is None:
-            sparsifier = _finalize(stream, config.progress)
-        made = CertifiedRun(sparsifier, None, stream, n_runs=1)
+        sparsifier = _finalize(stream, config.progress)
+    made = CertifiedRun(sparsifier, None, stream, n_runs=1)
+    if is_certified:
+        # Edges that were forgotten do not count as errors.
+        if span is not None:
+            source = recent_edges(source, since=span[0], at=span[1], half_life=config.half_life)
+        rerun = None if tree is None else tree.rerun
+        made = certify_and_search(source, stream, sparsifier, config, rerun=rerun)
     if predicted_error is None:
         predicted_error = made.stream.epsilon_predicted_
     return SparsifyResult(
@@ -145,7 +136,6 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
         certificate=made.certificate,
         n_runs=made.n_runs,
         method=method,
-        factor=factor,
         epsilon_predicted=predicted_error,
         config=config,
         dropped={name.removeprefix("n_"): dropped[name] for name in DROPPED},
@@ -163,22 +153,21 @@ def open_stream(config: SparsifyConfig) -> Stream:
     if not config.resume or config.checkpoint is None or not exists(config.checkpoint):
         return fresh
     stream = load_stream(config.checkpoint)
+    # A `StreamSparsifier` has neither attribute, which stands for None.
     wanted = {"half_life": config.half_life, "window": config.window} | config.stream_settings()
-    for name, value in wanted.items():
-        found = getattr(stream, name, None)
-        if found != value:
+    found = {name: getattr(stream, name, None) for name in wanted} | vars(stream.options)
+    for name, value in (wanted | vars(config.options)).items():
+        if found[name] != value:
             raise InputError(
-                f"{config.checkpoint} was written with {name}={found}, not {value}; resume with "
-                "the same options"
+                f"{config.checkpoint} was written with ",
+                Parameter(name, found[name]),
+                f", not {value}; resume with the same options",
             )
-    if stream.options != config.options:
-        raise InputError(
-            f"{config.checkpoint} was written with another memory_limit or other options; resume "
-            "with the same"
-        )
     if config.random_state is not None and not stream.same_seed(fresh):
         raise InputError(
-            f"{config.checkpoint} was written with another random_state; resume with the same one"
+            f"{config.checkpoint} was written with another ",
+            Parameter("random_state"),
+            "; resume with the same one",
         )
     return stream
 
@@ -218,41 +207,45 @@ def run_stream(
     prefix = _PrefixCheck(stream)
     n_read = 0
     last_saved = time.monotonic()
-    is_saving = checkpoint is not None or write is not None
-    is_busy = False
+    # Whether the state is that of a whole number of batches.
+    is_consistent = True
+
+    def save_new_edges():
+        nonlocal n_saved, last_saved
+        if stream.n_edges_seen_ > n_saved:
+            _save(stream, checkpoint, write)
+            n_saved = stream.n_edges_seen_
+            last_saved = time.monotonic()
+
     try:
         with reporter(progress, "sparsifying") as report:
             for batch in source:
                 # A signal waits until the stream is consistent again.
                 with hold_signals():
-                    is_busy = True
+                    is_consistent = False
+                    # A resumed stream has seen the first edges.
                     n_old = min(max(n_skip - n_read, 0), batch.n_edges)
                     if n_old:
                         prefix.add(batch.part(0, n_old), is_last=n_read + batch.n_edges >= n_skip)
                     n_read += batch.n_edges
                     if n_old < batch.n_edges:
                         stream.partial_fit(batch.part(n_old))
-                    has_new_edges = stream.n_edges_seen_ > n_saved
-                    is_due = time.monotonic() - last_saved > every
-                    if is_saving and has_new_edges and is_due:
-                        _save(stream, checkpoint, write)
-                        n_saved = stream.n_edges_seen_
-                        last_saved = time.monotonic()
-                    is_busy = False
-                fraction = source.fraction_read
-                report(n_read, fraction, f"kept {stream.n_kept_:,}")
+                    if time.monotonic() - last_saved > every:
+                        save_new_edges()
+                    is_consistent = True
+                report(n_read, source.fraction_read, f"kept {stream.n_kept_:,}")
     except BaseException:
-        if is_saving and not is_busy and stream.n_edges_seen_ > n_saved:
+        # Signals arrive as exceptions. The work so far is saved, so that it can be resumed.
+        if is_consistent:
             with hold_signals():
-                _save(stream, checkpoint, write)
+                save_new_edges()
         raise
     if n_read < n_skip:
         raise InputError(
             f"the checkpoint has seen {n_skip:,} edges, the input holds {n_read:,}; "
             "it belongs to another input"
         )
-    if is_saving and stream.n_edges_seen_ > n_saved:
-        _save(stream, checkpoint, write)
+    save_new_edges()
     return stream
 
 
@@ -287,15 +280,12 @@ def follow_stream(
 def certify_and_search(
     source: EdgeSource | EdgeList,
     stream: Stream,
+    sparsifier: EdgeList,
+    config: SparsifyConfig,
     *,
-    epsilon: float | None = None,
-    delta: float = 0.01,
-    random_state: RandomState = None,
-    progress: Progress = False,
     rerun: Callable[[int], StreamSparsifier] | None = None,
-    sparsifier: EdgeList | None = None,
 ) -> CertifiedRun:
-    """Certify the sparsifier of a stream; with `epsilon`, search for the fewest edges that meet it.
+    """Certify a sparsifier; with `epsilon`, search for the fewest edges that meet it.
 
     The certificate of run i may fail with probability delta / 2^i, so that the result meets epsilon
     with probability 1 - delta.
@@ -305,18 +295,13 @@ def certify_and_search(
     source : EdgeSource or EdgeList
         The graph.
     stream : StreamSparsifier or TimedSparsifier
-        That has seen all of it. Its sparsifier is the first one to be measured.
-    epsilon : float, optional
-        Without it, the first sparsifier is certified and returned.
-    delta : float
-    random_state : int, Generator or None
-        Seed of the certificates and of further runs. (A stream that was loaded from a checkpoint
-        does not have the one that it was made with.)
-    progress : bool or callable
+        That has seen all of it.
+    sparsifier : EdgeList
+        The first one to be measured, of this stream or a subgraph.
+    config : SparsifyConfig
+        Without `epsilon`, the sparsifier is certified and returned.
     rerun : callable, optional
         `rerun(n_edges)` returns a stream that has seen all of `source`. Default: another pass.
-    sparsifier : EdgeList, optional
-        Replaces the one that `stream` makes.
 
     Returns
     -------
@@ -326,46 +311,51 @@ def certify_and_search(
     --------
     >>> from graphsqueak.sources import complete
     >>> stream = StreamSparsifier(n_edges=600, random_state=4).partial_fit(complete(200))
-    >>> result = certify_and_search(complete(200), stream, epsilon=0.5, random_state=4)
+    >>> config = SparsifyConfig(epsilon=0.5, random_state=4)
+    >>> result = certify_and_search(complete(200), stream, stream.sparsifier(), config)
     >>> result.certificate.meets(0.5), result.n_runs > 1
     (True, True)
     """
-    if sparsifier is None:
-        sparsifier = _finalize(stream, progress)
+    epsilon = config.certified_epsilon
+    # Without a target there is nothing to search for.
     if epsilon is None:
-        certificate = _certificate(source, sparsifier, stream, delta, random_state, progress)
+        certificate = _certificate(source, sparsifier, stream, config, config.delta)
         return CertifiedRun(sparsifier, certificate, stream, n_runs=1)
     search = EdgeSearch(epsilon, stream.error_curve_ or DENSE_CURVE)
     best = None
     while best is None or not search.is_finished:
         if search.n_runs > 0:
             n_edges = search.next_n_edges
+            # Large cliques of a projected table are sampled for the number of edges to keep.
             source = Budget(n_edges, None, None).sample_source(source)
             if rerun is not None:
                 stream = rerun(n_edges)
             else:
                 fresh = StreamSparsifier(
                     n_edges=n_edges,
-                    ridge=stream.ridge,
-                    options=stream.options,
-                    random_state=random_state,
+                    ridge=config.ridge,
+                    options=config.options,
+                    random_state=config.random_state,
                 )
-                stream = run_stream(fresh, source, progress=progress)
-            sparsifier = _finalize(stream, progress)
-        run_delta = delta / 2 ** (search.n_runs + 1)
-        certificate = _certificate(source, sparsifier, stream, run_delta, random_state, progress)
+                stream = run_stream(fresh, source, progress=config.progress)
+            sparsifier = _finalize(stream, config.progress)
+        # The failure probabilities of all runs sum to less than delta.
+        run_delta = config.delta / 2 ** (search.n_runs + 1)
+        certificate = _certificate(source, sparsifier, stream, config, run_delta)
         error = certificate.epsilon_upper
         if search.record(sparsifier.n_edges, error):
             best = CertifiedRun(sparsifier, certificate, stream, n_runs=search.n_runs)
         elif stream.is_whole_ and error > epsilon and not _can_draw_more(source, search):
             raise InputError(
-                f"epsilon={epsilon:g} cannot be met: all edges drawn of large cliques are kept, at "
-                f"{error:.2g}; draw more of them: degree=... (--degree)"
+                Parameter("epsilon", epsilon),
+                " cannot be met: all edges drawn of large cliques are kept, at "
+                f"{error:.2g}; draw more of them: ",
+                Parameter("degree"),
             )
     return best._replace(n_runs=search.n_runs)
 
 
-def _certificate(source, sparsifier, stream, delta, random_state, progress):
+def _certificate(source, sparsifier, stream, config, delta):
     """Return the certificate of a sparsifier; that of a whole graph needs no measurement."""
     if stream.is_whole_ and source.is_exact:
         return Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
@@ -373,9 +363,9 @@ def _certificate(source, sparsifier, stream, delta, random_state, progress):
         source,
         sparsifier,
         delta=delta,
-        ridge=stream.ridge,
-        random_state=random_state,
-        progress=progress,
+        ridge=config.ridge,
+        random_state=config.random_state,
+        progress=config.progress,
     )
 
 
@@ -388,9 +378,8 @@ def _choose_subgraph(source, n_edges, config):
     """Read the graph into memory; return its best subgraph and the expected error."""
     with reporter(config.progress, "reading again, for a subgraph"):
         graph = as_edge_list(source).simplified()
-    seed = int(np.random.default_rng(config.random_state).integers(2**63))
     with reporter(config.progress, "choosing a subgraph"):
-        return best_subgraph(graph, n_edges, seed=seed)
+        return best_subgraph(graph, n_edges, seed=seed_from(config.random_state))
 
 
 def _finalize(stream, progress):
@@ -401,8 +390,7 @@ def _finalize(stream, progress):
 
 def _require_seconds(source, config):
     """Check that times are in seconds if a duration has a unit, such as 7d."""
-    durations = (config.window, config.half_life)
-    has_unit = any(isinstance(duration, Duration) for duration in durations)
+    has_unit = isinstance(config.window, Duration) or isinstance(config.half_life, Duration)
     if has_unit and isinstance(source, EdgeSource):
         source.expect_seconds()
 
@@ -416,7 +404,7 @@ def _save(stream, checkpoint, write=None):
     try:
         stream.save(checkpoint)
     except InputError as error:
-        warnings.warn(SavingWarning(f"no checkpoint: {error}"), stacklevel=3)
+        warnings.warn(SavingWarning("no checkpoint: ", error), stacklevel=3)
 
 
 class _PrefixCheck:
@@ -428,25 +416,22 @@ class _PrefixCheck:
     def __init__(self, stream):
         self._n_seen = stream.n_edges_seen_
         self._is_timed = isinstance(stream, TimedSparsifier)
-        if self._is_timed:
-            self._found = NO_CHECKSUMS
-            self._expected = stream.checksums_
-        else:
-            self._found = np.zeros(stream.n_nodes_)
-            self._expected = stream.degrees_
+        self._expected = stream.checksums_ if self._is_timed else stream.degrees_
+        self._found = NO_CHECKSUMS if self._is_timed else np.zeros(stream.n_nodes_)
 
     def add(self, edges, *, is_last):
         """Add skipped edges; raise an InputError if they are others."""
         if self._is_timed:
-            is_same_kind = isinstance(edges, TimedEdges)
-            if is_same_kind:
+            is_same = isinstance(edges, TimedEdges)
+            if is_same:
                 self._found = checksums(edges, self._found)
         else:
-            is_same_kind = max(edges.tail.max(), edges.head.max()) < self._found.size
-            if is_same_kind:
+            is_same = max(edges.tail.max(), edges.head.max()) < self._found.size
+            if is_same:
                 add_degrees(self._found, edges.tail, edges.head, edges.weight)
-        is_complete = not is_last or np.array_equal(self._found, self._expected)
-        if not is_same_kind or not is_complete:
+        if is_last:
+            is_same = is_same and np.array_equal(self._found, self._expected)
+        if not is_same:
             raise InputError(
                 f"the first {self._n_seen:,} edges of the input are not those that the checkpoint "
                 "has seen; it belongs to another input"

@@ -4,6 +4,7 @@ import math
 import os
 import shlex
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 
@@ -16,14 +17,24 @@ from graphsqueak.system.memory import readable_size
 
 __all__ = ["write_report"]
 
-# Rows of the table of nodes.
+# Rows of the table of nodes, so that it fits on a screen. No other figure depends on it.
 _N_NODES_SHOWN = 10
-# Largest relative change of a degree that counts as preserved.
-_DEGREE_TOLERANCE = 0.1
+# Figures of `SparsifyResult.record` in the table of the input. What is 0 is left out.
+_INPUT_FIGURES = (
+    "nodes",
+    "edges_read",
+    "edges_in_window",
+    "components",
+    "self_loops",
+    "zero_weights",
+    "bad_lines",
+    "seconds",
+)
 _DEGREES = (
     "A node's degree is the total weight of its edges. {about_weights} On the left are the degrees "
     "of the graph and of the sparsifier, on the right their ratio, which is 1 at a node that keeps "
-    "its degree. {fraction:.0%} of the nodes have their degree within {tolerance:.0%}."
+    "its degree. Half of the nodes have their degree within {median} %, all of them within "
+    "{most} %."
 )
 _SCALED = (
     "The sparsifier has fewer and heavier edges: weights are scaled so that their total is the "
@@ -84,13 +95,12 @@ def write_report(
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    record = result.record()
     name = ", ".join("a pipe" if each == "-" else each for each in edges)
     parts = [
         *_verdict_parts(result),
         *_next_step_parts(result, edges, out, reading, is_rereadable=is_rereadable),
-        *_input_parts(result, record, name),
-        *_output_parts(result, record, out),
+        *_input_parts(result.record(), name),
+        *_output_parts(result, out),
         *_error_parts(result),
         *_degree_parts(result),
     ]
@@ -101,11 +111,9 @@ def write_report(
 
 def _verdict_parts(result):
     n_kept = result.sparsifier.n_edges
+    n_read = result.stream.n_edges_recent_
     yield "heading", "Verdict"
-    yield (
-        "text",
-        f"{n_kept:,} of {result.n_edges_counted:,} edges were kept: {error_in_short(result)}.",
-    )
+    yield "text", f"{n_kept:,} of {n_read:,} edges were kept: {error_in_short(result)}."
     yield "text", f"{verdict(result)} {uses(result)} {next_step(result)}"
     error = result.probe_error
     if error is not None and math.isfinite(error) and not result.stream.is_whole_:
@@ -143,83 +151,48 @@ def _command(*words):
     return shlex.join(["graphsqueak", *words])
 
 
-def _input_parts(result, record, name):
-    time = f"{record['seconds']:,.1f} s"
-    if result.certificate is not None and result.certificate.passes:
-        time += f", including {result.certificate.seconds:,.1f} s to measure the error"
-    rows = [
-        ("input", name),
-        ("nodes", f"{record['nodes']:,}"),
-        ("edges", f"{record['edges_read']:,}"),
+def _table(rows, **style):
+    """Return a table with formatted numbers, as a part of the page."""
+    cells = [
+        [_format_number(cell) if isinstance(cell, Real) else cell for cell in row] for row in rows
     ]
-    if result.span is not None:
-        rows.append(("not too old", f"{result.n_edges_counted:,}"))
-    rows.append(("connected components", f"{record['components']:,}"))
-    dropped = {
-        "self-loops, dropped": record.get("self_loops"),
-        "edges of weight zero, dropped": record.get("zero_weights"),
-        "unreadable lines, skipped": record.get("bad_lines"),
-    }
-    rows += [(reason, f"{count:,}") for reason, count in dropped.items() if count]
-    rows += [("time", time), ("peak memory", readable_size(record["peak_rss_bytes"]))]
+    return "html", html_table(cells, **style)
+
+
+def _input_parts(record, name):
+    rows = [("input", name)]
+    rows += [(key.replace("_", " "), record[key]) for key in _INPUT_FIGURES if record.get(key)]
+    rows.append(("peak memory", readable_size(record["peak_rss_bytes"])))
     yield "heading", "Input"
-    yield "html", html_table(rows, words=True)
+    yield _table(rows, words=True)
 
 
-def _output_parts(result, record, out):
-    fraction = record["edges_kept"] / max(result.n_edges_counted, 1)
+def _output_parts(result, out):
+    sparsifier = result.sparsifier
+    fraction = sparsifier.n_edges / max(result.stream.n_edges_recent_, 1)
     base = "those read" if result.span is None else "those that are not too old"
-    rows = [
-        ("output", out),
-        ("nodes", f"{result.sparsifier.n_nodes:,} (all of them)"),
-        ("edges", f"{record['edges_kept']:,} ({fraction:.2%} of {base})"),
-        ("total weight", _format_number(result.sparsifier.weight.sum())),
-        ("total weight of the graph", _format_number(result.stream.degrees_.sum() / 2)),
-        ("seed", "none given" if record["seed"] is None else record["seed"]),
-    ]
+    seed = result.config.random_state
     yield "heading", "Output"
-    yield "html", html_table(rows, words=True)
+    yield _table(
+        [
+            ("output", out),
+            ("nodes", f"{sparsifier.n_nodes:,} (all of them)"),
+            ("edges", f"{sparsifier.n_edges:,} ({fraction:.2%} of {base})"),
+            ("total weight", sparsifier.weight.sum()),
+            ("total weight of the graph", result.stream.degrees_.sum() / 2),
+            ("seed", "none given" if seed is None else str(seed)),
+        ],
+        words=True,
+    )
 
 
 def _error_parts(result):
     certificate = result.certificate
     if certificate is None or not certificate.passes:
         return
-    if certificate.delta == 0:
-        confidence = "always"
-    else:
-        confidence = f"with probability {1 - certificate.delta:g}"
-    rescaled = _format_number(certificate.epsilon_rescaled)
-    rows = [
-        ("error found", certificate.epsilon_lower, "an error of this size was found"),
-        ("error proved", certificate.epsilon_upper, f"no error is larger, {confidence}"),
-        ("smallest ratio", certificate.lambda_min, "no cut has less of the graph's weight"),
-        ("largest ratio", certificate.lambda_max, "no cut has more of the graph's weight"),
-        ("kappa", certificate.kappa, "largest ratio over smallest ratio"),
-        (
-            "optimal scale",
-            certificate.optimal_scale,
-            f"for all weights: the error is then at most {rescaled}",
-        ),
-    ]
-    rows = [(name, _format_number(value), meaning) for name, value, meaning in rows]
-    if certificate.minimizing_pair is not None:
-        rows += [
-            (
-                "too light",
-                " and ".join(map(str, certificate.minimizing_pair)),
-                "mostly between these",
-            ),
-            (
-                "too heavy",
-                " and ".join(map(str, certificate.maximizing_pair)),
-                "mostly between these",
-            ),
-        ]
-    rows.append(("passes", f"{certificate.passes:,}", "over the edges, to measure the error"))
     yield "heading", "Measured error"
     yield "text", "A cut is the total weight between a group of nodes and all others."
-    yield "html", html_table(rows, words=True)
+    yield _table(certificate.rows(), words=True)
     if certificate.ratios.size:
         yield "text", _SPECTRUM
         yield "html", picture(certificate.plot().figure, alt="Ratios of sparsifier to graph")[1]
@@ -231,30 +204,27 @@ def _degree_parts(result):
     sparsifier = result.sparsifier
     before = result.stream.degrees_
     after = sparsifier.degrees()
-    is_preserved = np.abs(after - before) <= _DEGREE_TOLERANCE * before
+    # Isolated nodes have no degree to change.
+    change = 100 * np.abs(after - before) / np.where(before > 0, before, 1.0)
     yield "heading", "Degrees"
     yield (
         "text",
         _DEGREES.format(
             about_weights=_describe_weights(result),
-            fraction=is_preserved.mean() if is_preserved.size else 1.0,
-            tolerance=_DEGREE_TOLERANCE,
+            median=_format_number(np.median(change) if change.size else 0.0),
+            most=_format_number(change.max(initial=0.0)),
         ),
     )
     yield "html", picture(degrees_of_both(before, after), alt="Degrees of graph and sparsifier")[1]
-    n_kept = np.bincount(sparsifier.tail, minlength=sparsifier.n_nodes)
-    n_kept += np.bincount(sparsifier.head, minlength=sparsifier.n_nodes)
-    rows = [
-        (
-            sparsifier.ids[node],
-            _format_number(before[node]),
-            _format_number(after[node]),
-            f"{n_kept[node]:,}",
-        )
-        for node in np.argsort(-before, kind="stable")[:_N_NODES_SHOWN]
-    ]
-    header = ("node", "degree in the graph", "in the sparsifier", "edges kept")
-    yield "html", html_table(rows, header=header, caption="The nodes of largest degree")
+    ends = np.concatenate([sparsifier.tail, sparsifier.head])
+    n_kept = np.bincount(ends, minlength=sparsifier.n_nodes)
+    largest = np.argsort(-before, kind="stable")[:_N_NODES_SHOWN]
+    ids = sparsifier.ids[largest].astype(str)
+    yield _table(
+        zip(ids, before[largest], after[largest], n_kept[largest], strict=True),
+        header=("node", "degree in the graph", "in the sparsifier", "edges kept"),
+        caption="The nodes of largest degree",
+    )
     yield "text", f"Made by graphsqueak {__version__}."
 
 

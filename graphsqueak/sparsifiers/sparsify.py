@@ -2,9 +2,7 @@
 
 import os
 
-import numpy as np
-
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
@@ -17,6 +15,7 @@ from graphsqueak.sparsifiers.baselines import (
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.config import METHODS, SparsifyConfig
 from graphsqueak.sparsifiers.run import run_sparsify
+from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice
 
@@ -160,11 +159,16 @@ def sparsify(
     check_choice("method", method, (*METHODS, *_BASELINES))
     if method in _BASELINES:
         if certify:
-            raise InputError(f"method={method!r} has no certify=True; call certify(graph, H)")
+            raise InputError(
+                Parameter("method", method),
+                " has no ",
+                Parameter("certify", True),
+                "; call certify(graph, H)",
+            )
         edges = as_edge_list(graph)
         budget = Budget(n_edges, epsilon, keep).validate()
-        seed = int(np.random.default_rng(random_state).integers(2**63))
-        return _BASELINES[method](edges, budget(edges.n_nodes, edges.n_edges), seed=seed)
+        n_kept = budget(edges.n_nodes, edges.n_edges)
+        return _BASELINES[method](edges, n_kept, seed=seed_from(random_state))
     source = as_stream(graph)
     is_timed = half_life is not None or window is not None
     if keep is not None and isinstance(source, EdgeList) and not is_timed:

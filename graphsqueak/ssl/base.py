@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import as_object_array
 from graphsqueak.nodes.numbering import make_node_finder
@@ -221,8 +221,10 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         if n_lost:
             warnings.warn(
                 UnreachedWarning(
-                    f"{n_lost} of {reached.size} nodes lie in components without a label; they are "
-                    f"predicted as unknown={self.unknown!r} (see reached_)"
+                    f"{n_lost} of {reached.size} nodes lie in components without a label; "
+                    "they are predicted as ",
+                    Parameter("unknown", self.unknown),
+                    " (see reached_)",
                 ),
                 stacklevel=4,
             )

@@ -25,7 +25,7 @@ References
 import numpy as np
 import scipy.linalg
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.outofcore.eigenpairs import smallest_eigenpairs as read_eigenpairs
 from graphsqueak.outofcore.pencil import find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
@@ -106,7 +106,9 @@ class SimpleHFSClassifier(GraphClassifier):
         if all(value is None for value in budget):
             return super()._read(X)
         if self.affinity != "precomputed":
-            raise InputError("n_edges, epsilon and keep are for graphs, not for points")
+            raise InputError(
+                Parameter("n_edges"), ", epsilon and keep are for graphs, not for points"
+            )
         self._source = rereadable(X)
         kept = find_sparsifier(self._source, budget, None, self.random_state, False)
         return kept.in_id_order()

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.sources.graph_like import GraphLike, as_stream
@@ -106,8 +106,10 @@ class OnlineEdges(GraphEstimator):
         if is_auto or most == 1:
             return 1
         raise InputError(
-            f"a pipe can be read once, not passes={most} times: write it to a file first, or give "
-            "passes=1"
+            "a pipe can be read once, not ",
+            Parameter("passes", most),
+            " times: write it to a file first, or give ",
+            Parameter("passes", 1),
         )
 
     def _budget(self, source=None):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.certificate.outer_bounds import FAILURE_PROBABILITY
@@ -277,9 +277,11 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         source, names = self._source_read, self.ids_.tolist()
         if source is None or not source.is_rereadable:
             raise InputError(
-                "the labels had a say in which edges were kept, so prediction sets need to read "
-                "them again, which is not possible here: give the edges as a file, or a larger "
-                "budget (in Python, label_share=0 will do, too)"
+                "the labels had a say in which edges were kept, so prediction sets need to "
+                "read them again, which is not possible here: give the edges as a file, or a "
+                "larger budget (in Python, ",
+                Parameter("label_share", 0),
+                " will do, too)",
             )
 
         def refit(some):

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphClassifier
@@ -211,7 +211,12 @@ class StableHFSClassifier(GraphClassifier):
         if not is_asked or self.decision == "scores" or self.classes_.size < 2:
             return scores
         if self.calibrated:
-            raise InputError("calibrated=True goes with decision='scores' only; set one of them")
+            raise InputError(
+                Parameter("calibrated", True),
+                " goes with ",
+                Parameter("decision", "scores"),
+                " only; set one of them",
+            )
         sizes = "auto" if self.class_sizes is None else self.class_sizes
         shares, sized = class_shares(sizes, self._known, scores[reached]), scores.copy()
         sized[reached] = meet_sizes(scores[reached], shares)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import child_seed
 from graphsqueak.validation import check_count
 
@@ -133,7 +133,8 @@ def as_tree(shape: str | int | Tree, n_leaves: int, *, allow_guided: bool = Fals
         if not shape.isdecimal():
             known = "'guided', 'balanced'" if allow_guided else "'balanced'"
             raise InputError(
-                f"tree={shape!r} is not {known}, 'sequential' or a number of results per merge"
+                Parameter("tree", shape),
+                f" is not {known}, 'sequential' or a number of results per merge",
             )
         shape = int(shape)
     return k_ary(n_leaves, check_count("tree", shape, least=2))

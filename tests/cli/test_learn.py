@@ -105,7 +105,7 @@ def test_batches_change_nothing_but_the_scale(tmp_path):
         (["--target", "cost"], "no column 'cost'; its columns are a, b, c, price, kind"),
         (["--target", "price"], "column 'kind' holds String, not numbers"),
         (["--target", "price", "--features", "a,z"], "no column 'z'"),
-        (["--target", "price", "--features", "a", "--task", "guess"], "--task 'guess'"),
+        (["--target", "price", "--features", "a", "--task", "guess"], "--task guess"),
         (["--target", "price", "--features", "a", "--learner", "svm"], "--learner svm is not one"),
         (["--target", "price", "--features", "a", "--gamma", "wide"], "neither a number nor auto"),
         (["--target", "price", "--features", "a", "--learner", "rbp"], "'hinge' is for labels"),

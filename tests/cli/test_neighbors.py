@@ -97,7 +97,7 @@ def test_a_corpus_of_mail_becomes_a_graph_with_labels(tmp_path, capsys):
         ("x,y\n1,2\n3,4\n", ["-k", "2"], "below the number of points, 2"),
         ("x,word\n1,a\n3,b\n", ["-k", "1"], "column 'word' holds"),
         ("x,y\n1,\n3,4\n", ["-k", "1"], "column 'y' is empty in row 1"),
-        ("x,y\n1,2\n3,4\n", ["-k", "1", "--metric", "manhattan"], "--metric 'manhattan'"),
+        ("x,y\n1,2\n3,4\n", ["-k", "1", "--metric", "manhattan"], "--metric manhattan"),
         ("x,y\n1,2\n3,4\n", ["-k", "1", "--layout", "csv"], "must be called text"),
         ("x,y\n1,2\n3,4\n", ["-k", "1", "--labels", "l.csv"], "--labels is for mail"),
         ("x,y\n1,2\n3,4,5\n", ["-k", "1"], "cannot be read as csv"),

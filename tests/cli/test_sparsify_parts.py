@@ -49,7 +49,7 @@ def test_a_killed_run_redoes_only_unfinished_parts(folder, tmp_path, capsys):
     assert {path: path.stat().st_mtime_ns for path in finished} == finished
     assert resumed.read_bytes() == straight.read_bytes()
     assert run([*command[:4], "--tree", "balanced", "--resume", "-o", str(resumed)]) == 2
-    assert "--resume needs --checkpoint PATH" in capsys.readouterr().err
+    assert "--resume needs --checkpoint, " in capsys.readouterr().err
 
 
 def test_a_plan_needs_no_output_and_knows_its_input(folder, tmp_path, capsys):
@@ -68,8 +68,8 @@ def test_a_plan_needs_no_output_and_knows_its_input(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (["--tree", "oak", "-o", "x.tsv"], "--tree 'oak' is not"),
-        (["--parts", "3", "-o", "x.tsv"], "n_parts is for merge trees"),
+        (["--tree", "oak", "-o", "x.tsv"], "--tree oak is not"),
+        (["--parts", "3", "-o", "x.tsv"], "--parts is for merge trees"),
         ([], "--out FILE is missing"),
     ],
 )

@@ -229,7 +229,7 @@ class TestWhatIsWrong:
             StreamedSolver(self.graph, keep=0.5, sparsifier=self.graph)
         with pytest.raises(InputError, match="max_passes=1 must be at least 2"):
             StreamedSolver(self.graph, keep=0.5, max_passes=1)
-        with pytest.raises(InputError, match="resume=True needs checkpoint=PATH"):
+        with pytest.raises(InputError, match="resume=True needs checkpoint,"):
             StreamedSolver(self.graph, keep=0.5, resume=True)
         with pytest.raises(InputError, match=r"ridge has shape \(3,\)"):
             StreamedSolver(self.graph, keep=0.5, ridge=[1.0, 2.0, 3.0])

@@ -172,7 +172,8 @@ def test_the_certificates_of_all_runs_fail_together_with_probability_delta(monke
 
     monkeypatch.setattr(run, "certify", recorded)
     stream = StreamSparsifier(n_edges=600, random_state=4).partial_fit(complete(200))
-    result = run.certify_and_search(complete(200), stream, epsilon=0.5, delta=0.03, random_state=4)
+    config = SparsifyConfig(epsilon=0.5, delta=0.03, random_state=4)
+    result = run.certify_and_search(complete(200), stream, stream.sparsifier(), config)
     assert result.n_runs == len(deltas) > 1
     assert deltas == [0.03 / 2**number for number in range(1, len(deltas) + 1)]
 

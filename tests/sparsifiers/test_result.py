@@ -81,7 +81,7 @@ def test_the_report_says_how_the_weights_came_about(tmp_path, settings, said):
     ("certificate", "said"),
     [
         (Certificate(0.1, 0.10001, 0.9, 1.1, delta=0.01), "error at most 0.101, kappa 1.23 ("),
-        (Certificate(1e-9, 1e-5, 1.0, 1.0, delta=0.01), "error at most below 0.001"),
+        (Certificate(1e-9, 1e-5, 1.0, 1.0, delta=0.01), "error at most 1e-05"),
         (Certificate(1.0, np.inf, 0, np.inf, delta=0.0, problem="split"), "not bounded: split"),
     ],
 )

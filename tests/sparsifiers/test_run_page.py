@@ -25,7 +25,7 @@ def test_headings_and_figures(tmp_path, certify):
         expected.remove("Measured error")
     assert headings == expected
     assert page.count("data:image/png") == 1 + certify
-    assert ("error proved" in page) == certify
+    assert ("epsilon_upper" in page) == certify
     assert re.search(r"2[45]\d of 780 edges were kept", page)
     assert "<td>total weight of the graph</td><td>780</td>" in page
 

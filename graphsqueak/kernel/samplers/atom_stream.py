@@ -36,7 +36,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import bdtr, bdtrik
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import GrowingCholesky, cholesky
 from graphsqueak.kernel.leverage import atom_leverage
 from graphsqueak.kernel.samplers.atoms import ATOMS_PER_DIMENSION, cosines, ridge_for_dimension
@@ -88,8 +88,12 @@ class OnlineSampler:
     ) -> None:
         if form == "thesis" and n_copies != int(n_copies):
             raise InputError(
-                f"n_copies={n_copies} is no whole number, and form='thesis' draws whole copies; "
-                "round it, or take form='paper', whose coins take any factor"
+                Parameter("n_copies", n_copies),
+                " is no whole number, and ",
+                Parameter("form", "thesis"),
+                " draws whole copies; round it, or take ",
+                Parameter("form", "paper"),
+                ", whose coins take any factor",
             )
         self.ridge, self.epsilon, self.form = ridge, epsilon, form
         self.n_copies = int(n_copies) if form == "thesis" else n_copies

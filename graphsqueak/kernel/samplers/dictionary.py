@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import cholesky_features
 from graphsqueak.kernel.embedding import Embedding
 from graphsqueak.kernel.kernels import Kernel, KernelLike, KernelParams, bind
@@ -207,13 +207,18 @@ class Dictionary(ArrowExport, BaseEstimator):
         if self.n_components is not None:
             check_count("n_components", self.n_components)
             if self.n_copies is not None and self._fixed_size:
-                raise InputError("give n_components or n_copies, not both")
+                raise InputError("give ", Parameter("n_components"), " or n_copies, not both")
         if self.n_copies is not None:
             check_count("n_copies", self.n_copies)
         if isinstance(self.ridge, str):
             check_choice("ridge", self.ridge, ("auto",))
             if self.n_components is None:
-                raise InputError("ridge='auto' needs n_components; give a number for ridge")
+                raise InputError(
+                    Parameter("ridge", "auto"),
+                    " needs ",
+                    Parameter("n_components"),
+                    "; give a number for ridge",
+                )
         else:
             check_real("ridge", self.ridge, above=0.0)
 

@@ -37,7 +37,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import cholesky
 from graphsqueak.kernel.samplers.atoms import Atoms
 from graphsqueak.kernel.samplers.dictionary import Dictionary
@@ -106,7 +106,8 @@ class StreamingExactRLS(Dictionary):
         self._check()
         if self.n_components is not None:
             raise InputError(
-                "n_components is not available here, the copies decide; give n_copies or budget"
+                Parameter("n_components"),
+                " is not available here, the copies decide; give n_copies or budget",
             )
         kernel, points = self._bind(X, reset=True)
         rng = np.random.default_rng(self.random_state)

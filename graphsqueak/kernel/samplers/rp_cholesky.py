@@ -13,7 +13,7 @@ References
 
 from dataclasses import dataclass
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.pivots import draw_pivots, pivot_weights
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 from graphsqueak.validation import check_count
@@ -59,7 +59,7 @@ class RPCholesky(BatchDictionary):
 
     def _draw(self, kernel, points, rng):
         if self.n_components is None:
-            raise InputError("RPCholesky draws a number of atoms; give n_components")
+            raise InputError("RPCholesky draws a number of atoms; give ", Parameter("n_components"))
         block = None if self.block_size is None else check_count("block_size", self.block_size)
         self.n_copies_ = None
         pivots = draw_pivots(kernel, points, self.n_components, rng=rng, block=block)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.leverage import rho
 from graphsqueak.kernel.samplers.atoms import (
     MergeRule,
@@ -232,9 +232,14 @@ class SQUEAK(Dictionary):
         needed = squeak_copies(self.epsilon, delta=self.delta, n_points=n_points, rho=factor)
         if self.n_copies_ < needed:
             raise InputError(
-                f"budget='theory' needs {needed} copies for a merged dictionary of {n_points} "
-                f"points, and these have {self.n_copies_}; fit both with tree='balanced' and "
-                f"horizon={n_points}, or with n_copies={needed}"
+                Parameter("budget", "theory"),
+                f" needs {needed} copies for a merged dictionary of {n_points} points, "
+                f"and these have {self.n_copies_}; fit both with ",
+                Parameter("tree", "balanced"),
+                " and ",
+                Parameter("horizon", n_points),
+                ", or with ",
+                Parameter("n_copies", needed),
             )
         return squeak_horizon(self.epsilon, delta=self.delta, n_copies=self.n_copies_, rho=factor)
 
@@ -242,7 +247,9 @@ class SQUEAK(Dictionary):
         as_tree(self.tree, 1)
         elsewhere = self.n_jobs is not None or self.scheduler is not None
         if elsewhere and self.tree == "sequential":
-            raise InputError("n_jobs and scheduler share out a tree; give tree='balanced'")
+            raise InputError(
+                "n_jobs and scheduler share out a tree; give ", Parameter("tree", "balanced")
+            )
         if elsewhere and self._precomputed():
             raise InputError(
                 "a precomputed kernel matrix would be sent to every worker; give points and a "

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Message, Parameter
 from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.doubts import refuse_two_kinds
 from graphsqueak.sources.files.fields import SMALLEST_DISTANCE, choose_columns
@@ -255,7 +255,7 @@ def _read(schema, n_rows, tables, name, options, kind):
         if n_rows and kind is None and options.bipartite == "auto":
             _refuse_two_kinds(schema, roles, options.ids)
     except (InputError, UnicodeDecodeError) as error:
-        raise InputError(f"{name}: {error}") from None
+        raise InputError(f"{name}: ", error) from None
     chosen = {role: schema.field(column) for column, role in enumerate(roles) if role != "skip"}
     if n_rows == 0:
         return Opened(None, False, iter(()))
@@ -330,8 +330,10 @@ def _refuse_types(chosen, kind, name):
             wanted, fits = "integers", is_number
         if not fits:
             raise InputError(
-                f"{name}: column {field.name!r} ({role}) holds {field.type} where {wanted} are "
-                "expected; cast it, or choose other columns (columns=)"
+                f"{name}: column {field.name!r} ({role}) holds {field.type} where "
+                f"{wanted} are expected; cast it, or choose other columns (",
+                Parameter("columns"),
+                ")",
             )
 
 
@@ -347,7 +349,7 @@ def _chunks(tables, chosen, kind, name, options):
             try:
                 table[role] = _convert(role, batch.column(field.name), kind)
             except InputError as error:
-                raise InputError(f"{name}: column {field.name!r} ({role}) {error}") from None
+                raise InputError(f"{name}: column {field.name!r} ({role}) ", error) from None
         bad = _bad_rows(table, batch.num_rows, kind, are_distances=are_distances)
         if bad and options.on_bad_line == "error":
             return None, bad, table
@@ -379,7 +381,7 @@ def _chunks(tables, chosen, kind, name, options):
             fault, mask = min(rows.items(), key=lambda found: np.argmax(found[1]))
             row = int(np.argmax(mask))
             cells = ", ".join(str(column[row].as_py()) for column in table.values())
-            raise InputError(f"{name}, row {first_row + row} ({cells}): {fault}")
+            raise InputError(f"{name}, row {first_row + row} ({cells}): ", fault)
         yield chunk._replace(where=partial(_where, name, first_row, chunk.where))
         first_row += rows
 
@@ -475,7 +477,10 @@ def _bad_rows(table, n_rows, kind, *, are_distances):
         elif (kind == "uint64") != (str(column.type) == "uint64"):
             values = column.to_numpy()
             misfits = values > 2**63 - 1 if kind == "int64" else values < 0
-            bad[f"the {role} does not fit the {kind} ids before it; give ids='text'"] = misfits
+            fault = Message(
+                f"the {role} does not fit the {kind} ids before it; give ", Parameter("ids", "text")
+            )
+            bad[fault] = misfits
     return {fault: rows for fault, rows in bad.items() if rows.any()}
 
 

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.files.doubts import (
     contents_of,
     known_names,
@@ -183,7 +183,7 @@ def detect_dialect(sample, options, *, name, kind=None, names_before=()):
             weighted = options.weighted if options.weights_are is None else True
             refuse_doubtful_columns(fields, roles, weighted=weighted)
     except InputError as error:
-        raise InputError(f"{name}, line {rows[0][1]}: {error}") from None
+        raise InputError(f"{name}, line {rows[0][1]}: ", error) from None
     start, first_line, _ = rows[0]
     if is_header:
         start, first_line = sample.find(b"\n", start) + 1 or len(sample), first_line + 1
@@ -204,7 +204,7 @@ def detect_dialect(sample, options, *, name, kind=None, names_before=()):
         try:
             _refuse_doubts(sample[start:], lines[0], comments[0], dialect, options)
         except InputError as error:
-            raise InputError(f"{name}: {error}") from None
+            raise InputError(f"{name}: ", error) from None
     return dialect
 
 
@@ -300,9 +300,11 @@ def _has_header(fields, columns):
         is_ours = names[:2] == ["source", "target"]  # as `write_edges` begins a file
         if again is not None and not is_number(again) and not is_ours:
             raise InputError(
-                f"the first line, {', '.join(names)}, may name the columns or be an edge, since "
-                f"{again.decode('utf-8', 'replace')!r} occurs below; give header=True (--header) "
-                "or header=False (--no-header)"
+                f"the first line, {', '.join(names)}, may name the columns or be an edge, "
+                f"since {again.decode('utf-8', 'replace')!r} occurs below; give ",
+                Parameter("header", True),
+                " or ",
+                Parameter("header", False),
             )
         return True
     if not any(map(is_number, first)) and again is None and known_names(names):

@@ -20,14 +20,14 @@ import re
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Message, Parameter
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.sources.files.fields import (
     is_number,
     may_be_rounded,
     rounded_id_fault,
 )
-from graphsqueak.sources.files.suggestions import Content, columns_option, time_option
+from graphsqueak.sources.files.suggestions import Content, columns_parameter, time_parameter
 from graphsqueak.sources.times import UNIX_TIMES, parse_time
 
 __all__ = [
@@ -146,9 +146,12 @@ def refuse_two_kinds(names):
     kinds = [_kind(_stem(name)) for name in names]
     if None not in kinds and _stem(names[0]) != _stem(names[1]):
         raise InputError(
-            f"columns {names[0]} and {names[1]} name two kinds of things by number: is "
-            f"{names[0]} 1 another node than {names[1]} 1? give bipartite=True (--bipartite) to "
-            "keep them apart, bipartite=False (--one-kind) to join them"
+            f"columns {names[0]} and {names[1]} name two kinds of things by number: "
+            f"is {names[0]} 1 another node than {names[1]} 1? give ",
+            Parameter("bipartite", True),
+            " to keep them apart, ",
+            Parameter("bipartite", False),
+            " to join them",
         )
 
 
@@ -159,9 +162,12 @@ def refuse_bipartite_comment(comment):
     """
     if comment.split()[:1] == [b"bip"]:
         raise InputError(
-            f"the comment {comment.decode('utf-8', 'replace')!r} declares two kinds of nodes, each "
-            "numbered from 1; give bipartite=True (--bipartite) to keep them apart, "
-            "bipartite=False (--one-kind) to join nodes of the same number"
+            f"the comment {comment.decode('utf-8', 'replace')!r} declares two kinds of "
+            "nodes, each numbered from 1; give ",
+            Parameter("bipartite", True),
+            " to keep them apart, ",
+            Parameter("bipartite", False),
+            " to join nodes of the same number",
         )
 
 
@@ -169,9 +175,14 @@ def refuse_times(values):
     """Ask about a column of weights that looks like times."""
     if len(values) and (unit := _unit(values)):
         raise InputError(
-            f"the third column looks like times ({unit}, such as {values[0]:.0f}), not weights; "
-            "give time=2 (--time 2) to read it as times, weighted=False (--no-weights) to ignore "
-            "it, weighted=True (--weights) to take it as weights"
+            f"the third column looks like times ({unit}, such as {values[0]:.0f}), "
+            "not weights; give ",
+            Parameter("time", 2),
+            " to read it as times, ",
+            Parameter("weighted", False),
+            " to ignore it, ",
+            Parameter("weighted", True),
+            " to take it as weights",
         )
 
 
@@ -185,8 +196,10 @@ def refuse_two_spellings(tokens):
         whole = _WHOLE_FLOAT.fullmatch(field)
         if whole and whole[1] in ids:
             raise InputError(
-                f"ids {whole[1].decode()} and {field.decode()} may be one node, but other ids are "
-                "not integers; give ids='text' (--ids text) to keep them apart, or write them alike"
+                f"ids {whole[1].decode()} and {field.decode()} may be one node, but other "
+                "ids are not integers; give ",
+                Parameter("ids", "text"),
+                " to keep them apart, or write them alike",
             )
     if all(map(is_number, ids)):
         for field in sorted(ids):
@@ -219,8 +232,11 @@ def refuse_strange_header(line, text, spans):
     if is_single[0] and np.mean(is_single[1:]) <= _RARE:
         shown = line.decode("utf-8", "replace")
         raise InputError(
-            f"the names in the first line, {shown!r}, occur nowhere below: give header=True "
-            "(--header) if they name the columns, header=False (--no-header) if it is an edge"
+            f"the names in the first line, {shown!r}, occur nowhere below: give ",
+            Parameter("header", True),
+            " if they name the columns, ",
+            Parameter("header", False),
+            " if it is an edge",
         )
 
 
@@ -229,11 +245,11 @@ def _refuse_dates(fields):
     content = _content(fields)
     if len(fields) and not is_number(fields[0]) and content in (Content.TIMES, Content.DATES):
         shown = fields[0].decode("utf-8", "replace")
-        remedy = "weighted=False (--no-weights) to ignore them"
+        remedy = Message(Parameter("weighted", False), " to ignore them")
         if content is Content.TIMES:
-            remedy = f"{time_option(2, None)} to read them, {remedy}"
+            remedy = Message(time_parameter(2, None), " to read them, ", remedy)
         raise InputError(
-            f"the third column holds dates or times, such as {shown}, not weights; give {remedy}"
+            f"the third column holds dates or times, such as {shown}, not weights; give ", remedy
         )
 
 
@@ -246,9 +262,11 @@ def _refuse_texts(fields):
     if len(texts) > len(fields) / 2:
         shown = texts[0].decode("utf-8", "replace")
         raise InputError(
-            f"the third column holds texts such as {shown!r}, not weights; give header=True "
-            "(--header) if the first line names the columns, or choose source and target, "
-            f"{columns_option((0, 1), None)} if they are the first two"
+            f"the third column holds texts such as {shown!r}, not weights; give ",
+            Parameter("header", True),
+            " if the first line names the columns, or choose source and target, ",
+            columns_parameter((0, 1), None),
+            " if they are the first two",
         )
 
 
@@ -262,8 +280,11 @@ def _refuse_index(rows):
     is_id &= _content(thirds) not in (Content.TIMES, Content.DATES)
     if counts and is_id and len(set(thirds)) > 1:
         raise InputError(
-            f"the first column counts the lines; give {columns_option((1, 2), None)} if it is an "
-            f"index, {columns_option(edge, None)} if it is the source of an edge"
+            "the first column counts the lines; give ",
+            columns_parameter((1, 2), None),
+            " if it is an index, ",
+            columns_parameter(edge, None),
+            " if it is the source of an edge",
         )
 
 
@@ -282,10 +303,14 @@ def _refuse_numbers_of_times(rows):
     targets = [float(row[1]) for row in rows if is_number(row[1])]
     if unit is not None and max(targets, default=0.0) < firsts.min() / 10:
         raise InputError(
-            f"the first column looks like times ({unit}, such as {firsts[0]:.0f}), not nodes; give "
-            f"{columns_option((1, 2), None)} if these are source and target, with "
-            f"{time_option(0, None)} to read the times; {columns_option((0, 1, 2), None)} if the "
-            "first column holds nodes"
+            f"the first column looks like times ({unit}, such as {firsts[0]:.0f}), not nodes; "
+            "give ",
+            columns_parameter((1, 2), None),
+            " if these are source and target, with ",
+            time_parameter(0, None),
+            " to read the times; ",
+            columns_parameter((0, 1, 2), None),
+            " if the first column holds nodes",
         )
 
 

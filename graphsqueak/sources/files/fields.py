@@ -16,13 +16,12 @@ stops at the first line that breaks them; `find_fault` then says what is wrong w
 
 import functools
 import re
-import shlex
 from decimal import Decimal
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Message, Parameter
 from graphsqueak.sources.files.suggestions import (
     Content,
-    columns_option,
+    columns_parameter,
     find_counterparts,
     is_distance_name,
     is_time_name,
@@ -132,18 +131,30 @@ def choose_columns(
     """
     if weights_are == "distance":
         if weighted is False:
-            raise InputError("weights_are='distance' needs weights, which weighted=False ignores")
+            raise InputError(
+                Parameter("weights_are", "distance"),
+                " needs weights, which ",
+                Parameter("weighted", False),
+                " ignores",
+            )
         weighted = True
     contents = contents or [Content.INTEGERS] * n_columns
     clock = [] if time is None else [_index(time, n_columns, names, "time")]
     if columns is not None:
         chosen = _chosen(columns, n_columns, names)
         if set(chosen) & set(clock):
-            raise InputError(f"time={time} is one of columns={tuple(columns)}; choose another")
+            raise InputError(
+                Parameter("time", time),
+                " is one of ",
+                Parameter("columns", tuple(columns)),
+                "; choose another",
+            )
     elif n_columns < 2 + len(clock):
         raise InputError(
-            "one column where an edge needs two, source and target; if they are separated by an "
-            "unusual character, name it (delimiter=)"
+            "one column where an edge needs two, source and target; if they are "
+            "separated by an unusual character, name it (",
+            Parameter("delimiter"),
+            ")",
         )
     else:
         ends = _ends(names) if names else None
@@ -164,8 +175,12 @@ def choose_columns(
                 raise _ambiguity("none of them is called weight", names, n_columns, suggestion)
             chosen = [*chosen, weight]
     if weighted is True and len(chosen) < 3:
-        wanted = "weighted=True" if weights_are is None else f"weights_are={weights_are!r}"
-        raise InputError(f"no weight column, but {wanted} asks for one; choose it (columns=)")
+        wanted = Parameter("weighted", True)
+        if weights_are is not None:
+            wanted = Parameter("weights_are", weights_are)
+        raise InputError(
+            "no weight column, but ", wanted, " needs one; choose it (", Parameter("columns"), ")"
+        )
     if weighted is False:
         chosen = chosen[:2]
     roles = ["skip"] * n_columns
@@ -229,8 +244,9 @@ def refuse_unknown_separator(lines):
         n_marks = {line.count(mark.encode()) for line in lines}
         if len(n_marks) == 1 and n_marks != {0}:
             raise InputError(
-                "one column where an edge needs two, source and target; if they are separated by "
-                f"{mark!r}, give delimiter={mark!r} (--delimiter {shlex.quote(mark)})"
+                "one column where an edge needs two, source and target; if they are "
+                f"separated by {mark!r}, give ",
+                Parameter("delimiter", mark),
             )
 
 
@@ -285,16 +301,17 @@ def find_fault(line, dialect):
         return "columns", f'the quotes in {_shown(line)} do not match; write " inside as ""'
     n_columns = len(dialect.roles)
     if len(fields) != n_columns:
-        return "columns", (
+        return "columns", Message(
             f"{len(fields)} column{'s' * (len(fields) != 1)} where {n_columns} were expected: "
-            f"{_shown(line)}; repair the line, or give on_bad_line='skip' (--on-bad-line skip)"
+            f"{_shown(line)}; repair the line, or give ",
+            Parameter("on_bad_line", "skip"),
         )
     for role, field in zip(dialect.roles, fields, strict=True):
         if role in ("source", "target"):
             if not field:
-                return "columns", (
-                    "a node id is empty; repair the line, or give on_bad_line='skip' "
-                    "(--on-bad-line skip)"
+                return "columns", Message(
+                    "a node id is empty; repair the line, or give ",
+                    Parameter("on_bad_line", "skip"),
                 )
             fault = _fault_of_id(field, dialect)
             if fault:
@@ -345,8 +362,9 @@ def _refuse_doubtful_ends(chosen, own, names, contents, suggestion):
         shown = names[column] if names else column
         if len(own) == 2:
             raise InputError(
-                f"column {shown} of two seems to hold dates or times; give "
-                f"{columns_option(chosen, names)} if they are nodes"
+                f"column {shown} of two seems to hold dates or times; give ",
+                columns_parameter(chosen, names),
+                " if they are nodes",
             )
         problem = f"column {shown} seems to hold dates or times, not nodes"
         raise _ambiguity(problem, names, n_columns, suggestion)
@@ -358,8 +376,8 @@ def _refuse_doubtful_ends(chosen, own, names, contents, suggestion):
 def _ambiguity(problem, names, n_columns, suggestion):
     """The error about columns that can be taken in two ways, and what was probably meant."""
     return InputError(
-        f"{n_columns} columns{_listed(names)}, and {problem}; "
-        + suggestion_in_words(suggestion, names)
+        f"{n_columns} columns{_listed(names)}, and {problem}; ",
+        suggestion_in_words(suggestion, names),
     )
 
 
@@ -367,22 +385,25 @@ def _chosen(columns, n_columns, names):
     columns = [columns] if isinstance(columns, str | int) else list(columns)
     if len(columns) not in (2, 3):
         raise InputError(
-            f"columns={columns} must have two or three entries: source, target, weight"
+            Parameter("columns", columns), " must have two or three entries: source, target, weight"
         )
     chosen = [_index(column, n_columns, names, "columns") for column in columns]
     if len(set(chosen)) < len(chosen):
-        raise InputError(f"columns={columns} names a column twice")
+        raise InputError(Parameter("columns", columns), " names a column twice")
     return chosen
 
 
 def _index(column, n_columns, names, option):
     """Which column it is that an option names."""
     if isinstance(column, str) and (names is None or column not in names):
-        raise InputError(f"there is no column named {column!r}{_listed(names)}; see {option}=")
+        raise InputError(
+            f"there is no column named {column!r}{_listed(names)}; see ", Parameter(option)
+        )
     index = names.index(column) if isinstance(column, str) else int(column)
     if not 0 <= index < n_columns:
         raise InputError(
-            f"there is no column {index}: {n_columns} columns are counted from 0; see {option}="
+            f"there is no column {index}: {n_columns} columns are counted from 0; see ",
+            Parameter(option),
         )
     return index
 
@@ -428,32 +449,44 @@ def _fault_of_id(field, dialect):
     ):
         value = int(field.partition(b".")[0])
         if low <= value <= high:
-            return (
+            return Message(
                 f"node id {_shown(field)} would be written back as {value}, unlike the ids before "
-                "it; give ids='text' (--ids text) to keep it, or ids='integer' to change it"
+                "it; give ",
+                Parameter("ids", "text"),
+                " to keep it, or ",
+                Parameter("ids", "integer"),
+                " to change it",
             )
-    return (
+    return Message(
         f"node id {_shown(field)} is not an integer from {low} to {high} like the ids before it; "
-        "give ids='text' (--ids text)"
+        "give ",
+        Parameter("ids", "text"),
     )
 
 
 def rounded_id_fault(shown):
     """What is wrong with an id that was a float beyond 2^53."""
-    return (
+    return Message(
         f"node id {shown} is a float beyond 2^53, which may have been rounded to the id of another "
-        "node; write ids as integers, or give ids='text' (--ids text) to keep them as they are"
+        "node; write ids as integers, or give ",
+        Parameter("ids", "text"),
+        " to keep them as they are",
     )
 
 
 def _fault_of_weight(field, *, are_distances):
     if not field:
-        return "the weight is empty; repair the line, or give weighted=False"
+        return Message(
+            "the weight is empty; repair the line, or give ", Parameter("weighted", False)
+        )
     if not is_number(field):
         if field.lstrip(b"+-").lower() in (b"nan", b"inf", b"infinity"):
             return f"weight {_shown(field)} is not finite; weights are finite and not negative"
         remedy = "write decimals with a point" if b"," in field else "repair it"
-        return f"weight {_shown(field)} is not a number; {remedy}, or give weighted=False"
+        return Message(
+            f"weight {_shown(field)} is not a number; {remedy}, or give ",
+            Parameter("weighted", False),
+        )
     value = float(field)
     if value < 0:
         return f"weight {_shown(field)} is negative; neither similarities nor distances are"

@@ -8,7 +8,7 @@ are symmetric.
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.dialect import Dialect
@@ -40,7 +40,9 @@ def read_matrix_market(stream, options):
         are_distances=options.weights_are == "distance",
     )
     if options.weights_are == "distance" and not has_values:
-        raise InputError(f"{stream.name} is a pattern without values; leave weights_are= out")
+        raise InputError(
+            f"{stream.name} is a pattern without values; leave ", Parameter("weights_are"), " out"
+        )
     chunks = _chunks(stream, dialect, options, n_nodes, n_entries, is_general)
     columns = ("row", "column", "value")[: 2 + has_values]
     return Opened("int64", has_values or is_general, chunks, columns)
@@ -102,8 +104,14 @@ def _chunks(stream, dialect, options, n_nodes, n_entries, is_general):
         )
     if not check.holds:
         raise InputError(
-            f"{stream.name} is a general matrix and not symmetric; write (A + A.T) / 2, or read "
-            "every entry as an edge: format='text', header=True, columns=(0, 1) or (0, 1, 2)"
+            f"{stream.name} is a general matrix and not symmetric; write (A + A.T) / 2, "
+            "or read every entry as an edge: ",
+            Parameter("format", "text"),
+            ", ",
+            Parameter("header", True),
+            ", ",
+            Parameter("columns", (0, 1)),
+            " or (0, 1, 2)",
         )
 
 

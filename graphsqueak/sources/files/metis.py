@@ -8,7 +8,7 @@ both its ends and kept once.
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.fields import SMALLEST_DISTANCE
@@ -41,7 +41,9 @@ def read_metis(stream, options):
         raise InputError(f"{stream.name} has no header line 'n m [fmt [ncon]]'; it is empty")
     are_distances = options.weights_are == "distance"
     if are_distances and not header[3]:
-        raise InputError(f"{stream.name} has no edge weights; leave weights_are= out")
+        raise InputError(
+            f"{stream.name} has no edge weights; leave ", Parameter("weights_are"), " out"
+        )
     chunks = _chunks(stream, header, min(offset, len(sample)), number + 1, are_distances)
     columns = ("node", "neighbor", "weight")[: 2 + header[3]]
     return Opened("int64", header[3], chunks, columns)

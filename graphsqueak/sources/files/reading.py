@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from graphsqueak.errors import DistanceWeightsWarning, InputError
+from graphsqueak.errors import DistanceWeightsWarning, InputError, Parameter
 from graphsqueak.graph.duplicate_edges import DuplicateCounter
 from graphsqueak.nodes.bipartite_ids import prefix_ids, side_names
 from graphsqueak.nodes.integer_ids import IntegerIds
@@ -221,10 +221,14 @@ class FileSource(EdgeSource):
         is_doubtful = self._has_doubtful_weights()
         if is_first_time and is_doubtful:
             warnings.warn(
-                f"{name}: weights of column {opened.columns[2]} are read as similarities: large is "
-                "close; give weights_are='distance' (--weights-are distance) if they are "
-                "distances, weights_are='similarity' (--weights-are similarity) if not",
-                DistanceWeightsWarning,
+                DistanceWeightsWarning(
+                    f"{name}: weights of column {opened.columns[2]} are read as similarities: "
+                    "large is close; give ",
+                    Parameter("weights_are", "distance"),
+                    " if they are distances, ",
+                    Parameter("weights_are", "similarity"),
+                    " if not",
+                ),
                 stacklevel=3,
             )
         return self._found
@@ -283,7 +287,8 @@ class FileSource(EdgeSource):
                 if opened.is_weighted != settled.is_weighted:
                     raise InputError(
                         f"{part.name} has {'a' if opened.is_weighted else 'no'} weight column, "
-                        f"unlike {settled.name}; read them apart, or give weighted=False"
+                        f"unlike {settled.name}; read them apart, or give ",
+                        Parameter("weighted", False),
                     )
                 if batcher is None:
                     is_text = settled.kind == "text" or self.options.bipartite is True
@@ -368,11 +373,16 @@ def open_part(stream, part, options, *, settled=None):
         names = settled.columns if settled else ()
         return read_text(stream, options, kind=kind, names_before=names)
     if options.time is not None:
-        raise InputError(f"{part.name} is a matrix or METIS file, without times; leave time= out")
+        raise InputError(
+            f"{part.name} is a matrix or METIS file, without times; leave ",
+            Parameter("time"),
+            " out",
+        )
     if "text" in (kind, options.ids):
         raise InputError(
             f"{part.name} numbers its nodes 1, ..., n: it cannot be read with text ids; "
-            "read it by itself, with ids='integer'"
+            "read it by itself, with ",
+            Parameter("ids", "integer"),
         )
     return read_matrix_market(stream, options) if form == "mtx" else read_metis(stream, options)
 

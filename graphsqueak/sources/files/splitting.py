@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.reading import FileSource, detect_format
@@ -62,8 +62,8 @@ def split(
         )
     if source.options.duplicates == "once":
         raise InputError(
-            "duplicates='once' (--duplicates once) needs the input in one piece; leave workers, "
-            "scheduler and tree away"
+            Parameter("duplicates", "once"),
+            " needs the input in one piece; leave workers, scheduler and tree away",
         )
     if not all(part.path or part.remote for part in source.parts):
         raise InputError(

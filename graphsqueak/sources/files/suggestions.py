@@ -7,21 +7,22 @@ columns remain, they are suggested; otherwise the choice is left to the user.
 """
 
 import re
-import shlex
 from enum import Enum
 from typing import NamedTuple
+
+from graphsqueak.errors import Message, Parameter
 
 __all__ = [
     "Content",
     "Suggestion",
-    "columns_option",
+    "columns_parameter",
     "find_counterparts",
     "is_distance_name",
     "is_time_name",
     "name_words",
     "suggest_columns",
     "suggestion_in_words",
-    "time_option",
+    "time_parameter",
 ]
 
 
@@ -218,29 +219,27 @@ def _differing_words(source, target):
     return different[0] if len(different) == 1 else None
 
 
-def columns_option(columns, names):
-    """How to choose columns, in Python and on the command line.
+def columns_parameter(columns, names):
+    """How to choose columns: by name where names are plain, else by number.
 
-    >>> columns_option((1, 2), ["id", "user", "friend"])
-    "columns=('user', 'friend') (--columns user,friend)"
-    >>> columns_option((0, 1), None)
-    'columns=(0, 1) (--columns 0,1)'
+    >>> print(columns_parameter((1, 2), ["id", "user", "friend"]))
+    columns=('user', 'friend')
+    >>> print(columns_parameter((0, 1), None))
+    columns=(0, 1)
     """
     chosen = [_name_or_number(column, names) for column in columns]
     if any(isinstance(column, int) for column in chosen):
         chosen = list(columns)
-    option = shlex.quote(",".join(map(str, chosen)))
-    return f"columns={tuple(chosen)} (--columns {option})"
+    return Parameter("columns", tuple(chosen))
 
 
-def time_option(column, names):
-    """How to choose the column of times, in Python and on the command line.
+def time_parameter(column, names):
+    """How to choose the column of times.
 
-    >>> time_option(0, ["ts", "user", "friend"])
-    "time='ts' (--time ts)"
+    >>> print(time_parameter(0, ["ts", "user", "friend"]))
+    time='ts'
     """
-    chosen = _name_or_number(column, names)
-    return f"time={chosen!r} (--time {shlex.quote(str(chosen))})"
+    return Parameter("time", _name_or_number(column, names))
 
 
 def _name_or_number(column, names):
@@ -255,17 +254,21 @@ def _name_or_number(column, names):
 def suggestion_in_words(suggestion, names):
     """What to give instead of a guess, as the end of a message."""
     if suggestion.ends is None:
-        said = (
-            "choose source and target, columns=(SOURCE, TARGET), or source, target and weight, "
-            "columns=(SOURCE, TARGET, WEIGHT), by name or by number from 0"
-        )
+        pieces = [
+            "choose source and target, ",
+            Parameter("columns", ("SOURCE", "TARGET")),
+            ", or source, target and weight, ",
+            Parameter("columns", ("SOURCE", "TARGET", "WEIGHT")),
+            ", by name or by number from 0",
+        ]
     else:
-        said = f"give {columns_option(suggestion.ends, names)} if these are source and target"
+        ends = columns_parameter(suggestion.ends, names)
+        pieces = ["give ", ends, " if these are source and target"]
     if suggestion.ends is not None and suggestion.weight is not None:
         all_three = (*suggestion.ends, suggestion.weight)
-        said += f", or {columns_option(all_three, names)} for the weights as well"
+        pieces += [", or ", columns_parameter(all_three, names), " for the weights as well"]
         if names is not None and is_distance_name(names[suggestion.weight]):
-            said += ", with weights_are='distance' (--weights-are distance) if small is close"
+            pieces += [", with ", Parameter("weights_are", "distance"), " if small is close"]
     if suggestion.time is not None:
-        said += f"; {time_option(suggestion.time, names)} reads the times"
-    return said
+        pieces += ["; ", time_parameter(suggestion.time, names), " reads the times"]
+    return Message(*pieces)

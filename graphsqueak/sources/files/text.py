@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.dialect import Scan, detect_dialect, scan_block, tokens_at
 from graphsqueak.sources.files.fields import (
@@ -247,8 +247,12 @@ def _chunks(stream, dialect, options, doubts):
 def doubtful_count_error(name, line):
     """What to say of a first line that may count nodes and lines."""
     return InputError(
-        f"{name}: its first line, '{line}', may be an edge or count the nodes and edges that "
-        "follow; give header=True (--header) to skip it, header=False (--no-header) to keep it"
+        f"{name}: its first line, '{line}', may be an edge or count the nodes and "
+        "edges that follow; give ",
+        Parameter("header", True),
+        " to skip it, ",
+        Parameter("header", False),
+        " to keep it",
     )
 
 
@@ -301,7 +305,7 @@ def scan_lines(stream, dialect, options):
         if scan.bad_line >= 0 and not skip_bad:
             line = text[scan.bad_start :].tobytes().partition(b"\n")[0].removesuffix(b"\r")
             _, fault = find_fault(line, dialect)
-            raise InputError(f"{stream.name}, line {line_number + scan.bad_line}: {fault}")
+            raise InputError(f"{stream.name}, line {line_number + scan.bad_line}: ", fault)
         yield ScannedBlock(text, scan, line_number, fraction, time, has_dates)
         line_number += scan.n_lines
 

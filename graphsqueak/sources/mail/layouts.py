@@ -23,7 +23,7 @@ import stat
 from itertools import islice
 from typing import NamedTuple
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.mail.text import MAX_RAW_BYTES, read_bytes_as_text
 from graphsqueak.system.paths import local_path, resolved
 from graphsqueak.validation import check_choice
@@ -98,9 +98,11 @@ def find_layout(path):
         if any(_is_mail(file) for file in _some_files(path)):
             return "folders"
         raise InputError(
-            f"{path} does not look like a corpus of mail: no full/index, no cur and new, no folder "
-            "called spam or ham, no .eml and no file that begins with the headers of a mail; say "
-            f"layout= one of {', '.join(LAYOUTS)}"
+            f"{path} does not look like a corpus of mail: no full/index, no cur and "
+            "new, no folder called spam or ham, no .eml and no file that begins with the "
+            "headers of a mail; say ",
+            Parameter("layout"),
+            f" one of {', '.join(LAYOUTS)}",
         )
     with path.open("rb") as file:
         first = file.read(4096)
@@ -112,7 +114,9 @@ def find_layout(path):
         return "csv"
     if path.name == "index":
         return "trec"
-    raise InputError(f"{path} is no mbox, SMS collection or csv; say layout= if it is one")
+    raise InputError(
+        f"{path} is no mbox, SMS collection or csv; say ", Parameter("layout"), " if it is one"
+    )
 
 
 def label_of_name(name):

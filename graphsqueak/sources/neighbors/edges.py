@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.id_arrays import with_explicit_order
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import Batcher, EdgeSource
@@ -134,7 +134,9 @@ def neighbor_edges(
     rows = prepare_points(points, metric)
     n_neighbors = check_count("n_neighbors", n_neighbors)
     if n_neighbors >= rows.n:
-        raise InputError(f"n_neighbors={n_neighbors} must be below the number of points, {rows.n}")
+        raise InputError(
+            Parameter("n_neighbors", n_neighbors), f" must be below the number of points, {rows.n}"
+        )
 
     find: Callable[[], NeighborLists | ApproximateLists]
     if approximate:

@@ -10,7 +10,7 @@ import zipfile
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.files.columnar import parquet_frame
 from graphsqueak.sources.files.lakehouse import refuse_lakehouse
 from graphsqueak.sources.files.plain_text import text_source
@@ -111,7 +111,9 @@ def _from_table(path, suffix):
         if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Boolean):
             raise InputError(
                 f"{path}: column {name!r} holds {table[name].dtype}, not numbers; drop it, call it "
-                "id if it names the points, or say --layout csv if the table holds texts of mails"
+                "id if it names the points, or give ",
+                Parameter("layout", "csv"),
+                " if the table holds texts of mails",
             )
         if table[name].null_count():
             row = table[name].is_null().arg_max()

@@ -22,7 +22,7 @@ import numba
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.neighbors.points import DensePoints
 from graphsqueak.sources.neighbors.weights import LOCAL_RANK
 from graphsqueak.system.kernels import inline_njit, parallel_njit, run_kernel
@@ -123,7 +123,8 @@ def nearly_neighbors(points, n_neighbors, random_state=None):
         from pynndescent import NNDescent
     except ImportError:
         raise InputError(
-            "approximate=True needs pynndescent: pip install pynndescent, or leave it away"
+            Parameter("approximate", True),
+            " needs pynndescent: pip install pynndescent, or leave it away",
         ) from None
     seed = int(np.random.default_rng(random_state).integers(2**31))
     search = NNDescent(_as_matrix(points), n_neighbors=n_neighbors + 1, random_state=seed)

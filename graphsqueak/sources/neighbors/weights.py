@@ -22,7 +22,7 @@ References
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_real
@@ -78,7 +78,12 @@ def check_sigma(sigma, form):
     if sigma is None:
         return None
     if form not in ("thesis", "gaussian"):
-        raise InputError(f"sigma={sigma!r} has no meaning for weight={form!r}; leave it away")
+        raise InputError(
+            Parameter("sigma", sigma),
+            " has no meaning for ",
+            Parameter("weight", form),
+            "; leave it away",
+        )
     return check_real("sigma", sigma, above=0.0, below=np.inf)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.validation import check_choice
 
 __all__ = ["Certificate", "component_problem"]
@@ -165,8 +165,9 @@ class Certificate:
         check_choice("quantity", quantity, ("cuts", "eigenvalues", "resistances", "conductances"))
         if self.ridge > 0:
             raise InputError(
-                f"a certificate with ridge={self.ridge:g} is about L + ridge I and does not bound "
-                f"{quantity}; call certify without ridge"
+                "a certificate with ",
+                Parameter("ridge", self.ridge),
+                f" is about L + ridge I and does not bound {quantity}; call certify without ridge",
             )
         values = np.asarray(values, dtype=np.float64)
         if not math.isfinite(self.kappa):

@@ -33,7 +33,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import Step, child_seed
@@ -168,7 +168,7 @@ class KelnerLevinEngine(PracticalEngine):
 
     def set_ridge(self, ridge: float) -> None:
         if ridge > 0:
-            raise InputError("method='thesis' has no ridge")
+            raise InputError(Parameter("method", "thesis"), " has no ridge")
 
     def lead(self) -> None:
         """Do nothing: there is no filter that other streams could continue."""

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import RandomState
@@ -156,17 +156,23 @@ class StreamSparsifier(BaseStream):
     def _make_engine(self, seed: int) -> StreamEngine:
         if self.method == "fast":
             if self.n_copies is not None:
-                raise InputError("n_copies is for method='thesis'; leave it out")
+                raise InputError(
+                    "n_copies is for ", Parameter("method", "thesis"), "; leave it out"
+                )
             budget = Budget(self.n_edges, self.epsilon, self.keep).validate()
             priority = PriorityNodes(fraction=self.favored_share)
             state = StreamState(seed=seed, ridge=self.ridge, priority=priority)
             return PracticalEngine(StreamConfig(budget, self.options), state)
         if self.favored_nodes:
             raise InputError(
-                "favored_nodes need method='fast'; leave them out or change the method"
+                "favored_nodes need ",
+                Parameter("method", "fast"),
+                "; leave them out or change the method",
             )
         if self.n_edges is not None or self.keep is not None or self.ridge > 0:
-            raise InputError("method='thesis' takes epsilon or n_copies, no budget and no ridge")
+            raise InputError(
+                Parameter("method", "thesis"), " takes epsilon or n_copies, no budget and no ridge"
+            )
         return kelner_levin_engine(self.epsilon, self.n_copies, seed=seed)
 
     def partial_fit(self, batch: GraphLike) -> Self:
@@ -212,7 +218,12 @@ class StreamSparsifier(BaseStream):
         if self.n_nodes_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
         if n_edges is not None and self.method == "thesis":
-            raise InputError("n_edges needs method='fast'; the thesis method has no budget")
+            raise InputError(
+                Parameter("n_edges"),
+                " needs ",
+                Parameter("method", "fast"),
+                "; the thesis method has no budget",
+            )
         self._is_consumed = consume
         result = self._engine.finalize(
             self._engine.final_budget() if n_edges is None else n_edges,

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
@@ -163,7 +163,9 @@ class TimedSparsifier(BaseStream):
             if duration is not None:
                 check_real(name, duration, above=0.0, below=np.inf)
         if window is None and half_life is None:
-            raise InputError("give window or half_life; without both, use StreamSparsifier")
+            raise InputError(
+                "give window or ", Parameter("half_life"), "; without both, use StreamSparsifier"
+            )
         self.window = window
         self.half_life = half_life
         self.buckets = check_count("buckets", buckets)
@@ -190,8 +192,9 @@ class TimedSparsifier(BaseStream):
         width = self.window / self.buckets
         if self.half_life is not None and width > _MAX_PANE_HALF_LIVES * self.half_life:
             raise InputError(
-                f"window={self.window:g} is {self.window / self.half_life:.0f} half-lives, after "
-                "which nothing is left of an edge; leave window out"
+                Parameter("window", self.window),
+                f" is {self.window / self.half_life:.0f} half-lives, after which nothing is "
+                "left of an edge; leave window out",
             )
         return width, self.buckets
 
@@ -212,8 +215,9 @@ class TimedSparsifier(BaseStream):
             if not isinstance(part, TimedEdges):
                 if part.n_edges:
                     raise InputError(
-                        "a window or a half-life needs the time of every edge; name its column, "
-                        "time=..., or give TimedEdges"
+                        "a window or a half-life needs the time of every edge; name its column, ",
+                        Parameter("time"),
+                        ", or give TimedEdges",
                     )
                 continue
             tail, head, n_nodes = self._numbering.apply(part)
@@ -369,13 +373,16 @@ class TimedSparsifier(BaseStream):
             if until is not None:
                 last = math.ceil(until / self._pane_width) - 1
             if last < first:
-                raise InputError(f"until={until} must come after since={since}")
+                raise InputError(
+                    Parameter("until", until), " must come after ", Parameter("since", since)
+                )
             return first, last, min(self._latest_time, (last + 1) * self._pane_width)
         now = self._latest_time if at is None else check_real("at", at)
         if self.window is None and now < self._latest_time:
             raise InputError(
-                f"at={now:.15g} is before the last edge ({self._latest_time:.15g}), and later "
-                "edges cannot be removed again; give a window"
+                Parameter("at", now),
+                f" is before the last edge ({self._latest_time:.15g}), and later edges "
+                "cannot be removed again; give a window",
             )
         last = math.floor(now / self._pane_width)
         return last - self._n_full_panes, last, now
@@ -666,7 +673,13 @@ def new_stream(
         settings.pop("buckets", None)
         return StreamSparsifier(**settings)
     if settings.pop("method", "fast") != "fast" or settings.pop("ridge", 0.0) > 0:
-        raise InputError("window and half_life take method='fast' and no ridge")
+        raise InputError(
+            "window and ",
+            Parameter("half_life"),
+            " take ",
+            Parameter("method", "fast"),
+            " and no ridge",
+        )
     return TimedSparsifier(window=window, half_life=half_life, **settings)
 
 

@@ -26,7 +26,7 @@ References
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
@@ -95,8 +95,10 @@ def best_subgraph(graph: EdgeList, n_edges: int, *, seed: int) -> tuple[EdgeList
     n_forest = int(np.count_nonzero(is_kept))
     if n_forest > n_edges:
         raise InputError(
-            f"{n_edges:,} edges are too few to keep {graph.n_nodes:,} nodes connected (at least "
-            f"{n_forest:,}); increase n_edges or keep"
+            f"{n_edges:,} edges are too few to keep {graph.n_nodes:,} nodes connected "
+            f"(at least {n_forest:,}); increase ",
+            Parameter("n_edges"),
+            " or keep",
         )
     rows = build_laplacian(graph, np.zeros(graph.n_nodes))
     laplacian = graph.laplacian()

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.splitting import split, unread
 from graphsqueak.sources.graph_like import GraphLike, as_stream
@@ -237,7 +237,9 @@ def open_store(folder, pieces, settings, *, seed, resume):
             if earlier.get(name) != value:
                 raise InputError(
                     f"{folder} was written with other {name}; resume with the same input and "
-                    "options, or leave --resume out to start again (--force)"
+                    "options, or leave ",
+                    Parameter("resume"),
+                    " out to start again",
                 )
     else:
         for old in files_in(folder, _PART_FILES):

@@ -35,7 +35,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.validation import check_real
 
@@ -83,8 +83,8 @@ def class_shares(class_sizes, labels, scores):
         decided = np.bincount(scores.argmax(axis=1), minlength=counts.size) / max(len(scores), 1)
         return (counts.sum() * decided + 1) / (counts.sum() + counts.size)
     raise InputError(
-        f"class_sizes={class_sizes!r} is not understood; give None, 'labels', 'auto' or a mapping "
-        "from classes to sizes"
+        Parameter("class_sizes", class_sizes),
+        " is not understood; give None, 'labels', 'auto' or a mapping from classes to sizes",
     )
 
 

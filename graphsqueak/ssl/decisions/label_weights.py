@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.ssl.alignment import AbsentLabelsWarning, NodeValues
 from graphsqueak.ssl.labels import ClassLabels, is_missing
 from graphsqueak.validation import check_real
@@ -95,8 +95,8 @@ def class_weighted(labels, given):
         return labels._replace(weight=weight * (sizes.mean() / sizes)[labels.code])
     if not isinstance(given, Mapping):
         raise InputError(
-            f"class_weight={given!r} is not understood; give None, 'balanced' or a mapping from "
-            "classes to weights"
+            Parameter("class_weight", given),
+            " is not understood; give None, 'balanced' or a mapping from classes to weights",
         )
     unknown = [name for name in given if name not in names]
     if unknown:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.tables import is_table
 from graphsqueak.ssl.alignment import is_series, split_by_id
 from graphsqueak.validation import check_count, check_real
@@ -130,7 +130,7 @@ def flag_positives(
     if recall is not None:
         check_real("recall", recall, above=0.0)
         if recall > 1:
-            raise InputError(f"recall={recall} is a share, at most 1")
+            raise InputError(Parameter("recall", recall), " is a share, at most 1")
         found = np.cumsum(scores[order])
         size = (
             int(np.searchsorted(found, recall * found[-1] * (1 - 1e-12))) + 1 if order.size else 0

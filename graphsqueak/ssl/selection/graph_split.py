@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import as_edge_list
 from graphsqueak.ssl.alignment import is_series, split_by_id
@@ -84,8 +84,9 @@ class GraphSplit(BaseCrossValidator):
                 order = order[np.bincount(values)[values[order]] > 1]
         if order.size < n_splits:
             raise InputError(
-                f"n_splits={n_splits} needs as many labels that can be hidden, and y has "
-                f"{order.size}; give fewer splits, or more labels"
+                Parameter("n_splits", n_splits),
+                f" needs as many labels that can be hidden, and y has {order.size}; give "
+                "fewer splits, or more labels",
             )
         fold = np.full(nodes.size, -1)
         fold[order] = np.arange(order.size) % n_splits

@@ -144,7 +144,7 @@ def test_1_and_1_0_in_a_column_of_texts_are_asked_about():
     assert read("1.5 1\n2 1\n").ids.tolist() == ["1.5", "1", "2"]
     assert read("1.0 1.1\n1.1 2.0\n").ids.tolist() == ["1.0", "1.1", "2.0"]  # sections of a text
     for text in ("1.5 1\n1.0 2\n", "ann 1\n1.0 bob\n"):
-        with pytest.raises(InputError, match=r"ids 1 and 1\.0 may be one node.*--ids text"):
+        with pytest.raises(InputError, match=r"ids 1 and 1\.0 may be one node.*ids='text'"):
             read(text)
         assert len(read(text, ids="text").ids) == 4
     with pytest.raises(InputError, match=r"1\.5.*not an integer"):
@@ -160,7 +160,7 @@ def test_floats_that_skip_integers_are_no_ids(ids):
         -largest - 1,
     ]
     for text in (f"{largest + 1}.0 1\n", f"1 -{largest + 2}.0\n", "12345678901234567890.0 1\n"):
-        with pytest.raises(InputError, match=r"float beyond 2\^53.*--ids text"):
+        with pytest.raises(InputError, match=r"float beyond 2\^53.*ids='text'"):
             read(text, ids=ids)
     with pytest.raises(InputError, match=r"1: node id .*float beyond 2\^53"):
         read(f"{largest + 1}.0 1\n" + "1 2\n", ids="integer")

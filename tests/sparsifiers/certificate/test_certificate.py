@@ -41,7 +41,7 @@ def conductance(laplacian, side):
 
 def test_a_ridge_bounds_no_other_quantity():
     certificate = Certificate(0.5, 0.5, 0.5, 1.25, delta=0.0, ridge=2.0)
-    with pytest.raises(InputError, match=r"ridge=2 .* does not bound cuts; call certify without"):
+    with pytest.raises(InputError, match=r"ridge=2.0 .* does not bound cuts; call certify without"):
         certificate.bounds_on([1.0], quantity="cuts")
 
 

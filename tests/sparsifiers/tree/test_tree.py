@@ -253,7 +253,9 @@ def test_an_accuracy_that_was_missed_is_met_by_another_tree():
     graph = sources.complete(200).to_edge_list()
     how = {"tree": 3, "n_parts": 5, "random_state": 4}
     tree = MergeTree(graph, SparsifyConfig(n_edges=600, **how))
-    made = certify_and_search(graph, tree.run().stream, epsilon=0.5, rerun=tree.rerun)
+    stream = tree.run().stream
+    config = SparsifyConfig(epsilon=0.5, **how)
+    made = certify_and_search(graph, stream, stream.sparsifier(), config, rerun=tree.rerun)
     assert made.n_runs > 1
     assert made.certificate.meets(0.5)
     again = sparsify(graph, n_edges=made.stream.n_edges, **how)
