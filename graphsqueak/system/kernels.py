@@ -17,10 +17,11 @@ limited to one.
 
 import functools
 import os
+import queue
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -260,83 +261,40 @@ def prefetch_map(
         return
     if n_workers is None:
         n_workers = max(min(_MAX_WORKERS, (os.cpu_count() or 1) - n_spare), 1)
-    results = _OrderedResults(iter(items), function, n_slots=n_workers + 1)
+    items = iter(items)
+    # Results in the order of the items; a worker adds one when it draws the item.
+    results: queue.SimpleQueue[Future] = queue.SimpleQueue()
+    free_slots = threading.Semaphore(n_workers + 1)
+    drawing = threading.Lock()
+    is_closed = threading.Event()
+
+    def work():
+        while True:
+            free_slots.acquire()
+            result: Future = Future()
+            # Every exception, KeyboardInterrupt included, is raised again by the consumer.
+            try:
+                with drawing:
+                    if is_closed.is_set():
+                        return
+                    results.put(result)
+                    item = next(items, _END)
+                result.set_result(item if item is _END else function(item))
+            except BaseException as error:
+                result.set_exception(error)
+
     # Daemon threads: a worker that waits for a silent pipe must not keep the process alive.
     for _ in range(n_workers):
-        threading.Thread(target=results.work, daemon=True).start()
+        threading.Thread(target=work, daemon=True).start()
     try:
-        while True:
-            result, error = results.take()
-            if error is not None:
-                raise error
-            if result is _END:
-                return
-            yield result
+        while (value := results.get().result()) is not _END:
+            free_slots.release()
+            yield value
     finally:
-        results.close()
-
-
-class _OrderedResults:
-    """Results that workers compute in any order and the consumer takes in the order of the items.
-
-    A worker occupies a slot from drawing an item until the consumer takes the result.
-    """
-
-    def __init__(self, items, function, n_slots):
-        self._items = items
-        self._function = function
-        self._n_slots = n_slots
-        self._free_slots = threading.Semaphore(n_slots)
-        self._drawing = threading.Lock()
-        self._changed = threading.Condition()
-        self._outcomes = {}
-        self._n_drawn = 0
-        self._n_taken = 0
-        self._is_closed = False
-
-    def work(self):
-        """Compute results until the items end; the loop of a worker."""
-        item = None
-        while item is not _END:
-            self._free_slots.acquire()
-            result = _END
-            error = None
-            with self._drawing:
-                if self._is_closed:
-                    return
-                number = self._n_drawn
-                self._n_drawn += 1
-                # Every exception, KeyboardInterrupt included, is raised again by the consumer.
-                try:
-                    item = next(self._items, _END)
-                except BaseException as failure:
-                    item = _END
-                    error = failure
-                    self._is_closed = True
-            if item is not _END:
-                try:
-                    result = self._function(item)
-                except BaseException as failure:
-                    error = failure
-            with self._changed:
-                self._outcomes[number] = (result, error)
-                self._changed.notify()
-
-    def take(self):
-        """Wait for the next result in order; return it with its exception or None."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._n_taken in self._outcomes)
-            outcome = self._outcomes.pop(self._n_taken)
-            self._n_taken += 1
-        self._free_slots.release()
-        return outcome
-
-    def close(self):
-        """Stop the workers and close the items."""
-        self._is_closed = True
-        if self._drawing.acquire(timeout=_CLOSE_TIMEOUT_SECONDS):
-            if hasattr(self._items, "close"):
-                self._items.close()
-            self._drawing.release()
-        # Wake all workers that wait for a slot; there are fewer workers than slots.
-        self._free_slots.release(self._n_slots)
+        is_closed.set()
+        if drawing.acquire(timeout=_CLOSE_TIMEOUT_SECONDS):
+            if hasattr(items, "close"):
+                items.close()
+            drawing.release()
+        # Wake all workers that wait for a slot.
+        free_slots.release(n_workers)
