@@ -221,7 +221,8 @@ class _FinishedFile:
 def _remove_abandoned(folder, start):
     """Remove the unlocked partial files of a folder whose names begin with `start`."""
     # A folder that cannot be listed has no matches.
-    for name in glob.glob(f"{glob.escape(start)}????????.part", root_dir=folder):
+    pattern = glob.escape(start) + 8 * "[0-9a-f]" + ".part"
+    for name in glob.glob(pattern, root_dir=folder):
         # It may have been renamed meanwhile, be locked, or belong to another user.
         with suppress(OSError), open(folder / name, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

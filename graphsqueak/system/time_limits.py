@@ -15,7 +15,7 @@ from typing import Any
 
 from graphsqueak.errors import InputError
 
-__all__ = ["TIMEOUT_VARIABLE", "TimedFile", "TimedFileSystem", "call_within", "timeout_seconds"]
+__all__ = ["TIMEOUT_VARIABLE", "TimedFile", "call_within", "timeout_seconds"]
 
 TIMEOUT_VARIABLE = "GRAPHSQUEAK_TIMEOUT"
 # fsspec fetches some megabytes per call: this allows connections of 100 kB/s.
@@ -72,47 +72,6 @@ def call_within(seconds: float, function: Callable, *arguments: Any, **options: 
     if error is not None:
         raise error
     return result
-
-
-class TimedFileSystem:
-    """File system of fsspec whose methods have the time limit.
-
-    Uploads have none, since a large file may take long. Services end uploads that stall.
-    """
-
-    def __init__(self, system: Any) -> None:
-        self._system = system
-
-    def exists(self, key: str) -> bool:
-        return bool(self._call(self._system.exists, key))
-
-    def isfile(self, key: str) -> bool:
-        return bool(self._call(self._system.isfile, key))
-
-    def isdir(self, key: str) -> bool:
-        return bool(self._call(self._system.isdir, key))
-
-    def info(self, key: str) -> dict:
-        return self._call(self._system.info, key)
-
-    def find(self, key: str) -> list[str]:
-        return self._call(self._system.find, key)
-
-    def glob(self, pattern: str) -> list[str]:
-        return self._call(self._system.glob, pattern)
-
-    def open(self, key: str, mode: str) -> "TimedFile":
-        return TimedFile(self._call(self._system.open, key, mode))
-
-    def rm_file(self, key: str) -> None:
-        self._call(self._system.rm_file, key)
-
-    def put_file(self, path: str, key: str) -> None:
-        # Without the limit, see above.
-        self._system.put_file(path, key)
-
-    def _call(self, method, *arguments):
-        return call_within(timeout_seconds(), method, *arguments)
 
 
 class TimedFile(io.RawIOBase):

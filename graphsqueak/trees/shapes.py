@@ -1,8 +1,8 @@
 """Shapes of merge trees: which results are merged, and in which order.
 
 Leaves are numbered 0, ..., n_leaves - 1, and merges follow. The seed of a node is derived from its
-number. All shapes but the random one merge neighbors only, so that a result stands for consecutive
-parts of the stream [C17, Section 3.3.2, Fig. 3.3].
+number. Only neighbors are merged, so that a result stands for consecutive parts of the stream
+[C17, Section 3.3.2, Fig. 3.3].
 
 References
 ----------
@@ -12,13 +12,11 @@ References
 
 from typing import NamedTuple
 
-import numpy as np
-
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import child_seed
 from graphsqueak.validation import check_count
 
-__all__ = ["Tree", "as_tree", "guided", "k_ary", "random_tree", "sequential"]
+__all__ = ["Tree", "as_tree", "guided", "k_ary", "sequential"]
 
 # Results that a merge of a guided tree takes, besides the leader. The bound limits the memory of a
 # merge. Halved or doubled (32 parts, 12 seeds, two graphs): epsilon changes by at most 1.2 %,
@@ -192,20 +190,6 @@ def sequential(n_leaves: int) -> Tree:
     merged = 0
     for leaf in range(1, n_leaves):
         merged = merges.add([merged, leaf])
-    return merges.tree()
-
-
-def random_tree(n_leaves: int, *, rng: np.random.Generator) -> Tree:
-    """Return the tree that merges two random results until one is left.
-
-    >>> random_tree(2, rng=np.random.default_rng(3)).n_leaves
-    2
-    """
-    merges = _Merges(n_leaves)
-    unmerged = list(range(n_leaves))
-    while len(unmerged) > 1:
-        pair = [unmerged.pop(int(rng.integers(len(unmerged)))) for _ in range(2)]
-        unmerged.append(merges.add(pair))
     return merges.tree()
 
 
