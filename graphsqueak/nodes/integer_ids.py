@@ -17,8 +17,8 @@ KEYS_PER_GROUP = 64
 
 # Entries that the dense table may have per node (64 bytes, as much as the hash table), or per id of
 # the current batch if these are more: at first, few nodes are known. Halved, 5,000 nodes with ids
-# up to 2.5 million take 2.4 times as long; doubled, a million nodes with ids of 8 times their number
-# take half as long, in twice the memory.
+# up to 2.5 million take 2.4 times as long; doubled, a million nodes with ids of 8 times the number
+# of nodes take half as long, in twice the memory.
 _TABLE_ENTRIES_PER_ID = 16
 
 

@@ -8,6 +8,7 @@ NodeMatching      nodes of a stream -> nodes of a given graph
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ class ObjectIds:
     >>> np.asarray(ids)
     array(['ann', 7], dtype=object)
     """
+
+    dtype = np.dtype(object)
 
     def __init__(self):
         self._node = {}
@@ -191,10 +194,6 @@ class NodeMatching:
                 "graph, or has lost a node"
             )
 
-    def __getstate__(self):
-        # A local function cannot be pickled: a copy makes its own on first use.
-        return self.__dict__ | {"_find": None}
-
     def _look_up(self, batch):
         n_known = self._node.size
         if batch.n_nodes <= n_known:
@@ -223,17 +222,10 @@ def make_id_table(sources: Sequence) -> Any:
     """
     if all(isinstance(ids, TextIds) for ids in sources):
         return TextIds()
-    dtypes = {_dtype(ids) for ids in sources}
+    dtypes = {ids.dtype for ids in sources}
     if dtypes in ({np.dtype(np.int64)}, {np.dtype(np.uint64)}):
         return IntegerIds(dtypes.pop())
     return ObjectIds()
-
-
-def _dtype(ids):
-    # Tables of text are not converted to arrays, which would decode every id.
-    if isinstance(ids, TextIds | ObjectIds):
-        return np.dtype(object)
-    return ids.dtype if isinstance(ids, IntegerIds) else np.asarray(ids).dtype
 
 
 def number_ids(table: Any, ids: Any, start: int, stop: int) -> np.ndarray:
@@ -278,37 +270,27 @@ def make_node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndar
     >>> find(np.array([3, 4, 7]))
     array([ 1, -1,  0])
     """
-    if known is None:
-        return lambda ids: _find_number(ids, n_nodes)
-    known = np.asarray(known)[:n_nodes]
-    if known.dtype.kind not in "iu":
-        node_of_name = {name: node for node, name in enumerate(known.tolist())}
-        return lambda ids: _find_name(ids, node_of_name)
-    order = np.argsort(known)
-    ordered = known[order]
-
-    def find(ids: np.ndarray) -> np.ndarray:
-        if ids.dtype.kind not in "iu" or ordered.size == 0:
-            return np.full(ids.size, -1)
-        # NumPy would compare int64 and uint64 as floats. In one type, ids that wrap around differ.
-        found = np.searchsorted(ordered, ids.astype(ordered.dtype, copy=False))
-        found = np.minimum(found, ordered.size - 1)
-        return np.where(ordered[found] == ids, order[found], -1)
-
-    return find
+    known = ids_between(known, 0, n_nodes)
+    # Partial functions can be sent to workers, functions inside this one cannot.
+    if known.dtype.kind in "iu":
+        order = np.argsort(known)
+        return partial(_find_integers, known[order], order)
+    return partial(_find_names, {name: node for node, name in enumerate(known.tolist())})
 
 
-def _find_number(ids, n_nodes):
-    """Return the nodes with the given numbers, -1 for none."""
+def _find_integers(ordered, order, ids):
+    """Return order[k] for each id that is ordered[k], -1 for others."""
     if ids.dtype.kind not in "iu":
-        return _find_name(ids, {node: node for node in range(n_nodes)})
-    found = np.full(ids.size, -1)
-    is_node = (ids >= 0) & (ids < n_nodes)
-    found[is_node] = ids[is_node]
-    return found
+        return _find_names(dict(zip(ordered.tolist(), order.tolist(), strict=True)), ids)
+    if ordered.size == 0:
+        return np.full(ids.size, -1)
+    # NumPy would compare int64 and uint64 as floats. In one type, ids that wrap around differ.
+    found = np.searchsorted(ordered, ids.astype(ordered.dtype, copy=False))
+    found = np.minimum(found, ordered.size - 1)
+    return np.where(ordered[found] == ids, order[found], -1)
 
 
-def _find_name(ids, node_of_name):
+def _find_names(node_of_name, ids):
     # A dictionary compares as Python does: 1.0 and NumPy integers equal integers, text does not.
     return np.array([node_of_name.get(name, -1) for name in ids.tolist()], dtype=np.int64)
 

@@ -50,6 +50,7 @@ class TextIds:
     """
 
     kind = "text"
+    dtype = np.dtype(object)
 
     def __init__(self, hash_bits=64):
         self.n_nodes = 0
