@@ -65,8 +65,6 @@ __all__ = [
 ]
 
 STANDARD_OUTPUT = "-"
-# File names have at most 255 bytes; a partial file needs some for its prefix and suffix.
-_MAX_NAME_BYTES = 200
 # A comment to sha256sum.
 _NOTE_HEADER = b"# outputs of a graphsqueak run, noted for --resume\n"
 _NOTE_LINE = re.compile(rb"\\?[0-9a-f]{64}  [^\n]+\n")
@@ -187,7 +185,9 @@ class _FinishedFile:
         if target is None:
             self.file = tempfile.NamedTemporaryFile(delete=False)  # noqa: SIM115 - see discard
             return
-        start = os.fsdecode(b"." + os.fsencode(target.name)[:_MAX_NAME_BYTES] + b".")
+        # A file system limits the bytes of a name, of which the partial file adds some.
+        max_bytes = os.pathconf(target.parent, "PC_NAME_MAX") - len("..01234567.part")
+        start = os.fsdecode(b"." + os.fsencode(target.name)[:max_bytes] + b".")
         _remove_abandoned(target.parent, start)
         is_locked = False
         while not is_locked:

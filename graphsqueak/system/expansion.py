@@ -20,13 +20,13 @@ limit, and at most a batch of it is in memory. Tables kept in memory must also f
 The environment variable GRAPHSQUEAK_MAX_EXPANSION replaces the factor 1000.
 """
 
-import os
 import struct
 from enum import IntEnum
 
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.environment import number_from_environment
 from graphsqueak.system.memory import check_fits, readable_size
 
 __all__ = [
@@ -135,17 +135,9 @@ def check_arrow_sizes(file, name, n_stored):
 
 
 def _max_expansion():
-    text = os.environ.get(EXPANSION_VARIABLE, "")
-    if not text:
-        return _DEFAULT_FACTOR
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = 0.0
-    # NaN fails this comparison as well.
-    if not factor >= 1:
-        raise InputError(f"{EXPANSION_VARIABLE}={text!r} is not a factor of at least 1")
-    return factor
+    return number_from_environment(
+        EXPANSION_VARIABLE, _DEFAULT_FACTOR, least=1.0, meaning="a factor of at least 1"
+    )
 
 
 def _row_groups(file):

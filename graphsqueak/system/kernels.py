@@ -16,7 +16,6 @@ limited to one.
 """
 
 import functools
-import os
 import queue
 import threading
 import types
@@ -54,8 +53,6 @@ _CALLS_BEFORE_COMPILING = 50
 # When a consumer of `prefetch_map` stops early, a read in progress gets this time to end, so that
 # its file can be closed. Reading from a silent pipe may never end.
 _CLOSE_TIMEOUT_SECONDS = 1.0
-# Most threads of `prefetch_map` by default: each one keeps a result in memory.
-_MAX_WORKERS = 4
 _END = object()
 
 
@@ -124,20 +121,21 @@ else:
         """
 
         def generate(context, builder, signature, arguments):
-            array_type = signature.args[0]
+            array_type, *index_types = signature.args
             matrix = context.make_array(array_type)(context, builder, arguments[0])
             indices = [
-                context.cast(builder, argument, argument_type, numba.types.intp)
-                for argument, argument_type in zip(arguments[1:], signature.args[1:], strict=True)
+                context.cast(builder, argument, index_type, numba.types.intp)
+                for argument, index_type in zip(arguments[1:], index_types, strict=True)
             ]
             pointer = cgutils.get_item_pointer(context, builder, array_type, matrix, indices)
-            int32 = ir.IntType(32)
-            byte_pointer = ir.IntType(8).as_pointer()
+            byte_pointer = cgutils.voidptr_t
             # llvm.prefetch(address, is it a write, locality 0 to 3, is it data)
-            function_type = ir.FunctionType(ir.VoidType(), [byte_pointer, int32, int32, int32])
+            options = [cgutils.int32_t(option) for option in (0, 3, 1)]
+            function_type = ir.FunctionType(
+                ir.VoidType(), [byte_pointer, *(option.type for option in options)]
+            )
             fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte_pointer], function_type)
-            address = builder.bitcast(pointer, byte_pointer)
-            builder.call(fetch, [address, int32(0), int32(3), int32(1)])
+            builder.call(fetch, [builder.bitcast(pointer, byte_pointer), *options])
             return context.get_dummy_value()
 
         return numba.types.void(array, row, column), generate
@@ -247,7 +245,7 @@ def prefetch_map(
     function : callable
     items : iterable
     n_workers : int, optional
-        Number of threads. Default: the number of cores minus `n_spare`, 1 to 4.
+        Number of threads. Default: the number of numba's threads minus `n_spare`, at least 1.
     n_spare : int
         Cores to leave free: a consumer that computes all the time needs one.
 
@@ -260,7 +258,7 @@ def prefetch_map(
         yield from map(function, items)
         return
     if n_workers is None:
-        n_workers = max(min(_MAX_WORKERS, (os.cpu_count() or 1) - n_spare), 1)
+        n_workers = max(numba.get_num_threads() - n_spare, 1)
     items = iter(items)
     # Results in the order of the items; a worker adds one when it draws the item.
     results: queue.SimpleQueue[Future] = queue.SimpleQueue()

@@ -109,21 +109,13 @@ def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
     >>> same_file("s3://bucket/part//a.tsv", "s3a://bucket/part/a.tsv")
     True
     """
-    one = _archive_of(one)
-    other = _archive_of(other)
-    if is_remote(one) != is_remote(other):
-        return False
-    if is_remote(one):
-        one_key = _key_of(one)
-        other_key = _key_of(other)
-        return _same_store(one_key, other_key) and one_key.key == other_key.key
-    one = local_path(one)
-    other = local_path(other)
     try:
-        return os.path.samefile(one, other)
-    except OSError:
-        # One of them does not exist yet.
-        return resolved(one) == resolved(other)
+        return os.path.samefile(local_path(one), local_path(other))
+    except (OSError, InputError):
+        # One of them does not exist yet, or is at an address.
+        first = _location(one)
+        second = _location(other)
+        return first.may_share_store(second) and first.key == second.key
 
 
 def is_within(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
@@ -132,15 +124,9 @@ def is_within(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
     >>> is_within("gs://bucket/parts/a.tsv", "gcs://bucket/parts/"), is_within("parts2", "parts")
     (True, False)
     """
-    path = _archive_of(path)
-    folder = _archive_of(folder)
-    if is_remote(path) != is_remote(folder):
-        return False
-    if not is_remote(path):
-        return resolved(local_path(path)).is_relative_to(resolved(local_path(folder)))
-    inner = _key_of(path)
-    outer = _key_of(folder)
-    return _same_store(inner, outer) and f"{inner.key}/".startswith(f"{outer.key.rstrip('/')}/")
+    inner = _location(path)
+    outer = _location(folder)
+    return inner.may_share_store(outer) and f"{inner.key}/".startswith(f"{outer.key.rstrip('/')}/")
 
 
 def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
@@ -155,10 +141,11 @@ def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
     """
     if is_remote(path) != is_remote(pattern) or not glob.has_magic(os.fspath(pattern)):
         return False
+    location = _location(path)
     if is_remote(path):
-        key = _key_of(path)
-        wanted = _key_of(pattern)
-        return _same_store(key, wanted) and _fits(key.key.split("/"), wanted.key.split("/"))
+        wanted = _location(pattern)
+        parts = location.key.split("/")
+        return location.may_share_store(wanted) and _fits(parts, wanted.key.split("/"))
     expanded = local_path(pattern)
     # A file may be called part[1].tsv.
     if expanded.exists():
@@ -167,7 +154,7 @@ def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
     parts = Path(os.path.abspath(expanded)).parts
     n_plain = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     folder = resolved(Path(*parts[:n_plain]))
-    return _fits(resolved(local_path(path)).parts, (*folder.parts, *parts[n_plain:]))
+    return _fits(Path(location.key).parts, (*folder.parts, *parts[n_plain:]))
 
 
 def resolved(path: str | os.PathLike) -> Path:
@@ -181,16 +168,27 @@ def resolved(path: str | os.PathLike) -> Path:
     return Path(os.path.realpath(path))
 
 
-class _Key(NamedTuple):
-    """Location of a remote file; `account` is empty if the address does not name one."""
+class _Location(NamedTuple):
+    """Place of a file; `account` is empty if the address does not name one."""
 
     file_system: str
     account: str
     key: str
 
+    def may_share_store(self, other):
+        """Return whether two places may be in one store; a missing account may be any."""
+        accounts = {self.account, other.account} - {""}
+        return self.file_system == other.file_system and len(accounts) < 2
 
-def _key_of(address):
-    scheme, _, rest = os.fspath(address).partition("://")
+
+def _location(path):
+    if not is_remote(path):
+        return _Location("file", "", str(resolved(local_path(path))))
+    # A member of an archive stands for the archive.
+    _, _, address = os.fspath(path).rpartition("::")
+    if not is_remote(address):
+        return _location(address)
+    scheme, _, rest = address.partition("://")
     file_system = _SAME_FILE_SYSTEM.get(scheme.lower(), scheme.lower())
     account = ""
     # abfs://container@account.dfs.core.windows.net/key
@@ -199,18 +197,7 @@ def _key_of(address):
         container, _, host = container.partition("@")
         account = host.partition(".")[0]
         rest = f"{container}{slash}{key}"
-    return _Key(file_system, account, posixpath.normpath(f"/{rest.lstrip('/')}"))
-
-
-def _same_store(one, other):
-    """Return whether two keys may be of one store; a missing account may be any."""
-    accounts = {one.account, other.account} - {""}
-    return one.file_system == other.file_system and len(accounts) < 2
-
-
-def _archive_of(path):
-    """Return the path itself, or the archive if it is a member of one."""
-    return os.fspath(path).rpartition("::")[2] if is_remote(path) else path
+    return _Location(file_system, account, posixpath.normpath(f"/{rest.lstrip('/')}"))
 
 
 def _fits(parts, pattern):

@@ -23,11 +23,8 @@ __all__ = ["Progress", "reporter"]
 
 Progress: TypeAlias = bool | Callable[[int, float, str], None]
 
-# A bar appears after `patience` seconds. Each pause of a log is this many times as long as the one
-# before, so that short runs print few lines: 2, 10, 42, 170, ... seconds after the start. A run of
-# an hour prints 15 lines; halved 19, doubled 14.
-_PAUSE_GROWTH = 4
-# Longest pause of a log, so that a run of hours is seen to be alive. Halved or doubled, such a run
+# Longest pause between two lines of a log, so that a run of hours is seen to be alive. The pauses
+# double until then: 1, 3, 7, 15, ... seconds after the start. Halved or doubled, a run of hours
 # prints twice or half as many lines.
 _MAX_PAUSE_SECONDS = 300.0
 
@@ -145,7 +142,8 @@ def _displayed(patience):
 
 
 def _print_lines(console, patience, is_closed, recorder):
-    pause = _PAUSE_GROWTH * patience
+    # A log is seldom watched: it gets its first line later than a bar, and then ever fewer.
+    pause = 2 * patience
     # The log may be a closed pipe or on a full disk.
     with suppress(OSError, ValueError):
         while not is_closed.wait(pause):
@@ -154,7 +152,7 @@ def _print_lines(console, patience, is_closed, recorder):
             line = f"{phase.what}: {compiling}" if compiling else phase.line()
             console.file.write(f"graphsqueak: {line}\n")
             console.file.flush()
-            pause = min(_PAUSE_GROWTH * pause, _MAX_PAUSE_SECONDS)
+            pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 
 
 def _draw_bar(console, patience, is_closed, recorder):

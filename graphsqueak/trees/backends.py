@@ -13,7 +13,6 @@ a merge on a busy worker and delay the next merge.
 Dask is imported on use; it belongs to the extra `distributed`.
 """
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -117,8 +116,7 @@ def _connect_to_scheduler(scheduler):
     timeout = timeout_seconds()
     try:
         # Dask's client has no time limit for a scheduler that accepts and does not answer.
-        call_within(timeout, _try_connection, scheduler, timeout)
-        client = distributed.Client(scheduler, timeout=timeout)
+        client = call_within(timeout, distributed.Client, scheduler, timeout=timeout)
     except (OSError, ValueError, TimeoutError, CommClosedError) as error:
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise InputError(
@@ -136,19 +134,6 @@ def _connect_to_scheduler(scheduler):
             raise InputError(f"the scheduler at {scheduler} gives {error.strerror}") from None
         _check_versions(found)
         yield client
-
-
-def _try_connection(scheduler, timeout):
-    """Connect to a scheduler and disconnect; raise what `distributed.Client` would raise."""
-    import distributed
-    from distributed.comm import connect as open_comm
-
-    async def connect_once():
-        options = distributed.Security().get_connection_args("client")
-        comm = await open_comm(scheduler, timeout=timeout, **options)
-        comm.abort()
-
-    asyncio.run(connect_once())
 
 
 def _check_versions(found):
