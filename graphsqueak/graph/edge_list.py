@@ -214,8 +214,8 @@ class EdgeList(ArrowExport):
         pairs : iterable of (source, target) or (source, target, weight)
         """
         number_of_name: dict[Any, int] = {}
-        edges = _number_ends(pairs, number_of_name)
-        return cls._from_appearance_order(*edges, as_ids(list(number_of_name)))
+        tail, head, weight = _number_ends(pairs, number_of_name)
+        return cls._from_appearance_order(tail, head, weight, as_ids(list(number_of_name)))
 
     @classmethod
     def _from_appearance_order(cls, tail, head, weight, ids):

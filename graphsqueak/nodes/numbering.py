@@ -91,9 +91,9 @@ class Numbering:
     @property
     def ids(self):
         """Ids of all nodes so far, or None if they are plain numbers."""
-        if isinstance(self._table, ObjectIds):
-            return np.asarray(self._table)
-        return self._source_ids if self._table is None else self._table
+        if self._table is None:
+            return self._source_ids
+        return np.asarray(self._table) if isinstance(self._table, ObjectIds) else self._table
 
     def apply(self, batch):
         """Return tails, heads and the number of nodes of a batch, in the common numbering."""
@@ -112,24 +112,18 @@ class Numbering:
         if self._table is None and self._is_extended_by(batch):
             self._source_ids = ids
             return batch.tail, batch.head, batch.n_nodes
-        nodes = self._number(ids, batch.n_nodes)
-        return nodes[batch.tail], nodes[batch.head], len(self._table)
+        if ids is not self._last_ids:
+            self._add_source(ids)
+        n_known = self._last_nodes.size
+        if n_known < batch.n_nodes:
+            new = number_ids(self._table, ids, n_known, batch.n_nodes)
+            self._last_nodes = np.concatenate([self._last_nodes, new.astype(np.int32)])
+        return self._last_nodes[batch.tail], self._last_nodes[batch.head], len(self._table)
 
     def _is_extended_by(self, batch):
         """Return whether the batch has the same first nodes: the same source, read again."""
         ids = np.asarray(self._source_ids)
         return batch.n_nodes >= len(ids) and np.array_equal(batch.ids[: len(ids)], ids)
-
-    def _number(self, ids, n_nodes):
-        """Return the numbers of the first nodes of a source."""
-        if ids is not self._last_ids:
-            self._add_source(ids)
-        nodes = self._last_nodes
-        if nodes.size < n_nodes:
-            new = number_ids(self._table, ids, nodes.size, n_nodes)
-            nodes = np.concatenate([nodes, new.astype(np.int32)])
-            self._last_nodes = nodes
-        return nodes
 
     def _add_source(self, ids):
         """Start with the nodes of another source, in a table that can store its kind of ids."""

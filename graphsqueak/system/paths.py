@@ -16,13 +16,14 @@ import posixpath
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from graphsqueak.errors import InputError
 
 __all__ = [
     "ADDRESS",
+    "AnyPath",
     "is_remote",
     "is_utf8",
     "is_within",
@@ -31,6 +32,9 @@ __all__ = [
     "resolved",
     "same_file",
 ]
+
+# A path on disk or an address.
+AnyPath: TypeAlias = str | os.PathLike
 
 # Addresses of file systems other than the local disk.
 ADDRESS = re.compile(r"(?!(?i:file|local)://)[a-zA-Z0-9]+://")
@@ -47,7 +51,7 @@ _SAME_FILE_SYSTEM = {
 }
 
 
-def is_remote(path: str | os.PathLike) -> bool:
+def is_remote(path: AnyPath) -> bool:
     """Return whether a path is an address of a file system other than the local disk.
 
     >>> [is_remote(path) for path in ("s3://bucket/key", "FILE:///tmp/key", "key")]
@@ -56,7 +60,7 @@ def is_remote(path: str | os.PathLike) -> bool:
     return ADDRESS.match(os.fspath(path)) is not None
 
 
-def is_utf8(path: str | os.PathLike) -> bool:
+def is_utf8(path: AnyPath) -> bool:
     """Return whether a name is UTF-8, as libraries outside Python require.
 
     >>> is_utf8("café.tsv"), is_utf8(os.fsdecode(b"caf\\xe9.tsv"))
@@ -69,7 +73,7 @@ def is_utf8(path: str | os.PathLike) -> bool:
     return True
 
 
-def local_path(path: str | os.PathLike) -> Path:
+def local_path(path: AnyPath) -> Path:
     """Return the path on disk that a path or an address of the local disk names.
 
     Examples
@@ -101,7 +105,7 @@ def local_path(path: str | os.PathLike) -> Path:
         ) from None
 
 
-def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
+def same_file(one: AnyPath, other: AnyPath) -> bool:
     """Return whether two paths or addresses name one file, also through links.
 
     >>> same_file("sparse.tsv", "file:./sparse.tsv"), same_file("sparse.tsv", "edges.tsv")
@@ -118,7 +122,7 @@ def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
         return first.may_share_store(second) and first.key == second.key
 
 
-def is_within(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
+def is_within(path: AnyPath, folder: AnyPath) -> bool:
     """Return whether a path is a folder or below it; files need not exist.
 
     >>> is_within("gs://bucket/parts/a.tsv", "gcs://bucket/parts/"), is_within("parts2", "parts")
@@ -129,7 +133,7 @@ def is_within(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
     return inner.may_share_store(outer) and f"{inner.key}/".startswith(f"{outer.key.rstrip('/')}/")
 
 
-def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
+def matches(path: AnyPath, pattern: AnyPath) -> bool:
     """Return whether a glob matches a path, or a folder above it.
 
     A pattern that names an existing file is not a glob.
@@ -157,7 +161,7 @@ def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
     return _fits(Path(location.key).parts, (*folder.parts, *parts[n_plain:]))
 
 
-def resolved(path: str | os.PathLike) -> Path:
+def resolved(path: AnyPath) -> Path:
     """Return an absolute path without links; a link to itself is kept.
 
     `Path.resolve` raises a RuntimeError for such a link, up to Python 3.12.

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.paths import is_remote, local_path
+from graphsqueak.system.paths import AnyPath, is_remote, local_path
 from graphsqueak.system.time_limits import TimedFile, call_within, timeout_seconds
 
 __all__ = [
@@ -99,7 +99,7 @@ def find_remote(address: str, is_data: Callable) -> list[tuple[str, RemoteFile]]
     return files
 
 
-def _remote_file(address: str | os.PathLike) -> RemoteFile:
+def _remote_file(address: AnyPath) -> RemoteFile:
     """Return the file at an address, which need not exist."""
     address = os.fspath(address)
     scheme, _, rest = address.partition("://")
@@ -127,32 +127,32 @@ def _remote_file(address: str | os.PathLike) -> RemoteFile:
         raise InputError(f"{address}: {error}; save it first, and give the file") from None
 
 
-def exists(path: str | os.PathLike) -> bool:
+def exists(path: AnyPath) -> bool:
     """Return whether a path on disk or an address exists."""
     if not is_remote(path):
         return local_path(path).exists()
     return bool(_remote_file(path).call("exists"))
 
 
-def is_remote_file(address: str | os.PathLike) -> bool:
+def is_remote_file(address: AnyPath) -> bool:
     """Return whether an address is a file and not a folder."""
     return bool(_remote_file(address).call("isfile"))
 
 
-def open_bytes(path: str | os.PathLike) -> Any:
+def open_bytes(path: AnyPath) -> Any:
     """Open a file on disk or at an address for reading; raise an OSError if it does not exist."""
     if not is_remote(path):
         return open(local_path(path), "rb")
     return _remote_file(path).handle(ignore=(OSError,))
 
 
-def read_bytes(path: str | os.PathLike) -> bytes:
+def read_bytes(path: AnyPath) -> bytes:
     """Return the content of a file on disk or at an address; raise an OSError if it is missing."""
     with open_bytes(path) as file:
         return file.read()
 
 
-def place_in(folder: str | os.PathLike, name: str) -> str:
+def place_in(folder: AnyPath, name: str) -> str:
     """Return the path, or address, of a file in a folder.
 
     >>> place_in("s3://bucket/run/", "part.ckpt"), place_in("run", "part.ckpt")
@@ -161,7 +161,7 @@ def place_in(folder: str | os.PathLike, name: str) -> str:
     return f"{str(folder).rstrip('/')}/{name}"
 
 
-def files_in(folder: str | os.PathLike, pattern: str) -> list[str]:
+def files_in(folder: AnyPath, pattern: str) -> list[str]:
     """Return the names of the files in a folder that match a glob; none if it does not exist.
 
     >>> files_in("no such folder", "*.ckpt")
@@ -202,7 +202,7 @@ def _address_of(scheme, key):
     return key if "://" in key else f"{scheme}://{key.lstrip('/')}"
 
 
-def remove(path: str | os.PathLike) -> None:
+def remove(path: AnyPath) -> None:
     """Remove a file, on disk or at an address."""
     if is_remote(path):
         _remote_file(path).call("rm_file")
@@ -225,7 +225,7 @@ def check_address(address: str, *, name: str) -> None:
                 raise InputError(f"{name}: the bucket {bucket.key} does not exist; create it first")
 
 
-def send_file(path: str | os.PathLike, address: str) -> None:
+def send_file(path: AnyPath, address: str) -> None:
     """Copy a file on disk to an address.
 
     There is no time limit, since a large file may take long. Services end uploads that stall.
