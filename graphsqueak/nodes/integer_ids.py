@@ -97,14 +97,14 @@ class IntegerIds:
             if key >= old.size:
                 self._table = np.full(min(max(key + 1, 2 * old.size), limit), -1, dtype=np.int32)
                 self._table[: old.size] = old
-        elif self._is_dense or 2 * self.n_nodes == len(old):
+        else:
             self._is_dense = False
-            nodes = np.arange(self.n_nodes)
-            self._table = make_slots(np.column_stack([self[:].view(np.int64), nodes]), nodes.size)
+            entries = np.column_stack([self._ids[: self.n_nodes], np.arange(self.n_nodes)])
+            self._table = make_slots(entries, self._ids.size)
 
 
-def make_slots(entries, n_nodes):
-    """Return a hash table with linear probing, at most a quarter full.
+def make_slots(entries, max_nodes):
+    """Return a hash table with linear probing, at most half full.
 
     The search for a key starts at slot mix64(key), modulo the number of slots.
 
@@ -112,14 +112,14 @@ def make_slots(entries, n_nodes):
     ----------
     entries : ndarray of int64, shape (n, 2)
         Key and node of each entry. Entries of node -1 are free slots of another table.
-    n_nodes : int
-        Number of the other entries.
+    max_nodes : int
+        Number of entries that the table may have.
 
     Returns
     -------
     ndarray of int64, shape (n_slots, 2)
     """
-    slots = np.full((1 << max(12, (4 * n_nodes - 1).bit_length()), 2), -1, dtype=np.int64)
+    slots = np.full((1 << (2 * max_nodes - 1).bit_length(), 2), -1, dtype=np.int64)
     _insert_all(entries, slots)
     return slots
 
@@ -147,9 +147,8 @@ def _look_up_dense(keys, cursor, nodes, table, ids, n_nodes):
 
 @njit_cached
 def _look_up_hashed(keys, cursor, nodes, slots, ids, n_nodes):
-    """Number ids until the table is half full; return the position and the number of nodes."""
+    """Number ids until one does not fit; return its position and the number of nodes."""
     mask = np.uint64(slots.shape[0] - 1)
-    max_nodes = min(ids.size, slots.shape[0] // 2)
     first_slots = np.empty(KEYS_PER_GROUP, dtype=np.uint64)
     while cursor < keys.size:
         n_keys = min(KEYS_PER_GROUP, keys.size - cursor)
@@ -164,7 +163,7 @@ def _look_up_hashed(keys, cursor, nodes, slots, ids, n_nodes):
                 slot = (slot + np.uint64(1)) & mask
             node = slots[slot, 1]
             if node < 0:
-                if n_nodes == max_nodes:
+                if n_nodes == ids.size:
                     return cursor + k, n_nodes
                 node = n_nodes
                 slots[slot, 0] = key

@@ -57,7 +57,7 @@ class TextIds:
         self._table = _Table(
             text=np.empty(1 << 16, dtype=np.uint8),
             stops=np.zeros(1025, dtype=np.int64),
-            slots=make_slots(np.zeros((0, 2), dtype=np.int64), 0),
+            slots=make_slots(np.zeros((0, 2), dtype=np.int64), 1024),
             hash_mask=np.uint64(2**hash_bits - 1),
         )
 
@@ -128,10 +128,9 @@ class TextIds:
             text = np.empty(max(2 * text.size, n_used + n_bytes), dtype=np.uint8)
             text[:n_used] = self._table.text[:n_used]
         if self.n_nodes + 1 == stops.size:
-            stops = np.concatenate([stops, np.zeros_like(stops)])
-        if 2 * self.n_nodes >= len(slots):
+            stops = np.concatenate([stops, np.zeros(self.n_nodes, dtype=np.int64)])
             # The stored hashes are enough: no text is read again.
-            slots = make_slots(slots, self.n_nodes)
+            slots = make_slots(slots, stops.size - 1)
         self._table = self._table._replace(text=text, stops=stops, slots=slots)
 
 
@@ -183,10 +182,8 @@ def _find_or_add(text, start, stop, key, known, stops, slots, n_nodes):
         ):
             return node, n_nodes
         slot = (slot + np.uint64(1)) & mask
-    # A new id: the hash table may be half full at most.
     n_used = stops[n_nodes]
-    max_nodes = min(stops.size - 1, slots.shape[0] // 2)
-    if n_nodes == max_nodes or n_used + stop - start > known.size:
+    if n_nodes + 1 == stops.size or n_used + stop - start > known.size:
         return -1, n_nodes
     slots[slot, 0] = np.int64(key)
     slots[slot, 1] = n_nodes
