@@ -78,9 +78,7 @@ def find_all(parent):
     >>> find_all(parent).tolist()
     [0, 1, 1]
     """
-    root = np.empty_like(parent)
-    _find_all(parent, root)
-    return root
+    return _find_all(parent)
 
 
 def append_growable(values, more):
@@ -134,13 +132,11 @@ def find_bridges(tail, head, in_forest, n_nodes, *, seed):
     """
     forest = np.flatnonzero(in_forest)
     order, parent, parent_edge = root_forest(tail[forest], head[forest], n_nodes)
-    words = np.zeros(n_nodes, dtype=np.uint64)
-    _add_words(tail, head, in_forest, np.uint64(seed), words)
-    is_bridge = np.zeros(forest.size, dtype=np.bool_)
-    _mark_bridges(order, parent, parent_edge, words, is_bridge)
-    mask = np.zeros(tail.size, dtype=np.bool_)
-    mask[forest] = is_bridge
-    return mask
+    is_bridge = np.zeros(tail.size, dtype=np.bool_)
+    _mark_bridges(
+        tail, head, in_forest, forest, order, parent, parent_edge, np.uint64(seed), is_bridge
+    )
+    return is_bridge
 
 
 def path_resistances(tail, head, weight, in_forest, n_nodes):
@@ -190,17 +186,9 @@ def approx_max_forest(tail, head, weight, n_nodes):
     lowest, highest = np.frexp(extremes)[1]
     exponent_range = int(highest - lowest)
     # Classes fit in a byte.
-    weight_class = np.empty(tail.size, np.uint8)
     shift = (exponent_range >> np.iinfo(np.uint8).bits).bit_length()
-    _classify_weights(weight, highest, shift, weight_class)
-    n_forest = _kruskal_by_class(
-        tail,
-        head,
-        weight_class,
-        n_classes=(exponent_range >> shift) + 1,
-        parent=make_sets(n_nodes),
-        forest=forest,
-    )
+    parent = make_sets(n_nodes)
+    n_forest = _kruskal_by_class(tail, head, weight, highest, exponent_range, shift, parent, forest)
     return forest[:n_forest]
 
 
@@ -286,23 +274,22 @@ def _union_edges(parent, tail, head, in_forest):
 
 
 @njit_cached
-def _find_all(parent, root):
+def _find_all(parent):
+    root = np.empty_like(parent)
     for node in range(parent.size):
         root[node] = _find_root(parent, node)
+    return root
 
 
 @njit_cached
-def _classify_weights(weight, highest, shift, weight_class):
-    """Store the class of every weight by its binary exponent; the heaviest are class 0."""
-    for e in range(weight.size):
-        weight_class[e] = (highest - math.frexp(weight[e])[1]) >> shift
-
-
-@njit_cached
-def _kruskal_by_class(tail, head, weight_class, n_classes, parent, forest):
+def _kruskal_by_class(tail, head, weight, highest, exponent_range, shift, parent, forest):
     """Store the forest edges, class by class, and return their number."""
+    weight_class = np.empty(tail.size, np.uint8)
+    for e in range(tail.size):
+        # The heaviest edges are class 0.
+        weight_class[e] = (highest - math.frexp(weight[e])[1]) >> shift
     n_forest = 0
-    for current in range(n_classes):
+    for current in range((exponent_range >> shift) + 1):
         for e in range(tail.size):
             if weight_class[e] == current and _union(parent, tail[e], head[e]):
                 forest[n_forest] = e
@@ -346,20 +333,17 @@ def _remove_leaves(tail, head, order, parent, parent_edge):
 
 
 @njit_cached
-def _add_words(tail, head, in_forest, seed, words):
+def _mark_bridges(tail, head, in_forest, forest, order, parent, parent_edge, seed, is_bridge):
+    words = np.zeros(order.size, dtype=np.uint64)
     for e in range(tail.size):
         if not in_forest[e]:
             word = random_bits(seed, np.uint64(tail[e]), np.uint64(head[e]))
             words[tail[e]] ^= word
             words[head[e]] ^= word
-
-
-@njit_cached
-def _mark_bridges(order, parent, parent_edge, words, is_bridge):
     # Children come before their parents: words[u] then covers the subtree of u.
     for u in order[::-1]:
         if parent[u] >= 0:
-            is_bridge[parent_edge[u]] = words[u] == 0
+            is_bridge[forest[parent_edge[u]]] = words[u] == 0
             words[parent[u]] ^= words[u]
 
 

@@ -481,23 +481,19 @@ def _open(target, mode):
         raise InputError(f"{target} cannot be written: {error.strerror}; check the path") from None
 
 
-@contextmanager
 def _compressed(file, compression):
+    """Return a context with an output file whose content goes to `file`, compressed."""
     if compression is None:
-        yield file
-    elif compression == "gzip":
+        return nullcontext(file)
+    if compression == "gzip":
         # Without name and time, equal content gives equal bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as outer:
-            yield outer
-    elif compression == "bzip2":
-        with bz2.BZ2File(file, "wb") as outer:
-            yield outer
-    else:
-        import zstandard
+        return gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0)
+    if compression == "bzip2":
+        return bz2.BZ2File(file, "wb")
+    import zstandard
 
-        compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
-        with compressor.stream_writer(file, closefd=False) as outer:
-            yield outer
+    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+    return compressor.stream_writer(file, closefd=False)
 
 
 def _stop(number, frame):

@@ -41,9 +41,11 @@ __all__ = [
 ]
 
 EXPANSION_VARIABLE = "GRAPHSQUEAK_MAX_EXPANSION"
-# Any file may expand to this size, which every machine can hold in memory.
+# Bytes to which any file may expand: every machine can hold them in memory. Halved or doubled, only
+# files of 128 to 512 kB with an expansion above the factor below are treated differently.
 MIN_LIMIT_BYTES = 1 << 28
-# Real lists of edges expand at most a few hundred times.
+# Decoded bytes per stored byte. Real lists of edges expand at most a few hundred times. Halved, the
+# margin to lists with repeated edges is small; doubled, a bomb takes twice the memory.
 _DEFAULT_FACTOR = 1000.0
 # Arrow's encapsulated messages begin with this marker, see the Arrow columnar format.
 _CONTINUATION = b"\xff\xff\xff\xff"

@@ -43,15 +43,18 @@ __all__ = [
     "run_kernel",
 ]
 
-# Elementary steps of a loop that is worth running in parallel: about 2 ms.
+# Elementary steps of a loop that is worth running in parallel: about 2 ms. Halved or doubled, only
+# loops of 1 to 4 ms run in the other form, with the same results.
 WORTH_SHARING = 2_000_000
 # Elementary steps that a kernel of the sparsifiers takes per edge: about 5 ns. Halved or doubled,
 # only loops over 200,000 to 800,000 edges run in the other form, with the same results.
 STEPS_PER_EDGE = 5
 # The parallel form is compiled after this many loops of `WORTH_SHARING` steps: about 0.1 s of work.
+# Halved or doubled, the first run on a machine compiles a kernel 0.05 s earlier or 0.1 s later.
 _CALLS_BEFORE_COMPILING = 50
 # When a consumer of `prefetch_map` stops early, a read in progress gets this time to end, so that
-# its file can be closed. Reading from a silent pipe may never end.
+# its file can be closed. Reading from a silent pipe may never end. Halved or doubled, a run on such
+# a pipe ends that much earlier or later after Ctrl-C.
 _CLOSE_TIMEOUT_SECONDS = 1.0
 _END = object()
 
@@ -170,9 +173,10 @@ class parallel_njit:  # noqa: N801 - a decorator
         self._requested_work += work
         return self._requested_work > least
 
-    def is_ready(self, work: int, enough: int) -> bool:
+    def is_ready(self, work: int) -> bool:
         """Add up parallel work; return whether the parallel form is cached or worth compiling."""
         self._parallel_work += work
+        enough = _CALLS_BEFORE_COMPILING * WORTH_SHARING
         return self._parallel_work >= enough or self._is_cached
 
     @functools.cached_property
@@ -182,9 +186,7 @@ class parallel_njit:  # noqa: N801 - a decorator
         return bool(folder) and any(Path(folder).glob(f"*.{self.parallel.__qualname__}-*.nbi"))
 
 
-def run_kernel(
-    kernel: parallel_njit, work: int, *arguments: Any, worth_sharing: int = WORTH_SHARING
-) -> None:
+def run_kernel(kernel: parallel_njit, work: int, *arguments: Any) -> None:
     """Call a `parallel_njit` kernel, in parallel if its loop is long enough.
 
     Parameters
@@ -194,8 +196,6 @@ def run_kernel(
         Elementary steps of this call.
     *arguments
         Arguments of the kernel.
-    worth_sharing : int
-        Fewest steps that run in parallel.
 
     Examples
     --------
@@ -208,8 +208,8 @@ def run_kernel(
     >>> numbers
     array([1., 1., 1.])
     """
-    is_long = work >= worth_sharing and numba.get_num_threads() > 1
-    if is_long and kernel.is_ready(work, _CALLS_BEFORE_COMPILING * worth_sharing):
+    is_long = work >= WORTH_SHARING and numba.get_num_threads() > 1
+    if is_long and kernel.is_ready(work):
         kernel.parallel(*arguments)
     else:
         kernel.serial(*arguments)

@@ -20,7 +20,8 @@ from graphsqueak.system.environment import number_from_environment
 __all__ = ["TIMEOUT_VARIABLE", "TimedFile", "call_within", "timeout_seconds"]
 
 TIMEOUT_VARIABLE = "GRAPHSQUEAK_TIMEOUT"
-# fsspec fetches some megabytes per call: this allows connections of 100 kB/s.
+# Seconds. fsspec fetches some megabytes per call: this allows connections of 100 kB/s. Halved, it
+# allows 200 kB/s; doubled, a silent service is given up after two minutes.
 _DEFAULT_SECONDS = 60.0
 
 
