@@ -41,8 +41,8 @@ __all__ = [
 ]
 
 EXPANSION_VARIABLE = "GRAPHSQUEAK_MAX_EXPANSION"
-# Bytes to which any file may expand: every machine can hold them in memory. Halved or doubled, only
-# files of 128 to 512 kB with an expansion above the factor below are treated differently.
+# Bytes to which any file may expand: every machine can hold them in memory. Halved or doubled, the
+# limit of files below 512 kB changes with it.
 MIN_LIMIT_BYTES = 1 << 28
 # Decoded bytes per stored byte. Real lists of edges expand at most a few hundred times. Halved, the
 # margin to lists with repeated edges is small; doubled, a bomb takes twice the memory.
