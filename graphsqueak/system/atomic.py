@@ -25,6 +25,7 @@ import tempfile
 import threading
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from itertools import combinations
 from pathlib import Path
 
 from graphsqueak.errors import InputError
@@ -288,7 +289,6 @@ def check_outputs(outputs, inputs):
     Traceback (most recent call last):
     graphsqueak.errors.InputError: report ./a.tsv is the same file as out; give it another name
     """
-    earlier: dict = {}
     for what, path in outputs.items():
         name = f"{what} {path}"
         # The checkpoint of a merge tree is a folder of parts.
@@ -296,10 +296,9 @@ def check_outputs(outputs, inputs):
         if not ("checkpoint" in what and is_folder):
             check_writable(path, name=name)
         _check_not_input(path, name, inputs)
-        for other, taken in earlier.items():
-            if same_file(path, taken):
-                raise InputError(f"{name} is the same file as {other}; give it another name")
-        earlier[what] = path
+    for (other, taken), (what, path) in combinations(outputs.items(), 2):
+        if same_file(path, taken):
+            raise InputError(f"{what} {path} is the same file as {other}; give it another name")
 
 
 def is_file(path):
@@ -319,10 +318,9 @@ def is_replaceable(path, resumes=None):
     """
     if not is_file(path):
         return True
-    note = note_of(resumes) if resumes else None
-    if note is None or not is_note(note):
+    if not resumes or not is_note(note_of(resumes)):
         return False
-    return _note_line(path, _digest(path)) in read_bytes(note)
+    return _note_line(path, _digest(path)) in read_bytes(note_of(resumes))
 
 
 def note_of(checkpoint):
