@@ -221,19 +221,7 @@ class EdgeList(ArrowExport):
         pairs : iterable of (source, target) or (source, target, weight)
         """
         number_of_name: dict[Any, int] = {}
-        tail = []
-        head = []
-        weight = []
-        for index, pair in enumerate(pairs):
-            if len(pair) not in (2, 3):
-                raise InputError(
-                    f"pair {index} has {len(pair)} entries; give (source, target) or "
-                    "(source, target, weight)"
-                )
-            # A new name gets the next number, the current size of the dictionary.
-            tail.append(number_of_name.setdefault(pair[0], len(number_of_name)))
-            head.append(number_of_name.setdefault(pair[1], len(number_of_name)))
-            weight.append(pair[2] if len(pair) == 3 else 1.0)
+        tail, head, weight = _number_ends(pairs, number_of_name)
         return cls._from_appearance_order(tail, head, weight, as_ids(list(number_of_name)))
 
     @classmethod
@@ -282,13 +270,8 @@ class EdgeList(ArrowExport):
         _check_undirected(graph, "networkx", fix="graph.to_undirected()")
         names = list(graph)
         number_of_name = {name: node for node, name in enumerate(names)}
-        tail = []
-        head = []
-        weights = []
-        for source, target, value in graph.edges(data=weight, default=1.0):
-            tail.append(number_of_name[source])
-            head.append(number_of_name[target])
-            weights.append(value)
+        edges = graph.edges(data=weight, default=1.0)
+        tail, head, weights = _number_ends(edges, number_of_name)
         attributes = [row for _, row in graph.nodes(data=True)]
         ids = with_attributes(as_ids(names), attributes)
         return cls._from_appearance_order(tail, head, _as_weights(weights, weight), ids)
@@ -365,21 +348,16 @@ class EdgeList(ArrowExport):
         if numbers is None:
             return self
         ids = np.arange(self.n_nodes)
-        is_in_order = np.array_equal(numbers, ids)
-        if is_in_order and self.has_explicit_order:
+        if self.has_explicit_order and np.array_equal(numbers, ids):
             return self
         if self.node_attributes is not None:
             # Attributes are listed by node and move to its new number.
             node_of_id = np.argsort(numbers)
             ids = with_attributes(ids, [self.node_attributes[node] for node in node_of_id])
-        ids = with_explicit_order(ids)
-        if is_in_order:
-            return self._replace(node_ids=ids)
-        numbers = numbers.astype(self.tail.dtype)
         return self._replace(
-            tail=_read_only(numbers[self.tail], numbers.dtype),
-            head=_read_only(numbers[self.head], numbers.dtype),
-            node_ids=ids,
+            tail=_read_only(numbers[self.tail], self.tail.dtype),
+            head=_read_only(numbers[self.head], self.head.dtype),
+            node_ids=with_explicit_order(ids),
         )
 
     def to_scipy(self) -> scipy.sparse.csr_array:
@@ -543,6 +521,23 @@ def _read_only(array, dtype):
     array = np.ascontiguousarray(array, dtype=dtype).view()
     array.flags.writeable = False
     return array
+
+
+def _number_ends(pairs, number_of_name):
+    """Return tails, heads and weights of tuples of names; new names get the next numbers."""
+    tail = []
+    head = []
+    weight = []
+    for index, pair in enumerate(pairs):
+        if len(pair) not in (2, 3):
+            raise InputError(
+                f"pair {index} has {len(pair)} entries; give (source, target) or "
+                "(source, target, weight)"
+            )
+        tail.append(number_of_name.setdefault(pair[0], len(number_of_name)))
+        head.append(number_of_name.setdefault(pair[1], len(number_of_name)))
+        weight.append(pair[2] if len(pair) == 3 else 1.0)
+    return tail, head, weight
 
 
 def _as_weights(values, attribute):

@@ -8,6 +8,7 @@ NodeMatching      nodes of a stream -> nodes of a given graph
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ class ObjectIds:
     >>> np.asarray(ids)
     array(['ann', 7], dtype=object)
     """
+
+    dtype = np.dtype(object)
 
     def __init__(self):
         self._node = {}
@@ -88,9 +91,9 @@ class Numbering:
     @property
     def ids(self):
         """Ids of all nodes so far, or None if they are plain numbers."""
-        if isinstance(self._table, ObjectIds):
-            return np.asarray(self._table)
-        return self._source_ids if self._table is None else self._table
+        if self._table is None:
+            return self._source_ids
+        return np.asarray(self._table) if isinstance(self._table, ObjectIds) else self._table
 
     def apply(self, batch):
         """Return tails, heads and the number of nodes of a batch, in the common numbering."""
@@ -109,24 +112,18 @@ class Numbering:
         if self._table is None and self._is_extended_by(batch):
             self._source_ids = ids
             return batch.tail, batch.head, batch.n_nodes
-        nodes = self._number(ids, batch.n_nodes)
-        return nodes[batch.tail], nodes[batch.head], len(self._table)
+        if ids is not self._last_ids:
+            self._add_source(ids)
+        n_known = self._last_nodes.size
+        if n_known < batch.n_nodes:
+            new = number_ids(self._table, ids, n_known, batch.n_nodes)
+            self._last_nodes = np.concatenate([self._last_nodes, new.astype(np.int32)])
+        return self._last_nodes[batch.tail], self._last_nodes[batch.head], len(self._table)
 
     def _is_extended_by(self, batch):
         """Return whether the batch has the same first nodes: the same source, read again."""
         ids = np.asarray(self._source_ids)
         return batch.n_nodes >= len(ids) and np.array_equal(batch.ids[: len(ids)], ids)
-
-    def _number(self, ids, n_nodes):
-        """Return the numbers of the first nodes of a source."""
-        if ids is not self._last_ids:
-            self._add_source(ids)
-        nodes = self._last_nodes
-        if nodes.size < n_nodes:
-            new = number_ids(self._table, ids, nodes.size, n_nodes)
-            nodes = np.concatenate([nodes, new.astype(np.int32)])
-            self._last_nodes = nodes
-        return nodes
 
     def _add_source(self, ids):
         """Start with the nodes of another source, in a table that can store its kind of ids."""
@@ -191,10 +188,6 @@ class NodeMatching:
                 "graph, or has lost a node"
             )
 
-    def __getstate__(self):
-        # A local function cannot be pickled: a copy makes its own on first use.
-        return self.__dict__ | {"_find": None}
-
     def _look_up(self, batch):
         n_known = self._node.size
         if batch.n_nodes <= n_known:
@@ -223,17 +216,10 @@ def make_id_table(sources: Sequence) -> Any:
     """
     if all(isinstance(ids, TextIds) for ids in sources):
         return TextIds()
-    dtypes = {_dtype(ids) for ids in sources}
+    dtypes = {ids.dtype for ids in sources}
     if dtypes in ({np.dtype(np.int64)}, {np.dtype(np.uint64)}):
         return IntegerIds(dtypes.pop())
     return ObjectIds()
-
-
-def _dtype(ids):
-    # Tables of text are not converted to arrays, which would decode every id.
-    if isinstance(ids, TextIds | ObjectIds):
-        return np.dtype(object)
-    return ids.dtype if isinstance(ids, IntegerIds) else np.asarray(ids).dtype
 
 
 def number_ids(table: Any, ids: Any, start: int, stop: int) -> np.ndarray:
@@ -278,37 +264,27 @@ def make_node_finder(known: Any, n_nodes: int) -> Callable[[np.ndarray], np.ndar
     >>> find(np.array([3, 4, 7]))
     array([ 1, -1,  0])
     """
-    if known is None:
-        return lambda ids: _find_number(ids, n_nodes)
-    known = np.asarray(known)[:n_nodes]
-    if known.dtype.kind not in "iu":
-        node_of_name = {name: node for node, name in enumerate(known.tolist())}
-        return lambda ids: _find_name(ids, node_of_name)
-    order = np.argsort(known)
-    ordered = known[order]
-
-    def find(ids: np.ndarray) -> np.ndarray:
-        if ids.dtype.kind not in "iu" or ordered.size == 0:
-            return np.full(ids.size, -1)
-        # NumPy would compare int64 and uint64 as floats. In one type, ids that wrap around differ.
-        found = np.searchsorted(ordered, ids.astype(ordered.dtype, copy=False))
-        found = np.minimum(found, ordered.size - 1)
-        return np.where(ordered[found] == ids, order[found], -1)
-
-    return find
+    known = ids_between(known, 0, n_nodes)
+    # Partial functions can be sent to workers, functions inside this one cannot.
+    if known.dtype.kind in "iu":
+        order = np.argsort(known)
+        return partial(_find_integers, known[order], order)
+    return partial(_find_names, {name: node for node, name in enumerate(known.tolist())})
 
 
-def _find_number(ids, n_nodes):
-    """Return the nodes with the given numbers, -1 for none."""
+def _find_integers(ordered, order, ids):
+    """Return order[k] for each id that is ordered[k], -1 for others."""
     if ids.dtype.kind not in "iu":
-        return _find_name(ids, {node: node for node in range(n_nodes)})
-    found = np.full(ids.size, -1)
-    is_node = (ids >= 0) & (ids < n_nodes)
-    found[is_node] = ids[is_node]
-    return found
+        return _find_names(dict(zip(ordered.tolist(), order.tolist(), strict=True)), ids)
+    if ordered.size == 0:
+        return np.full(ids.size, -1)
+    # NumPy would compare int64 and uint64 as floats. In one type, ids that wrap around differ.
+    found = np.searchsorted(ordered, ids.astype(ordered.dtype, copy=False))
+    found = np.minimum(found, ordered.size - 1)
+    return np.where(ordered[found] == ids, order[found], -1)
 
 
-def _find_name(ids, node_of_name):
+def _find_names(node_of_name, ids):
     # A dictionary compares as Python does: 1.0 and NumPy integers equal integers, text does not.
     return np.array([node_of_name.get(name, -1) for name in ids.tolist()], dtype=np.int64)
 

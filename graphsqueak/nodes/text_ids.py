@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.nodes.integer_ids import KEYS_PER_GROUP
+from graphsqueak.nodes.integer_ids import KEYS_PER_GROUP, make_slots
 from graphsqueak.randomness import GOLDEN_GAMMA, mix64
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
@@ -50,13 +50,14 @@ class TextIds:
     """
 
     kind = "text"
+    dtype = np.dtype(object)
 
     def __init__(self, hash_bits=64):
         self.n_nodes = 0
         self._table = _Table(
             text=np.empty(1 << 16, dtype=np.uint8),
             stops=np.zeros(1025, dtype=np.int64),
-            slots=np.full((2048, 2), -1, dtype=np.int64),
+            slots=make_slots(np.zeros((0, 2), dtype=np.int64), 1024),
             hash_mask=np.uint64(2**hash_bits - 1),
         )
 
@@ -127,10 +128,9 @@ class TextIds:
             text = np.empty(max(2 * text.size, n_used + n_bytes), dtype=np.uint8)
             text[:n_used] = self._table.text[:n_used]
         if self.n_nodes + 1 == stops.size:
-            stops = np.concatenate([stops, np.zeros_like(stops)])
-        if 2 * self.n_nodes >= len(slots):
-            slots = np.full((2 * len(slots), 2), -1, dtype=np.int64)
-            _move_slots(self._table.slots, slots)
+            stops = np.concatenate([stops, np.zeros(self.n_nodes, dtype=np.int64)])
+            # The stored hashes are enough: no text is read again.
+            slots = make_slots(slots, stops.size - 1)
         self._table = self._table._replace(text=text, stops=stops, slots=slots)
 
 
@@ -148,7 +148,7 @@ def _number(text, spans, cursor, nodes, table, n_nodes):
         for k in range(n_spans):
             hashes[k] = _hash(text, spans[cursor + k, 0], spans[cursor + k, 1]) & hash_mask
         for k in range(n_spans):
-            slot = hashes[k] & mask
+            slot = mix64(hashes[k]) & mask
             while slots[slot, 1] >= 0 and slots[slot, 0] != np.int64(hashes[k]):
                 slot = (slot + np.uint64(1)) & mask
             guesses[k] = slots[slot, 1]
@@ -174,7 +174,7 @@ def _number(text, spans, cursor, nodes, table, n_nodes):
 def _find_or_add(text, start, stop, key, known, stops, slots, n_nodes):
     """Return the node of one span, or -1 if a new one does not fit, and the number of nodes."""
     mask = np.uint64(slots.shape[0] - 1)
-    slot = key & mask
+    slot = mix64(key) & mask
     while slots[slot, 1] >= 0:
         node = slots[slot, 1]
         if slots[slot, 0] == np.int64(key) and _is_equal(
@@ -182,10 +182,8 @@ def _find_or_add(text, start, stop, key, known, stops, slots, n_nodes):
         ):
             return node, n_nodes
         slot = (slot + np.uint64(1)) & mask
-    # A new id: the hash table may be half full at most.
     n_used = stops[n_nodes]
-    max_nodes = min(stops.size - 1, slots.shape[0] // 2)
-    if n_nodes == max_nodes or n_used + stop - start > known.size:
+    if n_nodes + 1 == stops.size or n_used + stop - start > known.size:
         return -1, n_nodes
     slots[slot, 0] = np.int64(key)
     slots[slot, 1] = n_nodes
@@ -206,22 +204,9 @@ def _is_equal(text, start, stop, known, known_start, known_stop):
     return True
 
 
-@njit_cached
-def _move_slots(slots, larger):
-    # The stored hashes are enough: no text is read again.
-    mask = np.uint64(larger.shape[0] - 1)
-    for old in range(slots.shape[0]):
-        if slots[old, 1] >= 0:
-            slot = np.uint64(slots[old, 0]) & mask
-            while larger[slot, 1] >= 0:
-                slot = (slot + np.uint64(1)) & mask
-            larger[slot, 0] = slots[old, 0]
-            larger[slot, 1] = slots[old, 1]
-
-
 @inline_njit
 def _hash(text, start, stop):
-    """Hash a span: multiply in eight bytes at a time, then mix with splitmix64."""
+    """Hash a span: multiply in eight bytes at a time."""
     mixed = np.uint64(stop - start)
     i = start
     while i + 8 <= stop:
@@ -235,4 +220,4 @@ def _hash(text, start, stop):
     while i < stop:
         word = (word << np.uint64(8)) | np.uint64(text[np.uint64(i)])
         i += 1
-    return mix64(mixed ^ word)
+    return mixed ^ word

@@ -13,6 +13,7 @@ Ctrl-C and `kill` stop a run between two batches: it saves, cleans up, and exits
 
 import bz2
 import fcntl
+import glob
 import gzip
 import hashlib
 import os
@@ -22,8 +23,9 @@ import signal
 import sys
 import tempfile
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from itertools import combinations
 from pathlib import Path
 
 from graphsqueak.errors import InputError
@@ -64,10 +66,6 @@ __all__ = [
 ]
 
 STANDARD_OUTPUT = "-"
-# File names have at most 255 bytes; a partial file needs some for its prefix and suffix.
-_MAX_NAME_BYTES = 200
-# Delay before a signal is sent again, so that the finalizer that ignored it has ended.
-_RESEND_SECONDS = 0.05
 # A comment to sha256sum.
 _NOTE_HEADER = b"# outputs of a graphsqueak run, noted for --resume\n"
 _NOTE_LINE = re.compile(rb"\\?[0-9a-f]{64}  [^\n]+\n")
@@ -97,41 +95,38 @@ def atomic_file(path, compression=None):
     # Checking an address takes a request; sending the file later reports the same errors.
     if not is_remote(path):
         check_writable(path)
-    if str(path) == STANDARD_OUTPUT:
+    target = None if is_remote(path) else resolved(local_path(path))
+    is_standard_output = str(path) == STANDARD_OUTPUT
+    if is_standard_output or (target is not None and target.exists() and not target.is_file()):
         # Text that was printed before must precede the bytes.
         sys.stdout.flush()
-        with _compressed(sys.stdout.buffer, compression) as outer:
-            yield outer
-        sys.stdout.buffer.flush()
-        _written.append("standard output")
-        return
-    target = None if is_remote(path) else resolved(local_path(path))
-    if target is not None and target.exists() and not target.is_file():
-        with _open(target, "wb") as file, _compressed(file, compression) as outer:
-            yield outer
-        _written.append(str(path))
-        return
-    partial_path, partial_file, lock = _open_partial(target)
-    finished = _FinishedFile(path, partial_path, target, lock)
-    try:
-        with partial_file as file:
+        direct = nullcontext(sys.stdout.buffer) if is_standard_output else _open(target, "wb")
+        with direct as file:
             with _compressed(file, compression) as outer:
+                yield outer
+            file.flush()
+        _written.append("standard output" if is_standard_output else str(path))
+        return
+    finished = _FinishedFile(path, target)
+    with ExitStack() as cleanup:
+        cleanup.callback(finished.discard)
+        try:
+            with _compressed(finished.file, compression) as outer:
                 yield outer
             # The content is on disk before the rename: after a crash of the machine, the path has
             # the old or the new file, and not an empty one.
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException as error:
-        finished.discard()
-        # Most often the disk is full.
-        if isinstance(error, OSError):
+            finished.file.flush()
+            os.fsync(finished.file.fileno())
+        except OSError as error:
+            # Most often the disk is full.
             raise _write_error(path, error) from None
-        raise
-    unpublished = _unpublished.get()
-    if unpublished is None:
-        _publish([finished])
-    else:
-        unpublished.append(finished)
+        unpublished = _unpublished.get()
+        if unpublished is None:
+            finished.publish()
+        else:
+            unpublished.append(finished)
+            # From here on, `written_together` discards the file.
+            cleanup.pop_all()
 
 
 @contextmanager
@@ -152,13 +147,21 @@ def written_together():
     (False, True, True)
     """
     finished: list[_FinishedFile] = []
+    published: list[str] = []
     token = _unpublished.set(finished)
     try:
         yield
         # A signal between two renames would leave some of the files.
         with hold_signals():
-            _publish(finished)
-            finished.clear()
+            # Remote files first, since these are more likely to fail.
+            for file in sorted(finished, key=lambda file: file.target is not None):
+                file.publish()
+                published.append(str(file.path))
+    except InputError as error:
+        if published:
+            message = f"{error}. {', '.join(published)} had been written"
+            raise InputError(message) from None
+        raise
     finally:
         _unpublished.reset(token)
         for file in finished:
@@ -171,64 +174,56 @@ def written_paths():
 
 
 class _FinishedFile:
-    """Complete file that waits to be renamed to `target`, or sent to an address (target None)."""
+    """File next to `target`, or in the temporary folder if it will be sent to an address.
 
-    def __init__(self, path, partial_path, target, lock):
+    A killed process leaves its partial file. So the file is open and locked until it is renamed,
+    and unlocked partial files of the same target are removed.
+    """
+
+    def __init__(self, path, target):
         self.path = path
-        self.partial_path = partial_path
         self.target = target
-        self._lock = lock
+        if target is None:
+            self.file = tempfile.NamedTemporaryFile(delete=False)  # noqa: SIM115 - see discard
+            return
+        # A file system limits the bytes of a name, of which the partial file adds some.
+        max_bytes = os.pathconf(target.parent, "PC_NAME_MAX") - len("..01234567.part")
+        start = os.fsdecode(b"." + os.fsencode(target.name)[:max_bytes] + b".")
+        _remove_abandoned(target.parent, start)
+        is_locked = False
+        while not is_locked:
+            partial_path = target.with_name(f"{start}{secrets.token_hex(4)}.part")
+            self.file = _open(partial_path, "xb")
+            # Some file systems have no locks.
+            with suppress(OSError):
+                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Another run may have removed the file as abandoned before it was locked.
+            is_locked = partial_path.exists()
 
     def publish(self):
-        if self.target is not None:
-            os.replace(self.partial_path, self.target)
-        else:
-            send_file(self.partial_path, str(self.path))
+        """Move the file to its path; raise an InputError if that fails."""
+        try:
+            if self.target is not None:
+                os.replace(self.file.name, self.target)
+            else:
+                send_file(self.file.name, str(self.path))
+        except OSError as error:
+            raise _write_error(self.path, error) from None
         self.discard()
         _written.append(str(self.path))
 
     def discard(self):
-        self.partial_path.unlink(missing_ok=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
-
-def _open_partial(target):
-    """Open a new file next to `target`, or in the temporary folder; return path, file and lock.
-
-    A killed process leaves its partial file. So the file is locked until it is renamed, and
-    unlocked partial files of the same target are removed.
-    """
-    if target is None:
-        handle, name = tempfile.mkstemp()
-        return Path(name), open(handle, "wb"), None
-    start = os.fsdecode(b"." + os.fsencode(target.name)[:_MAX_NAME_BYTES] + b".")
-    _remove_abandoned(target.parent, start)
-    while True:
-        path = target.with_name(f"{start}{secrets.token_hex(4)}.part")
-        file = _open(path, "xb")
-        # A lock ends when its descriptor is closed; this one stays open until the rename.
-        lock = os.dup(file.fileno())
-        # Some file systems have no locks.
+        Path(self.file.name).unlink(missing_ok=True)
+        # On a full disk, closing writes the rest of the content again, and fails again.
         with suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Another run may have removed the file as abandoned before it was locked.
-        if path.exists():
-            return path, file, lock
-        file.close()
-        os.close(lock)
+            self.file.close()
 
 
 def _remove_abandoned(folder, start):
     """Remove the unlocked partial files of a folder whose names begin with `start`."""
-    is_partial = re.compile(re.escape(start) + r"[0-9a-f]{8}\.part", re.DOTALL).fullmatch
-    try:
-        names = filter(is_partial, os.listdir(folder))
-    except OSError:
-        # A folder may be writable and not readable.
-        return
-    for name in names:
+    # A folder that cannot be listed has no matches.
+    pattern = glob.escape(start) + 8 * "[0-9a-f]" + ".part"
+    for name in glob.glob(pattern, root_dir=folder):
         # It may have been renamed meanwhile, be locked, or belong to another user.
         with suppress(OSError), open(folder / name, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -239,31 +234,11 @@ _unpublished: ContextVar[list[_FinishedFile] | None] = ContextVar("finished", de
 _written: list[str] = []
 
 
-def _publish(finished):
-    """Move files to their paths, remote ones first, since these are more likely to fail."""
-    published: list[str] = []
-    for file in sorted(finished, key=lambda file: file.target is not None):
-        try:
-            file.publish()
-        except (OSError, InputError) as error:
-            for other in finished:
-                other.discard()
-            raise _write_error(file.path, error, published) from None
-        published.append(str(file.path))
-
-
-def _write_error(path, error, published=()):
-    """Return the error for a file that could not be written after the files in `published`."""
-    if isinstance(error, InputError):
-        message = str(error)
-    else:
-        message = (
-            f"{path} could not be written: {error.strerror or error}; no part of it was left "
-            "behind: free disk space, or choose another path"
-        )
-    if published:
-        message += f". {', '.join(published)} had been written"
-    return InputError(message)
+def _write_error(path, error):
+    return InputError(
+        f"{path} could not be written: {error.strerror or error}; no part of it was left behind: "
+        "free disk space, or choose another path"
+    )
 
 
 def check_writable(path, *, name=None):
@@ -314,7 +289,6 @@ def check_outputs(outputs, inputs):
     Traceback (most recent call last):
     graphsqueak.errors.InputError: report ./a.tsv is the same file as out; give it another name
     """
-    earlier: dict = {}
     for what, path in outputs.items():
         name = f"{what} {path}"
         # The checkpoint of a merge tree is a folder of parts.
@@ -322,10 +296,9 @@ def check_outputs(outputs, inputs):
         if not ("checkpoint" in what and is_folder):
             check_writable(path, name=name)
         _check_not_input(path, name, inputs)
-        for other, taken in earlier.items():
-            if same_file(path, taken):
-                raise InputError(f"{name} is the same file as {other}; give it another name")
-        earlier[what] = path
+    for (other, taken), (what, path) in combinations(outputs.items(), 2):
+        if same_file(path, taken):
+            raise InputError(f"{what} {path} is the same file as {other}; give it another name")
 
 
 def is_file(path):
@@ -345,10 +318,9 @@ def is_replaceable(path, resumes=None):
     """
     if not is_file(path):
         return True
-    note = note_of(resumes) if resumes else None
-    if note is None or not is_note(note):
+    if not resumes or not is_note(note_of(resumes)):
         return False
-    return _note_line(path, _digest(path)) in read_bytes(note)
+    return _note_line(path, _digest(path)) in read_bytes(note_of(resumes))
 
 
 def note_of(checkpoint):
@@ -374,7 +346,7 @@ def note_written(checkpoint, paths):
     Outputs that `written_together` has not published yet are included.
     """
     lines = [_NOTE_HEADER]
-    partial_paths = {str(file.path): file.partial_path for file in _unpublished.get() or ()}
+    partial_paths = {str(file.path): file.file.name for file in _unpublished.get() or ()}
     for path in paths:
         if path is not None and (str(path) in partial_paths or is_file(path)):
             lines.append(_note_line(path, _digest(partial_paths.get(str(path), path))))
@@ -406,47 +378,38 @@ def stoppable():
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     _held_signals.clear()
     _written.clear()
-    for number in handlers:
-        signal.signal(number, _stop)
-    try:
-        with _resend_ignored_signals():
-            yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+    with ExitStack() as cleanup:
         # A second signal stops at once and leaves the first, which must not stop later work.
-        _held_signals.clear()
+        cleanup.callback(_held_signals.clear)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            cleanup.callback(signal.signal, number, signal.signal(number, _stop))
+        _resend_ignored_signals(cleanup)
+        yield
 
 
-@contextmanager
-def _resend_ignored_signals():
-    """Send a signal again if the exception that it raised was ignored.
+def _resend_ignored_signals(cleanup):
+    """Send a signal again if the exception that it raised was ignored, until `cleanup` is closed.
 
     Python ignores exceptions in finalizers. While numba compiles, many objects of LLVM are
     finalized, so that the run would continue in spite of the signal.
     """
-    timers = []
     hook = sys.unraisablehook
 
     def send_again(unraisable):
         if not isinstance(unraisable.exc_value, Stopped):
             hook(unraisable)
             return
+        # The finalizer has mostly ended after a short delay. If not, this happens again.
         arguments = (os.getpid(), unraisable.exc_value.number)
-        timers.append(threading.Timer(_RESEND_SECONDS, os.kill, arguments))
-        timers[-1].daemon = True
-        timers[-1].start()
+        timer = threading.Timer(sys.getswitchinterval(), os.kill, arguments)
+        timer.daemon = True
+        timer.start()
+        cleanup.callback(timer.cancel)
 
     sys.unraisablehook = send_again
-    try:
-        yield
-    finally:
-        sys.unraisablehook = hook
-        for timer in timers:
-            timer.cancel()
+    cleanup.callback(setattr, sys, "unraisablehook", hook)
 
 
 @contextmanager
@@ -489,12 +452,10 @@ def _digest(path):
 
 def _check_not_input(path, name, inputs):
     """Raise an InputError if an output is an input, in an input folder, or matches a glob."""
-    is_on_disk = not is_remote(path)
-    if is_on_disk:
-        target = local_path(path)
-        # A device or a named pipe may be both.
-        if target.exists() and not target.is_file() and not target.is_dir():
-            return
+    target = None if is_remote(path) else local_path(path)
+    # A device or a named pipe may be both.
+    if target is not None and target.exists() and not (target.is_file() or target.is_dir()):
+        return
     for given in inputs:
         if same_file(path, given):
             raise InputError(f"{name} is an input of this run ({given}); give it another name")
@@ -504,9 +465,9 @@ def _check_not_input(path, name, inputs):
                 f"{name} lies in {given}, an input of this run: the next run would read it too; "
                 "write it elsewhere"
             )
-        if not is_on_disk or is_remote(given) or not is_folder or not target.exists():
+        if target is None or is_remote(given) or not target.exists():
             continue
-        # A link elsewhere may lead to a file in the folder.
+        # A link elsewhere may lead to a file in the folder; a file has no files below it.
         if any(same_file(target, file) for file in local_path(given).rglob("*")):
             raise InputError(f"{name} is an input of this run, in {given}; give it another name")
 
@@ -518,23 +479,19 @@ def _open(target, mode):
         raise InputError(f"{target} cannot be written: {error.strerror}; check the path") from None
 
 
-@contextmanager
 def _compressed(file, compression):
+    """Return a context with an output file whose content goes to `file`, compressed."""
     if compression is None:
-        yield file
-    elif compression == "gzip":
+        return nullcontext(file)
+    if compression == "gzip":
         # Without name and time, equal content gives equal bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as outer:
-            yield outer
-    elif compression == "bzip2":
-        with bz2.BZ2File(file, "wb") as outer:
-            yield outer
-    else:
-        import zstandard
+        return gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0)
+    if compression == "bzip2":
+        return bz2.BZ2File(file, "wb")
+    import zstandard
 
-        compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
-        with compressor.stream_writer(file, closefd=False) as outer:
-            yield outer
+    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+    return compressor.stream_writer(file, closefd=False)
 
 
 def _stop(number, frame):

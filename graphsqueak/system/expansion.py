@@ -20,10 +20,13 @@ limit, and at most a batch of it is in memory. Tables kept in memory must also f
 The environment variable GRAPHSQUEAK_MAX_EXPANSION replaces the factor 1000.
 """
 
-import os
 import struct
+from enum import IntEnum
+
+import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.system.environment import number_from_environment
 from graphsqueak.system.memory import check_fits, readable_size
 
 __all__ = [
@@ -38,20 +41,26 @@ __all__ = [
 ]
 
 EXPANSION_VARIABLE = "GRAPHSQUEAK_MAX_EXPANSION"
-# Any file may expand to this size, which every machine can hold in memory.
+# Bytes to which any file may expand: every machine can hold them in memory. Halved or doubled, the
+# limit of files below 512 kB changes with it.
 MIN_LIMIT_BYTES = 1 << 28
-# Real lists of edges expand at most a few hundred times.
+# Decoded bytes per stored byte. Real lists of edges expand at most a few hundred times. Halved, the
+# margin to lists with repeated edges is small; doubled, a bomb takes twice the memory.
 _DEFAULT_FACTOR = 1000.0
-_BYTES_PER_VALUE = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT96": 12, "BYTE_ARRAY": 8}
-_OTHER_BYTES_PER_VALUE = 8
-
-# Arrow's encapsulated messages: flatbuffers of these kinds, see the Arrow columnar format.
-_DICTIONARY_BATCH = 2
-_RECORD_BATCH = 3
-_CONTINUATION = 0xFFFFFFFF
+# Arrow's encapsulated messages begin with this marker, see the Arrow columnar format.
+_CONTINUATION = b"\xff\xff\xff\xff"
 _FILE_MAGIC = b"ARROW1"
 # Offset, length of the metadata, length of the body.
 _BLOCK = struct.Struct("<qi4xq")
+# Offset and length.
+_BUFFER = struct.Struct("<qq")
+
+
+class _MessageKind(IntEnum):
+    """Messages of Arrow that have data."""
+
+    DICTIONARY_BATCH = 2
+    RECORD_BATCH = 3
 
 
 def allowed_bytes(n_stored, *, min_limit=MIN_LIMIT_BYTES):
@@ -90,8 +99,8 @@ def check_parquet_pages(file, name, n_stored):
 
 def check_parquet_table(file, name, n_stored):
     """Check the size of an open ParquetFile that will be in memory as a whole."""
-    types = [file.schema.column(column).physical_type for column in range(len(file.schema))]
-    n_bytes_per_row = sum(_BYTES_PER_VALUE.get(kind, _OTHER_BYTES_PER_VALUE) for kind in types)
+    # A value takes at most 8 bytes in memory; texts count as pages.
+    n_bytes_per_row = np.dtype(np.float64).itemsize * len(file.schema)
     n_announced = 0
     for group in _row_groups(file):
         n_announced += max(group.num_rows * n_bytes_per_row, group.total_byte_size)
@@ -114,33 +123,23 @@ def check_arrow_sizes(file, name, n_stored):
     """
     n_dictionaries = 0
     try:
-        for position in _message_positions(file, n_stored):
-            kind, n_announced = _announced_size(file, position)
+        for metadata, body in _messages(file, n_stored):
+            kind, n_announced = _announced_size(file, metadata, body)
             # Dictionaries stay in memory, record batches are read one at a time.
-            if kind == _DICTIONARY_BATCH:
+            if kind == _MessageKind.DICTIONARY_BATCH:
                 n_dictionaries += n_announced
             check_announced(name, n_stored, n_dictionaries + n_announced)
-    except (struct.error, IndexError):
-        return
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        # A damaged offset leads before the beginning of the file.
+    except InputError:
+        raise
+    # A damaged offset may lead out of the file (ValueError), or be missing (TypeError).
+    except (struct.error, IndexError, ValueError, TypeError):
         return
 
 
 def _max_expansion():
-    text = os.environ.get(EXPANSION_VARIABLE, "")
-    if not text:
-        return _DEFAULT_FACTOR
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = 0.0
-    # NaN fails this comparison as well.
-    if not factor >= 1:
-        raise InputError(f"{EXPANSION_VARIABLE}={text!r} is not a factor of at least 1")
-    return factor
+    return number_from_environment(
+        EXPANSION_VARIABLE, _DEFAULT_FACTOR, least=1.0, meaning="a factor of at least 1"
+    )
 
 
 def _row_groups(file):
@@ -150,110 +149,90 @@ def _row_groups(file):
     return [metadata.row_group(group) for group in range(metadata.num_row_groups)]
 
 
-def _message_positions(file, n_stored):
-    """Yield the positions of the messages of a file, from its footer, or of a stream."""
+def _messages(file, n_stored):
+    """Yield the metadata of each message, a flatbuffer, and the position of its body."""
     file.seek(0)
-    if file.read(len(_FILE_MAGIC)) != _FILE_MAGIC:
-        position = 0
-        while position is not None and position < n_stored:
-            yield position
-            position = _next_message(file, position)
+    if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
+        file.seek(n_stored - len(_FILE_MAGIC) - 4)
+        n_footer = _number(file.read(4), 0)
+        file.seek(n_stored - len(_FILE_MAGIC) - 4 - n_footer)
+        footer = file.read(n_footer)
+        # Fields 2 and 3 list the blocks of dictionaries and of record batches.
+        for field in (2, 3):
+            for position, _, _ in _structs(footer, _target(footer, 0), field, _BLOCK):
+                yield _read_metadata(file, position)
         return
-    file.seek(n_stored - len(_FILE_MAGIC) - 4)
-    (n_footer,) = struct.unpack("<i", file.read(4))
-    file.seek(n_stored - len(_FILE_MAGIC) - 4 - n_footer)
-    footer = _Table.root(file.read(n_footer))
-    # Fields 2 and 3 list the blocks of dictionaries and of record batches.
-    for field in (2, 3):
-        for block in footer.structs(field, _BLOCK):
-            yield block[0]
-
-
-def _next_message(file, position):
-    metadata, body = _read_metadata(file, position)
-    if metadata is None:
-        return None
-    return body + _Table.root(metadata).number(3, "<q")
-
-
-def _announced_size(file, position):
-    """Return the kind of a message and the decompressed bytes of its buffers."""
-    metadata, body = _read_metadata(file, position)
-    if metadata is None:
-        return None, 0
-    message = _Table.root(metadata)
-    kind = message.number(1, "<B")
-    if kind not in (_DICTIONARY_BATCH, _RECORD_BATCH):
-        return kind, 0
-    batch = message.table(2)
-    if kind == _DICTIONARY_BATCH:
-        # A dictionary batch wraps a record batch.
-        batch = batch.table(1)
-    is_compressed = batch.table(3) is not None
-    n_announced = 0
-    for offset, length in batch.structs(2, struct.Struct("<qq")):
-        if is_compressed and length >= 8:
-            file.seek(body + offset)
-            (n_decoded,) = struct.unpack("<q", file.read(8))
-            # -1 marks a buffer that is not compressed.
-            n_announced += length if n_decoded < 0 else n_decoded
-        else:
-            n_announced += length
-    return kind, n_announced
+    position = 0
+    while position < n_stored:
+        metadata, body = _read_metadata(file, position)
+        if not metadata:
+            return
+        yield metadata, body
+        n_bytes = _field(metadata, _target(metadata, 0), 3)
+        position = body if n_bytes is None else body + _number(metadata, n_bytes, "<q")
 
 
 def _read_metadata(file, position):
-    """Return the metadata of a message, None at the end, and the position of its body."""
+    """Return the metadata of a message, empty at the end, and the position of its body."""
     file.seek(position)
-    (size,) = struct.unpack("<I", file.read(4))
+    size = file.read(4)
     # Arrow before 0.15 wrote messages without the continuation marker.
     if size == _CONTINUATION:
-        (size,) = struct.unpack("<I", file.read(4))
-        position += 4
-    if size == 0:
-        return None, position
-    return file.read(size), position + 4 + size
+        size = file.read(4)
+    return file.read(_number(size, 0)), file.tell()
 
 
-class _Table:
-    """Table of a flatbuffer, which begins at `position` of the buffer `data`."""
+def _announced_size(file, metadata, body):
+    """Return the kind of a message and the decompressed bytes of its buffers."""
+    message = _target(metadata, 0)
+    kind_field = _field(metadata, message, 1)
+    kind = 0 if kind_field is None else metadata[kind_field]
+    if kind not in list(_MessageKind):
+        return kind, 0
+    batch = _target(metadata, _field(metadata, message, 2))
+    if kind == _MessageKind.DICTIONARY_BATCH:
+        # A dictionary batch wraps a record batch.
+        batch = _target(metadata, _field(metadata, batch, 1))
+    is_compressed = _field(metadata, batch, 3) is not None
+    n_announced = 0
+    for offset, length in _structs(metadata, batch, 2, _BUFFER):
+        n_decoded = -1
+        if is_compressed and length >= 8:
+            file.seek(body + offset)
+            n_decoded = _number(file.read(8), 0, "<q")
+        # -1 marks a buffer that is not compressed.
+        n_announced += length if n_decoded < 0 else n_decoded
+    return kind, n_announced
 
-    def __init__(self, data, position):
-        self._data = data
-        self._position = position
 
-    @classmethod
-    def root(cls, data):
-        return cls(data, struct.unpack_from("<I", data)[0])
+# Flatbuffers. A reference is a distance from its own position. A table begins with the distance to
+# its vtable: a size, the size of the table, and the offset of every field, 0 for defaults.
 
-    def _field(self, number):
-        """Return the position of a field; None if it has its default."""
-        # A table begins with the distance to its vtable: a size, the size of the table, and the
-        # offset of every field, 0 for defaults.
-        vtable = self._position - struct.unpack_from("<i", self._data, self._position)[0]
-        (vtable_size,) = struct.unpack_from("<H", self._data, vtable)
-        slot = 4 + 2 * number
-        if slot + 2 > vtable_size:
-            return None
-        (offset,) = struct.unpack_from("<H", self._data, vtable + slot)
-        return self._position + offset if offset else None
 
-    def _target(self, number):
-        field = self._field(number)
-        return None if field is None else field + struct.unpack_from("<I", self._data, field)[0]
+def _number(data, position, form="<I"):
+    return struct.unpack_from(form, data, position)[0]
 
-    def number(self, number, form):
-        field = self._field(number)
-        return 0 if field is None else struct.unpack_from(form, self._data, field)[0]
 
-    def table(self, number):
-        target = self._target(number)
-        return None if target is None else _Table(self._data, target)
+def _target(data, position):
+    """Return the position to which a reference points."""
+    return position + _number(data, position)
 
-    def structs(self, number, form):
-        target = self._target(number)
-        if target is None:
-            return
-        (size,) = struct.unpack_from("<I", self._data, target)
-        for index in range(size):
-            yield form.unpack_from(self._data, target + 4 + index * form.size)
+
+def _field(data, table, number):
+    """Return the position of a field of a table; None if it has its default."""
+    vtable = table - _number(data, table, "<i")
+    slot = 4 + 2 * number
+    if slot + 2 > _number(data, vtable, "<H"):
+        return None
+    offset = _number(data, vtable + slot, "<H")
+    return table + offset if offset else None
+
+
+def _structs(data, table, number, form):
+    """Return the structs of a field that is a vector of them."""
+    field = _field(data, table, number)
+    if field is None:
+        return []
+    vector = _target(data, field)
+    first = vector + 4
+    return form.iter_unpack(data[first : first + _number(data, vector) * form.size])

@@ -16,11 +16,11 @@ limited to one.
 """
 
 import functools
-import os
+import queue
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +43,19 @@ __all__ = [
     "run_kernel",
 ]
 
-# Elementary steps of a loop that is worth running in parallel: about 2 ms.
+# Elementary steps of a loop that is worth running in parallel: about 2 ms. Halved or doubled, only
+# loops of 1 to 4 ms run in the other form, with the same results.
 WORTH_SHARING = 2_000_000
 # Elementary steps that a kernel of the sparsifiers takes per edge: about 5 ns. Halved or doubled,
 # only loops over 200,000 to 800,000 edges run in the other form, with the same results.
 STEPS_PER_EDGE = 5
 # The parallel form is compiled after this many loops of `WORTH_SHARING` steps: about 0.1 s of work.
+# Halved or doubled, the first run on a machine compiles a kernel 0.05 s earlier or 0.1 s later.
 _CALLS_BEFORE_COMPILING = 50
 # When a consumer of `prefetch_map` stops early, a read in progress gets this time to end, so that
-# its file can be closed. Reading from a silent pipe may never end.
+# its file can be closed. Reading from a silent pipe may never end. Halved or doubled, a run on such
+# a pipe ends that much earlier or later after Ctrl-C.
 _CLOSE_TIMEOUT_SECONDS = 1.0
-# Most threads of `prefetch_map` by default: each one keeps a result in memory.
-_MAX_WORKERS = 4
 _END = object()
 
 
@@ -123,20 +124,21 @@ else:
         """
 
         def generate(context, builder, signature, arguments):
-            array_type = signature.args[0]
+            array_type, *index_types = signature.args
             matrix = context.make_array(array_type)(context, builder, arguments[0])
             indices = [
-                context.cast(builder, argument, argument_type, numba.types.intp)
-                for argument, argument_type in zip(arguments[1:], signature.args[1:], strict=True)
+                context.cast(builder, argument, index_type, numba.types.intp)
+                for argument, index_type in zip(arguments[1:], index_types, strict=True)
             ]
             pointer = cgutils.get_item_pointer(context, builder, array_type, matrix, indices)
-            int32 = ir.IntType(32)
-            byte_pointer = ir.IntType(8).as_pointer()
+            byte_pointer = cgutils.voidptr_t
             # llvm.prefetch(address, is it a write, locality 0 to 3, is it data)
-            function_type = ir.FunctionType(ir.VoidType(), [byte_pointer, int32, int32, int32])
+            options = [cgutils.int32_t(option) for option in (0, 3, 1)]
+            function_type = ir.FunctionType(
+                ir.VoidType(), [byte_pointer, *(option.type for option in options)]
+            )
             fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte_pointer], function_type)
-            address = builder.bitcast(pointer, byte_pointer)
-            builder.call(fetch, [address, int32(0), int32(3), int32(1)])
+            builder.call(fetch, [builder.bitcast(pointer, byte_pointer), *options])
             return context.get_dummy_value()
 
         return numba.types.void(array, row, column), generate
@@ -171,9 +173,10 @@ class parallel_njit:  # noqa: N801 - a decorator
         self._requested_work += work
         return self._requested_work > least
 
-    def is_ready(self, work: int, enough: int) -> bool:
+    def is_ready(self, work: int) -> bool:
         """Add up parallel work; return whether the parallel form is cached or worth compiling."""
         self._parallel_work += work
+        enough = _CALLS_BEFORE_COMPILING * WORTH_SHARING
         return self._parallel_work >= enough or self._is_cached
 
     @functools.cached_property
@@ -183,9 +186,7 @@ class parallel_njit:  # noqa: N801 - a decorator
         return bool(folder) and any(Path(folder).glob(f"*.{self.parallel.__qualname__}-*.nbi"))
 
 
-def run_kernel(
-    kernel: parallel_njit, work: int, *arguments: Any, worth_sharing: int = WORTH_SHARING
-) -> None:
+def run_kernel(kernel: parallel_njit, work: int, *arguments: Any) -> None:
     """Call a `parallel_njit` kernel, in parallel if its loop is long enough.
 
     Parameters
@@ -195,8 +196,6 @@ def run_kernel(
         Elementary steps of this call.
     *arguments
         Arguments of the kernel.
-    worth_sharing : int
-        Fewest steps that run in parallel.
 
     Examples
     --------
@@ -209,8 +208,8 @@ def run_kernel(
     >>> numbers
     array([1., 1., 1.])
     """
-    is_long = work >= worth_sharing and numba.get_num_threads() > 1
-    if is_long and kernel.is_ready(work, _CALLS_BEFORE_COMPILING * worth_sharing):
+    is_long = work >= WORTH_SHARING and numba.get_num_threads() > 1
+    if is_long and kernel.is_ready(work):
         kernel.parallel(*arguments)
     else:
         kernel.serial(*arguments)
@@ -246,7 +245,7 @@ def prefetch_map(
     function : callable
     items : iterable
     n_workers : int, optional
-        Number of threads. Default: the number of cores minus `n_spare`, 1 to 4.
+        Number of threads. Default: the number of numba's threads minus `n_spare`, at least 1.
     n_spare : int
         Cores to leave free: a consumer that computes all the time needs one.
 
@@ -259,84 +258,41 @@ def prefetch_map(
         yield from map(function, items)
         return
     if n_workers is None:
-        n_workers = max(min(_MAX_WORKERS, (os.cpu_count() or 1) - n_spare), 1)
-    results = _OrderedResults(iter(items), function, n_slots=n_workers + 1)
+        n_workers = max(numba.get_num_threads() - n_spare, 1)
+    items = iter(items)
+    # Results in the order of the items; a worker adds one when it draws the item.
+    results: queue.SimpleQueue[Future] = queue.SimpleQueue()
+    free_slots = threading.Semaphore(n_workers + 1)
+    drawing = threading.Lock()
+    is_closed = threading.Event()
+
+    def work():
+        while True:
+            free_slots.acquire()
+            result: Future = Future()
+            # Every exception, KeyboardInterrupt included, is raised again by the consumer.
+            try:
+                with drawing:
+                    if is_closed.is_set():
+                        return
+                    results.put(result)
+                    item = next(items, _END)
+                result.set_result(item if item is _END else function(item))
+            except BaseException as error:
+                result.set_exception(error)
+
     # Daemon threads: a worker that waits for a silent pipe must not keep the process alive.
     for _ in range(n_workers):
-        threading.Thread(target=results.work, daemon=True).start()
+        threading.Thread(target=work, daemon=True).start()
     try:
-        while True:
-            result, error = results.take()
-            if error is not None:
-                raise error
-            if result is _END:
-                return
-            yield result
+        while (value := results.get().result()) is not _END:
+            free_slots.release()
+            yield value
     finally:
-        results.close()
-
-
-class _OrderedResults:
-    """Results that workers compute in any order and the consumer takes in the order of the items.
-
-    A worker occupies a slot from drawing an item until the consumer takes the result.
-    """
-
-    def __init__(self, items, function, n_slots):
-        self._items = items
-        self._function = function
-        self._n_slots = n_slots
-        self._free_slots = threading.Semaphore(n_slots)
-        self._drawing = threading.Lock()
-        self._changed = threading.Condition()
-        self._outcomes = {}
-        self._n_drawn = 0
-        self._n_taken = 0
-        self._is_closed = False
-
-    def work(self):
-        """Compute results until the items end; the loop of a worker."""
-        item = None
-        while item is not _END:
-            self._free_slots.acquire()
-            result = _END
-            error = None
-            with self._drawing:
-                if self._is_closed:
-                    return
-                number = self._n_drawn
-                self._n_drawn += 1
-                # Every exception, KeyboardInterrupt included, is raised again by the consumer.
-                try:
-                    item = next(self._items, _END)
-                except BaseException as failure:
-                    item = _END
-                    error = failure
-                    self._is_closed = True
-            if item is not _END:
-                try:
-                    result = self._function(item)
-                except BaseException as failure:
-                    error = failure
-            with self._changed:
-                self._outcomes[number] = (result, error)
-                self._changed.notify()
-
-    def take(self):
-        """Wait for the next result in order; return it with its exception or None."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._n_taken in self._outcomes)
-            outcome = self._outcomes.pop(self._n_taken)
-            self._n_taken += 1
-        self._free_slots.release()
-        return outcome
-
-    def close(self):
-        """Stop the workers and close the items."""
-        self._is_closed = True
-        if self._drawing.acquire(timeout=_CLOSE_TIMEOUT_SECONDS):
-            if hasattr(self._items, "close"):
-                self._items.close()
-            self._drawing.release()
-        # Wake all workers that wait for a slot; there are fewer workers than slots.
-        self._free_slots.release(self._n_slots)
+        is_closed.set()
+        if drawing.acquire(timeout=_CLOSE_TIMEOUT_SECONDS):
+            if hasattr(items, "close"):
+                items.close()
+            drawing.release()
+        # Wake all workers that wait for a slot.
+        free_slots.release(n_workers)

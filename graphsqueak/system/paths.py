@@ -16,13 +16,14 @@ import posixpath
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from graphsqueak.errors import InputError
 
 __all__ = [
     "ADDRESS",
+    "AnyPath",
     "is_remote",
     "is_utf8",
     "is_within",
@@ -31,6 +32,9 @@ __all__ = [
     "resolved",
     "same_file",
 ]
+
+# A path on disk or an address.
+AnyPath: TypeAlias = str | os.PathLike
 
 # Addresses of file systems other than the local disk.
 ADDRESS = re.compile(r"(?!(?i:file|local)://)[a-zA-Z0-9]+://")
@@ -47,7 +51,7 @@ _SAME_FILE_SYSTEM = {
 }
 
 
-def is_remote(path: str | os.PathLike) -> bool:
+def is_remote(path: AnyPath) -> bool:
     """Return whether a path is an address of a file system other than the local disk.
 
     >>> [is_remote(path) for path in ("s3://bucket/key", "FILE:///tmp/key", "key")]
@@ -56,7 +60,7 @@ def is_remote(path: str | os.PathLike) -> bool:
     return ADDRESS.match(os.fspath(path)) is not None
 
 
-def is_utf8(path: str | os.PathLike) -> bool:
+def is_utf8(path: AnyPath) -> bool:
     """Return whether a name is UTF-8, as libraries outside Python require.
 
     >>> is_utf8("café.tsv"), is_utf8(os.fsdecode(b"caf\\xe9.tsv"))
@@ -69,7 +73,7 @@ def is_utf8(path: str | os.PathLike) -> bool:
     return True
 
 
-def local_path(path: str | os.PathLike) -> Path:
+def local_path(path: AnyPath) -> Path:
     """Return the path on disk that a path or an address of the local disk names.
 
     Examples
@@ -101,7 +105,7 @@ def local_path(path: str | os.PathLike) -> Path:
         ) from None
 
 
-def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
+def same_file(one: AnyPath, other: AnyPath) -> bool:
     """Return whether two paths or addresses name one file, also through links.
 
     >>> same_file("sparse.tsv", "file:./sparse.tsv"), same_file("sparse.tsv", "edges.tsv")
@@ -109,41 +113,27 @@ def same_file(one: str | os.PathLike, other: str | os.PathLike) -> bool:
     >>> same_file("s3://bucket/part//a.tsv", "s3a://bucket/part/a.tsv")
     True
     """
-    one = _archive_of(one)
-    other = _archive_of(other)
-    if is_remote(one) != is_remote(other):
-        return False
-    if is_remote(one):
-        one_key = _key_of(one)
-        other_key = _key_of(other)
-        return _same_store(one_key, other_key) and one_key.key == other_key.key
-    one = local_path(one)
-    other = local_path(other)
     try:
-        return os.path.samefile(one, other)
-    except OSError:
-        # One of them does not exist yet.
-        return resolved(one) == resolved(other)
+        return os.path.samefile(local_path(one), local_path(other))
+    except (OSError, InputError):
+        # One of them does not exist yet, or is at an address.
+        first = _location(one)
+        second = _location(other)
+        return first.may_share_store(second) and first.key == second.key
 
 
-def is_within(path: str | os.PathLike, folder: str | os.PathLike) -> bool:
+def is_within(path: AnyPath, folder: AnyPath) -> bool:
     """Return whether a path is a folder or below it; files need not exist.
 
     >>> is_within("gs://bucket/parts/a.tsv", "gcs://bucket/parts/"), is_within("parts2", "parts")
     (True, False)
     """
-    path = _archive_of(path)
-    folder = _archive_of(folder)
-    if is_remote(path) != is_remote(folder):
-        return False
-    if not is_remote(path):
-        return resolved(local_path(path)).is_relative_to(resolved(local_path(folder)))
-    inner = _key_of(path)
-    outer = _key_of(folder)
-    return _same_store(inner, outer) and f"{inner.key}/".startswith(f"{outer.key.rstrip('/')}/")
+    inner = _location(path)
+    outer = _location(folder)
+    return inner.may_share_store(outer) and f"{inner.key}/".startswith(f"{outer.key.rstrip('/')}/")
 
 
-def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
+def matches(path: AnyPath, pattern: AnyPath) -> bool:
     """Return whether a glob matches a path, or a folder above it.
 
     A pattern that names an existing file is not a glob.
@@ -155,10 +145,11 @@ def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
     """
     if is_remote(path) != is_remote(pattern) or not glob.has_magic(os.fspath(pattern)):
         return False
+    location = _location(path)
     if is_remote(path):
-        key = _key_of(path)
-        wanted = _key_of(pattern)
-        return _same_store(key, wanted) and _fits(key.key.split("/"), wanted.key.split("/"))
+        wanted = _location(pattern)
+        parts = location.key.split("/")
+        return location.may_share_store(wanted) and _fits(parts, wanted.key.split("/"))
     expanded = local_path(pattern)
     # A file may be called part[1].tsv.
     if expanded.exists():
@@ -167,10 +158,10 @@ def matches(path: str | os.PathLike, pattern: str | os.PathLike) -> bool:
     parts = Path(os.path.abspath(expanded)).parts
     n_plain = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     folder = resolved(Path(*parts[:n_plain]))
-    return _fits(resolved(local_path(path)).parts, (*folder.parts, *parts[n_plain:]))
+    return _fits(Path(location.key).parts, (*folder.parts, *parts[n_plain:]))
 
 
-def resolved(path: str | os.PathLike) -> Path:
+def resolved(path: AnyPath) -> Path:
     """Return an absolute path without links; a link to itself is kept.
 
     `Path.resolve` raises a RuntimeError for such a link, up to Python 3.12.
@@ -181,16 +172,27 @@ def resolved(path: str | os.PathLike) -> Path:
     return Path(os.path.realpath(path))
 
 
-class _Key(NamedTuple):
-    """Location of a remote file; `account` is empty if the address does not name one."""
+class _Location(NamedTuple):
+    """Place of a file; `account` is empty if the address does not name one."""
 
     file_system: str
     account: str
     key: str
 
+    def may_share_store(self, other):
+        """Return whether two places may be in one store; a missing account may be any."""
+        accounts = {self.account, other.account} - {""}
+        return self.file_system == other.file_system and len(accounts) < 2
 
-def _key_of(address):
-    scheme, _, rest = os.fspath(address).partition("://")
+
+def _location(path):
+    if not is_remote(path):
+        return _Location("file", "", str(resolved(local_path(path))))
+    # A member of an archive stands for the archive.
+    _, _, address = os.fspath(path).rpartition("::")
+    if not is_remote(address):
+        return _location(address)
+    scheme, _, rest = address.partition("://")
     file_system = _SAME_FILE_SYSTEM.get(scheme.lower(), scheme.lower())
     account = ""
     # abfs://container@account.dfs.core.windows.net/key
@@ -199,18 +201,7 @@ def _key_of(address):
         container, _, host = container.partition("@")
         account = host.partition(".")[0]
         rest = f"{container}{slash}{key}"
-    return _Key(file_system, account, posixpath.normpath(f"/{rest.lstrip('/')}"))
-
-
-def _same_store(one, other):
-    """Return whether two keys may be of one store; a missing account may be any."""
-    accounts = {one.account, other.account} - {""}
-    return one.file_system == other.file_system and len(accounts) < 2
-
-
-def _archive_of(path):
-    """Return the path itself, or the archive if it is a member of one."""
-    return os.fspath(path).rpartition("::")[2] if is_remote(path) else path
+    return _Location(file_system, account, posixpath.normpath(f"/{rest.lstrip('/')}"))
 
 
 def _fits(parts, pattern):

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TypeAlias
 
 from graphsqueak.system.terminal import printable
@@ -23,14 +23,10 @@ __all__ = ["Progress", "reporter"]
 
 Progress: TypeAlias = bool | Callable[[int, float, str], None]
 
-_REDRAW_SECONDS = 0.1
-# A log gets its first line after this many times the patience of a bar. The pause then doubles
-# after each line, within these limits: 2, 10, 26, 58, ... seconds after the start.
-_PATIENCE_FACTOR_OF_LOGS = 4
-_MIN_PAUSE_SECONDS = 8.0
+# Longest pause between two lines of a log, so that a run of hours is seen to be alive. The pauses
+# double until then: 1, 3, 7, 15, ... seconds after the start. Halved or doubled, a run of hours
+# prints twice or half as many lines.
 _MAX_PAUSE_SECONDS = 300.0
-_COMPILE_EVENT = "numba:compile"
-_COMPILING = "compiling, once on this machine (up to half a minute)"
 
 
 @contextmanager
@@ -58,8 +54,16 @@ def reporter(
     if callable(progress):
         yield lambda done, fraction, note="": progress(done, fraction, note)
     elif progress:
-        with _displayed(_Phase(what, unit), patience) as phase:
-            yield phase
+        phase = _Phase(what, unit)
+        # Nested phases share one display.
+        display = nullcontext() if _phases else _displayed(patience)
+        _phases.append(phase)
+        # The display reads the last phase, so that it ends before the list is empty.
+        try:
+            with display:
+                yield phase
+        finally:
+            _phases.remove(phase)
     else:
         yield lambda done, fraction, note="": None
 
@@ -105,124 +109,88 @@ class _Phase:
         return f"{self.what}: {', '.join(details)}" if details else f"{self.what} ..."
 
 
-class _Display:
-    """Thread that prints the innermost phase until it is closed."""
-
-    def __init__(self, patience):
-        from rich.console import Console
-
-        self.phases: list[_Phase] = []
-        self._console = Console(stderr=True)
-        self._patience = patience
-        self._compilation = _Compilation()
-        self._closed = threading.Event()
-        # A bar in a log file would be a mess of control characters.
-        is_seen = self._console.is_terminal or self._console.is_jupyter
-        target = self._draw_bar if is_seen else self._print_lines
-        self._thread = threading.Thread(target=target, daemon=True)
-
-    def open(self):
-        """Start the thread; there is at least one phase."""
-        self._compilation.listen()
-        self._thread.start()
-
-    def close(self):
-        """Stop the thread."""
-        self._closed.set()
-        self._thread.join()
-        self._compilation.stop_listening()
-
-    def _print_lines(self):
-        pause = _PATIENCE_FACTOR_OF_LOGS * self._patience
-        # The log may be a closed pipe or on a full disk.
-        with suppress(OSError, ValueError):
-            while not self._closed.wait(pause):
-                phase = self.phases[-1]
-                compiling = self._compilation.text()
-                line = f"{phase.what}: {compiling}" if compiling else phase.line()
-                self._console.file.write(f"graphsqueak: {line}\n")
-                self._console.file.flush()
-                pause = min(max(2 * pause, _MIN_PAUSE_SECONDS), _MAX_PAUSE_SECONDS)
-
-    def _draw_bar(self):
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        if self._closed.wait(self._patience):
-            return
-        # Without markup: a file may be called [red].tsv.
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[details]}", markup=False),
-        )
-        with Progress(*columns, console=self._console, transient=True) as bar:
-            phase = None
-            task = None
-            while not self._closed.wait(_REDRAW_SECONDS):
-                # Another phase begins or ends: its bar replaces the old one.
-                if self.phases[-1] is not phase:
-                    if task is not None:
-                        bar.remove_task(task)
-                    phase = self.phases[-1]
-                    task = bar.add_task(phase.what, total=None, details="")
-                bar.update(
-                    task,
-                    completed=phase.fraction or 0,
-                    total=None if phase.fraction is None else 1,
-                    details=self._compilation.text() or "  ".join(phase.details()),
-                )
-
-
-class _Compilation:
-    """State of numba's compiler, if numba has been imported."""
-
-    def __init__(self):
-        self._events = None
-
-    def listen(self):
-        # Importing numba is slow; without it, nothing is compiled.
-        if "numba" in sys.modules:
-            from numba.core import event
-
-            self._events = event.RecordingListener()
-            event.register(_COMPILE_EVENT, self._events)
-
-    def stop_listening(self):
-        if self._events is not None:
-            from numba.core import event
-
-            event.unregister(_COMPILE_EVENT, self._events)
-
-    def text(self):
-        """Return a message with the number of functions so far; empty if nothing is compiled."""
-        if self._events is None:
-            return ""
-        is_start = [found.is_start for _, found in self._events.buffer]
-        n_started = sum(is_start)
-        n_finished = len(is_start) - n_started
-        return f"{_COMPILING}, function {n_started}" if n_started > n_finished else ""
-
-
-_display: _Display | None = None
+_phases: list[_Phase] = []
 
 
 @contextmanager
-def _displayed(phase: _Phase, patience: float) -> Iterator[_Phase]:
-    """Show a phase during the block; nested phases share one display."""
-    global _display
-    is_outermost = _display is None
-    if _display is None:
-        _display = _Display(patience)
-    display = _display
-    display.phases.append(phase)
-    try:
-        if is_outermost:
-            display.open()
-        yield phase
-    finally:
-        # The thread reads the last phase, so that it ends before the list is empty.
-        if is_outermost:
-            display.close()
-            _display = None
-        display.phases.remove(phase)
+def _displayed(patience):
+    """Print the innermost phase during the block, in a thread; there is at least one phase."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    # A bar in a log file would be a mess of control characters.
+    is_seen = console.is_terminal or console.is_jupyter
+    is_closed = threading.Event()
+    # Importing numba is slow; without it, nothing is compiled.
+    listening = nullcontext()
+    if "numba" in sys.modules:
+        from numba.core import event
+
+        listening = event.install_recorder("numba:compile")
+    with listening as recorder:
+        thread = threading.Thread(
+            target=_draw_bar if is_seen else _print_lines,
+            args=(console, patience, is_closed, recorder),
+            daemon=True,
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            is_closed.set()
+            thread.join()
+
+
+def _print_lines(console, patience, is_closed, recorder):
+    # A log is seldom watched: it gets its first line later than a bar, and then ever fewer.
+    pause = 2 * patience
+    # The log may be a closed pipe or on a full disk.
+    with suppress(OSError, ValueError):
+        while not is_closed.wait(pause):
+            phase = _phases[-1]
+            compiling = _compilation(recorder)
+            line = f"{phase.what}: {compiling}" if compiling else phase.line()
+            console.file.write(f"graphsqueak: {line}\n")
+            console.file.flush()
+            pause = min(2 * pause, _MAX_PAUSE_SECONDS)
+
+
+def _draw_bar(console, patience, is_closed, recorder):
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if is_closed.wait(patience):
+        return
+    # Without markup: a file may be called [red].tsv.
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[details]}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        phase = None
+        while not is_closed.wait(1 / bar.live.refresh_per_second):
+            # Another phase begins or ends: its bar replaces the old one.
+            if _phases[-1] is not phase:
+                phase = _phases[-1]
+                for task in bar.task_ids:
+                    bar.remove_task(task)
+                bar.add_task(phase.what, total=None, details="")
+            bar.update(
+                bar.task_ids[0],
+                completed=phase.fraction or 0,
+                total=None if phase.fraction is None else 1,
+                details=_compilation(recorder) or "  ".join(phase.details()),
+            )
+
+
+def _compilation(recorder):
+    """Return a message with the number of compiled functions; empty if nothing is compiled."""
+    if recorder is None:
+        return ""
+    is_start = [found.is_start for _, found in recorder.buffer]
+    n_started = sum(is_start)
+    n_finished = len(is_start) - n_started
+    if n_started <= n_finished:
+        return ""
+    return f"compiling, once on this machine (up to half a minute), function {n_started}"

@@ -8,13 +8,13 @@ with the extra `remote`.
 import glob
 import os
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from graphsqueak.errors import InputError
-from graphsqueak.system.paths import is_remote, local_path
-from graphsqueak.system.time_limits import TimedFileSystem, call_within, timeout_seconds
+from graphsqueak.system.paths import AnyPath, is_remote, local_path
+from graphsqueak.system.time_limits import TimedFile, call_within, timeout_seconds
 
 __all__ = [
     "RemoteFile",
@@ -39,25 +39,30 @@ class RemoteFile(NamedTuple):
     system: Any
     key: str
 
-    def handle(self) -> Any:
+    def call(self, method: str, *arguments: Any, ignore: tuple = ()) -> Any:
+        """Call a method of the file system, within the time limit, for this file.
+
+        Errors are raised as an InputError of one line, except the classes in `ignore`.
+        """
+        with _one_line_errors(self.address, ignore):
+            return call_within(
+                timeout_seconds(), getattr(self.system, method), self.key, *arguments
+            )
+
+    def handle(self, ignore: tuple = ()) -> Any:
         """Return a seekable file object."""
-        with _one_line_errors(self.address):
-            return self.system.open(self.key, "rb")
+        return TimedFile(self.call("open", "rb", ignore=ignore))
 
     def n_bytes(self) -> int:
         """Return the size, 0 if the service does not report it."""
-        return self._info().get("size") or 0
+        return self.call("info").get("size") or 0
 
     def signature(self) -> Any:
         """Return the size, and the version or the time of the last change."""
-        info = self._info()
+        info = self.call("info")
         # Every service has another name for it.
         versions = (info.get(name) for name in ("ETag", "etag", "LastModified", "mtime", "created"))
         return info.get("size"), str(next(filter(None, versions), ""))
-
-    def _info(self):
-        with _one_line_errors(self.address):
-            return self.system.info(self.key)
 
 
 def find_remote(address: str, is_data: Callable) -> list[tuple[str, RemoteFile]]:
@@ -69,33 +74,34 @@ def find_remote(address: str, is_data: Callable) -> list[tuple[str, RemoteFile]]
     is_data : callable
         Returns whether to include a file of a folder or glob, given its path below it.
     """
-    system, key = _file_system(address)
+    place = _remote_file(address)
     scheme = address.partition("://")[0].lower()
-    with _one_line_errors(address):
-        if glob.has_magic(key):
-            found = [name for name in sorted(system.glob(key)) if system.isfile(name)]
-        # fsspec takes every web page for a folder of the files that it links.
-        elif scheme not in ("http", "https") and system.isdir(key):
-            found = sorted(system.find(key))
-        else:
-            found = [key] if system.exists(key) else []
-    if found == [key]:
-        return [(address, RemoteFile(address, system, key))]
+    if glob.has_magic(place.key):
+        matches = [place._replace(key=key) for key in place.call("glob")]
+        found = sorted(file.key for file in matches if file.call("isfile"))
+    # fsspec takes every web page for a folder of the files that it links.
+    elif scheme not in ("http", "https") and place.call("isdir"):
+        found = sorted(place.call("find"))
+    else:
+        found = [place.key] if place.call("exists") else []
+    if found == [place.key]:
+        return [(address, place)]
     files = []
-    for name in found:
-        path = PurePosixPath(name.removeprefix(key.rstrip("/")).lstrip("/"))
+    for key in found:
+        path = PurePosixPath(key.removeprefix(place.key.rstrip("/")).lstrip("/"))
         # Folders such as _delta_log and .ipynb_checkpoints have no edges.
         is_hidden = any(part.startswith((".", "_")) for part in path.parts[:-1])
         if not is_hidden and is_data(path):
-            file_address = _address_of(scheme, name)
-            files.append((file_address, RemoteFile(file_address, system, name)))
+            file_address = _address_of(scheme, key)
+            files.append((file_address, RemoteFile(file_address, place.system, key)))
     if not files:
         raise InputError(f"there is nothing to read at {address}; check the address")
     return files
 
 
-def _file_system(address: str) -> tuple[Any, str]:
-    """Return the fsspec file system of an address, and the name of the file in it."""
+def _remote_file(address: AnyPath) -> RemoteFile:
+    """Return the file at an address, which need not exist."""
+    address = os.fspath(address)
     scheme, _, rest = address.partition("://")
     address = f"{scheme.lower()}://{rest}"
     commands = {"s3": f"aws s3 cp {address} -", "gs": f"gcloud storage cat {address}"}
@@ -109,7 +115,7 @@ def _file_system(address: str) -> tuple[Any, str]:
             system, key = call_within(
                 timeout_seconds(), fsspec.core.url_to_fs, address, use_listings_cache=False
             )
-        return TimedFileSystem(system), key
+        return RemoteFile(address, system, key)
     except ImportError as error:
         raise InputError(
             f"{address} needs a package ({error}): pip install 'graphsqueak[remote]', or pipe it "
@@ -121,38 +127,32 @@ def _file_system(address: str) -> tuple[Any, str]:
         raise InputError(f"{address}: {error}; save it first, and give the file") from None
 
 
-def exists(path: str | os.PathLike) -> bool:
+def exists(path: AnyPath) -> bool:
     """Return whether a path on disk or an address exists."""
     if not is_remote(path):
         return local_path(path).exists()
-    system, key = _file_system(str(path))
-    with _one_line_errors(path):
-        return bool(system.exists(key))
+    return bool(_remote_file(path).call("exists"))
 
 
-def is_remote_file(address: str | os.PathLike) -> bool:
+def is_remote_file(address: AnyPath) -> bool:
     """Return whether an address is a file and not a folder."""
-    system, key = _file_system(str(address))
-    with _one_line_errors(address):
-        return bool(system.isfile(key))
+    return bool(_remote_file(address).call("isfile"))
 
 
-def open_bytes(path: str | os.PathLike) -> Any:
+def open_bytes(path: AnyPath) -> Any:
     """Open a file on disk or at an address for reading; raise an OSError if it does not exist."""
     if not is_remote(path):
         return open(local_path(path), "rb")
-    system, key = _file_system(str(path))
-    with _one_line_errors(path, ignore=(OSError,)):
-        return system.open(key, "rb")
+    return _remote_file(path).handle(ignore=(OSError,))
 
 
-def read_bytes(path: str | os.PathLike) -> bytes:
+def read_bytes(path: AnyPath) -> bytes:
     """Return the content of a file on disk or at an address; raise an OSError if it is missing."""
     with open_bytes(path) as file:
         return file.read()
 
 
-def place_in(folder: str | os.PathLike, name: str) -> str:
+def place_in(folder: AnyPath, name: str) -> str:
     """Return the path, or address, of a file in a folder.
 
     >>> place_in("s3://bucket/run/", "part.ckpt"), place_in("run", "part.ckpt")
@@ -161,7 +161,7 @@ def place_in(folder: str | os.PathLike, name: str) -> str:
     return f"{str(folder).rstrip('/')}/{name}"
 
 
-def files_in(folder: str | os.PathLike, pattern: str) -> list[str]:
+def files_in(folder: AnyPath, pattern: str) -> list[str]:
     """Return the names of the files in a folder that match a glob; none if it does not exist.
 
     >>> files_in("no such folder", "*.ckpt")
@@ -169,9 +169,8 @@ def files_in(folder: str | os.PathLike, pattern: str) -> list[str]:
     """
     if not is_remote(folder):
         return sorted(path.name for path in local_path(folder).glob(pattern))
-    system, key = _file_system(place_in(folder, pattern))
-    with _one_line_errors(folder):
-        return sorted(PurePosixPath(found).name for found in system.glob(key))
+    found = _remote_file(place_in(folder, pattern)).call("glob")
+    return sorted(PurePosixPath(key).name for key in found)
 
 
 def matching_files(address: str) -> list[str]:
@@ -185,17 +184,17 @@ def matching_files(address: str) -> list[str]:
     address : str
         A pattern such as s3://bucket/run/*.ckpt; `**` is any number of folders.
     """
-    system, key = _file_system(address)
     scheme = address.partition("://")[0]
-    with _one_line_errors(address):
-        try:
-            found = system.glob(key)
-        # A timeout is a problem of the connection, not of permissions.
-        except TimeoutError:
-            raise
-        except Exception:  # every service has its own class for refused access
-            return []
-        return sorted(_address_of(scheme, name) for name in found)
+    try:
+        found = _remote_file(address).call("glob", ignore=(Exception,))
+    # A timeout is a problem of the connection, not of permissions.
+    except TimeoutError as error:
+        raise _unreachable(address, error) from None
+    except InputError:
+        raise
+    except Exception:  # every service has its own class for refused access
+        return []
+    return sorted(_address_of(scheme, key) for key in found)
 
 
 def _address_of(scheme, key):
@@ -203,14 +202,12 @@ def _address_of(scheme, key):
     return key if "://" in key else f"{scheme}://{key.lstrip('/')}"
 
 
-def remove(path: str | os.PathLike) -> None:
+def remove(path: AnyPath) -> None:
     """Remove a file, on disk or at an address."""
-    if not is_remote(path):
+    if is_remote(path):
+        _remote_file(path).call("rm_file")
+    else:
         local_path(path).unlink()
-        return
-    system, key = _file_system(str(path))
-    with _one_line_errors(path):
-        system.rm_file(key)
 
 
 def check_address(address: str, *, name: str) -> None:
@@ -218,25 +215,24 @@ def check_address(address: str, *, name: str) -> None:
     scheme = address.partition("://")[0].lower()
     if scheme in ("http", "https"):
         raise InputError(f"{name}: nothing can be written at an address of the web; give another")
-    system, key = _file_system(address)
+    place = _remote_file(address)
     # Object stores create folders on writing, but not buckets.
-    bucket = key.strip("/").partition("/")[0]
+    bucket = place._replace(key=place.key.strip("/").partition("/")[0])
     if scheme in ("s3", "s3a", "gs", "gcs", "az", "abfs"):
-        with _one_line_errors(address):
-            try:
-                is_there = system.exists(bucket)
-            except PermissionError:
-                # Permission to write does not include permission to list.
-                return
-        if not is_there:
-            raise InputError(f"{name}: the bucket {bucket} does not exist; create it first")
+        # Permission to write does not include permission to list.
+        with suppress(PermissionError):
+            if not bucket.call("exists", ignore=(PermissionError,)):
+                raise InputError(f"{name}: the bucket {bucket.key} does not exist; create it first")
 
 
-def send_file(path: str | os.PathLike, address: str) -> None:
-    """Copy a file on disk to an address."""
-    system, key = _file_system(address)
+def send_file(path: AnyPath, address: str) -> None:
+    """Copy a file on disk to an address.
+
+    There is no time limit, since a large file may take long. Services end uploads that stall.
+    """
+    place = _remote_file(address)
     with _one_line_errors(address):
-        system.put_file(os.fspath(path), key)
+        place.system.put_file(os.fspath(path), place.key)
 
 
 @contextmanager
@@ -247,9 +243,13 @@ def _one_line_errors(address, ignore=()):
     except (InputError, *ignore):
         raise
     except Exception as error:  # every service has its own classes
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        # Messages of several lines would break the output of the command line.
-        reason = reason.splitlines()[0]
-        raise InputError(
-            f"{address} cannot be reached: {reason}; check the address and your access to it"
-        ) from None
+        raise _unreachable(address, error) from None
+
+
+def _unreachable(address, error):
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    # Messages of several lines would break the output of the command line.
+    reason = reason.splitlines()[0]
+    return InputError(
+        f"{address} cannot be reached: {reason}; check the address and your access to it"
+    )

@@ -9,34 +9,30 @@ import errno
 import io
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import Any
 
-from graphsqueak.errors import InputError
+from graphsqueak.system.environment import number_from_environment
 
-__all__ = ["TIMEOUT_VARIABLE", "TimedFile", "TimedFileSystem", "call_within", "timeout_seconds"]
+__all__ = ["TIMEOUT_VARIABLE", "TimedFile", "call_within", "timeout_seconds"]
 
 TIMEOUT_VARIABLE = "GRAPHSQUEAK_TIMEOUT"
-# fsspec fetches some megabytes per call: this allows connections of 100 kB/s.
+# Seconds. fsspec fetches some megabytes per call: this allows connections of 100 kB/s. Halved, it
+# allows 200 kB/s; doubled, a silent service is given up after two minutes.
 _DEFAULT_SECONDS = 60.0
 
 
 def timeout_seconds() -> float:
     """Return the time limit: 60 seconds, or the environment variable GRAPHSQUEAK_TIMEOUT."""
-    text = os.environ.get(TIMEOUT_VARIABLE, "")
-    if not text:
-        return _DEFAULT_SECONDS
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    # NaN fails this comparison as well.
-    if not seconds > 0:
-        raise InputError(
-            f"{TIMEOUT_VARIABLE}={text!r} is not a positive number of seconds; unset it, or use one"
-        )
-    return seconds
+    return number_from_environment(
+        TIMEOUT_VARIABLE,
+        _DEFAULT_SECONDS,
+        least=sys.float_info.min,
+        meaning="a positive number of seconds",
+    )
 
 
 def call_within(seconds: float, function: Callable, *arguments: Any, **options: Any) -> Any:
@@ -52,67 +48,22 @@ def call_within(seconds: float, function: Callable, *arguments: Any, **options: 
     Traceback (most recent call last):
     TimeoutError: [Errno 110] no answer within 0.01 s (GRAPHSQUEAK_TIMEOUT sets another limit)
     """
-    is_done = threading.Event()
-    outcome: list[Any] = [None, None]
+    answer: Future = Future()
 
     def work():
         try:
-            outcome[0] = function(*arguments, **options)
+            answer.set_result(function(*arguments, **options))
         except BaseException as error:  # raised again by the caller
-            outcome[1] = error
-        is_done.set()
+            answer.set_exception(error)
 
     # A daemon thread: a call that never returns must not keep the process alive.
     threading.Thread(target=work, daemon=True).start()
-    # `Event.wait` has no infinity; None stands for it.
-    if not is_done.wait(None if math.isinf(seconds) else seconds):
+    # Waiting has no infinity; None stands for it.
+    wait([answer], None if math.isinf(seconds) else seconds)
+    if not answer.done():
         reason = f"no answer within {seconds:g} s ({TIMEOUT_VARIABLE} sets another limit)"
         raise TimeoutError(errno.ETIMEDOUT, reason)
-    result, error = outcome
-    if error is not None:
-        raise error
-    return result
-
-
-class TimedFileSystem:
-    """File system of fsspec whose methods have the time limit.
-
-    Uploads have none, since a large file may take long. Services end uploads that stall.
-    """
-
-    def __init__(self, system: Any) -> None:
-        self._system = system
-
-    def exists(self, key: str) -> bool:
-        return bool(self._call(self._system.exists, key))
-
-    def isfile(self, key: str) -> bool:
-        return bool(self._call(self._system.isfile, key))
-
-    def isdir(self, key: str) -> bool:
-        return bool(self._call(self._system.isdir, key))
-
-    def info(self, key: str) -> dict:
-        return self._call(self._system.info, key)
-
-    def find(self, key: str) -> list[str]:
-        return self._call(self._system.find, key)
-
-    def glob(self, pattern: str) -> list[str]:
-        return self._call(self._system.glob, pattern)
-
-    def open(self, key: str, mode: str) -> "TimedFile":
-        return TimedFile(self._call(self._system.open, key, mode))
-
-    def rm_file(self, key: str) -> None:
-        self._call(self._system.rm_file, key)
-
-    def put_file(self, path: str, key: str) -> None:
-        # Without the limit, see above.
-        self._system.put_file(path, key)
-
-    def _call(self, method, *arguments):
-        return call_within(timeout_seconds(), method, *arguments)
+    return answer.result()
 
 
 class TimedFile(io.RawIOBase):

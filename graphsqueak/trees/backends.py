@@ -3,9 +3,8 @@
 Dask places the tasks, moves the results, restarts dead workers and repeats their unfinished tasks.
 This module names the tasks, sets their priorities and gives each task one thread.
 
-In a large or guided tree, tasks have the priority of their place in the post-order: then the fewest
-results are in the memory of the workers. In a small tree the leaves come first, level by level:
-their results fit in memory, and fewer workers are idle at the end.
+Tasks have the priority of their place in the post-order of the tree: then the fewest results are in
+the memory of the workers.
 
 The scheduler gets the whole tree at once, so that it can place the first leaf with regard to all
 others. On this machine it assigns a leaf only to an idle worker. Otherwise a leaf could wait behind
@@ -14,7 +13,6 @@ a merge on a busy worker and delay the next merge.
 Dask is imported on use; it belongs to the extra `distributed`.
 """
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -23,7 +21,7 @@ import secrets
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numba
@@ -35,15 +33,8 @@ from graphsqueak.system.time_limits import call_within, timeout_seconds
 from graphsqueak.trees.running import compute, run_here, size_of
 from graphsqueak.validation import check_count
 
-__all__ = ["connect", "dask_setup", "make_runner", "open_backend"]
+__all__ = ["dask_setup", "open_backend"]
 
-# Largest number of leaves of a tree that is run level by level. Simulated schedules of balanced
-# trees on 4 workers, merges at 0.3 of a leaf: post-order takes 18 % more time with 16 leaves, 12 %
-# with 32, 7 % with 64 and 4 % with 128. By level, the results of all leaves are in memory.
-_MAX_LEAVES_BY_LEVEL = 64
-# After the root is finished, the reports of other nodes may be late by this time. Some are lost if
-# a worker died.
-_REPORT_TIMEOUT_SECONDS = 0.2
 # Parts of a graph in memory are sent with the tasks, on purpose; Dask warns from 10 MB.
 _SEND_LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1000 PB"}
 _LOCAL_CONFIG = {
@@ -76,7 +67,7 @@ def open_backend(*, workers: int | None = None, scheduler: str | None = None) ->
     if workers is None and scheduler is None:
         yield run_here
         return
-    if workers is not None and scheduler is not None:
+    if None not in (workers, scheduler):
         raise InputError(
             "workers and scheduler are both given; give workers, to start them here, or scheduler, "
             "to use those of a cluster"
@@ -90,45 +81,9 @@ def open_backend(*, workers: int | None = None, scheduler: str | None = None) ->
             f"workers need Dask, and {missing.name} is not installed: "
             "pip install 'graphsqueak[distributed]'"
         ) from None
-    with connect(workers, scheduler) as client:
-        yield make_runner(client)
-
-
-@contextlib.contextmanager
-def connect(
-    workers: int | None,
-    scheduler: str | None,
-    *,
-    timeout: float | None = None,
-    version: str = __version__,
-) -> Iterator[Any]:
-    """Yield a Dask client of `workers` new processes, or of the scheduler at an address.
-
-    Parameters
-    ----------
-    workers : int or None
-    scheduler : str or None
-    timeout : float, optional
-        Seconds to wait for the scheduler. Default: 60, or GRAPHSQUEAK_TIMEOUT.
-    version : str
-        Version of graphsqueak that the cluster must have.
-    """
-    if scheduler is None:
-        with _start_workers(workers) as client:
-            yield client
-        return
-    timeout = timeout_seconds() if timeout is None else timeout
-    with _connect_to_scheduler(scheduler, timeout) as client:
-        if not client.scheduler_info()["workers"]:
-            raise InputError(
-                f"the scheduler at {scheduler} has no workers; start some: dask worker {scheduler}"
-            )
-        try:
-            found = call_within(timeout, client.get_versions, packages=["graphsqueak"])
-        except TimeoutError as error:
-            raise InputError(f"the scheduler at {scheduler} gives {error.strerror}") from None
-        _check_versions(found, version)
-        yield client
+    connected = _connect_to_scheduler(scheduler) if workers is None else _start_workers(workers)
+    with connected as client:
+        yield partial(_run, client)
 
 
 @contextlib.contextmanager
@@ -152,85 +107,74 @@ def _start_workers(n_workers):
         yield client
 
 
-def _connect_to_scheduler(scheduler, timeout):
-    """Return a client of a running scheduler; raise an InputError if it does not answer."""
+@contextlib.contextmanager
+def _connect_to_scheduler(scheduler):
+    """Yield a client of a running scheduler; raise an InputError if it does not answer."""
     import distributed
     from distributed.comm import CommClosedError
 
+    timeout = timeout_seconds()
     try:
         # Dask's client has no time limit for a scheduler that accepts and does not answer.
-        call_within(timeout, _try_connection, scheduler, timeout)
-        return distributed.Client(scheduler, timeout=timeout)
+        client = call_within(timeout, distributed.Client, scheduler, timeout=timeout)
     except (OSError, ValueError, TimeoutError, CommClosedError) as error:
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise InputError(
             f"no Dask scheduler answers at {scheduler} ({reason}); check the address, "
             "tcp://host:port, and that `dask scheduler` runs there"
         ) from None
+    with client:
+        if not client.scheduler_info()["workers"]:
+            raise InputError(
+                f"the scheduler at {scheduler} has no workers; start some: dask worker {scheduler}"
+            )
+        try:
+            found = call_within(timeout, client.get_versions, packages=["graphsqueak"])
+        except TimeoutError as error:
+            raise InputError(f"the scheduler at {scheduler} gives {error.strerror}") from None
+        _check_versions(found)
+        yield client
 
 
-def _try_connection(scheduler, timeout):
-    """Connect to a scheduler and disconnect; raise what `distributed.Client` would raise."""
-    import distributed
-    from distributed.comm import connect as open_comm
-
-    async def connect_once():
-        options = distributed.Security().get_connection_args("client")
-        comm = await open_comm(scheduler, timeout=timeout, **options)
-        comm.abort()
-
-    asyncio.run(connect_once())
-
-
-def _check_versions(found, version):
+def _check_versions(found):
     """Refuse a cluster with another version of this package: its tasks would never finish."""
     packages_of = {"the scheduler": found["scheduler"], **found["workers"]}
     for name, machine in packages_of.items():
         installed = machine["packages"].get("graphsqueak")
-        if installed != version:
+        if installed != __version__:
             has = f"has graphsqueak {installed}" if installed else "has no graphsqueak"
-            raise InputError(f"{name} {has}, this is {version}; install the same one there")
+            raise InputError(f"{name} {has}, this is {__version__}; install the same one there")
 
 
-def make_runner(client: Any) -> Callable:
-    """Return the backend that runs trees on the workers of a Dask client."""
+def _run(client, tree, leaf, merge, items, seeds, report):
+    """Run a tree on the workers of a Dask client: a backend, see `running`."""
     import distributed
 
-    def run(tree, leaf, merge, items, seeds, report):
-        topic = f"graphsqueak-{secrets.token_hex(8)}"
-        # The client receives reports in a thread of its own. They are passed on in this thread,
-        # where an exception of the caller's progress function ends the run.
-        events: queue.SimpleQueue = queue.SimpleQueue()
-        reported = set()
-
-        def pass_on(event):
-            _, arguments = event
-            reported.add(arguments[0])
-            report(*arguments)
-
+    topic = f"graphsqueak-{secrets.token_hex(8)}"
+    # The client receives reports in a thread of its own. They are passed on in this thread, where
+    # an exception of the caller's progress function ends the run.
+    events: queue.SimpleQueue = queue.SimpleQueue()
+    reported = set()
+    root = _submit(client, topic, tree, leaf, merge, items, seeds)
+    try:
         client.subscribe_topic(topic, events.put)
-        try:
-            root = _submit(client, topic, tree, leaf, merge, items, seeds)
-            root.add_done_callback(lambda _: events.put(None))
-            try:
-                for event in iter(events.get, None):
-                    pass_on(event)
-                result, _ = root.result()
-            except distributed.KilledWorker as death:
-                raise InputError(
-                    f"task {death.task} killed {death.allowed_failures + 1} workers; if memory was "
-                    "short, use fewer workers or a lower memory limit"
-                ) from None
-            finally:
-                root.cancel()
-            with contextlib.suppress(queue.Empty):
-                while len(reported) < tree.n_nodes:
-                    pass_on(events.get(timeout=_REPORT_TIMEOUT_SECONDS))
-            return result
-        finally:
-            client.unsubscribe_topic(topic)
-
-    return run
+        root.add_done_callback(lambda _: events.put(None))
+        for _, node_report in iter(events.get, None):
+            reported.add(node_report)
+            report(*node_report)
+        output = root.result()
+    except distributed.KilledWorker as death:
+        raise InputError(
+            f"task {death.task} killed {death.allowed_failures + 1} workers; if memory was short, "
+            "use fewer workers or a lower memory limit"
+        ) from None
+    finally:
+        root.cancel()
+        client.unsubscribe_topic(topic)
+    # Some events are late, or lost with their worker.
+    for node_report in output.reports - reported:
+        report(*node_report)
+    return output.result
 
 
 def dask_setup(worker: Any) -> None:
@@ -243,13 +187,12 @@ def dask_setup(worker: Any) -> None:
 
 
 def _submit(client, topic, tree, leaf, merge, items, seeds):
-    """Submit all tasks; return the future of the root, a pair of result and prior.
+    """Submit all tasks; return the future of the root, an `_Output`.
 
     Dask frees the result of every other task once its last user has run.
     """
     import dask
 
-    in_post_order = tree.n_leaves > _MAX_LEAVES_BY_LEVEL or bool(tree.prior_nodes)
     outputs = {}
     priors = {}
     for place, node in enumerate(tree.post_order()):
@@ -263,17 +206,19 @@ def _submit(client, topic, tree, leaf, merge, items, seeds):
             returns_prior=node in tree.prior_nodes,
         )
         if children:
-            call = partial(_run_merge, task)
+            call = task.run_merge
             inputs = [outputs[child] for child in children]
         else:
-            call = partial(_run_leaf, task, items[node])
+            call = partial(task.run_leaf, items[node])
             inputs = [] if prior_node is None else [priors[prior_node]]
         kind = "merge" if children else "leaf"
         # Dask runs tasks of higher priority first.
-        with dask.annotate(priority=-(place if in_post_order else node)):
+        with dask.annotate(priority=-place):
             outputs[node] = _delay(call, inputs, key=(f"{topic}-{kind}", node))
             if task.returns_prior:
-                priors[node] = _delay(itemgetter(1), [outputs[node]], key=(f"{topic}-prior", node))
+                # A leaf gets the prior alone, and not the result with it.
+                take_prior = attrgetter("prior")
+                priors[node] = _delay(take_prior, [outputs[node]], key=(f"{topic}-prior", node))
     # The leaves are requested too: the scheduler starts with the most urgent of what is requested.
     requested = [outputs[node] for node in (*range(tree.n_leaves), tree.root)]
     with dask.config.set(_SEND_LARGE_TASKS):
@@ -286,6 +231,14 @@ def _delay(call, inputs, key):
     return dask.delayed(call, name=key, pure=False, traverse=False)(*inputs, dask_key_name=key)
 
 
+class _Output(NamedTuple):
+    """Result and prior of a node, and what to report about the nodes below it and itself."""
+
+    result: Any
+    prior: Any
+    reports: frozenset[tuple[int, int, int]]
+
+
 class _NodeTask(NamedTuple):
     """Work of one node of the tree, run by a worker."""
 
@@ -295,8 +248,15 @@ class _NodeTask(NamedTuple):
     topic: str
     returns_prior: bool
 
-    def run(self, inputs, prior=None):
-        """Return result and prior, and report the node to the client."""
+    def run_leaf(self, item, prior=None):
+        return self._run(item, prior, frozenset())
+
+    def run_merge(self, *outputs):
+        reports = frozenset().union(*(output.reports for output in outputs))
+        return self._run([output.result for output in outputs], None, reports)
+
+    def _run(self, inputs, prior, reports):
+        """Return the output, and report the node to the client."""
         import distributed
 
         with _one_thread():
@@ -305,15 +265,7 @@ class _NodeTask(NamedTuple):
             )
         report = (self.node, peak_rss(), size_of(result))
         distributed.get_worker().log_event(self.topic, report)
-        return result, own_prior
-
-
-def _run_leaf(task, item, prior=None):
-    return task.run(item, prior)
-
-
-def _run_merge(task, *outputs):
-    return task.run([result for result, _ in outputs])
+        return _Output(result, own_prior, reports | {report})
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
 """Shapes of merge trees: which results are merged, and in which order.
 
 Leaves are numbered 0, ..., n_leaves - 1, and merges follow. The seed of a node is derived from its
-number. All shapes but the random one merge neighbors only, so that a result stands for consecutive
-parts of the stream [C17, Section 3.3.2, Fig. 3.3].
+number. Only neighbors are merged, so that a result stands for consecutive parts of the stream
+[C17, Section 3.3.2, Fig. 3.3].
 
 References
 ----------
@@ -12,13 +12,11 @@ References
 
 from typing import NamedTuple
 
-import numpy as np
-
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import child_seed
 from graphsqueak.validation import check_count
 
-__all__ = ["Tree", "as_tree", "guided", "k_ary", "random_tree", "sequential"]
+__all__ = ["Tree", "as_tree", "guided", "k_ary", "sequential"]
 
 # Results that a merge of a guided tree takes, besides the leader. The bound limits the memory of a
 # merge. Halved or doubled (32 parts, 12 seeds, two graphs): epsilon changes by at most 1.2 %,
@@ -147,9 +145,7 @@ def k_ary(n_leaves: int, arity: int) -> Tree:
     ((0, 1, 2), (3, 4), (5, 6))
     """
     merges = _Merges(n_leaves)
-    level = list(range(n_leaves))
-    while len(level) > 1:
-        level = merges.add_groups(level, arity)
+    merges.add_groups(range(n_leaves), arity, max_left=1)
     return merges.tree()
 
 
@@ -173,10 +169,9 @@ def guided(n_leaves: int) -> Tree:
         half = max(size // 2, _LEAVES_PER_MERGE)
         end = min(2 * size, n_leaves)
         for start in range(size, end, half):
-            level = list(range(start, min(start + half, end)))
-            while len(level) > _LEAVES_PER_MERGE:
-                level = merges.add_groups(level, _LEAVES_PER_MERGE)
-            leader = merges.add([leader, *level])
+            leaves = range(start, min(start + half, end))
+            left = merges.add_groups(leaves, _LEAVES_PER_MERGE, max_left=_LEAVES_PER_MERGE)
+            leader = merges.add([leader, *left])
         size *= 2
         leader_of_size[size] = leader
     prior_sizes = [_largest_power_of_two((leaf - 1) // 2) for leaf in range(n_leaves)]
@@ -196,20 +191,6 @@ def sequential(n_leaves: int) -> Tree:
     return merges.tree()
 
 
-def random_tree(n_leaves: int, *, rng: np.random.Generator) -> Tree:
-    """Return the tree that merges two random results until one is left.
-
-    >>> random_tree(2, rng=np.random.default_rng(3)).n_leaves
-    2
-    """
-    merges = _Merges(n_leaves)
-    unmerged = list(range(n_leaves))
-    while len(unmerged) > 1:
-        pair = [unmerged.pop(int(rng.integers(len(unmerged)))) for _ in range(2)]
-        unmerged.append(merges.add(pair))
-    return merges.tree()
-
-
 class _Merges:
     """Merges of a tree under construction, numbered in the order in which they are added."""
 
@@ -222,10 +203,15 @@ class _Merges:
         self._merges.append(tuple(nodes))
         return self._n_leaves + len(self._merges) - 1
 
-    def add_groups(self, level, n_per_group):
-        """Merge neighbors; return the next level. A node that is left alone moves up to it."""
-        groups = [level[i : i + n_per_group] for i in range(0, len(level), n_per_group)]
-        return [self.add(group) if len(group) > 1 else group[0] for group in groups]
+    def add_groups(self, nodes, n_per_group, *, max_left):
+        """Merge neighbors, level by level, until at most `max_left` are left; return these.
+
+        A node that is alone in its group moves up to the next level.
+        """
+        while len(nodes) > max_left:
+            groups = [nodes[i : i + n_per_group] for i in range(0, len(nodes), n_per_group)]
+            nodes = [self.add(group) if len(group) > 1 else group[0] for group in groups]
+        return nodes
 
     def tree(self, prior_nodes=()):
         return Tree(self._n_leaves, tuple(self._merges), tuple(prior_nodes))

@@ -11,10 +11,9 @@ import pytest
 import graphsqueak as gs
 from graphsqueak import InputError
 from graphsqueak.cli import run
-from graphsqueak.system.remote import exists, read_bytes
+from graphsqueak.system.remote import RemoteFile, exists, read_bytes
 from graphsqueak.system.time_limits import (
     TIMEOUT_VARIABLE,
-    TimedFileSystem,
     call_within,
     timeout_seconds,
 )
@@ -131,9 +130,9 @@ def test_a_stall_is_one_line_and_exit_code_two(stalled, capsys):
 
 
 def test_file_systems_are_sent_to_workers():
-    system = TimedFileSystem(fsspec.filesystem("memory"))
-    copy = pickle.loads(pickle.dumps(system))  # noqa: S301 - our own bytes
-    assert not copy.exists("/nowhere")
+    file = RemoteFile("memory://nowhere", fsspec.filesystem("memory"), "/nowhere")
+    copy = pickle.loads(pickle.dumps(file))  # noqa: S301 - our own bytes
+    assert not copy.call("exists")
 
 
 def test_errors_of_a_call_are_raised_as_they_are():

@@ -7,7 +7,7 @@ import pytest
 
 from graphsqueak import InputError
 from graphsqueak.trees.running import run_here, run_tree
-from graphsqueak.trees.shapes import as_tree, random_tree
+from graphsqueak.trees.shapes import Tree, as_tree
 
 
 def shapes(n_leaves):
@@ -15,6 +15,16 @@ def shapes(n_leaves):
     known = ("balanced", "sequential", 3, "4", "guided")
     named = [as_tree(shape, n_leaves, allow_guided=True) for shape in known]
     return [*named, random_tree(n_leaves, rng=rng)]
+
+
+def random_tree(n_leaves, rng):
+    """Merge two random results until one is left."""
+    merges = []
+    unmerged = list(range(n_leaves))
+    while len(unmerged) > 1:
+        merges.append(tuple(unmerged.pop(rng.integers(len(unmerged))) for _ in range(2)))
+        unmerged.append(n_leaves + len(merges) - 1)
+    return Tree(n_leaves, tuple(merges))
 
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 3, 7, 16, 33])
