@@ -28,7 +28,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, build_laplacian, multiply
-from graphsqueak.solvers.vectors import COLUMNS_PER_VECTOR, padded_width
+from graphsqueak.solvers.vectors import MAX_WIDTH, padded_width
 from graphsqueak.validation import check_real
 
 __all__ = ["normalized_weights", "project_out_constants", "smallest_eigenpairs"]
@@ -192,8 +192,8 @@ def _apply_filter(matrix, X, *, low, high):
         weight=matrix.weight * (2 / half_width), ridge=(matrix.ridge - center) * (2 / half_width)
     )
     out = np.empty_like(X)
-    for first in range(0, X.shape[1], 2 * COLUMNS_PER_VECTOR):
-        columns = slice(first, first + 2 * COLUMNS_PER_VECTOR)
+    for first in range(0, X.shape[1], MAX_WIDTH):
+        columns = slice(first, first + MAX_WIDTH)
         # T_0 = 1, T_1 = z, T_{m+1} = 2 z T_m - T_{m-1}
         previous = np.ascontiguousarray(X[:, columns])
         current = aligned_like(previous)
