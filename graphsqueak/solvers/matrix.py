@@ -56,7 +56,6 @@ N_PARTS = 64
 # Neighbors between the row that is fetched into the cache and the one in use. Any value from 8 to
 # 64 gives the same time within noise (20-NN, random and heavy-tailed graphs, 4 and 16 columns).
 PREFETCH_DISTANCE = 32
-_CACHE_LINE_BYTES = 64
 
 
 class CSRLaplacian(NamedTuple):
@@ -232,8 +231,10 @@ def aligned_like(block, n_columns=None):
     """Return an uninitialized block whose rows begin on cache lines (up to 40 % faster)."""
     shape = (block.shape[0], block.shape[1] if n_columns is None else n_columns)
     n_bytes = shape[0] * shape[1] * block.itemsize
-    buffer = np.empty(n_bytes + _CACHE_LINE_BYTES, dtype=np.uint8)
-    shift = -buffer.ctypes.data % _CACHE_LINE_BYTES
+    # The widest tuple of numbers in double precision is one cache line.
+    line_bytes = MAX_WIDTH * np.dtype(np.float64).itemsize
+    buffer = np.empty(n_bytes + line_bytes, dtype=np.uint8)
+    shift = -buffer.ctypes.data % line_bytes
     return buffer[shift : shift + n_bytes].view(block.dtype).reshape(shape)
 
 
