@@ -91,7 +91,10 @@ def smallest_eigenpairs(
     check_real("tol", tol, above=0.0, below=1.0)
     component = graph.components()
     n_components = int(component.max(initial=-1)) + 1
-    n_pairs = min(n_pairs, graph.n_nodes - n_components)
+    n_positive = graph.n_nodes - n_components
+    n_pairs = min(n_pairs, n_positive)
+    if n_pairs == 0:
+        return np.empty(0), np.empty((graph.n_nodes, 0))
     if graph.n_nodes <= max(MAX_DENSE_NODES, 3 * n_pairs):
         return _find_dense(graph, n_pairs, n_components, normalized=normalized)
     rng = np.random.default_rng(random_state)
@@ -104,7 +107,11 @@ def smallest_eigenpairs(
     def centered(block):
         return project_out_constants(block, component, scale)
 
-    found = _find_by_filter(graph, n_pairs, centered, normalized=normalized, tol=tol, rng=rng)
+    # The last column converges slowly, so that there should be more columns than are wanted.
+    n_columns = min(padded_width(n_pairs + 1), n_positive)
+    found = _find_by_filter(
+        graph, n_pairs, n_columns, centered, normalized=normalized, tol=tol, rng=rng
+    )
     return found or _find_by_solves(graph, n_pairs, centered, scale=scale, rng=rng)
 
 
@@ -163,20 +170,20 @@ def _build_matrix(graph, *, normalized):
     return build_laplacian(scaled, (degree > 0) - scaled.degrees()), 2.0
 
 
-def _find_by_filter(graph, n_pairs, centered, *, normalized, tol, rng):
+def _find_by_filter(graph, n_pairs, n_columns, centered, *, normalized, tol, rng):
     """Return eigenpairs by filtered subspace iteration, or None if it converges slowly."""
     matrix, bound = _build_matrix(graph, normalized=normalized)
-    # The last column converges slowly, so that there must be more columns than are wanted.
-    n_columns = padded_width(n_pairs + 1)
-    X = centered(rng.standard_normal((graph.n_nodes, n_columns)))
+    X = rng.standard_normal((graph.n_nodes, n_columns))
     # The trace gives the mean eigenvalue, which is far above the wanted ones.
     low = matrix.diagonal().mean() / 2
+    rounding = np.finfo(np.float64).eps * bound
     first_error = None
     for n_left in reversed(range(MAX_ROUNDS)):
-        X = _orthonormalize(centered(_apply_filter(matrix, X, low=low, high=bound)))
+        X = _orthonormalize(_apply_filter(matrix, X, low=low, high=bound), centered)
         values, X, residual = _rotate_to_ritz_vectors(matrix, X)
         low = values[-1]
-        error = (residual / (tol * values))[:n_pairs].max()
+        # Eigenvalues below the rounding of A have no relative accuracy.
+        error = (residual / (tol * np.maximum(values, rounding)))[:n_pairs].max()
         if error <= 1:
             return values[:n_pairs], np.ascontiguousarray(X[:, :n_pairs])
         if first_error is None:
@@ -213,16 +220,17 @@ def _apply_filter(matrix, X, *, low, high):
     return out
 
 
-def _orthonormalize(X):
-    """Return an orthonormal basis of the columns of X, by two rounds of Cholesky QR."""
+def _orthonormalize(X, centered):
+    """Return an orthonormal basis of the centered columns of X, by two rounds of Cholesky QR."""
     for _ in range(2):
-        X = X / np.linalg.norm(X, axis=0)
+        X = centered(X)
+        X /= np.linalg.norm(X, axis=0)
         try:
             factor = np.linalg.cholesky(X.T @ X)
+            X = scipy.linalg.solve_triangular(factor, X.T, lower=True).T
         except np.linalg.LinAlgError:
             # The columns are nearly dependent. Householder reflections are slower but stable.
-            return np.linalg.qr(X)[0]
-        X = scipy.linalg.solve_triangular(factor, X.T, lower=True).T
+            X = np.linalg.qr(X)[0]
     return np.ascontiguousarray(X)
 
 

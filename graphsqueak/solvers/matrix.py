@@ -269,7 +269,7 @@ def _add_weights(start, weight, total):
 def _multiply_in_registers(
     start, neighbor, weight, ridge, parts, x, out, partial, k, zero, zero_sums
 ):
-    """Multiply as many columns as `zero` has, from column k on."""
+    """Multiply as many columns as `zero` has, starting at column k."""
     for part in numba.prange(parts.size - 1):
         rows = parts[part : part + 2]
         dots = _multiply_rows(start, neighbor, weight, ridge, rows, x, out, k, zero, zero_sums)

@@ -47,6 +47,19 @@ def test_no_more_are_given_than_there_are():
     assert vectors.shape == (5, 2)
 
 
+def test_few_edges_among_many_isolated_nodes_are_found():
+    graph = EdgeList(tail=[0, 2, 4], head=[1, 3, 5], weight=[1.0, 2.0, 3.0], n_nodes=1_200)
+    values, vectors = smallest_eigenpairs(graph, 2, random_state=1)
+    np.testing.assert_allclose(values, [2.0, 4.0])
+    assert np.abs(vectors[6:]).max() < 1e-9
+
+
+def test_a_large_graph_without_edges_has_no_positive_eigenvalue():
+    values, vectors = smallest_eigenpairs(EdgeList(tail=[], head=[], n_nodes=1_500), 2)
+    assert values.shape == (0,)
+    assert vectors.shape == (1_500, 0)
+
+
 def blocks(factor=1.0):
     graph = sources.block_model(1_200, 24_000, n_blocks=10, random_state=618_034).to_edge_list()
     return EdgeList(
