@@ -38,11 +38,11 @@ __all__ = ["normalized_weights", "project_out_constants", "smallest_eigenpairs"]
 MAX_DENSE_NODES = 1000
 # The next two comments give the time if a number is halved and doubled: geometric mean over 36
 # cases (block models, random, heavy-tailed, small-world and nearest-neighbor graphs, grids; L and
-# normalized; 2 and 9 pairs), and the extreme cases. Repeated runs differ by 1 %, single cases by a
-# factor of up to 1.4.
+# normalized; 2 and 9 pairs), and the extreme cases. Without any change, a repeated run gave 1.00
+# (0.5 to 1.4).
 
 # Degree of the polynomial: products between two orthonormalizations. 1.34 (0.4 to 3.7); 0.94 (0.4
-# to 3.5), but 1.3 on block models, where a degree of 20 suffices in the first round.
+# to 3.5). With 16, block models of 200,000 nodes need a second round (1.4 times the time).
 FILTER_DEGREE = 20
 # Rounds after which solves are faster. The iteration ends as soon as more are forecast. 1.00 (0.7
 # to 1.6); 0.98 (0.7 to 1.4).

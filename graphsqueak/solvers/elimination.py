@@ -36,8 +36,8 @@ NONE = np.uint32(2**32 - 1)
 ONE = np.uint32(1)
 # Increment of the splitmix64 counter.
 COUNTER_STEP = np.uint64(0x9E3779B97F4A7C15)
-# Up to this many neighbors, counting smaller keys (a vector loop) is faster than merge sort. With
-# merge sort alone the elimination takes 5 to 20 % longer; halved or doubled, within the noise of 5
+# Up to this many neighbors, counting smaller keys (a vector loop) is faster than sorting. With
+# shell sort alone the elimination takes up to 20 % longer; halved or doubled, within the noise of 5
 # to 10 %.
 MAX_RANK_SORT = 100
 

@@ -36,7 +36,7 @@ SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 # more is needed, float32 right-hand sides and corrections of an initial guess are computed in
 # float64 from the start. Halved: the same iterations in 120 solves.
 MIN_FLOAT32_REDUCTION = 1e-5
-# Steps of `solve` by default. Only the Jacobi preconditioner, if asked for, takes more than 100.
+# Iterations of `solve` by default: a limit for solves that converge too slowly to be useful.
 DEFAULT_MAX_ITER = 20_000
 
 
