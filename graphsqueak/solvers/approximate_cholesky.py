@@ -15,19 +15,10 @@ import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
 from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, as_unsigned, split_by_work
-from graphsqueak.solvers.vectors import (
-    COLUMNS_PER_VECTOR,
-    add_scaled,
-    add_scaled_to_row,
-    load,
-    scale,
-    store,
-)
+from graphsqueak.solvers.vectors import add_scaled, common_width, load, scale, store, zeros
 from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
 
 __all__ = ["ApproximateCholesky"]
-
-_FOUR = np.uint64(COLUMNS_PER_VECTOR)
 
 
 class ApproximateCholesky:
@@ -84,18 +75,18 @@ class ApproximateCholesky:
             self._z = aligned_like(r)
         np.copyto(self._z, r)
         fraction, inverse_pivot = self._values[r.dtype]
-        groups = _group_columns(r.shape[1])
-        # A single group occupies one thread only, so the serial kernel is as fast.
-        has_several_groups = groups.size > 2
+        n_columns = r.shape[1]
+        width = common_width(n_columns)
+        # A single group of columns occupies one thread only, so the serial kernel is as fast.
         run_kernel(
             _substitute,
-            2 * self._target.size * r.shape[1] if has_several_groups else 0,
+            2 * self._target.size * n_columns if width < n_columns else 0,
             self._start,
             self._target,
             fraction,
             inverse_pivot,
-            groups,
             self._z,
+            zeros(width, r.dtype),
         )
         return self._z
 
@@ -113,20 +104,6 @@ def _invert(order):
     position = np.empty_like(order)
     position[order] = np.arange(order.size, dtype=order.dtype)
     return position
-
-
-def _group_columns(n_columns):
-    """Return the bounds of groups of eight columns, then of four, then of one.
-
-    >>> _group_columns(21).tolist()
-    [0, 8, 16, 20, 21]
-    """
-    n_in_vectors = n_columns - n_columns % COLUMNS_PER_VECTOR
-    bounds = [
-        *range(0, n_in_vectors, 2 * COLUMNS_PER_VECTOR),
-        *range(n_in_vectors, n_columns + 1),
-    ]
-    return np.array(bounds, dtype=np.uint64)
 
 
 @njit_cached
@@ -191,69 +168,24 @@ def _sort_depth_first(start, target):
 
 
 @parallel_njit
-def _substitute(start, target, fraction, inverse_pivot, bounds, z):
-    """Solve in place; the groups of columns bounds[g] : bounds[g + 1] are independent."""
-    for g in numba.prange(bounds.size - 1):
-        k = bounds[g]
-        n_columns = bounds[g + 1] - k
-        if n_columns == 2 * COLUMNS_PER_VECTOR:
-            _substitute_eight(start, target, fraction, inverse_pivot, z, k)
-        elif n_columns == COLUMNS_PER_VECTOR:
-            _substitute_four(start, target, fraction, inverse_pivot, z, k)
-        else:
-            _substitute_one(start, target, fraction, inverse_pivot, z, k)
+def _substitute(start, target, fraction, inverse_pivot, z, zero):
+    """Solve in place, for independent groups of as many columns as `zero` has."""
+    for group in numba.prange(z.shape[1] // len(zero)):
+        k = np.uint64(group * len(zero))
+        _substitute_columns(start, target, fraction, inverse_pivot, z, k, zero)
 
 
 @inline_njit
-def _substitute_one(start, target, fraction, inverse_pivot, z, k):
-    """Solve for column k: forward, then backward substitution."""
+def _substitute_columns(start, target, fraction, inverse_pivot, z, k, zero):
+    """Solve for columns k, k + 1, ...: forward, then backward substitution."""
     n_nodes = start.size - 1
     for i in range(n_nodes):
-        own = z[i, k]
+        own = load(z, i, k, zero)
         for e in range(start[i], start[i + 1]):
-            z[target[e], k] += fraction[e] * own
+            j = target[e]
+            store(z, j, k, add_scaled(load(z, j, k, zero), fraction[e], own))
     for i in range(n_nodes - 1, -1, -1):
-        own = z[i, k] * inverse_pivot[i]
+        own = scale(inverse_pivot[i], load(z, i, k, zero))
         for e in range(start[i], start[i + 1]):
-            own += fraction[e] * z[target[e], k]
-        z[i, k] = own
-
-
-@inline_njit
-def _substitute_four(start, target, fraction, inverse_pivot, z, k):
-    """Solve for columns k, ..., k + 3."""
-    n_nodes = start.size - 1
-    for i in range(n_nodes):
-        own = load(z, i, k)
-        for e in range(start[i], start[i + 1]):
-            add_scaled_to_row(z, target[e], k, fraction[e], own)
-    for i in range(n_nodes - 1, -1, -1):
-        own = scale(inverse_pivot[i], load(z, i, k))
-        for e in range(start[i], start[i + 1]):
-            own = add_scaled(own, fraction[e], load(z, target[e], k))
+            own = add_scaled(own, fraction[e], load(z, target[e], k, zero))
         store(z, i, k, own)
-
-
-@inline_njit
-def _substitute_eight(start, target, fraction, inverse_pivot, z, k):
-    """Solve for columns k, ..., k + 7, as two groups of four."""
-    n_nodes = start.size - 1
-    m = k + _FOUR
-    for i in range(n_nodes):
-        low = load(z, i, k)
-        high = load(z, i, m)
-        for e in range(start[i], start[i + 1]):
-            f = fraction[e]
-            j = target[e]
-            add_scaled_to_row(z, j, k, f, low)
-            add_scaled_to_row(z, j, m, f, high)
-    for i in range(n_nodes - 1, -1, -1):
-        low = scale(inverse_pivot[i], load(z, i, k))
-        high = scale(inverse_pivot[i], load(z, i, m))
-        for e in range(start[i], start[i + 1]):
-            f = fraction[e]
-            j = target[e]
-            low = add_scaled(low, f, load(z, j, k))
-            high = add_scaled(high, f, load(z, j, m))
-        store(z, i, k, low)
-        store(z, i, m, high)

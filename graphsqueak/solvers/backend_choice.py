@@ -3,8 +3,9 @@
 Conjugate gradients with the Jacobi preconditioner need no set-up and solve well-connected graphs in
 10 to 40 iterations. All other graphs need a factorization. The rule has three steps:
 
-1. Information travels one edge per iteration, so the depth of a breadth-first search bounds the
-   iterations from below. If that bound exceeds the limit of 2, factorize at once.
+1. Information travels one edge per iteration, so that a solve takes at least about as many
+   iterations as a breadth-first search has levels. If these exceed the limit of 2, factorize at
+   once.
 2. Otherwise start with Jacobi. Forecast the remaining iterations from the mean rate of convergence.
    If they exceed the limit, which is the cost of a factorization and its iterations, stop.
 3. Factorize: exactly if the breadth-first levels prove that this is cheap, else approximately.
@@ -26,10 +27,11 @@ __all__ = [
     "jacobi_iteration_limit",
 ]
 
-# The five numbers below were fitted to 114 cases, 38 graphs with 1, 4 and 16 columns, whose times
+# The four numbers below were fitted to 114 cases, 38 graphs with 1, 4 and 16 columns, whose times
 # and residual histories were recorded. The comments give the fraction of cases within 1.3 times of
-# the fastest backend, and the geometric mean of the ratio, if the number is halved and doubled. As
-# they are, the rule gives 94 % and 1.055 on the recorded times, and 92 % and 1.058 when run.
+# the fastest backend, and the geometric mean of the ratio, if the number is halved and doubled.
+# They were measured with 1.8 instead of 1 Jacobi iterations per level at eight digits, where the
+# rule gave 94 % and 1.055; with 0.9 it gave 94 % and 1.067.
 
 # Jacobi iterations that take as long as one digit of an approximate Cholesky solve, which is 2 to 4
 # iterations with two substitutions each. 93 % and 1.076; 90 % and 1.072.
@@ -40,9 +42,6 @@ JACOBI_ITERATIONS_PER_SETUP = 60.0
 # Floating-point operations per edge and column that an approximate solve takes: 30 iterations of
 # about 30 operations. An exact factorization may take as many. 92 % and 1.065; 92 % and 1.071.
 MAX_DIRECT_FLOPS_PER_EDGE = 1000.0
-# Jacobi iterations per level of the breadth-first search and digit, at least. Measured on paths and
-# grids: 1.9 iterations per level for 8 digits. 94 % and 1.067; 92 % and 1.082.
-MIN_ITERATIONS_PER_LEVEL_AND_DIGIT = 1 / 4.5
 # Iteration of the first forecast. Before it, residuals depend on the right-hand side more than on
 # the graph: with 6, graphs with small ridges are factorized without need (2.3 times the time).
 # 95 % and 1.050; 90 % and 1.066.
@@ -77,8 +76,7 @@ def choose_first_backend(size):
     >>> choose_first_backend(expander)
     'jacobi'
     """
-    min_iterations = MIN_ITERATIONS_PER_LEVEL_AND_DIGIT * size.depth * size.n_digits
-    if min_iterations > jacobi_iteration_limit(size):
+    if size.depth > jacobi_iteration_limit(size):
         return choose_factorization(size)
     return "jacobi"
 

@@ -1,17 +1,23 @@
 """The smallest positive eigenvalues of a Laplacian, and their eigenvectors.
 
-The matrix is L or, normalized, N = D^-1/2 L D^-1/2 with D the weighted degrees. The eigenvalue zero
-belongs to the components. Its vectors (1, or D^1/2 1, on one component) are left out.
+The matrix A is L or, normalized, N = D^-1/2 L D^-1/2 with D the weighted degrees. The eigenvalue
+zero belongs to the components. Its vectors (1, or D^1/2 1, on one component) are left out.
 
-Four methods are tried in this order:
+A small matrix is diagonalized. On other graphs, subspace iteration with a polynomial filter is
+tried first [ZSTC06]: a block X with a few more columns than are wanted is multiplied by T_m(A),
+made orthonormal, and rotated to the Ritz vectors, again and again. T_m is the Chebyshev polynomial
+with [s, t] mapped to [-1, 1]. It is at most 1 there, and grows rapidly below s. The upper end t is
+a bound of the spectrum, and s is the largest Ritz value of the block. A few rounds suffice on
+random graphs and on graphs with clusters.
 
-1. A small matrix is diagonalized.
-2. If a gap separates the wanted eigenvalues from all others, as on graphs with clusters, a
-   polynomial filter finds them (`solvers.chebyshev`).
-3. Lanczos (ARPACK) finds the largest eigenvalues of b - L, with b a bound of the spectrum. Each
-   step is one product.
-4. If a few hundred products do not suffice (grids, rings, L with very uneven degrees), Lanczos
-   finds the largest eigenvalues of L^+. Each step is one solve.
+The rounds converge slowly if many eigenvalues are close to zero, compared with t (grids, rings, L
+with very uneven degrees). Then Lanczos (ARPACK) finds the largest eigenvalues of the pseudo-inverse
+of A. Each of its steps solves a linear system.
+
+References
+----------
+[ZSTC06] Zhou, Saad, Tiago, Chelikowsky. Self-consistent-field calculations using Chebyshev-filtered
+         subspace iteration. J. Computational Physics 219(1), 2006.
 """
 
 import numpy as np
@@ -20,9 +26,9 @@ import scipy.sparse.linalg
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
-from graphsqueak.solvers.chebyshev import eigenpairs_below_gap, find_gap
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.solvers.matrix import build_laplacian, multiply
+from graphsqueak.solvers.matrix import aligned_like, build_laplacian, multiply
+from graphsqueak.solvers.vectors import MAX_WIDTH, padded_width
 from graphsqueak.validation import check_real
 
 __all__ = ["normalized_weights", "project_out_constants", "smallest_eigenpairs"]
@@ -30,15 +36,17 @@ __all__ = ["normalized_weights", "project_out_constants", "smallest_eigenpairs"]
 # Largest matrix that is diagonalized densely, which is exact but slower: 130 to 270 ms at 900
 # nodes, compared with 8 to 40 ms. Halved or doubled: no change for other graphs.
 MAX_DENSE_NODES = 1000
-# Products of Lanczos before solves are tried. Halved: 1.15 times the time in the cases of
-# `chebyshev` (up to 6.1 times); doubled: 1.04 (up to 1.2 times).
-MAX_LANCZOS_PRODUCTS = 800
-# ARPACK measures residuals relative to b - lambda, near the bound b. A wanted eigenvalue is
-# typically 2 % of the bound. Halved: no change (0.88 to 1.08).
-ARPACK_TOL_FACTOR = 0.02
-# The error of a solve must not show in eigenvalues of a relative accuracy of 1e-6.
-SOLVE_TOL = 1e-8
-SOLVED_EIGENVALUE_TOL = 1e-6
+# The next two comments give the time if a number is halved and doubled: geometric mean over 36
+# cases (block models, random, heavy-tailed, small-world and nearest-neighbor graphs, grids; L and
+# normalized; 2 and 9 pairs), and the extreme cases. Without any change, a repeated run gave 1.00
+# (0.5 to 1.4).
+
+# Degree of the polynomial: products between two orthonormalizations. 1.34 (0.4 to 3.7); 0.94 (0.4
+# to 3.5). With 16, block models of 200,000 nodes need a second round (1.4 times the time).
+FILTER_DEGREE = 20
+# Rounds after which solves are faster. The iteration ends as soon as more are forecast. 1.00 (0.7
+# to 1.6); 0.98 (0.7 to 1.4).
+MAX_ROUNDS = 30
 
 
 def smallest_eigenpairs(
@@ -83,7 +91,10 @@ def smallest_eigenpairs(
     check_real("tol", tol, above=0.0, below=1.0)
     component = graph.components()
     n_components = int(component.max(initial=-1)) + 1
-    n_pairs = min(n_pairs, graph.n_nodes - n_components)
+    n_positive = graph.n_nodes - n_components
+    n_pairs = min(n_pairs, n_positive)
+    if n_pairs == 0:
+        return np.empty(0), np.empty((graph.n_nodes, 0))
     if graph.n_nodes <= max(MAX_DENSE_NODES, 3 * n_pairs):
         return _find_dense(graph, n_pairs, n_components, normalized=normalized)
     rng = np.random.default_rng(random_state)
@@ -96,7 +107,11 @@ def smallest_eigenpairs(
     def centered(block):
         return project_out_constants(block, component, scale)
 
-    found = _find_by_products(graph, n_pairs, centered, normalized=normalized, tol=tol, rng=rng)
+    # The last column converges slowly, so that there should be more columns than are wanted.
+    n_columns = min(padded_width(n_pairs + 1), n_positive)
+    found = _find_by_filter(
+        graph, n_pairs, n_columns, centered, normalized=normalized, tol=tol, rng=rng
+    )
     return found or _find_by_solves(graph, n_pairs, centered, scale=scale, rng=rng)
 
 
@@ -155,58 +170,94 @@ def _build_matrix(graph, *, normalized):
     return build_laplacian(scaled, (degree > 0) - scaled.degrees()), 2.0
 
 
-def _find_by_products(graph, n_pairs, centered, *, normalized, tol, rng):
-    """Return eigenpairs by a polynomial filter or by Lanczos on b - L; None if both fail."""
+def _find_by_filter(graph, n_pairs, n_columns, centered, *, normalized, tol, rng):
+    """Return eigenpairs by filtered subspace iteration, or None if it converges slowly."""
     matrix, bound = _build_matrix(graph, normalized=normalized)
-    gap = find_gap(matrix, n_pairs, centered, tol=tol, rng=rng)
-    if gap is not None:
-        found = eigenpairs_below_gap(matrix, n_pairs, gap, centered, tol=tol, rng=rng)
-        if found is not None:
-            return found
+    X = rng.standard_normal((graph.n_nodes, n_columns))
+    # The trace gives the mean eigenvalue, which is far above the wanted ones.
+    low = matrix.diagonal().mean() / 2
+    rounding = np.finfo(np.float64).eps * bound
+    first_error = None
+    for n_left in reversed(range(MAX_ROUNDS)):
+        X = _orthonormalize(_apply_filter(matrix, X, low=low, high=bound), centered)
+        values, X, residual = _rotate_to_ritz_vectors(matrix, X)
+        low = values[-1]
+        # Eigenvalues below the rounding of A have no relative accuracy.
+        error = (residual / (tol * np.maximum(values, rounding)))[:n_pairs].max()
+        if error <= 1:
+            return values[:n_pairs], np.ascontiguousarray(X[:, :n_pairs])
+        if first_error is None:
+            first_error = error
+        elif error * (error / first_error) ** (n_left / (MAX_ROUNDS - 1 - n_left)) > 1:
+            # At the mean rate since the first round, the error stays above 1.
+            break
+    return None
 
-    def multiply_shifted(x):
-        x = np.reshape(x, (-1, 1))
-        image = np.empty_like(x)
-        multiply(matrix, x, image)
-        return centered(bound * x - image).ravel()
 
-    # ARPACK recommends a basis of at least twice as many vectors as are wanted.
-    n_basis = min(2 * n_pairs + 10, graph.n_nodes - 1)
-    try:
-        largest, vectors = _find_largest(
-            multiply_shifted,
-            graph.n_nodes,
-            n_pairs,
-            centered,
-            rng=rng,
-            tol=ARPACK_TOL_FACTOR * tol,
-            ncv=n_basis,
-            maxiter=max(MAX_LANCZOS_PRODUCTS // n_basis, 3),
-        )
-    except scipy.sparse.linalg.ArpackNoConvergence:
-        return None
-    values = bound - largest
-    image = np.empty_like(vectors)
-    multiply(matrix, vectors, image)
-    residual = np.linalg.norm(image - vectors * values, axis=0)
-    return (values, vectors) if (residual <= tol * values).all() else None
+def _apply_filter(matrix, X, *, low, high):
+    """Return T_m(z) X with z = (A - center) / half_width, for a few columns at a time."""
+    center = (low + high) / 2
+    half_width = (high - low) / 2
+    # 2 z as a matrix, whose rows need not sum to zero.
+    doubled = matrix._replace(
+        weight=matrix.weight * (2 / half_width), ridge=(matrix.ridge - center) * (2 / half_width)
+    )
+    out = np.empty_like(X)
+    for first in range(0, X.shape[1], MAX_WIDTH):
+        columns = slice(first, first + MAX_WIDTH)
+        # T_0 = 1, T_1 = z, T_{m+1} = 2 z T_m - T_{m-1}
+        previous = np.ascontiguousarray(X[:, columns])
+        current = aligned_like(previous)
+        multiply(doubled, previous, current)
+        current /= 2
+        for _ in range(FILTER_DEGREE - 1):
+            following = aligned_like(previous)
+            multiply(doubled, current, following)
+            following -= previous
+            previous = current
+            current = following
+        out[:, columns] = current
+    return out
+
+
+def _orthonormalize(X, centered):
+    """Return an orthonormal basis of the centered columns of X, by two rounds of Cholesky QR."""
+    for _ in range(2):
+        X = centered(X)
+        X /= np.linalg.norm(X, axis=0)
+        try:
+            factor = np.linalg.cholesky(X.T @ X)
+            X = scipy.linalg.solve_triangular(factor, X.T, lower=True).T
+        except np.linalg.LinAlgError:
+            # The columns are nearly dependent. Householder reflections are slower but stable.
+            X = np.linalg.qr(X)[0]
+    return np.ascontiguousarray(X)
+
+
+def _rotate_to_ritz_vectors(matrix, X):
+    """Return Ritz values, Ritz vectors and the norms of their residuals of an orthonormal block."""
+    image = aligned_like(X)
+    multiply(matrix, X, image)
+    values, rotation = np.linalg.eigh(X.T @ image)
+    X = X @ rotation
+    return values, X, np.linalg.norm(image @ rotation - X * values, axis=0)
 
 
 def _find_by_solves(graph, n_pairs, centered, *, scale, rng):
     """Return eigenpairs by Lanczos on the pseudo-inverse."""
-    solver = LaplacianSolver(graph, tol=SOLVE_TOL, random_state=rng)
+    solver = LaplacianSolver(graph, random_state=rng)
 
     def solve(b):
         b = scale * centered(np.reshape(b, (-1, 1))).ravel()
         return centered((scale * solver.solve(solver.centered(b)))[:, None]).ravel()
 
-    largest, vectors = _find_largest(
-        solve, graph.n_nodes, n_pairs, centered, rng=rng, tol=SOLVED_EIGENVALUE_TOL
-    )
+    # The error of a solve must not show in the eigenvalues.
+    tol = 100 * solver.tol
+    largest, vectors = _find_largest(solve, graph.n_nodes, n_pairs, centered, tol=tol, rng=rng)
     return 1 / largest, vectors
 
 
-def _find_largest(product, n_nodes, n_pairs, centered, *, rng, tol, ncv=None, maxiter=None):
+def _find_largest(product, n_nodes, n_pairs, centered, *, tol, rng):
     """Return the largest eigenvalues of an operator, descending, and their vectors, by ARPACK.
 
     Lanczos finds one vector of a multiple eigenvalue, such as those of rings, until rounding
@@ -227,17 +278,12 @@ def _find_largest(product, n_nodes, n_pairs, centered, *, rng, tol, ncv=None, ma
             v0=project(centered(rng.standard_normal((n_nodes, 1))).ravel()),
             which="LA",
             tol=tol,
-            ncv=ncv,
-            maxiter=maxiter,
         )
         return values[::-1], vectors[:, ::-1]
 
     values, vectors = search(n_pairs, np.empty((n_nodes, 0)))
     for _ in range(n_pairs):
-        try:
-            value, vector = search(1, vectors)
-        except scipy.sparse.linalg.ArpackNoConvergence:
-            break
+        value, vector = search(1, vectors)
         if value[0] <= (1 + tol) * values[-1]:
             break
         values = np.append(values, value)

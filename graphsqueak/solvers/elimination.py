@@ -36,13 +36,10 @@ NONE = np.uint32(2**32 - 1)
 ONE = np.uint32(1)
 # Increment of the splitmix64 counter.
 COUNTER_STEP = np.uint64(0x9E3779B97F4A7C15)
-# Up to this many neighbors, counting smaller keys (a vector loop) is faster than shell sort. With
-# 10 the elimination of nearest-neighbor and random graphs takes 4 to 7 % longer; halved or doubled,
-# within the noise of 5 to 10 %.
+# Up to this many neighbors, counting smaller keys (a vector loop) is faster than sorting. With
+# shell sort alone the elimination takes up to 20 % longer; halved or doubled, within the noise of 5
+# to 10 %.
 MAX_RANK_SORT = 100
-# Degrees up to this number have a bucket of their own; larger ones share the last bucket. This
-# bounds the search for the next bucket. Halved or doubled: within the noise of 5 to 10 %.
-MAX_DEGREE_BUCKET = 1000
 
 
 class Elimination(NamedTuple):
@@ -131,7 +128,9 @@ def _eliminate(link, value, head, degree, excess, counter):
         if size <= MAX_RANK_SORT:
             _rank_sort(weight, element, size, spare_weight, spare_element)
         else:
-            _shell_sort(weight, element, size)
+            by_weight = np.argsort(weight[:size], kind="mergesort")
+            weight[:size] = weight[by_weight]
+            element[:size] = element[by_weight]
         _sum_from_the_end(weight, size, later)
         pivot[c] = later[0] + excess[i]
         if total + size > target.size:
@@ -235,26 +234,6 @@ def _rank_sort(key, item, size, spare_key, spare_item):
 
 
 @inline_njit
-def _shell_sort(key, item, size):
-    """Sort the first `size` keys and their items by shell sort."""
-    gap = 1
-    while gap < size // 9:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for s in range(gap, size):
-            own_key = key[s]
-            own_item = item[s]
-            t = s - gap
-            while t >= 0 and key[t] > own_key:
-                key[t + gap] = key[t]
-                item[t + gap] = item[t]
-                t -= gap
-            key[t + gap] = own_key
-            item[t + gap] = own_item
-        gap //= 3
-
-
-@inline_njit
 def _enlarge(array, min_size):
     """Return a copy with a capacity of twice `min_size` entries."""
     larger = np.empty(2 * min_size, dtype=array.dtype)
@@ -265,7 +244,9 @@ def _enlarge(array, min_size):
 @inline_njit
 def _fill_buckets(degree):
     """Return doubly linked lists of the nodes of each degree."""
-    first = np.full(min(degree.size, MAX_DEGREE_BUCKET) + 2, NONE, dtype=np.uint32)
+    # With S the sum of all degrees, less than sqrt(S) nodes have larger degrees than sqrt(S). They
+    # share the last bucket, so that the hub of a star need not change its bucket at every step.
+    first = np.full(int(np.sqrt(degree.sum())) + 2, NONE, dtype=np.uint32)
     before = np.empty(degree.size, dtype=np.uint32)
     after = np.empty(degree.size, dtype=np.uint32)
     bucket = np.minimum(degree, first.size - 1)

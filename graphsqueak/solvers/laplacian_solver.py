@@ -32,12 +32,11 @@ from graphsqueak.validation import check_block, check_choice, check_count, check
 __all__ = ["LaplacianSolver"]
 
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
-# Relative residual that conjugate gradients in float32 reach on most graphs: about 100 roundoffs.
-# Below it, float32 right-hand sides are solved in float64 without an attempt in float32. Halved:
-# the same iterations in 120 solves.
-MIN_FLOAT32_TOL = 1e-5
-# From an initial guess, a reduction of the residual by at most four digits is computed in float32.
-MIN_FLOAT32_REDUCTION = 1e-4
+# Factor by which conjugate gradients in float32 reduce residuals on most graphs: 100 roundoffs. If
+# more is needed, float32 right-hand sides and corrections of an initial guess are computed in
+# float64 from the start. Halved: the same iterations in 120 solves.
+MIN_FLOAT32_REDUCTION = 1e-5
+# Iterations of `solve` by default: a limit for solves that converge too slowly to be useful.
 DEFAULT_MAX_ITER = 20_000
 
 
@@ -231,7 +230,7 @@ class LaplacianSolver(ReprMixin):
         largest = np.abs(block).max(axis=0, initial=0)
         largest[largest == 0] = 1
         block /= largest
-        if self.tol < MIN_FLOAT32_TOL:
+        if self.tol < MIN_FLOAT32_REDUCTION:
             block = block.astype(np.float64, copy=False)
         guess = None
         if start is not None:

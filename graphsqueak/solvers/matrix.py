@@ -19,13 +19,14 @@ import numpy as np
 import scipy.sparse
 
 from graphsqueak.solvers.vectors import (
-    COLUMNS_PER_VECTOR,
+    MAX_WIDTH,
     add_products,
     add_scaled,
     load,
     scale,
     store,
     subtract,
+    zeros,
 )
 from graphsqueak.system.kernels import (
     inline_njit,
@@ -38,7 +39,6 @@ from graphsqueak.system.kernels import (
 
 __all__ = [
     "N_PARTS",
-    "PREFETCH_DISTANCE",
     "CSRLaplacian",
     "aligned_like",
     "as_unsigned",
@@ -56,13 +56,6 @@ N_PARTS = 64
 # Neighbors between the row that is fetched into the cache and the one in use. Any value from 8 to
 # 64 gives the same time within noise (20-NN, random and heavy-tailed graphs, 4 and 16 columns).
 PREFETCH_DISTANCE = 32
-# Larger graphs that are read from batches keep their weights in single precision, if no weight
-# changes. That saves 8 bytes per edge, but compiles further kernels on first use. Halved or
-# doubled: at most 16 MB of memory, no other figure.
-MIN_EDGES_FOR_FLOAT32_WEIGHTS = 2**21
-_CACHE_LINE_BYTES = 64
-_FOUR = np.uint64(COLUMNS_PER_VECTOR)
-_EIGHT = np.uint64(2 * COLUMNS_PER_VECTOR)
 
 
 class CSRLaplacian(NamedTuple):
@@ -118,12 +111,11 @@ def build_laplacian(graph, ridge):
     return _sort_into_rows(graph.tail, graph.head, graph.weight, ridge)
 
 
-def build_laplacian_from_batches(
-    batches, n_nodes, max_bytes, *, min_edges_for_float32=MIN_EDGES_FOR_FLOAT32_WEIGHTS
-):
+def build_laplacian_from_batches(batches, n_nodes, max_bytes):
     """Return the Laplacian of a stream of edges, or None if it takes more than `max_bytes`.
 
-    All batches (tail, head, weight) are consumed in either case.
+    Weights are kept in single precision if that changes none of them. All batches (tail, head,
+    weight) are consumed in any case.
 
     >>> batches = [(np.array([0]), np.array([1]), np.ones(1))] * 3
     >>> build_laplacian_from_batches(iter(batches), 2, 100).diagonal().tolist()
@@ -161,8 +153,6 @@ def build_laplacian_from_batches(
     heads.clear()
     weight = np.concatenate(weights or [np.zeros(0)])
     weights.clear()
-    if n_edges < min_edges_for_float32:
-        weight = weight.astype(np.float64)
     return _sort_into_rows(*read_only_views(tail, head, weight), np.zeros(n_nodes))
 
 
@@ -205,24 +195,31 @@ def multiply(matrix, x, out):
     """Write A x into `out` and return the dot products x_k . (A x)_k of the columns."""
     n_columns = x.shape[1]
     partial = np.empty((N_PARTS, n_columns))
-    work = (matrix.weight.size + matrix.n_nodes) * n_columns
-    kernel = _choose_kernel(n_columns, x.itemsize)
-    run_kernel(kernel, work, *matrix, x, out, partial)
-    return partial.sum(axis=0)
-
-
-def _choose_kernel(n_columns, itemsize):
-    """Return the product kernel for a width; a process usually compiles one or two of them."""
-    if n_columns < COLUMNS_PER_VECTOR:
-        return _multiply_narrow
-    if n_columns == COLUMNS_PER_VECTOR:
-        return _multiply_vector
+    n_entries = matrix.weight.size + matrix.n_nodes
     # For many columns in single precision, sums in memory take 3/4 of the time of sums in
     # registers: the neighbors are read once instead of once per eight columns. In double precision
     # they take 1.0 to 1.3 times as long.
-    if n_columns > 2 * COLUMNS_PER_VECTOR and itemsize == 4:
-        return _multiply_wide
-    return _multiply_vectors
+    if n_columns > MAX_WIDTH and x.itemsize == 4:
+        run_kernel(_multiply_in_memory, n_entries * n_columns, *matrix, x, out, partial)
+        return partial.sum(axis=0)
+    first = 0
+    width = MAX_WIDTH
+    while first < n_columns:
+        while first + width > n_columns:
+            width //= 2
+        run_kernel(
+            _multiply_in_registers,
+            n_entries * width,
+            *matrix,
+            x,
+            out,
+            partial,
+            np.uint64(first),
+            zeros(width, x.dtype),
+            zeros(width, partial.dtype),
+        )
+        first += width
+    return partial.sum(axis=0)
 
 
 def as_unsigned(indices):
@@ -234,8 +231,10 @@ def aligned_like(block, n_columns=None):
     """Return an uninitialized block whose rows begin on cache lines (up to 40 % faster)."""
     shape = (block.shape[0], block.shape[1] if n_columns is None else n_columns)
     n_bytes = shape[0] * shape[1] * block.itemsize
-    buffer = np.empty(n_bytes + _CACHE_LINE_BYTES, dtype=np.uint8)
-    shift = -buffer.ctypes.data % _CACHE_LINE_BYTES
+    # The widest tuple of numbers in double precision is one cache line.
+    line_bytes = MAX_WIDTH * np.dtype(np.float64).itemsize
+    buffer = np.empty(n_bytes + line_bytes, dtype=np.uint8)
+    shift = -buffer.ctypes.data % line_bytes
     return buffer[shift : shift + n_bytes].view(block.dtype).reshape(shape)
 
 
@@ -267,47 +266,39 @@ def _add_weights(start, weight, total):
 
 
 @parallel_njit
-def _multiply_narrow(start, neighbor, weight, ridge, parts, x, out, partial):
-    """Multiply up to three columns, one after the other."""
+def _multiply_in_registers(
+    start, neighbor, weight, ridge, parts, x, out, partial, k, zero, zero_sums
+):
+    """Multiply as many columns as `zero` has, starting at column k."""
     for part in numba.prange(parts.size - 1):
         rows = parts[part : part + 2]
-        for k in range(np.uint64(x.shape[1])):
-            partial[part, k] = _multiply_one(start, neighbor, weight, ridge, x, out, rows, k)
-
-
-@parallel_njit
-def _multiply_vector(start, neighbor, weight, ridge, parts, x, out, partial):
-    """Multiply four columns."""
-    for part in numba.prange(parts.size - 1):
-        rows = parts[part : part + 2]
-        k = np.uint64(0)
-        dots = _multiply_four(start, neighbor, weight, ridge, x, out, rows, k)
+        dots = _multiply_rows(start, neighbor, weight, ridge, rows, x, out, k, zero, zero_sums)
         store(partial, part, k, dots)
 
 
-@parallel_njit
-def _multiply_vectors(start, neighbor, weight, ridge, parts, x, out, partial):
-    """Multiply eight columns at a time, then four, then one."""
-    n_columns = np.uint64(x.shape[1])
-    for part in numba.prange(parts.size - 1):
-        rows = parts[part : part + 2]
-        k = np.uint64(0)
-        while k + _EIGHT <= n_columns:
-            low, high = _multiply_eight(start, neighbor, weight, ridge, x, out, rows, k)
-            store(partial, part, k, low)
-            store(partial, part, k + _FOUR, high)
-            k += _EIGHT
-        while k + _FOUR <= n_columns:
-            dots = _multiply_four(start, neighbor, weight, ridge, x, out, rows, k)
-            store(partial, part, k, dots)
-            k += _FOUR
-        while k < n_columns:
-            partial[part, k] = _multiply_one(start, neighbor, weight, ridge, x, out, rows, k)
-            k += np.uint64(1)
+@inline_njit
+def _multiply_rows(start, neighbor, weight, ridge, rows, x, out, k, zero, dots):
+    """Multiply a range of rows, and add the dot products with x to `dots`.
+
+    This is a function of its own because numba treats sums in a loop over `prange` as shared.
+    """
+    last = neighbor.size - 1
+    for i in range(rows[0], rows[1]):
+        own = load(x, i, k, zero)
+        total = scale(ridge[i], own)
+        for e in range(start[i], start[i + 1]):
+            # A single column is small enough for the caches.
+            if len(zero) > 1:
+                prefetch(x, neighbor[min(e + PREFETCH_DISTANCE, last)], k)
+            difference = subtract(own, load(x, neighbor[e], k, zero))
+            total = add_scaled(total, weight[e], difference)
+        store(out, i, k, total)
+        dots = add_products(dots, own, total)
+    return dots
 
 
 @parallel_njit
-def _multiply_wide(start, neighbor, weight, ridge, parts, x, out, partial):
+def _multiply_in_memory(start, neighbor, weight, ridge, parts, x, out, partial):
     """Multiply all columns of a row at a time, with sums in memory."""
     last = neighbor.size - 1
     n_columns = x.shape[1]
@@ -327,58 +318,3 @@ def _multiply_wide(start, neighbor, weight, ridge, parts, x, out, partial):
                     total[k] += w * (own[k] - x[j, k])
             for k in range(n_columns):
                 dots[k] += own[k] * total[k]
-
-
-@inline_njit
-def _multiply_one(start, neighbor, weight, ridge, x, out, rows, k):
-    """Multiply column k of a range of rows and return its dot product with x."""
-    dot = 0.0
-    for i in range(rows[0], rows[1]):
-        own = x[i, k]
-        total = ridge[i] * own
-        for e in range(start[i], start[i + 1]):
-            total += weight[e] * (own - x[neighbor[e], k])
-        out[i, k] = total
-        dot += own * total
-    return dot
-
-
-@inline_njit
-def _multiply_four(start, neighbor, weight, ridge, x, out, rows, k):
-    """Multiply columns k, ..., k + 3 of a range of rows and return their dot products with x."""
-    last = neighbor.size - 1
-    dots = (0.0, 0.0, 0.0, 0.0)
-    for i in range(rows[0], rows[1]):
-        own = load(x, i, k)
-        total = scale(ridge[i], own)
-        for e in range(start[i], start[i + 1]):
-            prefetch(x, neighbor[min(e + PREFETCH_DISTANCE, last)], k)
-            total = add_scaled(total, weight[e], subtract(own, load(x, neighbor[e], k)))
-        store(out, i, k, total)
-        dots = add_products(dots, own, total)
-    return dots
-
-
-@inline_njit
-def _multiply_eight(start, neighbor, weight, ridge, x, out, rows, k):
-    """Multiply columns k, ..., k + 7 in the same way, as two groups of four."""
-    last = neighbor.size - 1
-    m = k + _FOUR
-    dots_low = (0.0, 0.0, 0.0, 0.0)
-    dots_high = (0.0, 0.0, 0.0, 0.0)
-    for i in range(rows[0], rows[1]):
-        own_low = load(x, i, k)
-        own_high = load(x, i, m)
-        low = scale(ridge[i], own_low)
-        high = scale(ridge[i], own_high)
-        for e in range(start[i], start[i + 1]):
-            prefetch(x, neighbor[min(e + PREFETCH_DISTANCE, last)], k)
-            w = weight[e]
-            j = neighbor[e]
-            low = add_scaled(low, w, subtract(own_low, load(x, j, k)))
-            high = add_scaled(high, w, subtract(own_high, load(x, j, m)))
-        store(out, i, k, low)
-        store(out, i, m, high)
-        dots_low = add_products(dots_low, own_low, low)
-        dots_high = add_products(dots_high, own_high, high)
-    return dots_low, dots_high

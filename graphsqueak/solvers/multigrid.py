@@ -13,10 +13,10 @@ References
 [BOS22] Bell, Olson, Schroder. PyAMG: algebraic multigrid solvers in Python. JOSS 7(72), 2022.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse
-
-from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, multiply, split_by_work
 
 __all__ = ["Multigrid"]
 
@@ -61,11 +61,7 @@ class Multigrid:
             coarse_solver=None,
             keep=False,
         )
-        # The finest matrix is known already.
-        self._levels = [
-            _Level(level.A, level.P, _laplacian_from_scipy(level.A) if depth else matrix)
-            for depth, level in enumerate(hierarchy.levels[:-1])
-        ]
+        self._levels = [_build_level(level) for level in hierarchy.levels[:-1]]
         self._coarsest = _invert_coarsest(hierarchy.levels[-1].A)
 
     def __call__(self, r):
@@ -77,25 +73,24 @@ class Multigrid:
             return (self._coarsest @ r).astype(r.dtype, copy=False)
         level = self._levels[depth]
         z = level.smoothing * r
-        z += level.prolong @ self._cycle(depth + 1, level.restrict @ level.residual(z, r))
-        z += level.smoothing * level.residual(z, r)
+        z += level.prolong @ self._cycle(depth + 1, level.restrict @ (r - level.matrix @ z))
+        z += level.smoothing * (r - level.matrix @ z)
         return z
 
 
-class _Level:
-    def __init__(self, scipy_matrix, prolong, matrix):
-        self._matrix = matrix
-        self.prolong = prolong.tocsr()
-        self.restrict = prolong.T.tocsr()
-        row_sums = np.asarray(abs(scipy_matrix).sum(axis=1)).ravel()
-        smoothing = np.divide(DAMPING, row_sums, out=np.zeros(row_sums.size), where=row_sums > 0)
-        self.smoothing = smoothing[:, None]
+class _Level(NamedTuple):
+    """Matrix, interpolation from and restriction to the next level, and M as a column."""
 
-    def residual(self, z, r):
-        """Return r - A z."""
-        product = aligned_like(r)
-        multiply(self._matrix, z, product)
-        return np.subtract(r, product, out=product)
+    matrix: scipy.sparse.csr_matrix
+    prolong: scipy.sparse.csr_matrix
+    restrict: scipy.sparse.csr_matrix
+    smoothing: np.ndarray
+
+
+def _build_level(level):
+    row_sums = np.asarray(abs(level.A).sum(axis=1)).reshape(-1, 1)
+    smoothing = np.divide(DAMPING, row_sums, out=np.zeros(row_sums.shape), where=row_sums > 0)
+    return _Level(level.A.tocsr(), level.P.tocsr(), level.P.T.tocsr(), smoothing)
 
 
 def _invert_coarsest(matrix):
@@ -106,13 +101,3 @@ def _invert_coarsest(matrix):
     diagonal = matrix.diagonal()
     inverse = np.divide(1.0, diagonal, out=np.zeros(diagonal.size), where=diagonal > 0)
     return scipy.sparse.diags_array(inverse)
-
-
-def _laplacian_from_scipy(matrix):
-    """Return any symmetric matrix as L + diag(ridge): weight_ij = -a_ij, ridge_i = sum_j a_ij."""
-    ridge = np.asarray(matrix.sum(axis=1)).ravel()
-    adjacency = scipy.sparse.csr_array(scipy.sparse.diags_array(matrix.diagonal()) - matrix)
-    adjacency.eliminate_zeros()
-    start = adjacency.indptr.astype(np.uint64)
-    neighbor = adjacency.indices.astype(np.uint32)
-    return CSRLaplacian(start, neighbor, adjacency.data, ridge, parts=split_by_work(start))

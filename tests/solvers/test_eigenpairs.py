@@ -1,13 +1,11 @@
-"""Smallest eigenpairs: dense and by Lanczos, on connected graphs and others."""
+"""Smallest eigenpairs: dense, by a filter and by Lanczos, on connected graphs and others."""
 
 import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, sources
 from graphsqueak.solvers import eigenpairs
-from graphsqueak.solvers.chebyshev import eigenpairs_below_gap, find_gap
 from graphsqueak.solvers.eigenpairs import project_out_constants, smallest_eigenpairs
-from graphsqueak.solvers.matrix import build_laplacian
 
 
 def two_grids():
@@ -49,33 +47,60 @@ def test_no_more_are_given_than_there_are():
     assert vectors.shape == (5, 2)
 
 
-def blocks(factor):
-    graph = sources.block_model(800, 16_000, n_blocks=5, random_state=3).to_edge_list()
+def test_few_edges_among_many_isolated_nodes_are_found():
+    graph = EdgeList(tail=[0, 2, 4], head=[1, 3, 5], weight=[1.0, 2.0, 3.0], n_nodes=1_200)
+    values, vectors = smallest_eigenpairs(graph, 2, random_state=1)
+    np.testing.assert_allclose(values, [2.0, 4.0])
+    assert np.abs(vectors[6:]).max() < 1e-9
+
+
+def test_a_large_graph_without_edges_has_no_positive_eigenvalue():
+    values, vectors = smallest_eigenpairs(EdgeList(tail=[], head=[], n_nodes=1_500), 2)
+    assert values.shape == (0,)
+    assert vectors.shape == (1_500, 0)
+
+
+def blocks(factor=1.0):
+    graph = sources.block_model(1_200, 24_000, n_blocks=10, random_state=618_034).to_edge_list()
     return EdgeList(
         tail=graph.tail, head=graph.head, weight=factor * graph.weight, n_nodes=graph.n_nodes
     )
 
 
+@pytest.mark.parametrize("n_pairs", [2, 5, 9, 12])
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-7])
+def test_the_filter_finds_the_eigenpairs_of_dense_algebra(n_pairs, tol, monkeypatch):
+    """Ten clusters: fewer pairs than lie below the gap of the spectrum, all of them, and more."""
+    monkeypatch.delattr(eigenpairs, "_find_by_solves")
+    graph = blocks()
+    root = np.sqrt(graph.degrees())
+    matrix = graph.laplacian().toarray() / np.outer(root, root)
+    exact, exact_vectors = np.linalg.eigh(matrix)
+    values, vectors = smallest_eigenpairs(graph, n_pairs, normalized=True, tol=tol, random_state=6)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(n_pairs), atol=1e-9)
+    np.testing.assert_allclose(values, exact[1 : n_pairs + 1], rtol=tol)
+    residual = np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
+    assert (residual <= 1.001 * tol * values).all()
+    clusters = exact_vectors[:, 1:10]
+    outside = vectors[:, :9] - clusters @ (clusters.T @ vectors[:, :9])
+    bound = tol * values[:9] / (exact[10] - values[:9])
+    assert (np.linalg.norm(outside, axis=0) <= 2 * bound + 1e-7).all()
+
+
+@pytest.mark.parametrize("source", [sources.cycle(1_100), sources.grid(40, 30)])
+def test_the_filter_gives_up_if_many_eigenvalues_are_close_to_zero(source, monkeypatch):
+    monkeypatch.setattr(eigenpairs, "_find_by_solves", lambda *_, **__: "solved")
+    assert smallest_eigenpairs(source.to_edge_list(), 3, random_state=2) == "solved"
+
+
 @pytest.mark.parametrize("factor", [1e-7, 1.0, 1e7])
 def test_residuals_are_relative_to_the_eigenvalues(factor):
-    """For weights of any size, by the filter below the gap and by the public function."""
-    graph, tol = blocks(factor), 1e-6
-    component, ones = graph.components(), np.ones(graph.n_nodes)
-    rows, rng = build_laplacian(graph, np.zeros(graph.n_nodes)), np.random.default_rng(4)
-
-    def centered(block):
-        return project_out_constants(block, component, ones)
-
-    gap = find_gap(rows, 4, centered, tol=tol, rng=rng)
-    laplacian = graph.laplacian()
-    assert gap.high >= np.linalg.eigvalsh(laplacian.toarray())[-1]
-    found = [
-        eigenpairs_below_gap(rows, 4, gap, centered, tol=tol, rng=rng),
-        smallest_eigenpairs(graph, 4, tol=tol, random_state=4),
-    ]
-    for values, vectors in found:
-        residual = np.linalg.norm(laplacian @ vectors - vectors * values, axis=0)
-        assert (residual <= 2 * tol * values).all()
+    """For weights of any size."""
+    graph = blocks(factor)
+    tol = 1e-6
+    values, vectors = smallest_eigenpairs(graph, 4, tol=tol, random_state=4)
+    residual = np.linalg.norm(graph.laplacian() @ vectors - vectors * values, axis=0)
+    assert (residual <= 1.001 * tol * values).all()
 
 
 def test_what_is_left_is_orthogonal_to_the_constants_of_every_component():
@@ -95,13 +120,13 @@ def test_what_is_left_is_orthogonal_to_the_constants_of_every_component():
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize("max_products", [800, 0], ids=["products", "solves"])
-def test_isolated_nodes_have_no_eigenvalue_but_zero(max_products, normalized, monkeypatch):
+@pytest.mark.parametrize("method", ["filter", "solves"])
+def test_isolated_nodes_have_no_eigenvalue_but_zero(method, normalized, monkeypatch):
     """Five nodes without an edge: the values are those of dense algebra, the vectors 0 there."""
     random = sources.erdos_renyi(1100, 5000, random_state=3).to_edge_list()
     graph = EdgeList(tail=random.tail, head=random.head, n_nodes=1105)
-    if max_products == 0:
-        monkeypatch.setattr(eigenpairs, "_find_by_products", lambda *_, **__: None)
+    if method == "solves":
+        monkeypatch.setattr(eigenpairs, "_find_by_filter", lambda *_, **__: None)
     values, vectors = smallest_eigenpairs(graph, 3, normalized=normalized, random_state=1)
     matrix = graph.laplacian().toarray()
     degree = graph.degrees()

@@ -41,16 +41,14 @@ def test_products_of_every_width_are_those_of_the_matrix(n_columns, dtype):
 
 @pytest.mark.parametrize("n_tenths", [0, 1])
 def test_the_matrix_of_batches_is_that_of_the_graph(n_tenths):
-    """Weights of many edges are kept in single precision, unless one of them would change."""
+    """Weights are kept in single precision, unless one of them would change."""
     graph, b = small_world_problem()
     weight = np.ones(graph.n_edges)
     weight[-n_tenths:] = 0.1 if n_tenths else 1.0
     parts = [slice(start, start + 1000) for start in range(0, graph.n_edges, 1000)]
     columns = (graph.tail, graph.head, weight)
     batches = [tuple(column[part] for column in columns) for part in parts]
-    found = build_laplacian_from_batches(
-        iter(batches), graph.n_nodes, 2**30, min_edges_for_float32=0
-    )
+    found = build_laplacian_from_batches(iter(batches), graph.n_nodes, 2**30)
     assert found.weight.dtype == (np.float64 if n_tenths else np.float32)
     whole = EdgeList(tail=graph.tail, head=graph.head, weight=weight, n_nodes=graph.n_nodes)
     product, expected = np.empty_like(b), np.empty_like(b)
@@ -59,12 +57,8 @@ def test_the_matrix_of_batches_is_that_of_the_graph(n_tenths):
     np.testing.assert_allclose(product, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
     entry = found.neighbor.itemsize + found.weight.itemsize
     left = iter(batches)
-    assert (
-        build_laplacian_from_batches(
-            left, graph.n_nodes, 2 * graph.n_edges * entry - 1, min_edges_for_float32=0
-        )
-        is None
-    )
+    max_bytes = 2 * graph.n_edges * entry - 1
+    assert build_laplacian_from_batches(left, graph.n_nodes, max_bytes) is None
     assert next(left, None) is None
 
 
@@ -91,6 +85,6 @@ def test_weights_beyond_single_precision_are_kept_without_a_warning():
     """All of numpy's warnings are errors in tests."""
     weight = np.array([1e200, 3.0, 1e-200])
     batch = (np.array([0, 1, 2]), np.array([1, 2, 0]), weight)
-    matrix = build_laplacian_from_batches(iter([batch]), 3, 2**20, min_edges_for_float32=0)
+    matrix = build_laplacian_from_batches(iter([batch]), 3, 2**20)
     assert matrix.weight.dtype == np.float64
     np.testing.assert_array_equal(np.sort(matrix.weight), np.sort(np.tile(weight, 2)))
