@@ -11,18 +11,11 @@ import scipy.linalg
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 
-__all__ = ["MAX_BLOCK_ENTRIES", "SMALL_GRAPH_NODES", "exact_resistances"]
+__all__ = ["MAX_BLOCK_ENTRIES", "exact_resistances"]
 
-# Up to this number of nodes a dense inverse takes no longer than a sketch (0.1 s).
-SMALL_GRAPH_NODES = 1000
-# Entries of one block of right-hand sides: 128 MiB in double precision.
+# Entries of one block of right-hand sides, 128 MiB in double precision, and of the largest dense
+# inverse: 4,096 nodes take 1.4 s, and one solve per node takes five to ten times as long.
 MAX_BLOCK_ENTRIES = 2**24
-# Up to this number of nodes (290 MB) one dense inverse is the fastest exact method.
-_MAX_DENSE_NODES = 6000
-# Nodes per solve from which solves are faster than the inverse.
-_MIN_NODES_PER_SOLVE = 10
-# Relative residual of the solves.
-_TOL = 1e-10
 
 
 def exact_resistances(
@@ -31,7 +24,7 @@ def exact_resistances(
     tail: np.ndarray,
     head: np.ndarray,
     *,
-    max_dense_nodes: int = _MAX_DENSE_NODES,
+    use_dense: bool,
     max_block_entries: int = MAX_BLOCK_ENTRIES,
 ) -> np.ndarray:
     """Return r(tail, head) for pairs of different nodes, each pair within one component.
@@ -44,8 +37,8 @@ def exact_resistances(
         Component number of each node.
     tail, head : ndarray
         Node pairs.
-    max_dense_nodes : int
-        Largest number of nodes for which the Laplacian is inverted.
+    use_dense : bool
+        Whether to invert the Laplacian. If not, one system per pair or per node is solved.
     max_block_entries : int
         Largest number of entries of a block of right-hand sides.
 
@@ -53,16 +46,13 @@ def exact_resistances(
     --------
     >>> from graphsqueak.sources.synthetic.closed_forms import cycle
     >>> graph = cycle(4).to_edge_list()
-    >>> exact_resistances(graph, graph.components(), np.array([0, 0]), np.array([1, 2]))
+    >>> tail, head = np.array([0, 0]), np.array([1, 2])
+    >>> exact_resistances(graph, graph.components(), tail, head, use_dense=True)
     array([0.75, 1.  ])
     """
-    nodes = np.union1d(tail, head)
-    n_solves = min(tail.size, nodes.size)
-    needs_few_solves = (
-        graph.n_nodes > SMALL_GRAPH_NODES and _MIN_NODES_PER_SOLVE * n_solves < graph.n_nodes
-    )
-    if graph.n_nodes <= max_dense_nodes and not needs_few_solves:
+    if use_dense:
         return _invert_dense(graph, component, tail, head)
+    nodes = np.union1d(tail, head)
     n_columns = max(max_block_entries // graph.n_nodes, 1)
     if tail.size <= nodes.size:
         return _solve_per_pair(graph, tail, head, n_columns)
@@ -90,7 +80,7 @@ def _invert_dense(graph, component, tail, head):
 
 def _solve_per_pair(graph, tail, head, n_columns):
     """Return the voltages between pairs when a unit current flows from one node to the other."""
-    solver = LaplacianSolver(graph, tol=_TOL)
+    solver = LaplacianSolver(graph)
     resistance = np.empty(tail.size)
     for start in range(0, tail.size, n_columns):
         block = slice(start, start + n_columns)
@@ -105,7 +95,7 @@ def _solve_per_pair(graph, tail, head, n_columns):
 
 def _solve_per_node(graph, component, nodes, tail, head, n_columns):
     """Return G_uu + G_vv - G_uv - G_vu with G = L^+, from blocks of its columns."""
-    solver = LaplacianSolver(graph, tol=_TOL)
+    solver = LaplacianSolver(graph)
     size = np.bincount(component)
     resistance = np.zeros(tail.size)
     column_of_node = np.full(graph.n_nodes, -1)
