@@ -10,6 +10,7 @@ Exact values come from `exact` and `selected`, estimates from `sketch`.
 """
 
 import numpy as np
+import scipy.optimize
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
@@ -221,22 +222,15 @@ def _sketch_pairs(graph, tail, head, known, bounds, *, n_probes, rtol, rng):
 
 
 def _rescale_to_foster(known, sketched, bounds, *, weight, total):
-    """Scale the sketched part so that the leverages sum to `total`, by bisection."""
+    """Scale the sketched part so that the leverages sum to `total`."""
 
     def excess(scale):
-        return (weight * np.clip(known + scale * sketched, *bounds)).sum() - total
+        return weight @ np.clip(known + scale * sketched, *bounds) - total
 
-    precision = np.finfo(np.float64)
-    low = 0.0
-    high = 1.0
+    scale = 1.0
+    while excess(scale) < 0 and scale < 1 / np.finfo(np.float64).eps:
+        scale *= 2
     # Rounding errors may put the sum out of reach of any scale.
-    while excess(high) < 0 and high < 1 / precision.eps:
-        low = high
-        high *= 2
-    for _ in range(precision.nmant):
-        middle = (low + high) / 2
-        if excess(middle) < 0:
-            low = middle
-        else:
-            high = middle
-    return np.clip(known + high * sketched, *bounds)
+    if excess(0.0) < 0 < excess(scale):
+        scale = scipy.optimize.brentq(excess, 0.0, scale)
+    return np.clip(known + scale * sketched, *bounds)

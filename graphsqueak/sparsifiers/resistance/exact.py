@@ -25,7 +25,6 @@ def exact_resistances(
     head: np.ndarray,
     *,
     use_dense: bool,
-    max_block_entries: int = MAX_BLOCK_ENTRIES,
 ) -> np.ndarray:
     """Return r(tail, head) for pairs of different nodes, each pair within one component.
 
@@ -39,8 +38,6 @@ def exact_resistances(
         Node pairs.
     use_dense : bool
         Whether to invert the Laplacian. If not, one system per pair or per node is solved.
-    max_block_entries : int
-        Largest number of entries of a block of right-hand sides.
 
     Examples
     --------
@@ -53,7 +50,7 @@ def exact_resistances(
     if use_dense:
         return _invert_dense(graph, component, tail, head)
     nodes = np.union1d(tail, head)
-    n_columns = max(max_block_entries // graph.n_nodes, 1)
+    n_columns = max(MAX_BLOCK_ENTRIES // graph.n_nodes, 1)
     if tail.size <= nodes.size:
         return _solve_per_pair(graph, tail, head, n_columns)
     return _solve_per_node(graph, component, nodes, tail, head, n_columns)

@@ -128,8 +128,8 @@ class Potentials(NamedTuple):
     probe_solutions : ndarray of shape (n_nodes, 4)
         Solutions of the convergence probes.
     mean_inverse_eigenvalue : float
-        Mean of 1 / l_i. The sum of 1 / l_i is the expectation of x^T D x for a solution x, and
-        that of b^T x for a probe b and its solution x; the larger estimate is used.
+        Mean of 1 / l_i. The sum of 1 / l_i is the expectation of b^T x for a convergence probe b
+        and its solution x.
     is_resolved : bool
         Whether the precision was high enough for all bottlenecks.
     """
@@ -283,9 +283,6 @@ def solve_random_rhs(solver: LaplacianSolver, rhs: np.ndarray, *, seed: int) -> 
     probe_solutions = np.ascontiguousarray(solved[:, n_columns:])
 
     inverse_eigenvalue_sum = np.einsum("uk,uk->k", probes, probe_solutions).mean()
-    if n_columns:
-        from_points = np.einsum("uk,uk,u->k", points, points, diagonal).mean()
-        inverse_eigenvalue_sum = max(inverse_eigenvalue_sum, from_points)
     return Potentials(
         points=points,
         probe_solutions=probe_solutions,

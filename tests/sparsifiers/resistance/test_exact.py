@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList
+from graphsqueak.sparsifiers.resistance import exact
 from graphsqueak.sparsifiers.resistance.exact import exact_resistances
 from tests import reference
 from tests.sparsifiers.resistance.graphs import weighted_graph
@@ -11,7 +12,8 @@ from tests.sparsifiers.resistance.graphs import weighted_graph
 
 @pytest.mark.parametrize("n_pairs", [None, 9], ids=["solve per node", "solve per pair"])
 @pytest.mark.parametrize("use_dense", [False, True], ids=["solves", "dense"])
-def test_all_methods_agree_with_the_dense_reference(n_pairs, use_dense):
+def test_all_methods_agree_with_the_dense_reference(n_pairs, use_dense, monkeypatch):
+    monkeypatch.setattr(exact, "MAX_BLOCK_ENTRIES", 60 * 7)
     graph = weighted_graph()
     pairs = np.argwhere(np.triu(np.ones((60, 60)), 1))[:n_pairs]
     found = exact_resistances(
@@ -20,7 +22,6 @@ def test_all_methods_agree_with_the_dense_reference(n_pairs, use_dense):
         pairs[:, 0],
         pairs[:, 1],
         use_dense=use_dense,
-        max_block_entries=60 * 7,
     )
     np.testing.assert_allclose(found, reference.resistances(graph, pairs), rtol=1e-7)
 
