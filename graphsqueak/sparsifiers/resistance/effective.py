@@ -32,7 +32,8 @@ from graphsqueak.validation import check_choice, check_count, check_real, check_
 
 __all__ = ["check_pairs", "effective_resistance"]
 
-# Right-hand sides of the first sketch, which shows how many are needed for `rtol`.
+# Right-hand sides of the first sketch, which shows how many are needed for `rtol`. As many exact
+# solves take no longer than a sketch.
 _N_PILOT_PROBES = 32
 
 

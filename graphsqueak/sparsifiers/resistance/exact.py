@@ -53,20 +53,15 @@ def exact_resistances(
     n_columns = max(MAX_BLOCK_ENTRIES // graph.n_nodes, 1)
     if tail.size <= nodes.size:
         return _solve_per_pair(graph, tail, head, n_columns)
-    return _solve_per_node(graph, component, nodes, tail, head, n_columns)
+    return _solve_per_node(graph, nodes, tail, head, n_columns)
 
 
 def _invert_dense(graph, component, tail, head):
     """Invert L + sum over components of s 1 1^T / size, which equals L^+ on differences."""
-    size = np.bincount(component)
     # The size of the other eigenvalues, so that the shift does not worsen the condition number.
-    shift = graph.degrees().max()
+    shift = graph.degrees().max() / np.bincount(component)[component]
     matrix = graph.laplacian().toarray()
-    for label in np.flatnonzero(size > 1):
-        members = np.flatnonzero(component == label)
-        matrix[np.ix_(members, members)] += shift / members.size
-    isolated = np.flatnonzero(size[component] == 1)
-    matrix[isolated, isolated] = shift
+    matrix += np.where(component[:, None] == component, shift, 0.0)
     factor = scipy.linalg.cholesky(matrix, overwrite_a=True, check_finite=False)
     # dpotri computes the upper triangle only.
     inverse, _ = scipy.linalg.lapack.dpotri(factor, overwrite_c=True)
@@ -90,25 +85,19 @@ def _solve_per_pair(graph, tail, head, n_columns):
     return resistance
 
 
-def _solve_per_node(graph, component, nodes, tail, head, n_columns):
+def _solve_per_node(graph, nodes, tail, head, n_columns):
     """Return G_uu + G_vv - G_uv - G_vu with G = L^+, from blocks of its columns."""
     solver = LaplacianSolver(graph)
-    size = np.bincount(component)
     resistance = np.zeros(tail.size)
-    column_of_node = np.full(graph.n_nodes, -1)
     for start in range(0, nodes.size, n_columns):
         block = nodes[start : start + n_columns]
-        column = np.arange(block.size)
-        label = component[block]
-        # L^+ e_u solves L x = e_u - 1 / size on the component of u.
-        rhs = np.where(component[:, None] == label, -1 / size[label], 0.0)
-        rhs[block, column] += 1
-        green = solver.solve(rhs)
-        column_of_node[block] = column
+        unit_vectors = np.zeros((graph.n_nodes, block.size))
+        unit_vectors[block, np.arange(block.size)] = 1
+        green = solver.solve(solver.centered(unit_vectors))
+        column_of_node = np.full(graph.n_nodes, -1)
+        column_of_node[block] = np.arange(block.size)
         for source, sink in ((tail, head), (head, tail)):
             pairs = np.flatnonzero(column_of_node[source] >= 0)
-            source_column = column_of_node[source[pairs]]
-            at_source = green[source[pairs], source_column]
-            resistance[pairs] += at_source - green[sink[pairs], source_column]
-        column_of_node[block] = -1
+            column = column_of_node[source[pairs]]
+            resistance[pairs] += green[source[pairs], column] - green[sink[pairs], column]
     return resistance

@@ -83,11 +83,16 @@ __all__ = [
     "squared_distances",
 ]
 
+# Columns by which convergence and bottlenecks are detected: one of them may miss a bottleneck by
+# chance. Halved, the error of streams changes by -6 to +2 %.
 _N_CONVERGENCE_PROBES = 4
 # Relative error of potential differences: small compared with the noise of 8 to 32 columns. With
-# 0.001, the errors of resistances from 2,000 columns are the same to four digits.
+# 0.001, the errors of resistances from 2,000 columns are the same to four digits. Halved or
+# doubled, the error of streams changes by -3 to +2 %.
 _SOLVE_ERROR = 0.05
 # Mean of 1 / l_i above which a few columns are too noisy across the bottlenecks of the graph.
+# Without bounds from cuts, the error of random cuts in circuits is 8 % larger at 1.13 edges per
+# node. Halved or doubled, streams of grids, neighbor graphs and weakly linked blocks are the same.
 _BOTTLENECK_MEAN_INVERSE_EIGENVALUE = 4.0
 
 
@@ -372,7 +377,7 @@ def sketch_resistances(
 def _add_random_rhs(start, neighbor, weight, seed, rhs):
     """Add Y = B^T W^(1/2) Q to `rhs`: each node sums over its own edges.
 
-    One word of random bits, a function of the two nodes, holds the signs of 64 columns.
+    One word of random bits, a function of the two nodes, holds the signs of 32 columns.
     """
     n_probes = rhs.shape[1]
     for u in numba.prange(start.size - 1):
@@ -382,15 +387,12 @@ def _add_random_rhs(start, neighbor, weight, seed, rhs):
             # Both ends use the same random bits, with opposite signs.
             entry = rhs.dtype.type(np.sqrt(weight[e]) if u < v else -np.sqrt(weight[e]))
             low, high = np.uint64(min(u, v)), np.uint64(max(u, v))
-            for word in range((n_probes + 63) // 64):
-                bits = random_bits(seed + np.uint64(word), low, high)
-                # Halves of 32 bits, so that the compiler vectorizes the inner loop.
-                for half in range(2):
-                    first = 64 * word + 32 * half
-                    signs = np.uint32(bits >> np.uint64(32 * half))
-                    for k in range(min(32, n_probes - first)):
-                        bit = np.int32((signs >> np.uint32(k)) & np.uint32(1))
-                        row[first + k] += entry * np.float32(2 * bit - 1)
+            # 32 of the 64 random bits, so that the compiler vectorizes the inner loop.
+            for first in range(0, n_probes, 32):
+                signs = np.uint32(random_bits(seed + np.uint64(first), low, high))
+                for k in range(min(32, n_probes - first)):
+                    bit = np.int32((signs >> np.uint32(k)) & np.uint32(1))
+                    row[first + k] += entry * np.float32(2 * bit - 1)
 
 
 @njit_cached(inline="always")
