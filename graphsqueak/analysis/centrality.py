@@ -45,7 +45,6 @@ _FEW_NODES = 1000  # up to here all of diag(L^+) is solved for
 _PILOT_PROBES = 32
 _COLUMNS = 256  # at once
 _SIGMAS = 6  # of a sketch, by which brackets are widened
-_ERROR = 1e-3  # of the solves of a sketch
 _UNITS = {"pagerank": "PageRank", "closeness": "1 / mean resistance", "spanning": "share of trees"}
 
 
@@ -294,10 +293,9 @@ def _centered_blocks(opened, solver, n_probes, inverse, component, rtol):
             yield _centered(points - inverse[:, None] * flows, component)
         return
     simple = opened.simple
-    ends = (simple.tail, simple.head, simple.weight)
     for first in range(0, n_probes, _COLUMNS):
         few = min(_COLUMNS, n_probes - first)
-        sketch = precise_embedding(simple, *ends, n_probes=few, seed=opened.seed(), error=_ERROR)
+        sketch = precise_embedding(simple, n_probes=few, seed=opened.seed())
         yield _centered(sketch.points.astype(np.float64), component)
 
 

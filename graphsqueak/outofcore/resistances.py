@@ -43,7 +43,7 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.resistance import effective
 from graphsqueak.sparsifiers.resistance.effective import check_pairs
-from graphsqueak.sparsifiers.resistance.sketch import squared_distance
+from graphsqueak.sparsifiers.resistance.sketch import squared_distances
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_count, check_real
@@ -266,7 +266,7 @@ def _of_edges(source, solver, n_probes, rtol, rng):
     sums, weights = None, None
     for _, points in random_potentials(laplacian, solver, n_probes, rtol, rng):
         found = [
-            (_squared_distances(points, tail, head) * points.shape[1], weight)
+            (squared_distances(points, tail, head) * points.shape[1], weight)
             for tail, head, weight in laplacian.edges()
         ]
         more = np.concatenate([distance for distance, _ in found])
@@ -351,11 +351,3 @@ def _add_flows(tail, head, weight, seed, n_before, first_word, flows):
                 flow = size if (bits >> np.uint64(k - 64 * word)) & np.uint64(1) else -size
                 flows[tail[e], k] += flow
                 flows[head[e], k] -= flow
-
-
-@njit_cached
-def _squared_distances(points, tail, head):
-    out = np.empty(tail.size)
-    for e in range(tail.size):
-        out[e] = squared_distance(points, tail[e], head[e])
-    return out

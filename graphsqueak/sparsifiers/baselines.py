@@ -16,14 +16,12 @@ import numpy as np
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import find_scale, subsample_weights
+from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.resistance.sketch import embed
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 
 __all__ = ["batch_sparsifier", "kors_sparsifier", "uniform_sparsifier"]
-
-# Right-hand sides of the sketch, as in the final sample of a stream.
-_N_KORS_PROBES = 16
 
 
 def batch_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
@@ -63,7 +61,9 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
         # The filter is rebuilt whenever the number of edges has doubled.
         batch = graph.part(start, 2 * start)
         simple = kept.simplified()
-        embedding = embed(simple, n_probes=_N_KORS_PROBES, seed=child_seed(seed, number) >> 1)
+        embedding = embed(
+            simple, n_probes=StreamOptions().final_probes, seed=child_seed(seed, number) >> 1
+        )
         arrivals = ArrivalFilter.from_sketch(embedding, simple.components(), scale)
         index, weight = arrivals.sample(
             batch.tail, batch.head, batch.weight, seed=seed, first_edge_index=start

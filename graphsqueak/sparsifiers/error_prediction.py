@@ -49,15 +49,10 @@ __all__ = [
 MIN_SCALE_WITHOUT_FOREST = 4.0
 # Quantile of V_u over the nodes: the maximum would depend on single nodes.
 _NODE_QUANTILE = 0.99
-# More edges than this are subsampled to about `_N_SUBSAMPLED_EDGES`, and V is their mean.
+# More edges than this are subsampled, and V is their mean: an edge takes 50 bytes of memory.
 _MAX_EDGES = 2**22
-_N_SUBSAMPLED_EDGES = 2**19
-# The curve spans all edges down to this fraction of them: a stream holds at most three times the
-# edges that a dense graph needs, and other graphs seldom need less than 10 % of those.
-_CURVE_RANGE = 32
-_N_CURVE_POINTS = 5
-# Secant steps towards epsilon. Two leave an error of up to 3 % in the number of edges.
-_N_REFINEMENTS = 3
+# Points of a curve, from a spanning forest to all edges, and at most as many near epsilon.
+_N_CURVE_POINTS = 6
 
 
 def sampling_error(tail, head, weight, resistance, in_forest, n_edges, *, n_nodes, n_seen=None):
@@ -85,7 +80,7 @@ def sampling_error(tail, head, weight, resistance, in_forest, n_edges, *, n_node
     """
     if tail.size <= n_edges:
         return 0.0
-    step = 1 if tail.size <= _MAX_EDGES else tail.size // _N_SUBSAMPLED_EDGES
+    step = -(-tail.size // _MAX_EDGES)
     tail = tail[::step]
     head = head[::step]
     weight = weight[::step]
@@ -201,22 +196,24 @@ def sampling_error_curve(
             tail, head, weight, resistance, in_forest, n_edges, n_nodes=n_nodes, n_seen=n_seen
         )
 
-    fewest = min(max(np.count_nonzero(in_forest) + 1, tail.size / _CURVE_RANGE), tail.size)
+    fewest = min(np.count_nonzero(in_forest) + 1, tail.size)
     # Without earlier losses, all edges have no error. After them, all edges that are left have the
     # error of the sampling so far, and only the whole stream would have none.
     most = tail.size if n_seen is None else max(tail.size - 1, fewest)
     points = {n: error_of(n) for n in np.geomspace(fewest, most, _N_CURVE_POINTS)}
     if n_seen is not None:
         points[max(n_seen, tail.size)] = 0.0
-    for _ in range(_N_REFINEMENTS):
+    for _ in range(_N_CURVE_POINTS):
+        # Secant steps towards epsilon.
         n_edges = _curve_through(points).edges_for(epsilon)
-        if fewest <= n_edges <= most:
-            points[n_edges] = error_of(n_edges)
+        if n_edges in points or not fewest <= n_edges <= most:
+            break
+        points[n_edges] = error_of(n_edges)
     return _curve_through(points)
 
 
 def _curve_through(points):
     """Return the curve through points {number of edges: error}; errors never grow with edges."""
-    n_edges = np.array(sorted(points), dtype=np.float64)
-    error = np.array([points[n] for n in n_edges])
-    return ErrorCurve(n_edges, np.minimum.accumulate(error))
+    n_edges = sorted(points)
+    error = np.minimum.accumulate([points[n] for n in n_edges])
+    return ErrorCurve(np.array(n_edges, dtype=np.float64), error)

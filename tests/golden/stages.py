@@ -75,9 +75,7 @@ def state_arrays(stream):
 def arrival_filter():
     """Edges that pass the filter, and their new weights."""
     graph = social().simplified()
-    sketch = precise_embedding(
-        graph, graph.tail, graph.head, graph.weight, n_probes=8, seed=7, ridge=0.0
-    )
+    sketch = precise_embedding(graph, n_probes=8, seed=7)
     known = ArrivalFilter.from_sketch(sketch, graph.components(), scale=2.0)
     index, weight = known.sample(
         graph.tail, graph.head, graph.weight, seed=11, first_edge_index=1000

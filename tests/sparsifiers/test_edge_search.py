@@ -83,7 +83,7 @@ def test_a_search_goes_on_beyond_the_last_run_until_epsilon_is_met():
 
 
 def test_a_first_run_as_predicted_ends_the_search():
-    """The curve predicts 100 edges."""
+    """With an error of 0.098 at 103 edges, the curve suggests about 100 edges for 0.1."""
     search, tried = search_with(lambda n: 0.098, epsilon=0.1, n_edges=103)
     assert tried == [103]
     assert search.n_runs == 1

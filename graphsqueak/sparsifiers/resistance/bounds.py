@@ -5,6 +5,9 @@ u and v raises it. With the degrees d and the weight w between the two nodes,
 
     (d_u + d_v - 2 w) / (d_u d_v - w^2) <= r(u, v) <= 1 / w.
 
+The lower bound is k / (1 - w^2 / (d_u d_v)), where k = (d_u + d_v - 2 w) / (d_u d_v) is the part of
+r that is known exactly (see `sketch`).
+
 *Cuts.* Merge clusters along the edges from the heaviest to the lightest (single linkage). When
 clusters A and B merge, let w(A, B) be the total weight of the edges between them, and let a and b
 be the weights from A and from B to all other nodes. Shorting A, B and the rest to one node each
@@ -16,8 +19,10 @@ If A and B are a whole component, this is 1 / w(A, B). Across a bottleneck the b
 whole resistance, and it has no noise. A sketch with k columns has an error there by a factor of
 chi^2_k / k, the same one for all edges of the cut.
 
-No sum below suffers from cancellation: an edge is never heavier than the edge that merges its ends,
-so later terms of a sum are not small compared with earlier ones.
+The weight c(A) of all edges that leave a cluster follows from those of the two clusters it is made
+of, c(A + B) = c(A) + c(B) - 2 w(A, B), and a = c(A) - w(A, B). Cuts below the rounding errors of
+these sums, about 1e-16 of all weights, may get a larger bound than stated above. Their edges are
+then kept in any case.
 """
 
 import numba
@@ -25,7 +30,7 @@ import numpy as np
 
 from graphsqueak.system.kernels import STEPS_PER_EDGE, njit_cached, parallel_njit, run_kernel
 
-__all__ = ["cut_bounds", "degree_bound", "resistance_bounds"]
+__all__ = ["cut_bounds", "degree_terms", "terms_of_degrees"]
 
 
 def cut_bounds(tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> np.ndarray:
@@ -58,18 +63,16 @@ def cut_bounds(tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: 
         merge_of_node,
         merge_of_edge,
     )
-    first, last = _order_clusters(left, right, n_nodes)
-    latest_first = np.argsort(-merge_of_edge, kind="stable")
-    bound_of_merge = _bounds_of_merges(
-        tail, head, weight, merge_of_edge, latest_first, left, right, first, last
-    )
+    degree = np.bincount(tail, weight, n_nodes) + np.bincount(head, weight, n_nodes)
+    between = np.bincount(merge_of_edge, weight, left.size)
+    bound_of_merge = _bounds_of_merges(degree, left, right, between)
     return bound_of_merge[merge_of_edge]
 
 
-def resistance_bounds(
+def degree_terms(
     degree_tail: np.ndarray, degree_head: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper bounds on r(u, v) from degrees.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what degrees determine about r(u, v): a part of it, a lower and an upper bound.
 
     Parameters
     ----------
@@ -82,32 +85,31 @@ def resistance_bounds(
     --------
     In a triangle r is 2/3:
 
-    >>> resistance_bounds(np.array([2.0]), np.array([2.0]), np.array([1.0]))
-    (array([0.66666667]), array([1.]))
+    >>> degree_terms(np.array([2.0]), np.array([2.0]), np.array([1.0]))
+    (array([0.5]), array([0.66666667]), array([1.]))
     """
-    lower = np.empty(weight.size)
-    upper = np.empty(weight.size)
-    _degree_bounds(degree_tail, degree_head, weight, lower, upper)
-    return lower, upper
+    terms = np.empty((3, weight.size))
+    _degree_terms(degree_tail, degree_head, weight, terms)
+    return terms[0], terms[1], terms[2]
 
 
 @njit_cached(inline="always")
-def degree_bound(d_u, d_v, w):
-    """Return the lower and the upper bound on r(u, v) from degrees."""
+def terms_of_degrees(d_u, d_v, w):
+    """Return the part of r(u, v) that degrees determine, the lower and the upper bound."""
+    # No product of two degrees, which might overflow.
+    known = 1 / d_u + 1 / d_v - 2 * (w / d_u) / d_v
     if w == 0.0:
-        return 1 / d_u + 1 / d_v, np.inf
-    # In units of w, (x + y - 2) / (x y - 1) cannot overflow.
-    x, y = d_u / w, d_v / w
+        return known, known, np.inf
+    remainder = 1 - (w / d_u) * (w / d_v)
     # Both degrees equal w up to rounding: the edge is a component.
-    if x * y <= 1 + 1e-12:
-        return 1 / w, 1 / w
-    return min((x + y - 2) / (x * y - 1), 1.0) / w, 1 / w
+    lower = min(known / remainder, 1 / w) if remainder > 1e-12 else 1 / w
+    return known, lower, 1 / w
 
 
 @njit_cached
-def _degree_bounds(degree_tail, degree_head, weight, lower, upper):
+def _degree_terms(degree_tail, degree_head, weight, terms):
     for e in range(weight.size):
-        lower[e], upper[e] = degree_bound(degree_tail[e], degree_head[e], weight[e])
+        terms[:, e] = terms_of_degrees(degree_tail[e], degree_head[e], weight[e])
 
 
 @njit_cached
@@ -164,73 +166,17 @@ def _find_merges_of_edges(tail, head, parent, merge_of_node, merge_of_edge):
 
 
 @njit_cached
-def _order_clusters(left, right, n_nodes):
-    """Order the nodes so that every cluster c occupies positions first[c], ..., last[c] - 1."""
-    n_clusters = n_nodes + left.size
-    size = np.ones(n_clusters, dtype=np.int64)
-    is_inside_another = np.zeros(n_clusters, dtype=np.bool_)
-    for k in range(left.size):
-        size[n_nodes + k] = size[left[k]] + size[right[k]]
-        is_inside_another[left[k]] = is_inside_another[right[k]] = True
-    first = np.zeros(n_clusters, dtype=np.int64)
-    end = 0
-    # From the largest clusters to single nodes: outer clusters are placed before inner ones.
-    for c in range(n_clusters - 1, -1, -1):
-        if not is_inside_another[c]:
-            first[c] = end
-            end += size[c]
-        if c >= n_nodes:
-            first[left[c - n_nodes]] = first[c]
-            first[right[c - n_nodes]] = first[c] + size[left[c - n_nodes]]
-    return first, first + size
-
-
-@njit_cached
-def _bounds_of_merges(tail, head, weight, merge_of_edge, order, left, right, first, last):
-    """Return the bound of every merge, from the last merge to the first.
-
-    A Fenwick tree over the ordered nodes holds the weights of all edges of later merges. These are
-    the edges that leave the two clusters of the current merge.
-    """
-    n_nodes = first.size - left.size
-    sums = np.zeros(n_nodes + 1)
+def _bounds_of_merges(degree, left, right, between):
+    """Return the bound of every merge, from the first merge to the last."""
+    n_nodes = degree.size
+    # Weight of all edges that leave a cluster.
+    leaving = np.empty(n_nodes + left.size)
+    leaving[:n_nodes] = degree
     bound = np.empty(left.size)
-    start = 0
-    for k in range(left.size - 1, -1, -1):
-        a = _range_sum(sums, first[left[k]], last[left[k]])
-        b = _range_sum(sums, first[right[k]], last[right[k]])
-        between = 0.0
-        stop = start
-        while stop < order.size and merge_of_edge[order[stop]] == k:
-            between += weight[order[stop]]
-            stop += 1
-        bound[k] = 1 / (between + (a / (a + b) * b if a > 0 and b > 0 else 0.0))
-        for i in range(start, stop):
-            e = order[i]
-            _add(sums, first[tail[e]], weight[e])
-            _add(sums, first[head[e]], weight[e])
-        start = stop
+    for k in range(left.size):
+        # Rounding of the subtraction may leave a tiny negative number.
+        a = max(leaving[left[k]] - between[k], 0.0)
+        b = max(leaving[right[k]] - between[k], 0.0)
+        leaving[n_nodes + k] = a + b
+        bound[k] = 1 / (between[k] + (a / (a + b) * b if a + b > 0 else 0.0))
     return bound
-
-
-@njit_cached(inline="always")
-def _add(sums, index, value):
-    """Add a value to one entry of a Fenwick tree."""
-    i = index + 1
-    while i < sums.size:
-        sums[i] += value
-        i += i & -i
-
-
-@njit_cached(inline="always")
-def _range_sum(sums, low, high):
-    """Return the sum of entries low, ..., high - 1 of a Fenwick tree of positive numbers."""
-    total = 0.0
-    while high > low:
-        total += sums[high]
-        high -= high & -high
-    while low > high:
-        total -= sums[low]
-        low -= low & -low
-    # Rounding of the subtraction may leave a tiny negative number.
-    return max(total, 0.0)

@@ -10,6 +10,7 @@ Exact values come from `exact` and `selected`, estimates from `sketch`.
 """
 
 import numpy as np
+import scipy.optimize
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
@@ -17,30 +18,23 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import as_ids
 from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
+from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
 from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
-from graphsqueak.sparsifiers.resistance.bounds import resistance_bounds
-from graphsqueak.sparsifiers.resistance.exact import (
-    MAX_BLOCK_ENTRIES,
-    SMALL_GRAPH_NODES,
-    exact_resistances,
-)
+from graphsqueak.sparsifiers.resistance.bounds import degree_terms
+from graphsqueak.sparsifiers.resistance.exact import MAX_BLOCK_ENTRIES, exact_resistances
 from graphsqueak.sparsifiers.resistance.selected import (
     has_small_separators,
     selected_resistances,
 )
-from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, sketch_parts
+from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, squared_distances
 from graphsqueak.validation import check_choice, check_count, check_real, check_span
 
 __all__ = ["check_pairs", "effective_resistance"]
 
-# Right-hand sides of the first sketch, which shows how many are needed for `rtol`.
+# Right-hand sides of the first sketch, which shows how many are needed for `rtol`. As many exact
+# solves take no longer than a sketch.
 _N_PILOT_PROBES = 32
-# Relative error of the solves: negligible for every `rtol` that a sketch can reach.
-_SOLVE_ERROR = 1e-3
-# Halvings of the interval for the scale in Foster's sum: to double precision.
-_N_BISECTIONS = 50
-_MAX_FOSTER_SCALE = 2.0**30
 
 
 def effective_resistance(
@@ -138,21 +132,27 @@ def _finite_resistances(
     simple = graph.simplified()
     degree = simple.degrees()
     weight = simple.to_scipy()[tail, head]
-    bounds = resistance_bounds(degree[tail], degree[head], weight)
+    known, *bounds = degree_terms(degree[tail], degree[head], weight)
     n_solves = min(tail.size, np.union1d(tail, head).size)
-    is_cheap = graph.n_nodes <= SMALL_GRAPH_NODES or n_solves <= _N_PILOT_PROBES
+    is_small = graph.n_nodes <= MAX_DENSE_NODES
+    has_few_solves = n_solves <= _N_PILOT_PROBES
+    is_cheap = is_small or has_few_solves
     may_factorize = is_every_edge and not is_cheap and n_probes is None and method != "sketch"
     if may_factorize and has_small_separators(simple):
         found = selected_resistances(simple, component, tail, head)
         if found is not None:
             return np.clip(found, *bounds)
     if method == "exact" or (method == "auto" and is_cheap):
-        return np.clip(exact_resistances(simple, component, tail, head), *bounds)
-    known, sketched = _sketch_pairs(
+        # A single block of right-hand sides would be as large as the inverse.
+        is_one_block = graph.n_nodes**2 <= MAX_BLOCK_ENTRIES
+        use_dense = is_small or (is_one_block and not has_few_solves)
+        found = exact_resistances(simple, component, tail, head, use_dense=use_dense)
+        return np.clip(found, *bounds)
+    sketched = _sketch_pairs(
         simple,
         tail,
         head,
-        weight,
+        known,
         bounds,
         n_probes=n_probes,
         rtol=rtol,
@@ -200,8 +200,8 @@ def check_pairs(pairs, graph, by_id):
     return np.ascontiguousarray(nodes[::2]), np.ascontiguousarray(nodes[1::2])
 
 
-def _sketch_pairs(graph, tail, head, weight, bounds, *, n_probes, rtol, rng):
-    """Return the known and the sketched part of r(tail, head), with as many probes as needed."""
+def _sketch_pairs(graph, tail, head, known, bounds, *, n_probes, rtol, rng):
+    """Return the sketched part of r(tail, head), with as many probes as needed."""
     max_columns = max(MAX_BLOCK_ENTRIES // graph.n_nodes, 1)
     sketched = np.zeros(tail.size)
     n_done = 0
@@ -209,47 +209,29 @@ def _sketch_pairs(graph, tail, head, weight, bounds, *, n_probes, rtol, rng):
     while n_needed is None or n_done < n_needed:
         n_missing = _N_PILOT_PROBES if n_needed is None else n_needed - n_done
         n_columns = min(n_missing, max_columns)
-        embedding = precise_embedding(
-            graph,
-            tail,
-            head,
-            weight,
-            n_probes=n_columns,
-            seed=int(rng.integers(2**63)),
-            error=_SOLVE_ERROR,
-        )
-        known, of_block = sketch_parts(embedding, tail, head, weight)
+        embedding = precise_embedding(graph, n_probes=n_columns, seed=int(rng.integers(2**63)))
+        in_block = squared_distances(embedding.points, tail, head)
         # Running mean over all columns.
-        sketched += (of_block - sketched) * n_columns / (n_done + n_columns)
+        sketched += (in_block - sketched) * n_columns / (n_done + n_columns)
         n_done += n_columns
         if n_needed is None:
-            sketched_fraction = sketched / np.clip(known + sketched, *bounds)
-            n_needed = _probes_needed(sketched_fraction, rtol)
-    return known, sketched
-
-
-def _probes_needed(sketched_fraction, rtol):
-    """Return the number of columns k for a mean relative error of `rtol`.
-
-    A chi-square mean over k columns has the mean absolute error sqrt(2 / pi) sqrt(2 / k), and the
-    sketched part is a fraction of r.
-    """
-    return int(np.ceil(4 / np.pi * (sketched_fraction.mean() / rtol) ** 2))
+            # A chi-square mean over k columns has the mean absolute error sqrt(2 / pi) sqrt(2 / k),
+            # and the sketched part is a fraction of r.
+            fraction = (sketched / np.clip(known + sketched, *bounds)).mean()
+            n_needed = int(np.ceil(4 / np.pi * (fraction / rtol) ** 2))
+    return sketched
 
 
 def _rescale_to_foster(known, sketched, bounds, *, weight, total):
-    """Scale the sketched part so that the leverages sum to `total`, by bisection."""
+    """Scale the sketched part so that the leverages sum to `total`."""
 
     def excess(scale):
-        return (weight * np.clip(known + scale * sketched, *bounds)).sum() - total
+        return weight @ np.clip(known + scale * sketched, *bounds) - total
 
-    low, high = 0.0, 1.0
-    while excess(high) < 0 and high < _MAX_FOSTER_SCALE:
-        low, high = high, 2 * high
-    for _ in range(_N_BISECTIONS):
-        middle = (low + high) / 2
-        if excess(middle) < 0:
-            low = middle
-        else:
-            high = middle
-    return np.clip(known + high * sketched, *bounds)
+    scale = 1.0
+    while excess(scale) < 0 and scale < 1 / np.finfo(np.float64).eps:
+        scale *= 2
+    # Rounding errors may put the sum out of reach of any scale.
+    if excess(0.0) < 0 < excess(scale):
+        scale = scipy.optimize.brentq(excess, 0.0, scale)
+    return np.clip(known + scale * sketched, *bounds)

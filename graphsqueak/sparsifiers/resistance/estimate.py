@@ -152,9 +152,7 @@ def estimate(
         if not may_solve:
             return None
         graph = EdgeList.from_validated(tail, head, weight, degrees.size)
-        embedding = precise_embedding(
-            graph, tail, head, weight, n_probes=n_probes, seed=seed, ridge=ridge
-        )
+        embedding = precise_embedding(graph, n_probes=n_probes, seed=seed, ridge=ridge)
     return ResistanceEstimate(
         embedding,
         is_from_degrees=is_from_degrees,

@@ -11,18 +11,11 @@ import scipy.linalg
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 
-__all__ = ["MAX_BLOCK_ENTRIES", "SMALL_GRAPH_NODES", "exact_resistances"]
+__all__ = ["MAX_BLOCK_ENTRIES", "exact_resistances"]
 
-# Up to this number of nodes a dense inverse takes no longer than a sketch (0.1 s).
-SMALL_GRAPH_NODES = 1000
-# Entries of one block of right-hand sides: 128 MiB in double precision.
+# Entries of one block of right-hand sides, 128 MiB in double precision, and of the largest dense
+# inverse: 4,096 nodes take 1.4 s, and one solve per node takes five to ten times as long.
 MAX_BLOCK_ENTRIES = 2**24
-# Up to this number of nodes (290 MB) one dense inverse is the fastest exact method.
-_MAX_DENSE_NODES = 6000
-# Nodes per solve from which solves are faster than the inverse.
-_MIN_NODES_PER_SOLVE = 10
-# Relative residual of the solves.
-_TOL = 1e-10
 
 
 def exact_resistances(
@@ -31,8 +24,7 @@ def exact_resistances(
     tail: np.ndarray,
     head: np.ndarray,
     *,
-    max_dense_nodes: int = _MAX_DENSE_NODES,
-    max_block_entries: int = MAX_BLOCK_ENTRIES,
+    use_dense: bool,
 ) -> np.ndarray:
     """Return r(tail, head) for pairs of different nodes, each pair within one component.
 
@@ -44,42 +36,32 @@ def exact_resistances(
         Component number of each node.
     tail, head : ndarray
         Node pairs.
-    max_dense_nodes : int
-        Largest number of nodes for which the Laplacian is inverted.
-    max_block_entries : int
-        Largest number of entries of a block of right-hand sides.
+    use_dense : bool
+        Whether to invert the Laplacian. If not, one system per pair or per node is solved.
 
     Examples
     --------
     >>> from graphsqueak.sources.synthetic.closed_forms import cycle
     >>> graph = cycle(4).to_edge_list()
-    >>> exact_resistances(graph, graph.components(), np.array([0, 0]), np.array([1, 2]))
+    >>> tail, head = np.array([0, 0]), np.array([1, 2])
+    >>> exact_resistances(graph, graph.components(), tail, head, use_dense=True)
     array([0.75, 1.  ])
     """
-    nodes = np.union1d(tail, head)
-    n_solves = min(tail.size, nodes.size)
-    needs_few_solves = (
-        graph.n_nodes > SMALL_GRAPH_NODES and _MIN_NODES_PER_SOLVE * n_solves < graph.n_nodes
-    )
-    if graph.n_nodes <= max_dense_nodes and not needs_few_solves:
+    if use_dense:
         return _invert_dense(graph, component, tail, head)
-    n_columns = max(max_block_entries // graph.n_nodes, 1)
+    nodes = np.union1d(tail, head)
+    n_columns = max(MAX_BLOCK_ENTRIES // graph.n_nodes, 1)
     if tail.size <= nodes.size:
         return _solve_per_pair(graph, tail, head, n_columns)
-    return _solve_per_node(graph, component, nodes, tail, head, n_columns)
+    return _solve_per_node(graph, nodes, tail, head, n_columns)
 
 
 def _invert_dense(graph, component, tail, head):
     """Invert L + sum over components of s 1 1^T / size, which equals L^+ on differences."""
-    size = np.bincount(component)
     # The size of the other eigenvalues, so that the shift does not worsen the condition number.
-    shift = graph.degrees().max()
+    shift = graph.degrees().max() / np.bincount(component)[component]
     matrix = graph.laplacian().toarray()
-    for label in np.flatnonzero(size > 1):
-        members = np.flatnonzero(component == label)
-        matrix[np.ix_(members, members)] += shift / members.size
-    isolated = np.flatnonzero(size[component] == 1)
-    matrix[isolated, isolated] = shift
+    matrix += np.where(component[:, None] == component, shift, 0.0)
     factor = scipy.linalg.cholesky(matrix, overwrite_a=True, check_finite=False)
     # dpotri computes the upper triangle only.
     inverse, _ = scipy.linalg.lapack.dpotri(factor, overwrite_c=True)
@@ -90,7 +72,7 @@ def _invert_dense(graph, component, tail, head):
 
 def _solve_per_pair(graph, tail, head, n_columns):
     """Return the voltages between pairs when a unit current flows from one node to the other."""
-    solver = LaplacianSolver(graph, tol=_TOL)
+    solver = LaplacianSolver(graph)
     resistance = np.empty(tail.size)
     for start in range(0, tail.size, n_columns):
         block = slice(start, start + n_columns)
@@ -103,25 +85,19 @@ def _solve_per_pair(graph, tail, head, n_columns):
     return resistance
 
 
-def _solve_per_node(graph, component, nodes, tail, head, n_columns):
+def _solve_per_node(graph, nodes, tail, head, n_columns):
     """Return G_uu + G_vv - G_uv - G_vu with G = L^+, from blocks of its columns."""
-    solver = LaplacianSolver(graph, tol=_TOL)
-    size = np.bincount(component)
+    solver = LaplacianSolver(graph)
     resistance = np.zeros(tail.size)
-    column_of_node = np.full(graph.n_nodes, -1)
     for start in range(0, nodes.size, n_columns):
         block = nodes[start : start + n_columns]
-        column = np.arange(block.size)
-        label = component[block]
-        # L^+ e_u solves L x = e_u - 1 / size on the component of u.
-        rhs = np.where(component[:, None] == label, -1 / size[label], 0.0)
-        rhs[block, column] += 1
-        green = solver.solve(rhs)
-        column_of_node[block] = column
+        unit_vectors = np.zeros((graph.n_nodes, block.size))
+        unit_vectors[block, np.arange(block.size)] = 1
+        green = solver.solve(solver.centered(unit_vectors))
+        column_of_node = np.full(graph.n_nodes, -1)
+        column_of_node[block] = np.arange(block.size)
         for source, sink in ((tail, head), (head, tail)):
             pairs = np.flatnonzero(column_of_node[source] >= 0)
-            source_column = column_of_node[source[pairs]]
-            at_source = green[source[pairs], source_column]
-            resistance[pairs] += at_source - green[sink[pairs], source_column]
-        column_of_node[block] = -1
+            column = column_of_node[source[pairs]]
+            resistance[pairs] += green[source[pairs], column] - green[sink[pairs], column]
     return resistance

@@ -24,22 +24,14 @@ import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.sparsifiers.resistance.exact import MAX_BLOCK_ENTRIES
 from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["has_small_separators", "selected_resistances"]
 
-# Beyond this number of nodes the fill of a planar graph takes gigabytes.
-_MAX_NODES = 300_000
-# Planar graphs have fewer than three edges per node.
-_MAX_EDGES_PER_NODE = 4
-# Root mean square bandwidth, in units of sqrt(n), of a graph that is nearly planar.
+# Root mean square bandwidth, in units of sqrt(n), of a graph that is nearly planar: 1 on grids,
+# about sqrt(n) on expanders.
 _MAX_BANDWIDTH = 4.0
-# Work that takes a few seconds, whatever the bandwidth.
-_MAX_STEPS = 1e9
-# Largest relative error of a resistance.
-_MAX_ERROR = 1e-6
-# Rounding errors of the entries of the inverse, in units of the machine precision.
-_ROUNDING_UNITS = 100
 
 
 def has_small_separators(graph: EdgeList) -> bool:
@@ -58,18 +50,17 @@ def has_small_separators(graph: EdgeList) -> bool:
     [True, False]
     """
     n_nodes = graph.n_nodes
-    if n_nodes > _MAX_NODES or graph.n_edges > _MAX_EDGES_PER_NODE * n_nodes:
+    # The factor of a planar graph has 1.3 to 2 n log2 n entries.
+    if n_nodes * np.log2(n_nodes) > MAX_BLOCK_ENTRIES:
         return False
-    adjacency = graph.to_scipy()
-    order = scipy.sparse.csgraph.reverse_cuthill_mckee(adjacency.tocsr(), symmetric_mode=True)
-    position = np.empty(n_nodes, dtype=np.int64)
-    position[order] = np.arange(n_nodes)
+    adjacency = graph.to_scipy().tocsr()
+    order = scipy.sparse.csgraph.reverse_cuthill_mckee(adjacency, symmetric_mode=True)
+    position = np.argsort(order)
     tail = position[graph.tail]
     head = position[graph.head]
-    bandwidth = np.zeros(n_nodes, dtype=np.int64)
+    bandwidth = np.zeros(n_nodes)
     np.maximum.at(bandwidth, np.maximum(tail, head), np.abs(tail - head))
-    n_steps = (bandwidth.astype(np.float64) ** 2).sum()
-    return bool(n_steps <= max(_MAX_STEPS, (_MAX_BANDWIDTH * n_nodes) ** 2))
+    return bool((bandwidth**2).sum() <= (_MAX_BANDWIDTH * n_nodes) ** 2)
 
 
 def selected_resistances(
@@ -106,19 +97,22 @@ def selected_resistances(
         return None
     lower = factor.L.tocsc()
     lower.sort_indices()
-    start = lower.indptr.astype(np.int64)
-    row = lower.indices.astype(np.int64)
-    inverse = np.empty(lower.data.size)
-    _invert_selected(start, row, lower.data, factor.U.diagonal(), inverse)
-    position = np.full(graph.n_nodes, -1)
+    inverse = lower.copy()
+    _invert_selected(lower.indptr, lower.indices, lower.data, factor.U.diagonal(), inverse.data)
+    # A row and a column of zeros for the grounded nodes.
+    n_kept = kept.size
+    inverse.resize((n_kept + 1, n_kept + 1))
+    position = np.full(graph.n_nodes, n_kept)
     position[kept] = factor.perm_c
-    resistance = np.empty(tail.size)
-    _edge_resistances(start, row, inverse, position[tail], position[head], resistance)
+    tail = position[tail]
+    head = position[head]
+    diagonal = inverse.diagonal()
+    between = inverse[np.maximum(tail, head), np.minimum(tail, head)]
+    resistance = diagonal[tail] + diagonal[head] - 2 * between
 
-    # Resistances are differences of diagonal entries: cancellation must leave enough digits.
-    largest = inverse[start[:-1]].max(initial=0.0)
-    rounding_error = np.finfo(float).eps * _ROUNDING_UNITS * largest
-    is_accurate = rounding_error <= _MAX_ERROR * resistance.min(initial=np.inf)
+    # Resistances are differences of diagonal entries: cancellation must leave half of the digits.
+    eps = np.finfo(np.float64).eps
+    is_accurate = eps * diagonal.max() <= np.sqrt(eps) * resistance.min(initial=np.inf)
     return resistance if is_accurate else None
 
 
@@ -153,15 +147,3 @@ def _invert_selected(start, row, lower, diagonal, inverse):
             value += lower[a] * total[a - first]
             entry_in_row[row[a]] = -1
         inverse[start[i]] = value
-
-
-@njit_cached
-def _edge_resistances(start, row, inverse, tail, head, resistance):
-    """Write Z_uu + Z_vv - 2 Z_uv of every edge; a grounded node has position -1."""
-    for e in range(tail.size):
-        low, high = min(tail[e], head[e]), max(tail[e], head[e])
-        resistance[e] = inverse[start[high]] if high >= 0 else 0.0
-        if low >= 0:
-            first = start[low]
-            entry = first + np.searchsorted(row[first : start[low + 1]], high)
-            resistance[e] += inverse[first] - 2 * inverse[entry]

@@ -38,9 +38,9 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, importance_weights, shrink
+from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
-from graphsqueak.sparsifiers.resistance.exact import SMALL_GRAPH_NODES
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.finalize import Finalized
@@ -213,7 +213,7 @@ def _upper_resistances(graph, *, n_earlier, seed):
         Number of resparsifications before this one.
     seed : int
     """
-    if graph.n_nodes <= SMALL_GRAPH_NODES:
+    if graph.n_nodes <= MAX_DENSE_NODES:
         return effective_resistance(graph, method="exact")
     # Edges of all resparsifications, weighted by b (b + 1) so that the union bound holds for any
     # number of them.

@@ -6,10 +6,10 @@ total stretch, so that none is larger. Two forests are built, and the one with t
 stretch is returned:
 
 *Clusters* [AKPW95, MPX13]. Every node u starts a search at time s_u: the largest of all random
-delays, minus its own. Delays are exponential with mean 2 r. An edge of weight w takes the time
+delays, minus its own. Delays are exponential with mean r. An edge of weight w takes the time
 1 / w, and a node belongs to the search that reaches it first. The search trees are added to the
-forest, each is contracted to a node, and of parallel edges the heaviest remains. Then r grows
-threefold, until no edges are left. No cluster is wider than a few r, and few edges lie between
+forest, each is contracted to a node, and of parallel edges the heaviest remains. Then r doubles,
+until no edges are left. No cluster is wider than a few r, and few edges lie between
 clusters. This forest is the better one if weights are similar, and the only good one on grids.
 
 *Effective weight* [LYF22]. A maximum spanning forest for the weights
@@ -35,11 +35,6 @@ from graphsqueak.graph.forest import find_all, make_sets, path_resistances, unio
 from graphsqueak.randomness import RandomState
 
 __all__ = ["cluster_forest", "effective_weight_forest", "low_stretch_forest", "total_stretch"]
-
-# Mean of the random delays, in radii.
-_MEAN_DELAY = 2.0
-# Growth of the radius from one round to the next.
-_RADIUS_GROWTH = 3.0
 
 
 def low_stretch_forest(graph: EdgeList, *, random_state: RandomState = None) -> np.ndarray:
@@ -125,7 +120,7 @@ def cluster_forest(graph: EdgeList, *, random_state: RandomState = None) -> np.n
         union_edges(parent, low[in_tree], high[in_tree])
         _, number = np.unique(find_all(parent), return_inverse=True)
         cluster = number[cluster]
-        radius *= _RADIUS_GROWTH
+        radius *= 2
 
 
 def _shortest_between_clusters(edges, length, tail, head):
@@ -146,7 +141,7 @@ def _grow_clusters(low, high, length, *, n_clusters, radius, rng):
     All searches start from an additional node, `n_clusters`, whose edges have the length of the
     starting times.
     """
-    delay = rng.exponential(_MEAN_DELAY * radius, n_clusters)
+    delay = rng.exponential(radius, n_clusters)
     # A sparse matrix has no entries of zero, so that all starting times must be positive.
     start = delay.max() - delay + 1e-9 * radius
     source = np.full(n_clusters, n_clusters)

@@ -5,13 +5,14 @@ import pytest
 
 from graphsqueak import EdgeList, sources, sparsify
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
+from graphsqueak.sparsifiers.resistance.bounds import degree_terms
 from graphsqueak.sparsifiers.resistance.sketch import (
     Embedding,
     embed,
     precise_embedding,
-    sketch_parts,
     sketch_resistances,
     solve_random_rhs,
+    squared_distances,
 )
 from tests import reference
 from tests.sparsifiers.resistance.graphs import (
@@ -25,8 +26,10 @@ from tests.sparsifiers.resistance.graphs import (
 def test_sketch_is_within_six_sigma_of_exact():
     graph = weighted_graph().simplified()
     n_probes = 400
-    embedding = embed(graph, n_probes=n_probes, seed=730_418_256, error=1e-4, dtype=np.float64)
-    known, sketched = sketch_parts(embedding, graph.tail, graph.head, graph.weight)
+    embedding = embed(graph, n_probes=n_probes, seed=730_418_256, dtype=np.float64)
+    degree = graph.degrees()
+    known, _, _ = degree_terms(degree[graph.tail], degree[graph.head], graph.weight)
+    sketched = squared_distances(embedding.points, graph.tail, graph.head)
     expected = reference.resistances(graph, np.column_stack([graph.tail, graph.head]))
     sigma = (expected - known) * np.sqrt(2 / n_probes)
     assert np.all(np.abs(known + sketched - expected) < 6 * sigma + 1e-9)
@@ -84,7 +87,7 @@ def test_potential_differences_have_the_requested_error(graph):
     rhs = np.zeros((graph.n_nodes, 8))
     np.add.at(rhs, graph.tail, flow)
     np.add.at(rhs, graph.head, -flow)
-    solved = solve_random_rhs(LaplacianSolver(graph), rhs, seed=8, error=0.05)
+    solved = solve_random_rhs(LaplacianSolver(graph), rhs, seed=8)
     error = reference.pseudo_solve(graph, rhs) - solved.points
     difference = np.abs(error[graph.tail] - error[graph.head])
     r = reference.resistances(graph, np.column_stack([graph.tail, graph.head]))
@@ -105,7 +108,7 @@ def test_links_of_a_bottleneck_have_at_least_the_resistance_of_the_cut():
 @pytest.mark.parametrize(("weight", "dtype"), [(1e-3, np.float32), (1e-12, np.float64)])
 def test_precision_follows_the_range_of_weights(weight, dtype):
     graph = two_triangles(weight)
-    embedding = precise_embedding(graph, graph.tail, graph.head, graph.weight, n_probes=8, seed=5)
+    embedding = precise_embedding(graph, n_probes=8, seed=5)
     assert embedding.points.dtype == dtype
 
 
