@@ -57,7 +57,7 @@ def columns(edges):
 def state_arrays(stream):
     """All arrays of the state of a stream."""
     _, arrays = unpack(stream.to_bytes(), "state")
-    return arrays
+    return {name.removeprefix("0_"): array for name, array in arrays.items()}
 
 
 def arrival_filter():

@@ -8,6 +8,7 @@ the budget: infinite (p = 1) while all of them fit, proportional to their levera
 """
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,6 +26,7 @@ PRIORITY_FRACTION = 0.5
 LARGEST_OVERSAMPLING = 1e30
 
 
+@dataclass
 class PriorityNodes:
     """Priority nodes of a stream, by number, and the oversampling factor of their edges.
 
@@ -45,16 +47,9 @@ class PriorityNodes:
     array([2., 1.])
     """
 
-    def __init__(
-        self,
-        mask: np.ndarray | None = None,
-        *,
-        fraction: float = PRIORITY_FRACTION,
-        oversampling: float = 1.0,
-    ) -> None:
-        self.mask = np.zeros(0, dtype=np.bool_) if mask is None else mask
-        self.fraction = fraction
-        self.oversampling = oversampling
+    mask: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    fraction: float = PRIORITY_FRACTION
+    oversampling: float = 1.0
 
     def grow(self, n_nodes: int) -> None:
         """Add nodes without priority until there are `n_nodes`."""

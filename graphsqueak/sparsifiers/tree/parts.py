@@ -114,8 +114,7 @@ def grow_tree(
     """
     tree = as_tree(shape, len(pieces), allow_guided=True)
     # Ridges of merged streams add up.
-    ridge = settings.get("ridge", 0.0)
-    leaf_settings = settings | {"ridge": ridge / len(pieces)}
+    leaf_settings = settings | {"ridge": settings.get("ridge", 0.0) / len(pieces)}
     make_leaf = partial(
         leaf, settings=leaf_settings, options=options, store=store, is_leader=bool(tree.prior_nodes)
     )
@@ -128,9 +127,7 @@ def grow_tree(
         backend=backend,
         progress=progress,
     )
-    stream = StreamSparsifier.from_bytes(run.result)
-    stream.set_ridge(ridge)
-    return TreeResult(stream, run, n_parts=len(pieces))
+    return TreeResult(StreamSparsifier.from_bytes(run.result), run, n_parts=len(pieces))
 
 
 class MergeTree:
