@@ -57,6 +57,9 @@ def columns(edges):
 def state_arrays(stream):
     """All arrays of the state of a stream."""
     _, arrays = unpack(stream.to_bytes(), "state")
+    for name in ("0_priority_mask", "0_prefix_degrees"):
+        if not arrays[name].any():
+            del arrays[name]
     return {name.removeprefix("0_"): array for name, array in arrays.items()}
 
 

@@ -59,27 +59,25 @@ class BaseStream(ReprMixin):
 
     kind: str  # of its checkpoints
     method: str
+    # Attributes besides the parameters that a checkpoint contains: numbers and tuples of them.
+    _saved: ClassVar[tuple[str, ...]] = ("_seed",)
 
     def __init__(
         self,
+        budget: Budget,
         *,
-        n_edges: int | None,
-        epsilon: float | None,
-        keep: float | None,
         favored_nodes: Collection | None,
         favored_share: float,
         options: StreamOptions | None,
         random_state: RandomState,
     ) -> None:
-        self.n_edges = n_edges
-        self.epsilon = epsilon
-        self.keep = keep
+        self.n_edges, self.epsilon, self.keep = budget
         self.favored_nodes = as_plain_ids(favored_nodes)
         self.favored_share = check_real("favored_share", favored_share, least=0.0, below=1.0)
         self.options = StreamOptions() if options is None else options
         self.random_state = random_state
         self.note: dict[str, int] = {}  # a small record that is saved with the state
-        self._budget = Budget(n_edges, epsilon, keep)
+        self._budget = budget
         self._seed = seed_from(random_state)
         self._numbering = Numbering()
         self._engines: dict[int, PracticalEngine] = {}
@@ -110,6 +108,9 @@ class BaseStream(ReprMixin):
     def _new_engine(self, number: int) -> PracticalEngine:
         """Return the engine of a pane that has seen no edges."""
 
+    def _advance(self, newest: int) -> None:
+        """Begin a new pane."""
+
     @abstractmethod
     def _whole_state(self) -> StreamState:
         """Return the state of all edges that are not forgotten."""
@@ -117,13 +118,6 @@ class BaseStream(ReprMixin):
     @abstractmethod
     def _final_budget(self) -> int:
         """Return the number of edges of the sparsifier if its error is not predicted yet."""
-
-    def _counters(self) -> dict[str, Any]:
-        """Return what a checkpoint has to contain besides engines, ids and parameters."""
-        return {}
-
-    def _set_counters(self, counters: dict[str, Any]) -> None:
-        """Restore `_counters` after checking them."""
 
     def _settings(self) -> dict[str, Any]:
         """Return the parameters of the constructor but options and seed."""
@@ -177,8 +171,7 @@ class BaseStream(ReprMixin):
             "kind": self.kind,
             "settings": self._settings(),
             "options": asdict(self.options),
-            "seed": self._seed,
-            "counters": self._counters(),
+            "counters": {name: getattr(self, name) for name in self._saved},
             "numbers": numbers,
             "note": self.note,
         }
@@ -208,9 +201,12 @@ class BaseStream(ReprMixin):
 
     def _restore(self, record, arrays):
         """Restore everything but the parameters; raise an error if no stream wrote it."""
-        check_numbers({"seed": record["seed"]}, like={"seed": self._seed})
-        self._seed = record["seed"]
-        self._set_counters(record["counters"])
+        counters = record["counters"]
+        defaults = {name: getattr(self, name) for name in self._saved}
+        check_numbers(counters, like=defaults)
+        for name, default in defaults.items():
+            # JSON has lists instead of tuples.
+            setattr(self, name, type(default)(counters[name]))
         self.note = dict(record["note"])
         for key, numbers in record["numbers"].items():
             engine = self._new_engine(int(key))
@@ -226,8 +222,8 @@ class BaseStream(ReprMixin):
         check_ids(arrays, self.n_nodes_)
         self._numbering = Numbering(unpack_ids(arrays))
 
-    def _new_merged(self, streams, names, random_state, **changes):
-        """Return a stream without edges that can hold those of several streams.
+    def _merge(self, streams, names, random_state, **changes):
+        """Return a stream that has seen the edges of several.
 
         Parameters
         ----------
@@ -237,12 +233,6 @@ class BaseStream(ReprMixin):
         random_state : int, Generator or None
         **changes
             Parameters that are not those of this stream.
-
-        Returns
-        -------
-        merged : BaseStream
-        node_maps : list of ndarray of int32
-            For each stream, the numbers of its nodes in the result.
         """
         for stream in streams:
             stream._check_not_consumed()
@@ -260,7 +250,17 @@ class BaseStream(ReprMixin):
         merged.random_state = self.random_state if random_state is None else random_state
         merged._seed = _merged_seed([stream._seed for stream in streams], random_state)
         merged._numbering = Numbering(ids)
-        return merged, node_maps
+        for number in sorted(set().union(*(stream._engines for stream in streams))):
+            engines = [s._engines.get(number) or s._new_engine(number) for s in streams]
+            # A pane may have seen fewer nodes than its stream.
+            pane_maps = [
+                node_map[: engine.state.n_nodes]
+                for node_map, engine in zip(node_maps, engines, strict=True)
+            ]
+            merged._advance(number)
+            new = merged._new_engine(number)
+            merged._engines[number] = new.merge(engines, pane_maps, seed=new.state.seed)
+        return merged
 
     def _check_not_consumed(self) -> None:
         if self._is_consumed:

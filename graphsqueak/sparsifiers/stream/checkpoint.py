@@ -11,8 +11,8 @@ and for every pane, with its number and an underscore before the names,
     tail, head, weight, in_forest       the sampled edges
     degrees, parent                     per node: exact degree, union-find
     cut_table                           weights of random cuts
-    priority_mask                       nodes whose edges are oversampled, if any
-    prefix_degrees                      per node: degree in the prefix of the stream, if any
+    priority_mask                       per node: whether its edges are oversampled
+    prefix_degrees                      per node: degree in the prefix of the stream, or empty
     filter_*                            the arrival filter, if there is one
     sample_*                            copies and probabilities of the Kelner-Levin chain
 
@@ -28,7 +28,6 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.system.atomic import is_file
 from graphsqueak.system.packing import unpack
 from graphsqueak.system.remote import open_bytes, read_bytes
@@ -165,7 +164,7 @@ def check_state(arrays, numbers, *, like):
         raise InputError("the filter has nodes that the stream does not have")
     if n_known and arrays["filter_component"].size not in (0, n_known):
         raise InputError("the array filter_component has a wrong length")
-    if "prefix_degrees" in arrays and arrays["prefix_degrees"].size > lengths["nodes"]:
+    if arrays["prefix_degrees"].size > lengths["nodes"]:
         raise InputError("the array prefix_degrees has a wrong length")
     _check_forest(arrays["parent"], numbers["n_unions"])
 
@@ -193,7 +192,9 @@ def _check_forest(parent, n_unions):
 
 
 def check_ids(arrays, n_nodes):
-    """Raise an InputError unless the arrays are the ids of `n_nodes` nodes, or none."""
+    """Raise an InputError or another error unless the arrays are the ids of `n_nodes` nodes."""
+    import pyarrow as pa
+
     others = arrays.keys() - {"ids", "ids_text", "ids_end"}
     if others:
         raise InputError(f"the array {min(others)} does not belong to a stream")
@@ -201,33 +202,20 @@ def check_ids(arrays, n_nodes):
         ids = arrays["ids"]
         if ids.shape != (n_nodes,) or ids.dtype not in (np.int64, np.uint64):
             raise InputError(f"the array ids is {ids.dtype} of shape {ids.shape}")
-        distinct = IntegerIds(ids.dtype)
-        distinct.number(ids.view(np.int64))
-        if len(distinct) < n_nodes:
+        if np.unique(ids).size < n_nodes:
             raise InputError("two nodes have the same id")
-    if ("ids_end" in arrays) != ("ids_text" in arrays):
-        raise InputError("half of the ids is missing")
-    if "ids_end" in arrays:
+    if "ids_text" in arrays:
         text = arrays["ids_text"]
         ends = arrays["ids_end"]
         if text.ndim != 1 or text.dtype != np.uint8 or ends.dtype != np.int64:
             raise InputError(f"the ids are {text.dtype} with ends of {ends.dtype}")
-        lengths = np.diff(ends, prepend=0)
-        if ends.shape != (n_nodes,) or (lengths < 0).any() or lengths.sum() != text.size:
+        if ends.shape != (n_nodes,) or ends[-1:].sum() != text.size:
             raise InputError("the ids do not fit their text")
-        _check_text(text.tobytes(), ends)
-
-
-def _check_text(text, ends):
-    """Check that every id is UTF-8 by itself: none begins within a character."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError("the ids are not UTF-8") from None
-    starts = ends[:-1][ends[:-1] < len(text)]
-    # Bytes within a character have the bits 10xxxxxx.
-    if (np.frombuffer(text, np.uint8)[starts] & 0xC0 == 0x80).any():
-        raise InputError("the ids are not UTF-8")
+        starts_and_end = np.append(0, ends)
+        # Arrow checks that ends do not decrease and that every id is UTF-8 by itself.
+        pa.LargeStringArray.from_buffers(
+            n_nodes, pa.py_buffer(starts_and_end), pa.py_buffer(text)
+        ).validate(full=True)
 
 
 def check_numbers(numbers, like):
@@ -236,8 +224,14 @@ def check_numbers(numbers, like):
         raise InputError("its numbers are not those of a stream")
     for name, expected in like.items():
         value = numbers[name]
+        if isinstance(expected, tuple):
+            check_numbers(dict(enumerate(value)), like=dict(enumerate(expected)))
+            continue
         if isinstance(expected, float):
-            is_valid = type(value) in (int, float) and (0 < value < np.inf or value == expected)
+            # Only times may be negative, and begin so: at minus infinity.
+            is_valid = type(value) in (int, float) and (
+                value == expected or (np.isfinite(value) and (value > 0 or expected < 0))
+            )
         else:
             is_valid = type(value) is type(expected) and 0 <= value < 2**64
         if not is_valid:

@@ -7,7 +7,7 @@ that results do not depend on how the stream was cut into batches, nor on the nu
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -15,7 +15,13 @@ from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, fits_float32
 from graphsqueak.sparsifiers.stream.finalize import FINAL_OVERSHOOT, Finalized, finalize
 from graphsqueak.sparsifiers.stream.resparsify import refilter, resparsify, resparsify_if_full
-from graphsqueak.sparsifiers.stream.state import MAX_NODES, StreamConfig, StreamState
+from graphsqueak.sparsifiers.stream.state import (
+    MAX_NODES,
+    Arrays,
+    Numbers,
+    StreamConfig,
+    StreamState,
+)
 from graphsqueak.validation import check_span
 
 __all__ = ["PracticalEngine"]
@@ -100,7 +106,7 @@ class PracticalEngine:
 
     def final_budget(self) -> int:
         """Return the number of edges of the sparsifier if the stream ended now."""
-        return self.config.final_budget(self.state)
+        return self.config.budget(self.state.n_nodes, self.state.total_edges)
 
     def finalize(
         self, n_edges: int, *, epsilon: float | None = None, consume: bool = False
@@ -161,10 +167,10 @@ class PracticalEngine:
         if self.state.buffer.n_edges > n_edges:
             resparsify(self.state, self.config, int(n_edges))
 
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def to_arrays(self) -> tuple[Arrays, Numbers]:
         """Return the state as arrays and numbers."""
         return self.state.to_arrays()
 
-    def from_arrays(self, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
+    def from_arrays(self, arrays: Arrays, numbers: Numbers) -> Self:
         """Return an engine of the same configuration with the state of `to_arrays`."""
         return type(self)(self.config, StreamState.from_arrays(arrays, numbers))

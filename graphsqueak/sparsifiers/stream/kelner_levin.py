@@ -29,7 +29,7 @@ References
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -43,7 +43,7 @@ from graphsqueak.sparsifiers.resistance.exact import SMALL_GRAPH_NODES
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.finalize import Finalized
-from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
+from graphsqueak.sparsifiers.stream.state import Arrays, Numbers, StreamConfig, StreamState
 from graphsqueak.validation import check_count
 
 __all__ = ["KelnerLevinEngine", "kelner_levin_engine", "thesis_copies"]
@@ -114,12 +114,11 @@ class KelnerLevinEngine(PracticalEngine):
         while start < tail.size:
             n_sampled = state.buffer.n_edges
             most = max(state.n_nodes * self.n_copies, 2 * self._n_after_last)
-            stop = min(start + max(most - n_sampled, 1), tail.size)
-            n_new = stop - start
-            new = np.arange(n_sampled, n_sampled + n_new)
+            block = edges.select(slice(start, start + max(most - n_sampled, 1)))
+            start += block.n_edges
+            state.append(block, n_arrived=block.n_edges, capacity=most)
+            new = np.arange(n_sampled, state.buffer.n_edges)
             self._sample = expand(self._sample, new, n_copies=self.n_copies)
-            state.append(edges.select(slice(start, stop)), n_arrived=n_new, capacity=most)
-            start = stop
             if state.buffer.n_edges >= most:
                 sample = self._resparsified(state.n_resparsifications)
                 state.replace_edges(state.buffer.edges().select(sample.index))
@@ -169,13 +168,13 @@ class KelnerLevinEngine(PracticalEngine):
     def limit_memory(self, n_streams: int) -> None:
         """Do nothing: the guarantee needs every copy."""
 
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def to_arrays(self) -> tuple[Arrays, Numbers]:
         arrays, numbers = super().to_arrays()
         arrays |= {"sample_prob": self._sample.prob, "sample_copies": self._sample.copies}
         numbers["n_after_last"] = self._n_after_last
         return arrays, numbers
 
-    def from_arrays(self, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
+    def from_arrays(self, arrays: Arrays, numbers: Numbers) -> Self:
         state = StreamState.from_arrays(arrays, numbers)
         sample = self._sample._replace(prob=arrays["sample_prob"], copies=arrays["sample_copies"])
         return self._with_sample(state, sample, n_after_last=numbers["n_after_last"])

@@ -22,8 +22,9 @@ __all__ = ["LARGEST_OVERSAMPLING", "PRIORITY_FRACTION", "PriorityNodes", "as_pla
 # Fraction of the budget for edges at priority nodes. With less, labelled nodes lose neighbors; with
 # more, the rest of the graph loses edges.
 PRIORITY_FRACTION = 0.5
-# A factor that makes every probability 1, yet does not overflow when multiplied by weights.
-LARGEST_OVERSAMPLING = 1e30
+# A factor that makes every probability 1, yet does not overflow when multiplied by weights: the
+# largest number of single precision.
+LARGEST_OVERSAMPLING = float(np.finfo(np.float32).max)
 
 
 @dataclass
@@ -78,14 +79,9 @@ class PriorityNodes:
         if not self.mask.any():
             return 1.0
         is_priority = self.touches(edges)
-        if not is_priority.any():
-            return 1.0
         leverage = edges.weight * resistance
         scale = find_scale(leverage[is_priority], self.fraction * budget)
-        if scale < np.inf:
-            n_expected = np.minimum(1.0, scale * leverage[is_priority]).sum()
-        else:
-            n_expected = np.count_nonzero(is_priority)
+        n_expected = np.minimum(1.0, scale * leverage[is_priority]).sum()
         scale_of_others = find_scale(leverage[~is_priority], max(budget - n_expected, 1.0))
         if scale_of_others == np.inf:
             return 1.0

@@ -18,7 +18,7 @@ first on.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -32,7 +32,11 @@ from graphsqueak.sparsifiers.stream.cut_probes import RandomCuts
 from graphsqueak.sparsifiers.stream.edge_buffer import EdgeBuffer, SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 
-__all__ = ["StreamConfig", "StreamState"]
+__all__ = ["Arrays", "Numbers", "StreamConfig", "StreamState"]
+
+# A state as named arrays and as named numbers.
+Arrays: TypeAlias = dict[str, np.ndarray]
+Numbers: TypeAlias = dict[str, Any]
 
 # Sampled edges number their ends in 32 bits.
 MAX_NODES = np.iinfo(np.int32).max
@@ -269,11 +273,6 @@ class StreamState:
             priority=PriorityNodes(fraction=first.priority.fraction),
         )
         merged.grow(1 + max(int(node_map.max(initial=-1)) for node_map in node_maps))
-        merged.cuts = RandomCuts.merge(
-            [state.cuts for state in states],
-            merged.n_nodes,
-            same_nodes=all(_is_identity(node_map) for node_map in node_maps),
-        )
         samples = []
         for state, node_map in zip(states, node_maps, strict=True):
             ratio = state.weight_scale / weight_scale
@@ -282,7 +281,13 @@ class StreamState:
             # Each node is united with the representative of its component.
             joined = union_edges(merged.parent, node_map, node_map[find_all(state.parent)])
             merged.n_unions += int(np.count_nonzero(joined))
-            samples.append(_renumbered(state.buffer.edges(), node_map, ratio))
+            edges = state.buffer.edges()
+            # Copies of large samples are avoided if nothing changes.
+            if not _is_identity(node_map):
+                edges = edges._replace(tail=node_map[edges.tail], head=node_map[edges.head])
+            if ratio != 1.0:
+                edges = edges._replace(weight=edges.weight * ratio)
+            samples.append(edges)
         edges = SampledEdges(*map(np.concatenate, zip(*samples, strict=True)))
 
         # Some forest edges of the parts close a cycle in the union: the forest does not need them.
@@ -291,6 +296,11 @@ class StreamState:
             make_sets(merged.n_nodes), edges.tail[forest], edges.head[forest]
         )
         merged.buffer = EdgeBuffer(edges)
+        merged.cuts = RandomCuts.merge(
+            [state.cuts for state in states],
+            merged.n_nodes,
+            same_nodes=all(map(_is_identity, node_maps)),
+        )
         if first.is_leader:
             merged.is_leader = True
             merged.filter = first.filter
@@ -301,14 +311,10 @@ class StreamState:
             merged.prefix_edges = max(state.prefix_edges for state in states)
         return merged
 
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def to_arrays(self) -> tuple[Arrays, Numbers]:
         """Return the state as arrays and as numbers, for `from_arrays`."""
-        arrays = self.buffer.edges()._asdict()
-        arrays |= {"degrees": self.degrees, "parent": self.parent, "cut_table": self.cuts.table}
-        if self.priority.mask.any():
-            arrays["priority_mask"] = self.priority.mask
-        if self.prefix_degrees.size:
-            arrays["prefix_degrees"] = self.prefix_degrees
+        arrays = self.buffer.edges()._asdict() | {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {"cut_table": self.cuts.table, "priority_mask": self.priority.mask}
         if self.filter is not None:
             arrays |= {f"filter_{name}": a for name, a in self.filter.to_arrays().items()}
         numbers = {name: getattr(self, name) for name in _NUMBERS}
@@ -317,45 +323,34 @@ class StreamState:
         return arrays, numbers
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
+    def from_arrays(cls, arrays: Arrays, numbers: Numbers) -> Self:
         """Return the state on which `to_arrays` was called; it owns the arrays."""
         filter_arrays = {
             name.removeprefix("filter_"): array
             for name, array in arrays.items()
             if name.startswith("filter_")
         }
-        n_nodes = arrays["degrees"].size
+        values: Numbers = arrays | numbers
         return cls(
-            **{name: numbers[name] for name in _NUMBERS},
+            **{name: values[name] for name in _NUMBERS + _ARRAYS},
             buffer=EdgeBuffer(SampledEdges(*(arrays[name] for name in SampledEdges._fields))),
-            degrees=arrays["degrees"],
-            parent=arrays["parent"],
-            cuts=RandomCuts(arrays["cut_table"], n_nodes),
+            cuts=RandomCuts(arrays["cut_table"], arrays["degrees"].size),
             filter=ArrivalFilter.from_arrays(filter_arrays) if filter_arrays else None,
             priority=PriorityNodes(
-                arrays.get("priority_mask", np.zeros(n_nodes, dtype=np.bool_)),
+                arrays["priority_mask"],
                 fraction=numbers["priority_fraction"],
                 oversampling=numbers["oversampling"],
             ),
-            prefix_degrees=arrays.get("prefix_degrees", np.zeros(0)),
         )
 
 
-# Fields that are plain numbers, by their annotations.
+# Fields that are plain numbers and plain arrays, by their annotations.
 _NUMBERS = tuple(f.name for f in fields(StreamState) if f.type in (int, float, bool))
+_ARRAYS = tuple(f.name for f in fields(StreamState) if f.type is np.ndarray)
 
 
 def _is_identity(node_map):
     return np.array_equal(node_map, np.arange(node_map.size))
-
-
-def _renumbered(edges, node_map, ratio):
-    """Return the edges with other node numbers and another unit of weights."""
-    if not _is_identity(node_map):
-        edges = edges._replace(tail=node_map[edges.tail], head=node_map[edges.head])
-    if ratio != 1.0:
-        edges = edges._replace(weight=edges.weight * ratio)
-    return edges
 
 
 @dataclass(frozen=True)
@@ -364,10 +359,6 @@ class StreamConfig:
 
     budget: Budget
     options: StreamOptions
-
-    def final_budget(self, state: StreamState) -> int:
-        """Return the number of edges of the sparsifier if the stream ended now."""
-        return self.budget(state.n_nodes, state.total_edges)
 
     def current_budget(self, state: StreamState) -> int:
         """Return the number of edges to aim at while the stream goes on."""

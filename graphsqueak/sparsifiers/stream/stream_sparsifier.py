@@ -25,7 +25,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import StreamOptions
+from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.stream.base_stream import BaseStream
 from graphsqueak.sparsifiers.stream.checkpoint import STREAM
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
@@ -131,9 +131,7 @@ class StreamSparsifier(BaseStream):
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
-            n_edges=n_edges,
-            epsilon=epsilon,
-            keep=keep,
+            Budget(n_edges, epsilon, keep),
             favored_nodes=favored_nodes,
             favored_share=favored_share,
             options=options,
@@ -220,10 +218,7 @@ class StreamSparsifier(BaseStream):
         """
         streams: list[StreamSparsifier] = [self, *others]
         ridge = sum(stream.ridge for stream in streams)
-        merged, node_maps = self._new_merged(streams, ["method"], random_state, ridge=ridge)
-        engines = [stream._engines[0] for stream in streams]
-        merged._engines[0] = self._engines[0].merge(engines, node_maps, seed=merged._seed)
-        return merged
+        return self._merge(streams, ["method"], random_state, ridge=ridge)
 
     def to_bytes(self) -> bytes:
         """Return a small state to be sent to another process and merged there.

@@ -33,9 +33,9 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.graph_like import GraphLike, as_stream
-from graphsqueak.sparsifiers.budget import StreamOptions
+from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.stream.base_stream import BaseStream, seed_from
-from graphsqueak.sparsifiers.stream.checkpoint import TIMED, check_numbers, read_checkpoint
+from graphsqueak.sparsifiers.stream.checkpoint import TIMED, read_checkpoint
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
 from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
@@ -99,6 +99,7 @@ class TimedSparsifier(BaseStream):
     kind = TIMED
     method = "fast"
     ridge = 0.0
+    _saved = ("_seed", "_n_seen", "_n_nodes", "_n_too_old", "_latest_time", "checksums_")
 
     def __init__(
         self,
@@ -115,9 +116,7 @@ class TimedSparsifier(BaseStream):
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
-            n_edges=n_edges,
-            epsilon=epsilon,
-            keep=keep,
+            Budget(n_edges, epsilon, keep).validate(),
             favored_nodes=favored_nodes,
             favored_share=favored_share,
             options=options,
@@ -131,9 +130,7 @@ class TimedSparsifier(BaseStream):
         self.window = window
         self.half_life = half_life
         self.buckets = check_count("buckets", buckets)
-        self._budget.validate()
         self._pane_width, self._n_full_panes = self._pane_layout()
-        self._current_pane = -math.inf
         self._latest_time = -math.inf
         self._n_seen = 0
         self._n_nodes = 0
@@ -185,7 +182,7 @@ class TimedSparsifier(BaseStream):
     def _ingest(self, tail, head, weight, time):
         pane = np.floor(time / self._pane_width)
         # The current pane when each edge arrives.
-        current = np.maximum.accumulate(np.maximum(pane, self._current_pane))
+        current = np.maximum.accumulate(np.maximum(pane, self._current_pane()))
         self._n_seen += tail.size
         self._n_too_old += int(np.count_nonzero(pane < current - self._n_full_panes))
         self._latest_time = max(self._latest_time, float(time.max()))
@@ -197,18 +194,20 @@ class TimedSparsifier(BaseStream):
             for number in np.unique(pane[is_now]):
                 own = is_now & (pane == number)
                 self._fill(int(number), tail[own], head[own], weight[own], time[own])
-        self._advance(int(current[-1]))
+
+    def _current_pane(self):
+        # The pane of the latest edge is always kept.
+        return max(self._engines, default=-math.inf)
 
     def _advance(self, newest):
         """Begin a new pane: drop panes that are too old and condense those that are over."""
-        if newest <= self._current_pane:
+        if newest <= self._current_pane():
             return
         for number in list(self._engines):
             if number < newest - self._n_full_panes:
                 del self._engines[number]
             else:
                 self._engines[number].condense()
-        self._current_pane = newest
 
     def _fill(self, number, tail, head, weight, time):
         """Process edges of one pane."""
@@ -257,7 +256,7 @@ class TimedSparsifier(BaseStream):
         first, last, now = self._panes_of_span(at, since, until)
         start = first * self._pane_width
         stop = min((last + 1) * self._pane_width, now)
-        first_kept = self._current_pane - self._n_full_panes
+        first_kept = self._current_pane() - self._n_full_panes
         if first < first_kept and self._n_seen > self._n_recent():
             raise InputError(
                 f"edges from {start:.15g} on were asked for, and those before "
@@ -280,7 +279,7 @@ class TimedSparsifier(BaseStream):
             if self.window is None or at is not None:
                 raise InputError("since and until are for streams with a window, and without at")
             first = min(self._engines) if since is None else math.floor(since / self._pane_width)
-            last = self._current_pane
+            last = self._current_pane()
             if until is not None:
                 last = math.ceil(until / self._pane_width) - 1
             if last < first:
@@ -328,48 +327,21 @@ class TimedSparsifier(BaseStream):
         TimedSparsifier
         """
         streams: list[TimedSparsifier] = [self, *others]
-        names = ["window", "half_life", "buckets"]
-        merged, node_maps = self._new_merged(streams, names, random_state)
-        merged._n_nodes = max(1 + int(node_map.max(initial=-1)) for node_map in node_maps)
+        merged = self._merge(streams, ["window", "half_life", "buckets"], random_state)
+        ids = merged._numbering.ids
+        merged._n_nodes = max(s._n_nodes for s in streams) if ids is None else len(ids)
         merged._latest_time = max(stream._latest_time for stream in streams)
         merged._n_seen = sum(stream._n_seen for stream in streams)
         merged._n_too_old = sum(stream._n_too_old for stream in streams)
-        for number in sorted(set().union(*(stream._engines for stream in streams))):
-            merged._merge_pane(number, streams, node_maps)
         return merged
 
-    def _merge_pane(self, number, streams, node_maps):
-        engines = []
-        maps = []
-        for stream, node_map in zip(streams, node_maps, strict=True):
-            if number in stream._engines:
-                engine = stream._engines[number]
-                engines.append(engine)
-                maps.append(node_map[: engine.state.n_nodes])
-        self._advance(number)
-        new = self._new_engine(number)
-        self._engines[number] = new.merge(engines, maps, seed=new.state.seed)
-
-    def _counters(self) -> dict[str, Any]:
-        return {
-            "n_seen": self._n_seen,
-            "n_nodes": self._n_nodes,
-            "n_too_old": self._n_too_old,
-            "checksums": self.checksums_,
-            "latest": self._latest_time,
-        }
-
-    def _set_counters(self, counters: dict[str, Any]) -> None:
-        counts = {name: counters[name] for name in ("n_seen", "n_nodes", "n_too_old")}
-        check_numbers(counts, like=dict.fromkeys(counts, 0))
-        self._n_seen = counts["n_seen"]
-        self._n_nodes = counts["n_nodes"]
-        self._n_too_old = counts["n_too_old"]
-        self.checksums_ = tuple(counters["checksums"])
-        check_numbers(dict(enumerate(self.checksums_)), like=dict(enumerate(NO_CHECKSUMS)))
-        self._latest_time = float(counters["latest"])
-        if self._n_seen:
-            self._current_pane = math.floor(self._latest_time / self._pane_width)
+    def _restore(self, record, arrays):
+        super()._restore(record, arrays)
+        if (
+            self._engines
+            and math.floor(self._latest_time / self._pane_width) != self._current_pane()
+        ):
+            raise InputError("the last edge is not in the last pane")
 
     def _whole_state(self) -> StreamState:
         return self._merge_panes(self._engines, self._latest_time)
@@ -382,7 +354,7 @@ class TimedSparsifier(BaseStream):
         """First and last time of the edges of the last result, or of those kept."""
         if self._result is not None:
             return self._result_span
-        first = self._current_pane - self._n_full_panes
+        first = self._current_pane() - self._n_full_panes
         return first * self._pane_width, self._latest_time
 
     @property

@@ -15,7 +15,7 @@ from graphsqueak import (
 )
 from graphsqueak.cli import run
 from graphsqueak.sparsifiers.stream.resparsify import resparsify
-from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
+from graphsqueak.sparsifiers.tree.parts import Piece, leaf, merge
 from tests.sparsifiers.stream import engine_state, stream_config
 from tests.sparsifiers.stream.graphs import weighted_graph
 

@@ -210,12 +210,14 @@ def saved_record(stream, folder):
 @pytest.mark.parametrize(
     "change",
     [
-        {"latest": "soon"},
-        {"latest": None},
-        {"latest": 1.7e308},
-        {"checksums": [1, 2, 3]},
-        {"n_nodes": 3},
-        {"n_seen": -1},
+        {"_latest_time": "soon"},
+        {"_latest_time": None},
+        {"_latest_time": 1.7e308},
+        {"checksums_": [1, 2, 3]},
+        {"checksums_": 7},
+        {"_n_nodes": 3},
+        {"_n_seen": -1},
+        {"_seed": 0.5},
     ],
     ids=str,
 )
@@ -366,7 +368,7 @@ def test_a_merge_knows_which_edges_both_streams_have_forgotten(tmp_path):
     for merged in (one.merge(two), two.merge(one)):
         assert merged.n_too_old_ == 3
         assert merged.n_edges_seen_ == 7
-        assert saved_record(merged, tmp_path)["counters"]["latest"] == 9.5
+        assert saved_record(merged, tmp_path)["counters"]["_latest_time"] == 9.5
         with pytest.raises(InputError, match="forgotten"):
             merged.sparsifier(since=5.0, until=6.0)
         assert merged.sparsifier().weight.sum() == 4.0
