@@ -6,9 +6,11 @@ Both hold engines, one per pane of time. A `StreamSparsifier` has one pane, numb
 import inspect
 import os
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import asdict
-from typing import Any, ClassVar, Self
+from functools import reduce
+from operator import xor
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -105,21 +107,21 @@ class BaseStream(ReprMixin):
         """Nodes seen so far."""
 
     @abstractmethod
-    def _new_engine(self, number: int) -> PracticalEngine:
+    def _new_engine(self, number):
         """Return the engine of a pane that has seen no edges."""
 
-    def _advance(self, newest: int) -> None:
+    def _advance(self, newest):
         """Begin a new pane."""
 
     @abstractmethod
-    def _whole_state(self) -> StreamState:
+    def _whole_state(self):
         """Return the state of all edges that are not forgotten."""
 
     @abstractmethod
-    def _final_budget(self) -> int:
+    def _final_budget(self):
         """Return the number of edges of the sparsifier if its error is not predicted yet."""
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self):
         """Return the parameters of the constructor but options and seed."""
         names = inspect.signature(type(self)).parameters.keys() - {"options", "random_state"}
         settings = {name: getattr(self, name) for name in sorted(names)}
@@ -262,7 +264,7 @@ class BaseStream(ReprMixin):
             merged._engines[number] = new.merge(engines, pane_maps, seed=new.state.seed)
         return merged
 
-    def _check_not_consumed(self) -> None:
+    def _check_not_consumed(self):
         if self._is_consumed:
             raise InputError(
                 "sparsifier(consume=True) has consumed this stream; call it without consume"
@@ -347,11 +349,8 @@ def seed_from(random_state: RandomState) -> int:
     return int(np.random.default_rng(random_state).integers(2**63))
 
 
-def _merged_seed(seeds: Sequence[int], random_state: RandomState) -> int:
+def _merged_seed(seeds, random_state):
     """Return the seed of a merged stream; by default it depends on those of its parts only."""
     if random_state is not None:
         return seed_from(random_state)
-    combined = 0
-    for seed in seeds:
-        combined ^= seed
-    return child_seed(combined, Step.MERGE)
+    return child_seed(reduce(xor, seeds), Step.MERGE)

@@ -60,16 +60,17 @@ _SMALLEST = np.finfo(np.float64).smallest_subnormal
 
 
 class _Rule(NamedTuple):
-    """Types, shape and range of an array.
+    """Types, length and range of an array.
 
     A length is a number, a name of `_LENGTHS`, or None for any. `most` may be such a name, for
     indices. Without `least`, values are not checked.
     """
 
     dtypes: tuple
-    shape: tuple
+    length: int | str | None
     least: float | None = None
     most: float | str = _LARGEST
+    n_dimensions: int = 1
 
 
 # Names of lengths, and the array that defines each.
@@ -79,23 +80,23 @@ _LENGTHS = {
     "known": "filter_inv_degree",
 }
 _RULES = {
-    "tail": _Rule(_INTEGER, ("edges",), 0, "nodes"),
-    "head": _Rule(_INTEGER, ("edges",), 0, "nodes"),
-    "weight": _Rule(_REAL, ("edges",), _SMALLEST),
-    "in_forest": _Rule(_BOOLEAN, ("edges",)),
-    "degrees": _Rule(_REAL, ("nodes",), 0.0),
-    "parent": _Rule(_INTEGER, ("nodes",), 0, "nodes"),
+    "tail": _Rule(_INTEGER, "edges", 0, "nodes"),
+    "head": _Rule(_INTEGER, "edges", 0, "nodes"),
+    "weight": _Rule(_REAL, "edges", _SMALLEST),
+    "in_forest": _Rule(_BOOLEAN, "edges"),
+    "degrees": _Rule(_REAL, "nodes", 0.0),
+    "parent": _Rule(_INTEGER, "nodes", 0, "nodes"),
     # NaN after a merge of streams that numbered nodes differently.
-    "cut_table": _Rule(_REAL, (256,)),
-    "priority_mask": _Rule(_BOOLEAN, ("nodes",)),
-    "prefix_degrees": _Rule(_REAL, (None,), 0.0),
-    "filter_points": _Rule(_REAL, ("known", None), -_LARGEST),
-    "filter_inv_degree": _Rule(_REAL, ("known",), 0.0),
-    "filter_component": _Rule(_INTEGER, (None,)),
+    "cut_table": _Rule(_REAL, 256),
+    "priority_mask": _Rule(_BOOLEAN, "nodes"),
+    "prefix_degrees": _Rule(_REAL, None, 0.0),
+    "filter_points": _Rule(_REAL, "known", -_LARGEST, n_dimensions=2),
+    "filter_inv_degree": _Rule(_REAL, "known", 0.0),
+    "filter_component": _Rule(_INTEGER, None),
     # Infinite if the filter keeps all edges.
-    "filter_scale": _Rule(_REAL, (), 0.0, np.inf),
-    "sample_prob": _Rule(_REAL, ("edges",), _SMALLEST),
-    "sample_copies": _Rule(_INTEGER, ("edges",), 1),
+    "filter_scale": _Rule(_REAL, None, 0.0, np.inf, n_dimensions=0),
+    "sample_prob": _Rule(_REAL, "edges", _SMALLEST),
+    "sample_copies": _Rule(_INTEGER, "edges", 1),
 }
 
 
@@ -160,20 +161,20 @@ def check_state(arrays, numbers, *, like):
             raise InputError(f"the array {name} does not belong to a stream")
         _check_array(name, array, _RULES[name], lengths)
     n_known = lengths.get("known", 0)
-    if n_known > lengths["nodes"]:
+    if max(n_known, arrays["prefix_degrees"].size) > lengths["nodes"]:
         raise InputError("the filter has nodes that the stream does not have")
-    if n_known and arrays["filter_component"].size not in (0, n_known):
+    if "filter_component" in arrays and arrays["filter_component"].size not in (0, n_known):
         raise InputError("the array filter_component has a wrong length")
-    if arrays["prefix_degrees"].size > lengths["nodes"]:
-        raise InputError("the array prefix_degrees has a wrong length")
-    _check_forest(arrays["parent"], numbers["n_unions"])
+    # Roots are the smallest nodes of their trees, so that every path to a root ends.
+    parent = arrays["parent"]
+    node = np.arange(parent.size)
+    if (parent > node).any() or np.count_nonzero(parent < node) != numbers["n_unions"]:
+        raise InputError("the array parent is not a forest")
 
 
 def _check_array(name, array, rule, lengths):
-    shape = tuple(lengths.get(length, length) for length in rule.shape)
-    has_shape = len(shape) == array.ndim and all(
-        length in (None, size) for length, size in zip(shape, array.shape, strict=True)
-    )
+    length = lengths.get(rule.length, rule.length)
+    has_shape = array.ndim == rule.n_dimensions and (length is None or len(array) == length)
     if array.dtype not in rule.dtypes or not has_shape:
         raise InputError(f"the array {name} is {array.dtype} of shape {array.shape}")
     if rule.least is None or array.size == 0:
@@ -182,13 +183,6 @@ def _check_array(name, array, rule, lengths):
     # Extremes of an array with NaN are NaN, which fails both comparisons.
     if not (array.min() >= rule.least and array.max() <= most):
         raise InputError(f"the array {name} has values out of range")
-
-
-def _check_forest(parent, n_unions):
-    """Roots are the smallest nodes of their trees, so that every path to a root ends."""
-    node = np.arange(parent.size)
-    if (parent > node).any() or np.count_nonzero(parent < node) != n_unions:
-        raise InputError("the array parent is not a forest")
 
 
 def check_ids(arrays, n_nodes):
@@ -211,11 +205,10 @@ def check_ids(arrays, n_nodes):
             raise InputError(f"the ids are {text.dtype} with ends of {ends.dtype}")
         if ends.shape != (n_nodes,) or ends[-1:].sum() != text.size:
             raise InputError("the ids do not fit their text")
-        starts_and_end = np.append(0, ends)
         # Arrow checks that ends do not decrease and that every id is UTF-8 by itself.
-        pa.LargeStringArray.from_buffers(
-            n_nodes, pa.py_buffer(starts_and_end), pa.py_buffer(text)
-        ).validate(full=True)
+        offsets = pa.py_buffer(np.append(0, ends))
+        texts = pa.LargeStringArray.from_buffers(n_nodes, offsets, pa.py_buffer(text))
+        texts.validate(full=True)
 
 
 def check_numbers(numbers, like):

@@ -213,13 +213,9 @@ class StreamState:
 
     def grounded_degrees(self) -> np.ndarray:
         """Return the degrees in the graph of all edges, with the ridge, those of the prefix too."""
-        degrees = self.degrees
-        if self.ridge:
-            degrees = degrees + self.ridge / self.weight_scale
-        if self.prefix_degrees.size:
-            n_new = self.n_nodes - self.prefix_degrees.size
-            degrees = degrees + np.pad(self.prefix_degrees, (0, n_new))
-        return degrees
+        n_new = self.n_nodes - self.prefix_degrees.size
+        prefix_degrees = np.pad(self.prefix_degrees, (0, n_new))
+        return self.degrees + self.ridge / self.weight_scale + prefix_degrees
 
     def scaled(self, factor: float) -> Self:
         """Return the state of the same graph with all weights times `factor`; arrays are shared."""
@@ -270,7 +266,7 @@ class StreamState:
             n_seen=sum(state.n_seen for state in states),
             n_resparsifications=sum(state.n_resparsifications for state in states),
             cut_error=max(state.cut_error for state in states),
-            priority=PriorityNodes(fraction=first.priority.fraction),
+            priority=replace(first.priority, mask=np.zeros(0, dtype=np.bool_)),
         )
         merged.grow(1 + max(int(node_map.max(initial=-1)) for node_map in node_maps))
         samples = []
@@ -306,7 +302,6 @@ class StreamState:
             merged.filter = first.filter
             merged.filter_edges_per_node = first.filter_edges_per_node
             merged.is_filter_from_degrees = first.is_filter_from_degrees
-            merged.set_oversampling(first.priority.oversampling)
         else:
             merged.prefix_edges = max(state.prefix_edges for state in states)
         return merged

@@ -31,7 +31,7 @@ from graphsqueak.sparsifiers.stream.checkpoint import STREAM
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.kelner_levin import kelner_levin_engine
 from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
-from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
+from graphsqueak.sparsifiers.stream.state import StreamConfig
 from graphsqueak.system.packing import pack_bytes
 from graphsqueak.validation import check_choice, check_real
 
@@ -142,7 +142,7 @@ class StreamSparsifier(BaseStream):
         self.ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
         self._engines[0] = self._new_engine(0)
 
-    def _new_engine(self, number: int) -> PracticalEngine:
+    def _new_engine(self, number):
         if self.method == "fast":
             if self.n_copies is not None:
                 raise InputError("n_copies is for method='thesis'; leave it out")
@@ -284,8 +284,8 @@ class StreamSparsifier(BaseStream):
         """Nodes seen so far."""
         return self._engines[0].state.n_nodes
 
-    def _whole_state(self) -> StreamState:
+    def _whole_state(self):
         return self._engines[0].state
 
-    def _final_budget(self) -> int:
+    def _final_budget(self):
         return self._engines[0].final_budget()

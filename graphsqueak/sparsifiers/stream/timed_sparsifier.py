@@ -99,7 +99,7 @@ class TimedSparsifier(BaseStream):
     kind = TIMED
     method = "fast"
     ridge = 0.0
-    _saved = ("_seed", "_n_seen", "_n_nodes", "_n_too_old", "_latest_time", "checksums_")
+    _saved = ("_seed", "n_edges_seen_", "n_too_old_", "_n_nodes", "_latest_time", "checksums_")
 
     def __init__(
         self,
@@ -132,9 +132,9 @@ class TimedSparsifier(BaseStream):
         self.buckets = check_count("buckets", buckets)
         self._pane_width, self._n_full_panes = self._pane_layout()
         self._latest_time = -math.inf
-        self._n_seen = 0
+        self.n_edges_seen_ = 0
         self._n_nodes = 0
-        self._n_too_old = 0
+        self.n_too_old_ = 0
         self.checksums_: tuple[int, ...] = NO_CHECKSUMS  # of all edges, to verify a resumed input
         self._result_span = (0.0, 0.0)
 
@@ -183,8 +183,8 @@ class TimedSparsifier(BaseStream):
         pane = np.floor(time / self._pane_width)
         # The current pane when each edge arrives.
         current = np.maximum.accumulate(np.maximum(pane, self._current_pane()))
-        self._n_seen += tail.size
-        self._n_too_old += int(np.count_nonzero(pane < current - self._n_full_panes))
+        self.n_edges_seen_ += tail.size
+        self.n_too_old_ += int(np.count_nonzero(pane < current - self._n_full_panes))
         self._latest_time = max(self._latest_time, float(time.max()))
         # Edges that would be forgotten by the end of the batch are not stored at all.
         is_kept = pane >= current[-1] - self._n_full_panes
@@ -218,7 +218,7 @@ class TimedSparsifier(BaseStream):
             weight = weight * np.exp2(age / self.half_life)
         self._ingest_pane(number, tail, head, weight, self._n_nodes)
 
-    def _new_engine(self, number: int) -> PracticalEngine:
+    def _new_engine(self, number):
         # Child seeds of panes are those of steps that repeat: there are fewer than Step.FINAL.
         seed = seed_from(child_seed(self._seed, number % Step.FINAL))
         return PracticalEngine(StreamConfig(self._budget, self.options), self._new_state(seed))
@@ -251,13 +251,13 @@ class TimedSparsifier(BaseStream):
         EdgeList
         """
         self._check_not_consumed()
-        if self._n_seen == 0:
+        if self.n_edges_seen_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
         first, last, now = self._panes_of_span(at, since, until)
         start = first * self._pane_width
         stop = min((last + 1) * self._pane_width, now)
         first_kept = self._current_pane() - self._n_full_panes
-        if first < first_kept and self._n_seen > self._n_recent():
+        if first < first_kept and self.n_edges_seen_ > self._n_recent():
             raise InputError(
                 f"edges from {start:.15g} on were asked for, and those before "
                 f"{first_kept * self._pane_width:.15g} are forgotten; ask for later ones, or use a "
@@ -331,8 +331,8 @@ class TimedSparsifier(BaseStream):
         ids = merged._numbering.ids
         merged._n_nodes = max(s._n_nodes for s in streams) if ids is None else len(ids)
         merged._latest_time = max(stream._latest_time for stream in streams)
-        merged._n_seen = sum(stream._n_seen for stream in streams)
-        merged._n_too_old = sum(stream._n_too_old for stream in streams)
+        merged.n_edges_seen_ = sum(stream.n_edges_seen_ for stream in streams)
+        merged.n_too_old_ = sum(stream.n_too_old_ for stream in streams)
         return merged
 
     def _restore(self, record, arrays):
@@ -343,10 +343,10 @@ class TimedSparsifier(BaseStream):
         ):
             raise InputError("the last edge is not in the last pane")
 
-    def _whole_state(self) -> StreamState:
+    def _whole_state(self):
         return self._merge_panes(self._engines, self._latest_time)
 
-    def _final_budget(self) -> int:
+    def _final_budget(self):
         return self._budget(self._n_nodes, self.n_edges_recent_)
 
     @property
@@ -356,16 +356,6 @@ class TimedSparsifier(BaseStream):
             return self._result_span
         first = self._current_pane() - self._n_full_panes
         return first * self._pane_width, self._latest_time
-
-    @property
-    def n_too_old_(self) -> int:
-        """Edges that were older than everything kept when they arrived."""
-        return self._n_too_old
-
-    @property
-    def n_edges_seen_(self) -> int:
-        """All edges processed, including those that were forgotten."""
-        return self._n_seen
 
     @property
     def n_nodes_(self) -> int:

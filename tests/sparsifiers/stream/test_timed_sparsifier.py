@@ -216,7 +216,7 @@ def saved_record(stream, folder):
         {"checksums_": [1, 2, 3]},
         {"checksums_": 7},
         {"_n_nodes": 3},
-        {"_n_seen": -1},
+        {"n_edges_seen_": -1},
         {"_seed": 0.5},
     ],
     ids=str,
