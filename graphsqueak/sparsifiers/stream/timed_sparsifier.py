@@ -190,9 +190,9 @@ class TimedSparsifier(BaseStream):
         is_kept = pane >= current[-1] - self._n_full_panes
         for newest in np.unique(current[is_kept]):
             self._advance(int(newest))
-            is_now = is_kept & (current == newest)
-            for number in np.unique(pane[is_now]):
-                own = is_now & (pane == number)
+            some = np.flatnonzero(is_kept & (current == newest))
+            for number in np.unique(pane[some]):
+                own = some[pane[some] == number]
                 self._fill(int(number), tail[own], head[own], weight[own], time[own])
 
     def _current_pane(self):

@@ -48,9 +48,9 @@ def edges_of(edges, since=-np.inf, until=np.inf, half_life=None):
     ids=["decay", "both"],
 )
 def test_the_mean_laplacian_is_that_of_the_decayed_graph(forgets, n_runs, tmp_path):
-    """Within six standard deviations; at 24, after 16 half-lives, another pane begins."""
+    """Within six standard deviations; at 48, after 32 half-lives, another pane begins."""
     half_life, edges = forgets["half_life"], small_graph(n_edges=170)
-    edges = TimedEdges.from_edges(edges, edges.time + 20.5)
+    edges = TimedEdges.from_edges(edges, edges.time + 44.5)
     total = square = n_resparsifications = 0.0
     for number in range(n_runs):
         seed = 7919 * number + 3
