@@ -33,8 +33,7 @@ import numpy as np  # noqa: E402
 
 from graphsqueak import EdgeList, StreamSparsifier, read_edges, write_edges  # noqa: E402
 from graphsqueak.sources.files.splitting import split  # noqa: E402
-from graphsqueak.sparsifiers.tree.parts import grow_tree  # noqa: E402
-from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge  # noqa: E402
+from graphsqueak.sparsifiers.tree.parts import Piece, grow_tree, leaf, merge  # noqa: E402
 from graphsqueak.trees.backends import open_backend  # noqa: E402
 
 SEED = 1_618_033

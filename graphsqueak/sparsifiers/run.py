@@ -39,8 +39,7 @@ from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph
-from graphsqueak.sparsifiers.tree.parts import MergeTree
-from graphsqueak.sparsifiers.tree.tasks import DROPPED
+from graphsqueak.sparsifiers.tree.parts import DROPPED, MergeTree
 from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists

@@ -88,30 +88,48 @@ def test_ids_that_are_not_utf8_are_found_where_they_are_read(tmp_path, name):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda record, arrays: arrays.pop("tail"), "the array tail is missing"),
-        (lambda record, arrays: arrays["tail"].__setitem__(0, 99), "tail has values out of"),
-        (lambda record, arrays: arrays["head"].__setitem__(0, -1), "head has values out of"),
-        (lambda record, arrays: arrays["weight"].__setitem__(0, np.nan), "weight has values"),
-        (lambda record, arrays: arrays.update(weight=arrays["weight"].astype("f2")), "float16 of"),
-        (lambda record, arrays: arrays["parent"].__setitem__(0, 5), "parent is not a forest"),
+        (lambda record, arrays: arrays.pop("0_tail"), "'tail' is missing"),
+        (lambda record, arrays: arrays["0_tail"].__setitem__(0, 99), "tail has values out of"),
+        (lambda record, arrays: arrays["0_head"].__setitem__(0, -1), "head has values out of"),
+        (lambda record, arrays: arrays["0_weight"].__setitem__(0, np.nan), "weight has values"),
         (
-            lambda record, arrays: arrays.update(in_forest=arrays["in_forest"][1:]),
+            lambda record, arrays: arrays.update({"0_weight": arrays["0_weight"].astype("f2")}),
+            "float16 of",
+        ),
+        (lambda record, arrays: arrays["0_parent"].__setitem__(0, 5), "parent is not a forest"),
+        (
+            lambda record, arrays: arrays.update({"0_in_forest": arrays["0_in_forest"][1:]}),
             "in_forest is bool",
         ),
-        (lambda record, arrays: arrays.update(tail=arrays["tail"] * 1.0), "tail is float64"),
-        (lambda record, arrays: arrays.update(x=arrays["tail"]), "the array x does not belong"),
-        (lambda record, arrays: arrays["ids_end"].__setitem__(0, 10**6), "do not fit their text"),
-        (lambda record, arrays: arrays["ids_text"].__setitem__(1, 255), "not UTF-8"),
-        (lambda record, arrays: record["numbers"].update(judge=1), "numbers are not those of"),
-        (lambda record, arrays: record["numbers"].update(n_seen=-1), "the number n_seen is -1"),
-        (lambda record, arrays: record["numbers"].update(weight_scale=0.0), "weight_scale is 0.0"),
+        (
+            lambda record, arrays: arrays.update({"0_tail": arrays["0_tail"] * 1.0}),
+            "tail is float64",
+        ),
+        (lambda record, arrays: arrays.update(x=arrays["0_tail"]), "the array x does not belong"),
+        (
+            lambda record, arrays: arrays["ids_end"].__setitem__(0, 10**6),
+            "offset for slot 1 out of bounds",
+        ),
+        (lambda record, arrays: arrays["ids_text"].__setitem__(1, 255), "Invalid UTF8 sequence"),
+        (lambda record, arrays: record["numbers"]["0"].update(judge=1), "numbers are not those of"),
+        (
+            lambda record, arrays: record["numbers"]["0"].update(n_seen=-1),
+            "the number n_seen is -1",
+        ),
+        (
+            lambda record, arrays: record["numbers"]["0"].update(weight_scale=0.0),
+            "weight_scale is 0.0",
+        ),
         (lambda record, arrays: record["settings"].update(evil=1), "evil"),
         (lambda record, arrays: record["settings"].update(n_edges="x"), "n_edges='x'"),
         (
             lambda record, arrays: record["options"].update(rescale_to_degrees="x"),
             "rescale_to_degrees='x'",
         ),
-        (lambda record, arrays: record["numbers"].update(is_leader=1), "the number is_leader is 1"),
+        (
+            lambda record, arrays: record["numbers"]["0"].update(is_leader=1),
+            "the number is_leader is 1",
+        ),
         (lambda record, arrays: record.pop("numbers"), "numbers"),
     ],
 )
@@ -147,7 +165,7 @@ def test_ids_are_text_in_html():
 def test_a_checkpoint_is_loaded_without_running_anything(tmp_path):
     """Names in the record become settings, checked ones, never attributes or calls."""
     record, arrays = unpack(FILES["numbers.ckpt"], "here")
-    record["numbers"]["__class__"] = "Evil"
+    record["numbers"]["0"]["__class__"] = "Evil"
     path = tmp_path / "run.ckpt"
     path.write_bytes(pack_bytes(record, arrays))
     with pytest.raises(InputError, match="numbers are not those"):

@@ -69,7 +69,10 @@ def columns(edges):
 def state_arrays(stream):
     """All arrays of the state of a stream."""
     _, arrays = unpack(stream.to_bytes(), "state")
-    return arrays
+    for name in ("0_priority_mask", "0_prefix_degrees"):
+        if not arrays[name].any():
+            del arrays[name]
+    return {name.removeprefix("0_"): array for name, array in arrays.items()}
 
 
 def arrival_filter():

@@ -1,80 +1,78 @@
 """Checkpoints: the whole state of a stream in one file, read without pickle and checked.
 
 A checkpoint is an Arrow stream (`graphsqueak.system.packing`). Its metadata hold a checksum and a
-JSON record: format, version, kind, settings, options, counters. Its single row holds
+JSON record: format, version, kind, settings, options, seed, counters, and the numbers of every
+pane. A `StreamSparsifier` has one pane, number 0. The single row of the stream holds
+
+    ids, or ids_text and ids_end        the user's ids: integers, or UTF-8 text and its ends
+
+and for every pane, with its number and an underscore before the names,
 
     tail, head, weight, in_forest       the sampled edges
     degrees, parent                     per node: exact degree, union-find
     cut_table                           weights of random cuts
-    priority_mask                       nodes whose edges are oversampled, if any
-    prefix_degrees                      per node: degree in the prefix of the stream, if any
+    priority_mask                       per node: whether its edges are oversampled
+    prefix_degrees                      per node: degree in the prefix of the stream, or empty
     filter_*                            the arrival filter, if there is one
     sample_*                            copies and probabilities of the Kelner-Levin chain
-    ids, or ids_text and ids_end        the user's ids: integers, or UTF-8 text and its ends
 
-The checkpoint of a `TimedSparsifier` holds one such checkpoint per pane, and the ids once. Workers
-of a merge tree exchange the same bytes.
+Workers of a merge tree exchange the same bytes.
 
 The checksum detects damage, but not a file that was crafted. Compiled loops do not check indices,
 so that an edge to a missing node would read memory of others. Every array is therefore checked for
 its type, length and range of values, and every number for its name and type.
 """
 
-import numbers as number_types
-from dataclasses import asdict
 from typing import NamedTuple
 
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.numbering import Numbering
-from graphsqueak.nodes.union import pack_ids, unpack_ids
-from graphsqueak.sparsifiers.budget import StreamOptions
-from graphsqueak.sparsifiers.stream.cut_probes import RandomCuts
 from graphsqueak.system.atomic import is_file
-from graphsqueak.system.packing import pack_bytes, unpack
+from graphsqueak.system.packing import unpack
 from graphsqueak.system.remote import open_bytes, read_bytes
 
 __all__ = [
     "FORMAT",
     "STREAM",
     "TIMED",
-    "StreamParts",
-    "TimedParts",
+    "VERSION",
+    "check_ids",
+    "check_numbers",
     "check_state",
     "is_checkpoint",
-    "pack_stream",
-    "pack_timed",
     "read_checkpoint",
-    "unpack_stream",
-    "unpack_timed",
 ]
 
 FORMAT = "graphsqueak stream"
-VERSION = 9
+# Version of the format; checkpoints of other versions are refused.
+VERSION = 10
 # Kinds of checkpoints.
 STREAM = "stream"
 TIMED = "timed"
+# Types of numbers that compiled loops take.
+_INTEGER = (np.int32, np.int64)
+_REAL = (np.float32, np.float64)
+_BOOLEAN = (np.bool_,)
+_LARGEST = np.finfo(np.float64).max
+# Weights are not zero.
+_SMALLEST = np.finfo(np.float64).smallest_subnormal
 
 
 class _Rule(NamedTuple):
-    """Type, shape and range of an array.
+    """Types, length and range of an array.
 
-    `kind` is "i" for integers, "f" for real numbers, "b" for booleans. Integers and real numbers
-    have 32 or 64 bits, as compiled loops expect. `below` is a number or the name of a length.
+    A length is a number, a name of `_LENGTHS`, or None for any. `most` may be such a name, for
+    indices. Without `least`, values are not checked.
     """
 
-    kind: str
-    shape: tuple
-    least: float = -np.inf
-    below: float | str = np.inf
+    dtypes: tuple
+    length: int | str | None
+    least: float | None = None
+    most: float | str = _LARGEST
+    n_dimensions: int = 1
 
 
-# The smallest positive number: weights are not zero.
-_TINY = 5e-324
-# Bytes of the shortest number that compiled loops take.
-_MIN_ITEM_BYTES = 4
 # Names of lengths, and the array that defines each.
 _LENGTHS = {
     "edges": "weight",
@@ -82,97 +80,24 @@ _LENGTHS = {
     "known": "filter_inv_degree",
 }
 _RULES = {
-    "tail": _Rule("i", ("edges",), 0, "nodes"),
-    "head": _Rule("i", ("edges",), 0, "nodes"),
-    "weight": _Rule("f", ("edges",), _TINY),
-    "in_forest": _Rule("b", ("edges",)),
-    "degrees": _Rule("f", ("nodes",), 0.0),
-    "parent": _Rule("i", ("nodes",), 0, "nodes"),
-    "cut_table": _Rule("f", (256,)),
-    "priority_mask": _Rule("b", ("nodes",)),
-    "prefix_degrees": _Rule("f", (None,), 0.0),
-    "filter_points": _Rule("f", ("known", None)),
-    "filter_inv_degree": _Rule("f", ("known",), 0.0),
-    "filter_component": _Rule("i", (None,)),
-    "filter_scale": _Rule("f", (), 0.0),
-    "sample_prob": _Rule("f", ("edges",), _TINY),
-    "sample_copies": _Rule("i", ("edges",), 1),
+    "tail": _Rule(_INTEGER, "edges", 0, "nodes"),
+    "head": _Rule(_INTEGER, "edges", 0, "nodes"),
+    "weight": _Rule(_REAL, "edges", _SMALLEST),
+    "in_forest": _Rule(_BOOLEAN, "edges"),
+    "degrees": _Rule(_REAL, "nodes", 0.0),
+    "parent": _Rule(_INTEGER, "nodes", 0, "nodes"),
+    # NaN after a merge of streams that numbered nodes differently.
+    "cut_table": _Rule(_REAL, 256),
+    "priority_mask": _Rule(_BOOLEAN, "nodes"),
+    "prefix_degrees": _Rule(_REAL, None, 0.0),
+    "filter_points": _Rule(_REAL, "known", -_LARGEST, n_dimensions=2),
+    "filter_inv_degree": _Rule(_REAL, "known", 0.0),
+    "filter_component": _Rule(_INTEGER, None),
+    # Infinite if the filter keeps all edges.
+    "filter_scale": _Rule(_REAL, None, 0.0, np.inf, n_dimensions=0),
+    "sample_prob": _Rule(_REAL, "edges", _SMALLEST),
+    "sample_copies": _Rule(_INTEGER, "edges", 1),
 }
-_REQUIRED = {"tail", "head", "weight", "in_forest", "degrees", "parent", "cut_table"}
-# All arrays of a group are there, or none.
-_GROUPS = (
-    {name for name in _RULES if name.startswith("filter_")},
-    {name for name in _RULES if name.startswith("sample_")},
-)
-# NaN or infinity has a meaning in these.
-_MAY_BE_INFINITE = {"cut_table", "filter_scale"}
-_IDS = ("ids", "ids_text", "ids_end")
-
-
-class StreamParts(NamedTuple):
-    """Contents of the checkpoint of a `StreamSparsifier`."""
-
-    stream: object
-    engine: object
-    numbering: Numbering
-    cuts: RandomCuts
-    note: dict
-
-
-class TimedParts(NamedTuple):
-    """Contents of the checkpoint of a `TimedSparsifier`; `panes` are checkpoints, as bytes."""
-
-    stream: object
-    counters: dict
-    panes: dict[int, bytes]
-    numbering: Numbering
-    note: dict
-
-
-def pack_stream(settings, options, engine, numbering, cuts, *, note):
-    """Return the record and the arrays of a stream."""
-    arrays, numbers = engine.to_arrays()
-    record = {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": STREAM,
-        "settings": settings,
-        "options": asdict(options),
-        "numbers": numbers,
-        "note": note,
-    }
-    ids = pack_ids(numbering.ids, engine.n_nodes)
-    return record, arrays | {"cut_table": cuts.table} | ids
-
-
-def pack_timed(settings, options, counters, panes, ids, *, note):
-    """Return the record and the arrays of a stream with times.
-
-    Parameters
-    ----------
-    settings : dict
-    options : StreamOptions
-    counters : dict
-    panes : dict of (record, arrays)
-        The packed stream of every pane, by its number.
-    ids : object or None
-    note : dict
-    """
-    record = {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": TIMED,
-        "settings": settings,
-        "options": asdict(options),
-        "counters": counters,
-        "panes": sorted(panes),
-        "note": note,
-    }
-    arrays = {
-        f"pane_{number}": np.frombuffer(pack_bytes(*packed), np.uint8)
-        for number, packed in panes.items()
-    }
-    return record, arrays | pack_ids(ids, counters["n_nodes"])
 
 
 def is_checkpoint(path):
@@ -180,7 +105,10 @@ def is_checkpoint(path):
     if not is_file(path):
         return False
     with open_bytes(path) as file:
-        return FORMAT.encode() in file.read(1024)
+        # An Arrow stream begins with a marker and the size of its schema, which holds the record.
+        marker = file.read(4)
+        size = int.from_bytes(file.read(4), "little")
+        return marker == b"\xff\xff\xff\xff" and FORMAT.encode() in file.read(size)
 
 
 def read_checkpoint(name, data=None):
@@ -216,55 +144,8 @@ def read_checkpoint(name, data=None):
     return record, arrays
 
 
-def unpack_stream(record, arrays, name, make):
-    """Return the contents of the checkpoint of a stream.
-
-    Parameters
-    ----------
-    record, arrays
-        Of `read_checkpoint`.
-    name : str
-        Name of the checkpoint, for messages.
-    make : callable
-        `make(**settings, options=options)` returns a stream and its engine.
-    """
-    try:
-        options = StreamOptions(**record["options"])
-        stream, engine = make(**record["settings"], options=options)
-        check_state(arrays, record["numbers"], like=engine.to_arrays()[1])
-        note = dict(record["note"])
-    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise _not_a_state(name, error) from None
-    engine = engine.from_arrays(arrays, record["numbers"])
-    cuts = RandomCuts(arrays["cut_table"], engine.n_nodes)
-    return StreamParts(stream, engine, Numbering(unpack_ids(arrays)), cuts, note)
-
-
-def unpack_timed(record, arrays, name, make):
-    """Return the contents of the checkpoint of a stream with times; parameters as above."""
-    try:
-        stream = make(**record["settings"], options=StreamOptions(**record["options"]))
-        counters = dict(record["counters"])
-        note = dict(record["note"])
-        pane_of_array = {f"pane_{int(number)}": int(number) for number in record["panes"]}
-        has_late_panes = set(counters["late"]) <= set(pane_of_array.values())
-        if arrays.keys() - _IDS != pane_of_array.keys() or not has_late_panes:
-            raise InputError("its panes are not those of a stream")
-        counts = {key: counters[key] for key in ("n_seen", "n_nodes", "n_too_old", "seed")}
-        _check_numbers(counts, dict.fromkeys(counts, 0))
-        checksums = dict(enumerate(counters["checksums"]))
-        _check_numbers(checksums, dict.fromkeys(range(4), 0))
-        if not np.isfinite([counters["latest"] or 0.0, counters["dropped_pane"] or 0.0]).all():
-            raise InputError("a time is not finite")
-        _check_ids(arrays, counters["n_nodes"])
-        panes = {number: arrays[key].tobytes() for key, number in pane_of_array.items()}
-    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise _not_a_state(name, error) from None
-    return TimedParts(stream, counters, panes, Numbering(unpack_ids(arrays)), note)
-
-
 def check_state(arrays, numbers, *, like):
-    """Raise an InputError if no stream could have written this state.
+    """Raise an InputError or a KeyError if no stream could have written this state.
 
     Parameters
     ----------
@@ -273,109 +154,78 @@ def check_state(arrays, numbers, *, like):
     like : dict
         Numbers of a new engine, with the same names and types.
     """
-    for group in (_REQUIRED, *_GROUPS):
-        missing = group - arrays.keys()
-        if missing and (group is _REQUIRED or len(missing) < len(group)):
-            raise InputError(f"the array {min(missing)} is missing")
+    check_numbers(numbers, like)
     lengths = {length: arrays[name].size for length, name in _LENGTHS.items() if name in arrays}
     for name, array in arrays.items():
-        if name in _RULES:
-            _check_array(name, array, _RULES[name], lengths)
-        elif name not in _IDS:
+        if name not in _RULES:
             raise InputError(f"the array {name} does not belong to a stream")
-    if "prefix_degrees" in arrays and arrays["prefix_degrees"].size > lengths["nodes"]:
-        raise InputError("the array prefix_degrees has a wrong length")
-    if "known" in lengths:
-        if lengths["known"] > lengths["nodes"]:
-            raise InputError("the filter has nodes that the stream does not have")
-        if arrays["filter_component"].size not in (0, lengths["known"]):
-            raise InputError("the array filter_component has a wrong length")
-    _check_ids(arrays, lengths["nodes"])
-    _check_numbers(numbers, like)
-    _check_forest(arrays["parent"], numbers["n_unions"])
-
-
-def _not_a_state(name, error):
-    return InputError(
-        f"{name} is not the state of a stream ({error}); start the run again without it"
-    )
-
-
-def _check_array(name, array, rule, lengths):
-    shape = tuple(lengths.get(length, length) for length in rule.shape)
-    has_shape = len(shape) == array.ndim and all(
-        length in (None, size) for length, size in zip(shape, array.shape, strict=True)
-    )
-    is_short = rule.kind in "if" and array.dtype.itemsize < _MIN_ITEM_BYTES
-    if array.dtype.kind != rule.kind or is_short or not has_shape:
-        raise InputError(f"the array {name} is {array.dtype} of shape {array.shape}")
-    if rule.kind == "b" or array.size == 0:
-        return
-    if name in _MAY_BE_INFINITE:
-        is_in_range = not (array < rule.least).any()
-    else:
-        # Extremes of an array with NaN are NaN, which fails both comparisons.
-        below = lengths.get(rule.below, rule.below)
-        is_in_range = array.min() >= rule.least and array.max() < below
-    if not is_in_range:
-        raise InputError(f"the array {name} has values out of range")
-
-
-def _check_forest(parent, n_unions):
-    """Roots are the smallest nodes of their trees, so that every path to a root ends."""
+        _check_array(name, array, _RULES[name], lengths)
+    n_known = lengths.get("known", 0)
+    if max(n_known, arrays["prefix_degrees"].size) > lengths["nodes"]:
+        raise InputError("the filter has nodes that the stream does not have")
+    if "filter_component" in arrays and arrays["filter_component"].size not in (0, n_known):
+        raise InputError("the array filter_component has a wrong length")
+    # Roots are the smallest nodes of their trees, so that every path to a root ends.
+    parent = arrays["parent"]
     node = np.arange(parent.size)
-    if (parent > node).any() or np.count_nonzero(parent < node) != n_unions:
+    if (parent > node).any() or np.count_nonzero(parent < node) != numbers["n_unions"]:
         raise InputError("the array parent is not a forest")
 
 
-def _check_ids(arrays, n_nodes):
+def _check_array(name, array, rule, lengths):
+    length = lengths.get(rule.length, rule.length)
+    has_shape = array.ndim == rule.n_dimensions and (length is None or len(array) == length)
+    if array.dtype not in rule.dtypes or not has_shape:
+        raise InputError(f"the array {name} is {array.dtype} of shape {array.shape}")
+    if rule.least is None or array.size == 0:
+        return
+    most = lengths[rule.most] - 1 if isinstance(rule.most, str) else rule.most
+    # Extremes of an array with NaN are NaN, which fails both comparisons.
+    if not (array.min() >= rule.least and array.max() <= most):
+        raise InputError(f"the array {name} has values out of range")
+
+
+def check_ids(arrays, n_nodes):
+    """Raise an InputError or another error unless the arrays are the ids of `n_nodes` nodes."""
+    import pyarrow as pa
+
+    others = arrays.keys() - {"ids", "ids_text", "ids_end"}
+    if others:
+        raise InputError(f"the array {min(others)} does not belong to a stream")
     if "ids" in arrays:
         ids = arrays["ids"]
         if ids.shape != (n_nodes,) or ids.dtype not in (np.int64, np.uint64):
             raise InputError(f"the array ids is {ids.dtype} of shape {ids.shape}")
-        distinct = IntegerIds(ids.dtype)
-        distinct.number(ids.view(np.int64))
-        if len(distinct) < n_nodes:
+        if np.unique(ids).size < n_nodes:
             raise InputError("two nodes have the same id")
-    if ("ids_end" in arrays) != ("ids_text" in arrays):
-        raise InputError("half of the ids is missing")
-    if "ids_end" in arrays:
+    if "ids_text" in arrays:
         text = arrays["ids_text"]
         ends = arrays["ids_end"]
         if text.ndim != 1 or text.dtype != np.uint8 or ends.dtype != np.int64:
             raise InputError(f"the ids are {text.dtype} with ends of {ends.dtype}")
-        lengths = np.diff(ends, prepend=0)
-        if ends.shape != (n_nodes,) or (lengths < 0).any() or lengths.sum() != text.size:
+        if ends.shape != (n_nodes,) or ends[-1:].sum() != text.size:
             raise InputError("the ids do not fit their text")
-        _check_text(text.tobytes(), ends)
+        # Arrow checks that ends do not decrease and that every id is UTF-8 by itself.
+        offsets = pa.py_buffer(np.append(0, ends))
+        texts = pa.LargeStringArray.from_buffers(n_nodes, offsets, pa.py_buffer(text))
+        texts.validate(full=True)
 
 
-def _check_text(text, ends):
-    """Check that every id is UTF-8 by itself: none begins within a character."""
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError("the ids are not UTF-8") from None
-    starts = ends[:-1][ends[:-1] < len(text)]
-    # Bytes within a character have the bits 10xxxxxx.
-    if (np.frombuffer(text, np.uint8)[starts] & 0xC0 == 0x80).any():
-        raise InputError("the ids are not UTF-8")
-
-
-def _check_numbers(numbers, like):
+def check_numbers(numbers, like):
+    """Raise an InputError unless numbers have the names and types of those of a new stream."""
     if not isinstance(numbers, dict) or numbers.keys() != like.keys():
         raise InputError("its numbers are not those of a stream")
     for name, expected in like.items():
         value = numbers[name]
-        if expected is None and value is None:
+        if isinstance(expected, tuple):
+            check_numbers(dict(enumerate(value)), like=dict(enumerate(expected)))
             continue
-        if isinstance(expected, bool):
-            if not isinstance(value, bool):
-                raise InputError(f"the number {name} is {value!r}")
-            continue
-        is_integer = expected is None or isinstance(expected, int)
-        expected_type = number_types.Integral if is_integer else number_types.Real
-        is_number = isinstance(value, expected_type) and not isinstance(value, bool)
-        least, below = (0, 2**64) if is_integer else (_TINY, np.inf)
-        if not is_number or not (least <= value < below or value == expected):
+        if isinstance(expected, float):
+            # Only times may be negative, and begin so: at minus infinity.
+            is_valid = type(value) in (int, float) and (
+                value == expected or (np.isfinite(value) and (value > 0 or expected < 0))
+            )
+        else:
+            is_valid = type(value) is type(expected) and 0 <= value < 2**64
+        if not is_valid:
             raise InputError(f"the number {name} is {value!r}")

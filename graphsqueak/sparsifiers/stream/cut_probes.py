@@ -152,7 +152,7 @@ def warn_if_worse(predicted: float, error: float) -> None:
             f"the sparsifier is worse than predicted ({predicted:.2g}): {problem}; keep more "
             "edges, and certify the result"
         ),
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

@@ -1,96 +1,33 @@
-"""Engines of a stream sparsifier: edges in, a sparsifier out at any time.
+"""The engine of a stream sparsifier: edges in, a sparsifier out at any time.
 
-`PracticalEngine` is the method of this package, `KelnerLevinEngine` (`kelner_levin`) that of the
-thesis. Both work on chunks that begin at fixed positions of the stream, so that results do not
-depend on how the stream was cut into batches, nor on the number of threads.
+`PracticalEngine` is the method of this package. `KelnerLevinEngine` (`kelner_levin`) overrides its
+steps by those of the thesis. Both work on chunks that begin at fixed positions of the stream, so
+that results do not depend on how the stream was cut into batches, nor on the number of threads.
 """
 
-from collections.abc import Collection, Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
-from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, fits_float32
 from graphsqueak.sparsifiers.stream.finalize import FINAL_OVERSHOOT, Finalized, finalize
-from graphsqueak.sparsifiers.stream.resparsify import (
-    has_many_repeats,
-    refilter,
-    resparsify,
-    resparsify_if_full,
+from graphsqueak.sparsifiers.stream.resparsify import refilter, resparsify, resparsify_if_full
+from graphsqueak.sparsifiers.stream.state import (
+    MAX_NODES,
+    Arrays,
+    Numbers,
+    StreamConfig,
+    StreamState,
 )
-from graphsqueak.sparsifiers.stream.state import MAX_NODES, StreamConfig, StreamState
 from graphsqueak.validation import check_span
 
-__all__ = ["PracticalEngine", "StreamEngine"]
-
-# Below this size a sample is merged before it is packed: estimating the fraction of parallel edges
-# takes as long.
-_MIN_EDGES_TO_ESTIMATE_REPEATS = 2**16
+__all__ = ["PracticalEngine"]
 
 
-class StreamEngine(Protocol):
-    """Interface of the engines of a `StreamSparsifier`."""
-
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def n_nodes(self) -> int: ...
-
-    @property
-    def n_components(self) -> int: ...
-
-    @property
-    def n_seen(self) -> int: ...
-
-    @property
-    def n_sampled(self) -> int: ...
-
-    @property
-    def n_resparsifications(self) -> int: ...
-
-    @property
-    def degrees(self) -> np.ndarray: ...
-
-    def ingest(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> None:
-        """Process edges between nodes 0, ..., n_nodes - 1."""
-
-    def look_up_priority(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
-        """Give priority to the nodes new in `numbering` that are among the `wanted` ids."""
-
-    def final_budget(self) -> int:
-        """Return the number of edges of the sparsifier if the stream ended now."""
-
-    def finalize(
-        self, n_edges: int, *, epsilon: float | None = None, consume: bool = False
-    ) -> Finalized:
-        """Return the sparsifier of all edges so far."""
-
-    def merge(self, others: Sequence, node_maps: Sequence[np.ndarray], *, seed: int) -> Self:
-        """Return an engine that has seen the edges of all.
-
-        `node_maps` are the numbers of the nodes of each engine, this one first, in the result.
-        """
-
-    def set_ridge(self, ridge: float) -> None:
-        """Change the ridge."""
-
-    def compact(self) -> None:
-        """Make the state small before it is sent elsewhere."""
-
-    def limit_memory(self, n_streams: int) -> None:
-        """Reduce the sample before this many streams are merged in one process."""
-
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the state as arrays and numbers."""
-
-    def from_arrays(self, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
-        """Return an engine of the same configuration with the state of `to_arrays`."""
-
-
-class PracticalEngine(StreamEngine):
+class PracticalEngine:
     """The engine behind `StreamSparsifier(method="fast")`.
 
     Parameters
@@ -103,44 +40,15 @@ class PracticalEngine(StreamEngine):
         self.config = config
         self.state = state
 
-    @property
-    def seed(self) -> int:
-        return self.state.seed
-
-    @property
-    def n_nodes(self) -> int:
-        return self.state.n_nodes
-
-    @property
-    def n_components(self) -> int:
-        return self.state.n_components
-
-    @property
-    def n_seen(self) -> int:
-        return self.state.n_seen
-
-    @property
-    def n_sampled(self) -> int:
-        return self.state.buffer.n_edges
-
-    @property
-    def n_resparsifications(self) -> int:
-        return self.state.n_resparsifications
-
-    @property
-    def degrees(self) -> np.ndarray:
-        """Exact weighted degrees, in the unit of the input."""
-        return self.state.degrees * self.state.weight_scale
-
     def ingest(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> None:
+        """Process edges between nodes 0, ..., n_nodes - 1."""
+        self.state.grow(n_nodes)
+        if tail.size and self.state.total_edges == 0:
+            self.state = replace(self.state, weight_scale=power_of_two(weight[0]))
         state = self.state
-        state.grow(n_nodes)
-        if tail.size == 0:
-            return
-        if state.total_edges == 0:
-            state.set_weight_scale(power_of_two(weight[0]))
         scale = state.weight_scale
-        check_span(min(scale, weight.min()), max(scale, weight.max()))
+        check_span(weight.min(initial=scale), weight.max(initial=scale))
+        state.cuts.add(tail, head, weight, n_nodes)
         if scale != 1.0:
             weight = weight / scale
         chunk_size = self.config.options.chunk_size
@@ -182,8 +90,7 @@ class PracticalEngine(StreamEngine):
         )
         high_watermark, _ = self.config.watermarks(state)
         capacity = int(min(high_watermark, MAX_NODES)) + options.chunk_size
-        state.append(sampled, capacity=capacity)
-        state.count_seen(tail.size)
+        state.append(sampled, n_arrived=tail.size, capacity=capacity)
 
     def _choose_precision(self, weight):
         """Store large samples in single precision; until the first resparsification, if exact."""
@@ -197,82 +104,73 @@ class PracticalEngine(StreamEngine):
         )
         buffer.set_weight_dtype(np.float32 if is_single else np.float64)
 
-    def look_up_priority(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
-        self.state.priority.look_up(numbering, n_nodes, wanted)
-
     def final_budget(self) -> int:
-        return self.config.final_budget(self.state)
+        """Return the number of edges of the sparsifier if the stream ended now."""
+        return self.config.budget(self.state.n_nodes, self.state.total_edges)
 
     def finalize(
         self, n_edges: int, *, epsilon: float | None = None, consume: bool = False
     ) -> Finalized:
+        """Return the sparsifier of all edges so far."""
         return finalize(self.state, self.config, n_edges, epsilon=epsilon, consume=consume)
 
-    def resparsify(self, n_edges: int) -> None:
-        """Sample the edges in the buffer down to about `n_edges`."""
-        resparsify(self.state, self.config, n_edges)
+    def merge(self, engines: Sequence, node_maps: Sequence[np.ndarray], *, seed: int) -> Self:
+        """Return an engine with this configuration that has seen the edges of several.
 
-    def merge(self, others: Sequence, node_maps: Sequence[np.ndarray], *, seed: int) -> Self:
-        states = [engine.state for engine in (self, *others)]
-        return self.from_states(self.config, states, node_maps, seed=seed)
-
-    @classmethod
-    def from_states(
-        cls,
-        config: StreamConfig,
-        states: Sequence[StreamState],
-        node_maps: Sequence[np.ndarray],
-        *,
-        seed: int,
-    ) -> Self:
-        """Return an engine with the merged states, resparsified if they are too large."""
-        merged = cls(config, StreamState.merge(list(states), list(node_maps), seed=seed))
-        if merged.state.prefix_edges == 0:
-            resparsify_if_full(merged.state, config)
-        if merged.state.is_leader:
+        `node_maps` are the numbers of the nodes of each engine in the result.
+        """
+        state = StreamState.merge([engine.state for engine in engines], node_maps, seed=seed)
+        merged = type(self)(self.config, state)
+        if state.prefix_edges == 0:
+            resparsify_if_full(state, self.config)
+        if state.is_leader:
             merged.lead()
         return merged
 
-    def set_ridge(self, ridge: float) -> None:
-        self.state.set_ridge(ridge)
-
     def lead(self) -> None:
         """Keep a filter for states that continue this one, and make one if edges are dropped."""
-        self.state.lead()
-        _, low_watermark = self.config.watermarks(self.state)
-        if self.state.filter is None and self.n_sampled > low_watermark:
-            self.resparsify(int(low_watermark))
-
-    def continuation(self) -> "PracticalEngine | None":
-        """Return an engine without edges that continues this one; None without a filter."""
-        state = self.state.continuation()
-        return None if state is None else PracticalEngine(self.config, state)
+        self.state = replace(self.state, is_leader=True)
+        if self.state.filter is None:
+            _, low_watermark = self.config.watermarks(self.state)
+            self._limit(low_watermark)
 
     def compact(self) -> None:
+        """Make the state small before it is sent elsewhere."""
         state = self.state
         most = FINAL_OVERSHOOT * self.final_budget()
         # The filter of a leader, and samples that continue one, must stay as a single pass has
         # them.
         is_alone = not state.prefix_edges and not state.is_leader
-        if self.n_sampled > most and state.filter is not None and is_alone:
+        if state.buffer.n_edges > most and state.filter is not None and is_alone:
             refilter(state, self.config, most)
-        is_small = self.n_sampled < _MIN_EDGES_TO_ESTIMATE_REPEATS
-        if self.n_nodes and (is_small or has_many_repeats(state.buffer.edges())):
+        if state.n_nodes:
             state.coalesce(in_place=self.config.works_in_place(state))
         if not state.is_leader:
             state.drop_filter()
-            state.drop_prefix()
+
+    def condense(self) -> None:
+        """Resparsify the sample to the budget, if edges have arrived since, and compact it."""
+        if self.state.n_seen == self.state.n_condensed:
+            return
+        self._limit(self.config.current_budget(self.state))
+        self.compact()
+        self.state = replace(self.state, n_condensed=self.state.n_seen)
 
     def limit_memory(self, n_streams: int) -> None:
-        if self.config.options.memory_limit is None or self.state.prefix_edges:
-            return
-        high_watermark, _ = self.config.watermarks(self.state)
-        most = high_watermark // n_streams
-        if self.n_sampled > most:
-            self.resparsify(int(most))
+        """Reduce the sample before this many streams are merged in one process."""
+        if self.config.options.memory_limit is not None and not self.state.prefix_edges:
+            high_watermark, _ = self.config.watermarks(self.state)
+            self._limit(high_watermark // n_streams)
 
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def _limit(self, n_edges):
+        """Resparsify the sample if it has more than `n_edges` edges."""
+        if self.state.buffer.n_edges > n_edges:
+            resparsify(self.state, self.config, int(n_edges))
+
+    def to_arrays(self) -> tuple[Arrays, Numbers]:
+        """Return the state as arrays and numbers."""
         return self.state.to_arrays()
 
-    def from_arrays(self, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
+    def from_arrays(self, arrays: Arrays, numbers: Numbers) -> Self:
+        """Return an engine of the same configuration with the state of `to_arrays`."""
         return type(self)(self.config, StreamState.from_arrays(arrays, numbers))

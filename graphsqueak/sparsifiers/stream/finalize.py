@@ -237,7 +237,7 @@ def _score_and_sample(result, state, config, bridge, cuts, n_edges, *, epsilon, 
 
 def _final_resistances(state, config, edges):
     """Return the resistances of all edges, and whether they are from degrees."""
-    if state.degree_filter_n_seen and state.filter is not None:
+    if state.is_filter_from_degrees and state.filter is not None:
         resistance = resistances_if_current(
             state.filter.points, state.grounded_degrees(), edges.tail, edges.head, edges.weight
         )

@@ -28,14 +28,13 @@ References
 """
 
 import math
-from collections.abc import Collection, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
-from graphsqueak.errors import InputError, Parameter
+from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, importance_weights, shrink
 from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
@@ -44,7 +43,7 @@ from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.finalize import Finalized
-from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
+from graphsqueak.sparsifiers.stream.state import Arrays, Numbers, StreamConfig, StreamState
 from graphsqueak.validation import check_count
 
 __all__ = ["KelnerLevinEngine", "kelner_levin_engine", "thesis_copies"]
@@ -102,44 +101,45 @@ class KelnerLevinEngine(PracticalEngine):
 
     def final_budget(self) -> int:
         """Return the largest number of edges after a resparsification, w.h.p.: 3 n_copies n."""
-        return min(3 * self.n_copies * self.n_nodes, self.n_seen)
+        return min(3 * self.n_copies * self.state.n_nodes, self.state.n_seen)
 
     def ingest(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> None:
         """Expand by a block of edges, and resparsify when the sample has doubled."""
         state = self.state
         state.grow(n_nodes)
+        state.cuts.add(tail, head, weight, n_nodes)
         state.count_edges(tail, head, weight)
         edges = SampledEdges(tail, head, weight, np.zeros(tail.size, dtype=np.bool_))
         start = 0
         while start < tail.size:
-            most = max(self.n_nodes * self.n_copies, 2 * self._n_after_last)
-            stop = min(start + max(most - self.n_sampled, 1), tail.size)
-            new = np.arange(self.n_sampled, self.n_sampled + stop - start)
+            n_sampled = state.buffer.n_edges
+            most = max(state.n_nodes * self.n_copies, 2 * self._n_after_last)
+            block = edges.select(slice(start, start + max(most - n_sampled, 1)))
+            start += block.n_edges
+            state.append(block, n_arrived=block.n_edges, capacity=most)
+            new = np.arange(n_sampled, state.buffer.n_edges)
             self._sample = expand(self._sample, new, n_copies=self.n_copies)
-            state.append(edges.select(slice(start, stop)), capacity=most)
-            state.count_seen(stop - start)
-            start = stop
-            if self.n_sampled >= most:
-                sample = self._resparsified(self.n_resparsifications)
+            if state.buffer.n_edges >= most:
+                sample = self._resparsified(state.n_resparsifications)
                 state.replace_edges(state.buffer.edges().select(sample.index))
                 state.record_resparsification()
-                self._sample = sample._replace(index=np.arange(self.n_sampled))
-                self._n_after_last = self.n_sampled
+                self._n_after_last = state.buffer.n_edges
+                self._sample = sample._replace(index=np.arange(self._n_after_last))
 
     def _resparsified(self, key):
-        graph = self._graph(self._sample)
+        seed = self.state.seed
         resistance = _upper_resistances(
-            graph,
-            n_earlier=self.n_resparsifications,
-            seed=child_seed(self.seed ^ key, Step.SKETCH),
+            self._graph(self._sample),
+            n_earlier=self.state.n_resparsifications,
+            seed=child_seed(seed ^ key, Step.SKETCH),
         )
         score = np.minimum(self.state.buffer.edges().weight * resistance, 1.0)
-        return shrink(self._sample, score, rng=np.random.default_rng(child_seed(self.seed, key)))
+        return shrink(self._sample, score, rng=np.random.default_rng(child_seed(seed, key)))
 
     def _graph(self, sample):
         edges = self.state.buffer.edges().select(sample.index)
         weight = edges.weight * importance_weights(sample, n_copies=self.n_copies)
-        return EdgeList.from_validated(edges.tail, edges.head, weight, self.n_nodes)
+        return EdgeList.from_validated(edges.tail, edges.head, weight, self.state.n_nodes)
 
     def finalize(
         self, n_edges: int, *, epsilon: float | None = None, consume: bool = False
@@ -151,24 +151,13 @@ class KelnerLevinEngine(PracticalEngine):
         # Weights are random even if every edge is kept.
         return Finalized(edges, is_exact=False)
 
-    def merge(self, others: Sequence, node_maps: Sequence[np.ndarray], *, seed: int) -> Self:
+    def merge(self, engines: Sequence, node_maps: Sequence[np.ndarray], *, seed: int) -> Self:
         """Return an engine with all samples and their probabilities."""
-        engines = [self, *others]
         if any(engine.n_copies != self.n_copies for engine in engines):
             raise InputError("streams with different n_copies cannot be merged")
         state = StreamState.merge([engine.state for engine in engines], node_maps, seed=seed)
-        merged = type(self)(self.n_copies, state)
         sample = map(np.concatenate, zip(*(engine._sample for engine in engines), strict=True))
-        merged._sample = Sample(*sample)._replace(index=np.arange(merged.n_sampled))
-        merged._n_after_last = merged.n_sampled
-        return merged
-
-    def look_up_priority(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
-        """Do nothing: the guarantee is for all edges alike."""
-
-    def set_ridge(self, ridge: float) -> None:
-        if ridge > 0:
-            raise InputError(Parameter("method", "thesis"), " has no ridge")
+        return self._with_sample(state, Sample(*sample), n_after_last=state.buffer.n_edges)
 
     def lead(self) -> None:
         """Do nothing: there is no filter that other streams could continue."""
@@ -179,17 +168,22 @@ class KelnerLevinEngine(PracticalEngine):
     def limit_memory(self, n_streams: int) -> None:
         """Do nothing: the guarantee needs every copy."""
 
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def to_arrays(self) -> tuple[Arrays, Numbers]:
         arrays, numbers = super().to_arrays()
         arrays |= {"sample_prob": self._sample.prob, "sample_copies": self._sample.copies}
-        numbers |= {"n_copies": self.n_copies, "n_after_last": self._n_after_last}
+        numbers["n_after_last"] = self._n_after_last
         return arrays, numbers
 
-    def from_arrays(self, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
-        engine = type(self)(numbers["n_copies"], StreamState.from_arrays(arrays, numbers))
-        index = np.arange(engine.n_sampled)
-        engine._sample = Sample(index, arrays["sample_prob"], arrays["sample_copies"])
-        engine._n_after_last = numbers["n_after_last"]
+    def from_arrays(self, arrays: Arrays, numbers: Numbers) -> Self:
+        state = StreamState.from_arrays(arrays, numbers)
+        sample = self._sample._replace(prob=arrays["sample_prob"], copies=arrays["sample_copies"])
+        return self._with_sample(state, sample, n_after_last=numbers["n_after_last"])
+
+    def _with_sample(self, state, sample, *, n_after_last):
+        """Return an engine with as many copies and another state."""
+        engine = type(self)(self.n_copies, state)
+        engine._sample = sample._replace(index=np.arange(state.buffer.n_edges))
+        engine._n_after_last = n_after_last
         return engine
 
 

@@ -8,6 +8,7 @@ the budget: infinite (p = 1) while all of them fit, proportional to their levera
 """
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,12 +20,14 @@ from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 __all__ = ["LARGEST_OVERSAMPLING", "PRIORITY_FRACTION", "PriorityNodes", "as_plain_ids"]
 
 # Fraction of the budget for edges at priority nodes. With less, labelled nodes lose neighbors; with
-# more, the rest of the graph loses edges.
+# more, the rest of the graph loses edges. It is the default of the option `favored_share`.
 PRIORITY_FRACTION = 0.5
-# A factor that makes every probability 1, yet does not overflow when multiplied by weights.
-LARGEST_OVERSAMPLING = 1e30
+# A factor that makes every probability 1, yet does not overflow when multiplied by weights: the
+# largest number of single precision.
+LARGEST_OVERSAMPLING = float(np.finfo(np.float32).max)
 
 
+@dataclass
 class PriorityNodes:
     """Priority nodes of a stream, by number, and the oversampling factor of their edges.
 
@@ -45,16 +48,9 @@ class PriorityNodes:
     array([2., 1.])
     """
 
-    def __init__(
-        self,
-        mask: np.ndarray | None = None,
-        *,
-        fraction: float = PRIORITY_FRACTION,
-        oversampling: float = 1.0,
-    ) -> None:
-        self.mask = np.zeros(0, dtype=np.bool_) if mask is None else mask
-        self.fraction = fraction
-        self.oversampling = oversampling
+    mask: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    fraction: float = PRIORITY_FRACTION
+    oversampling: float = 1.0
 
     def grow(self, n_nodes: int) -> None:
         """Add nodes without priority until there are `n_nodes`."""
@@ -83,14 +79,9 @@ class PriorityNodes:
         if not self.mask.any():
             return 1.0
         is_priority = self.touches(edges)
-        if not is_priority.any():
-            return 1.0
         leverage = edges.weight * resistance
         scale = find_scale(leverage[is_priority], self.fraction * budget)
-        if scale < np.inf:
-            n_expected = np.minimum(1.0, scale * leverage[is_priority]).sum()
-        else:
-            n_expected = np.count_nonzero(is_priority)
+        n_expected = np.minimum(1.0, scale * leverage[is_priority]).sum()
         scale_of_others = find_scale(leverage[~is_priority], max(budget - n_expected, 1.0))
         if scale_of_others == np.inf:
             return 1.0

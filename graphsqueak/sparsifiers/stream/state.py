@@ -4,6 +4,7 @@
     degrees           the exact weighted degree of every node
     parent            a union-find structure: the components of all edges so far
     filter            the arrival filter of the last resparsification, if there was one
+    cuts              weights of random cuts of all edges so far, to check the result
 
 Weights are stored in units of `weight_scale`, a power of two near the first weight, which loses no
 digit. The modules `resparsify`, `finalize` and `checkpoint` are functions of this state.
@@ -17,7 +18,7 @@ first on.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -27,10 +28,15 @@ from graphsqueak.randomness import child_seed
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 from graphsqueak.sparsifiers.stream.coalesce import coalesce, coalesce_in_place
+from graphsqueak.sparsifiers.stream.cut_probes import RandomCuts
 from graphsqueak.sparsifiers.stream.edge_buffer import EdgeBuffer, SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 
-__all__ = ["StreamConfig", "StreamState"]
+__all__ = ["Arrays", "Numbers", "StreamConfig", "StreamState"]
+
+# A state as named arrays and as named numbers.
+Arrays: TypeAlias = dict[str, np.ndarray]
+Numbers: TypeAlias = dict[str, Any]
 
 # Sampled edges number their ends in 32 bits.
 MAX_NODES = np.iinfo(np.int32).max
@@ -58,14 +64,18 @@ class StreamState:
         Edges that joined two components: nodes minus components.
     n_seen : int
         Edges that have arrived.
+    n_condensed : int
+        Edges that had arrived when the sample was last brought to its budget (`engine.condense`).
     n_resparsifications : int
     cut_error : float
         Largest significant change of a bottleneck cut by a resparsification.
+    cuts : RandomCuts
+        In the unit of the input.
     filter : ArrivalFilter, optional
     filter_edges_per_node : float
         Budget per node for which the scale of the filter was chosen.
-    degree_filter_n_seen : int
-        Edges that had arrived when the filter was made from degrees; 0 if it was made by solves.
+    is_filter_from_degrees : bool
+        Whether the filter was made from degrees, not by solves.
     priority : PriorityNodes
     prefix_degrees : ndarray
         Degrees, with the ridge, of the edges before this part; empty if it has no prefix.
@@ -92,11 +102,13 @@ class StreamState:
     parent: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     n_unions: int = 0
     n_seen: int = 0
+    n_condensed: int = 0
     n_resparsifications: int = 0
     cut_error: float = 0.0
+    cuts: RandomCuts = field(default_factory=RandomCuts)
     filter: ArrivalFilter | None = None
     filter_edges_per_node: float = np.inf
-    degree_filter_n_seen: int = 0
+    is_filter_from_degrees: bool = False
     priority: PriorityNodes = field(default_factory=PriorityNodes)
     prefix_degrees: np.ndarray = field(default_factory=lambda: np.zeros(0))
     prefix_edges: int = 0
@@ -128,14 +140,6 @@ class StreamState:
             self.degrees = append_growable(self.degrees, np.zeros(new.size))
             self.priority.grow(n_nodes)
 
-    def set_ridge(self, ridge: float) -> None:
-        """Change the ridge."""
-        self.ridge = ridge
-
-    def set_weight_scale(self, weight_scale: float) -> None:
-        """Choose the unit of weights, before the first edge."""
-        self.weight_scale = weight_scale
-
     def count_edges(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Update degrees and components; return which edges joined two components."""
         add_degrees(self.degrees, tail, head, weight)
@@ -145,13 +149,10 @@ class StreamState:
             self.n_unions += int(np.count_nonzero(in_forest))
         return in_forest
 
-    def append(self, edges: SampledEdges, *, capacity: int) -> None:
-        """Add edges to the sample."""
+    def append(self, edges: SampledEdges, *, n_arrived: int, capacity: int) -> None:
+        """Add the edges that were sampled of `n_arrived` new ones."""
         self.buffer.append(edges, capacity=capacity)
-
-    def count_seen(self, n_edges: int) -> None:
-        """Count edges that have arrived."""
-        self.n_seen += n_edges
+        self.n_seen += n_arrived
 
     def replace_edges(self, edges: SampledEdges) -> None:
         """Replace the whole sample."""
@@ -177,7 +178,7 @@ class StreamState:
         """Sample the following edges by this filter."""
         self.filter = arrival_filter
         self.filter_edges_per_node = edges_per_node
-        self.degree_filter_n_seen = self.n_seen if from_degrees else 0
+        self.is_filter_from_degrees = from_degrees
 
     def update_filter(self, arrival_filter: ArrivalFilter, *, edges_per_node: float) -> None:
         """Replace the filter by one with other degrees or another scale."""
@@ -185,18 +186,13 @@ class StreamState:
         self.filter_edges_per_node = edges_per_node
 
     def drop_filter(self) -> None:
-        """Keep every arriving edge."""
+        """Keep every arriving edge; only the filter needs the degrees of the prefix."""
         self.filter = None
-
-    def drop_prefix(self) -> None:
-        """Forget the degrees of the prefix, which only the filter needs."""
         self.prefix_degrees = self.prefix_degrees[:0]
 
     def set_oversampling(self, factor: float) -> None:
         """Choose the factor for edges at priority nodes."""
-        self.priority = PriorityNodes(
-            self.priority.mask, fraction=self.priority.fraction, oversampling=factor
-        )
+        self.priority = replace(self.priority, oversampling=factor)
 
     def refilter(self) -> None:
         """Put the sample to the filter again."""
@@ -215,42 +211,35 @@ class StreamState:
         """Return the seed of the next resparsification."""
         return child_seed(self.seed, self.n_resparsifications)
 
-    def lead(self) -> None:
-        """Keep the filter for states that continue this one."""
-        self.is_leader = True
-
     def grounded_degrees(self) -> np.ndarray:
         """Return the degrees in the graph of all edges, with the ridge, those of the prefix too."""
-        degrees = self.degrees
-        if self.ridge:
-            degrees = degrees + self.ridge / self.weight_scale
-        if self.prefix_degrees.size:
-            n_new = self.n_nodes - self.prefix_degrees.size
-            degrees = degrees + np.pad(self.prefix_degrees, (0, n_new))
-        return degrees
+        n_new = self.n_nodes - self.prefix_degrees.size
+        prefix_degrees = np.pad(self.prefix_degrees, (0, n_new))
+        return self.degrees + self.ridge / self.weight_scale + prefix_degrees
 
     def scaled(self, factor: float) -> Self:
         """Return the state of the same graph with all weights times `factor`; arrays are shared."""
-        return replace(self, weight_scale=self.weight_scale * factor)
+        return replace(self, weight_scale=self.weight_scale * factor, cuts=self.cuts.scaled(factor))
 
     def continuation(self) -> "StreamState | None":
         """Return a state without edges that continues this one; None without a filter."""
         if self.filter is None:
             return None
         prefix_degrees = self.grounded_degrees()
-        return StreamState(
-            seed=self.seed,
-            ridge=self.ridge,
-            weight_scale=self.weight_scale,
+        return replace(
+            self,
+            buffer=EdgeBuffer(),
             degrees=np.zeros(self.n_nodes),
-            parent=self.parent,
-            n_unions=self.n_unions,
+            n_seen=0,
+            n_condensed=0,
             n_resparsifications=1,
+            cut_error=0.0,
+            cuts=RandomCuts(n_nodes=self.n_nodes),
             filter=self.filter.refresh(prefix_degrees),
-            filter_edges_per_node=self.filter_edges_per_node,
-            priority=self.priority,
+            is_filter_from_degrees=False,
             prefix_degrees=prefix_degrees,
             prefix_edges=self.n_seen,
+            is_leader=False,
         )
 
     @classmethod
@@ -277,7 +266,7 @@ class StreamState:
             n_seen=sum(state.n_seen for state in states),
             n_resparsifications=sum(state.n_resparsifications for state in states),
             cut_error=max(state.cut_error for state in states),
-            priority=PriorityNodes(fraction=first.priority.fraction),
+            priority=replace(first.priority, mask=np.zeros(0, dtype=np.bool_)),
         )
         merged.grow(1 + max(int(node_map.max(initial=-1)) for node_map in node_maps))
         samples = []
@@ -288,7 +277,13 @@ class StreamState:
             # Each node is united with the representative of its component.
             joined = union_edges(merged.parent, node_map, node_map[find_all(state.parent)])
             merged.n_unions += int(np.count_nonzero(joined))
-            samples.append(_renumbered(state.buffer.edges(), node_map, ratio))
+            edges = state.buffer.edges()
+            # Copies of large samples are avoided if nothing changes.
+            if not _is_identity(node_map):
+                edges = edges._replace(tail=node_map[edges.tail], head=node_map[edges.head])
+            if ratio != 1.0:
+                edges = edges._replace(weight=edges.weight * ratio)
+            samples.append(edges)
         edges = SampledEdges(*map(np.concatenate, zip(*samples, strict=True)))
 
         # Some forest edges of the parts close a cycle in the union: the forest does not need them.
@@ -297,24 +292,24 @@ class StreamState:
             make_sets(merged.n_nodes), edges.tail[forest], edges.head[forest]
         )
         merged.buffer = EdgeBuffer(edges)
+        merged.cuts = RandomCuts.merge(
+            [state.cuts for state in states],
+            merged.n_nodes,
+            same_nodes=all(map(_is_identity, node_maps)),
+        )
         if first.is_leader:
             merged.is_leader = True
             merged.filter = first.filter
             merged.filter_edges_per_node = first.filter_edges_per_node
-            merged.degree_filter_n_seen = first.degree_filter_n_seen
-            merged.set_oversampling(first.priority.oversampling)
+            merged.is_filter_from_degrees = first.is_filter_from_degrees
         else:
             merged.prefix_edges = max(state.prefix_edges for state in states)
         return merged
 
-    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def to_arrays(self) -> tuple[Arrays, Numbers]:
         """Return the state as arrays and as numbers, for `from_arrays`."""
-        arrays = self.buffer.edges()._asdict()
-        arrays |= {"degrees": self.degrees, "parent": self.parent}
-        if self.priority.mask.any():
-            arrays["priority_mask"] = self.priority.mask
-        if self.prefix_degrees.size:
-            arrays["prefix_degrees"] = self.prefix_degrees
+        arrays = self.buffer.edges()._asdict() | {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {"cut_table": self.cuts.table, "priority_mask": self.priority.mask}
         if self.filter is not None:
             arrays |= {f"filter_{name}": a for name, a in self.filter.to_arrays().items()}
         numbers = {name: getattr(self, name) for name in _NUMBERS}
@@ -323,40 +318,34 @@ class StreamState:
         return arrays, numbers
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], numbers: dict[str, Any]) -> Self:
+    def from_arrays(cls, arrays: Arrays, numbers: Numbers) -> Self:
         """Return the state on which `to_arrays` was called; it owns the arrays."""
         filter_arrays = {
             name.removeprefix("filter_"): array
             for name, array in arrays.items()
             if name.startswith("filter_")
         }
-        n_nodes = arrays["degrees"].size
+        values: Numbers = arrays | numbers
         return cls(
-            **{name: numbers[name] for name in _NUMBERS},
+            **{name: values[name] for name in _NUMBERS + _ARRAYS},
             buffer=EdgeBuffer(SampledEdges(*(arrays[name] for name in SampledEdges._fields))),
-            degrees=arrays["degrees"],
-            parent=arrays["parent"],
+            cuts=RandomCuts(arrays["cut_table"], arrays["degrees"].size),
             filter=ArrivalFilter.from_arrays(filter_arrays) if filter_arrays else None,
             priority=PriorityNodes(
-                arrays.get("priority_mask", np.zeros(n_nodes, dtype=np.bool_)),
+                arrays["priority_mask"],
                 fraction=numbers["priority_fraction"],
                 oversampling=numbers["oversampling"],
             ),
-            prefix_degrees=arrays.get("prefix_degrees", np.zeros(0)),
         )
 
 
-# Fields that are plain numbers, by their annotations.
+# Fields that are plain numbers and plain arrays, by their annotations.
 _NUMBERS = tuple(f.name for f in fields(StreamState) if f.type in (int, float, bool))
+_ARRAYS = tuple(f.name for f in fields(StreamState) if f.type is np.ndarray)
 
 
-def _renumbered(edges, node_map, ratio):
-    """Return the edges with other node numbers and another unit of weights."""
-    if not np.array_equal(node_map, np.arange(node_map.size)):
-        edges = edges._replace(tail=node_map[edges.tail], head=node_map[edges.head])
-    if ratio != 1.0:
-        edges = edges._replace(weight=edges.weight * ratio)
-    return edges
+def _is_identity(node_map):
+    return np.array_equal(node_map, np.arange(node_map.size))
 
 
 @dataclass(frozen=True)
@@ -365,10 +354,6 @@ class StreamConfig:
 
     budget: Budget
     options: StreamOptions
-
-    def final_budget(self, state: StreamState) -> int:
-        """Return the number of edges of the sparsifier if the stream ended now."""
-        return self.budget(state.n_nodes, state.total_edges)
 
     def current_budget(self, state: StreamState) -> int:
         """Return the number of edges to aim at while the stream goes on."""

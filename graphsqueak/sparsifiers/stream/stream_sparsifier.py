@@ -15,30 +15,23 @@ contain no edges.
 """
 
 from collections.abc import Collection
-from typing import Any, Self
+from copy import copy
+from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
-from graphsqueak.sparsifiers.error_prediction import ErrorCurve
-from graphsqueak.sparsifiers.stream.base_stream import (
-    BaseStream,
-    merged_seed,
-    seed_from,
-    union_of_nodes,
-)
-from graphsqueak.sparsifiers.stream.checkpoint import STREAM, pack_stream, unpack_stream
-from graphsqueak.sparsifiers.stream.cut_probes import RandomCuts, warn_if_worse
-from graphsqueak.sparsifiers.stream.engine import PracticalEngine, StreamEngine
-from graphsqueak.sparsifiers.stream.finalize import Finalized
+from graphsqueak.sparsifiers.stream.base_stream import BaseStream
+from graphsqueak.sparsifiers.stream.checkpoint import STREAM
+from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.kelner_levin import kelner_levin_engine
-from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION, PriorityNodes
-from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
+from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
+from graphsqueak.sparsifiers.stream.state import StreamConfig
 from graphsqueak.system.packing import pack_bytes
 from graphsqueak.validation import check_choice, check_real
 
@@ -138,31 +131,25 @@ class StreamSparsifier(BaseStream):
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
+            Budget(n_edges, epsilon, keep),
             favored_nodes=favored_nodes,
             favored_share=favored_share,
             options=options,
             random_state=random_state,
         )
-        self.n_edges = n_edges
-        self.epsilon = epsilon
-        self.keep = keep
         self.method = check_choice("method", method, ("fast", "thesis"))
         self.n_copies = n_copies
         self.ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
-        self._engine: StreamEngine = self._make_engine(seed_from(random_state))
-        self._cuts = RandomCuts()
-        self._result: Finalized | None = None  # of the last `sparsifier()`
+        self._engines[0] = self._new_engine(0)
 
-    def _make_engine(self, seed: int) -> StreamEngine:
+    def _new_engine(self, number):
         if self.method == "fast":
             if self.n_copies is not None:
                 raise InputError(
                     "n_copies is for ", Parameter("method", "thesis"), "; leave it out"
                 )
-            budget = Budget(self.n_edges, self.epsilon, self.keep).validate()
-            priority = PriorityNodes(fraction=self.favored_share)
-            state = StreamState(seed=seed, ridge=self.ridge, priority=priority)
-            return PracticalEngine(StreamConfig(budget, self.options), state)
+            config = StreamConfig(self._budget.validate(), self.options)
+            return PracticalEngine(config, self._new_state(self._seed, ridge=self.ridge))
         if self.favored_nodes:
             raise InputError(
                 "favored_nodes need ",
@@ -173,7 +160,7 @@ class StreamSparsifier(BaseStream):
             raise InputError(
                 Parameter("method", "thesis"), " takes epsilon or n_copies, no budget and no ridge"
             )
-        return kelner_levin_engine(self.epsilon, self.n_copies, seed=seed)
+        return kelner_levin_engine(self.epsilon, self.n_copies, seed=self._seed)
 
     def partial_fit(self, batch: GraphLike) -> Self:
         """Process more edges.
@@ -190,13 +177,9 @@ class StreamSparsifier(BaseStream):
         """
         self._check_not_consumed()
         self._result = None
-        budget = Budget(self.n_edges, self.epsilon, self.keep)
-        for part in budget.sample_source(as_stream(batch)):
+        for part in self._budget.sample_source(as_stream(batch)):
             tail, head, n_nodes = self._numbering.apply(part)
-            if self.favored_nodes:
-                self._engine.look_up_priority(self._numbering, n_nodes, self.favored_nodes)
-            self._engine.ingest(tail, head, part.weight, n_nodes)
-            self._cuts.add(tail, head, part.weight, n_nodes)
+            self._ingest_pane(0, tail, head, part.weight, n_nodes)
         return self
 
     def sparsifier(self, *, n_edges: int | None = None, consume: bool = False) -> EdgeList:
@@ -225,23 +208,7 @@ class StreamSparsifier(BaseStream):
                 "; the thesis method has no budget",
             )
         self._is_consumed = consume
-        result = self._engine.finalize(
-            self._engine.final_budget() if n_edges is None else n_edges,
-            epsilon=self.epsilon if n_edges is None else None,
-            consume=consume,
-        )
-        edges = result.edges
-        random_cut_error = self._cuts.error(
-            edges.tail, edges.head, edges.weight, self.n_components_
-        )
-        self.probe_error_ = float(np.fmax(random_cut_error, result.cut_error))
-        # The edges are not stored: they are the result itself.
-        self._result = result._replace(edges=edges.select(slice(0, 0)))
-        if self.options.rescale_to_degrees and not self.is_whole_:
-            warn_if_worse(self.epsilon_predicted_, self.probe_error_)
-        return EdgeList.from_validated(
-            edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
-        )
+        return self._finalize(self._engines[0], n_edges, consume=consume)
 
     def merge(self, *others: "StreamSparsifier", random_state: RandomState = None) -> Self:
         """Return a stream that has seen the edges of all: parts of one graph, or several graphs.
@@ -260,23 +227,9 @@ class StreamSparsifier(BaseStream):
         -------
         StreamSparsifier
         """
-        self._check_mergeable(others, ("method",))
         streams: list[StreamSparsifier] = [self, *others]
-        seed = merged_seed([stream._engine.seed for stream in streams], random_state)
-        ids, node_maps, is_unchanged = union_of_nodes(streams)
-        settings = self._settings() | {"ridge": sum(stream.ridge for stream in streams)}
-        merged = type(self)(**settings, options=self.options)
-        merged.random_state = self.random_state if random_state is None else random_state
-        merged._numbering = Numbering(ids)
-        merged._engine = self._engine.merge(
-            [stream._engine for stream in others], node_maps, seed=seed
-        )
-        merged._cuts = RandomCuts.merge(
-            [stream._cuts for stream in streams], merged.n_nodes_, same_nodes=is_unchanged
-        )
-        favored = [stream.favored_nodes for stream in streams if stream.favored_nodes]
-        merged.favored_nodes = frozenset().union(*favored) or None
-        return merged
+        ridge = sum(stream.ridge for stream in streams)
+        return self._merge(streams, ["method"], random_state, ridge=ridge)
 
     def to_bytes(self) -> bytes:
         """Return a small state to be sent to another process and merged there.
@@ -284,20 +237,19 @@ class StreamSparsifier(BaseStream):
         The sample is refiltered and coalesced, and the arrival filter is left out. A stream that
         continues from here keeps more edges at first than this one would.
         """
-        self._engine.compact()
+        self._engines[0].compact()
         return pack_bytes(*self._pack())
 
     @classmethod
     def from_bytes(cls, data: bytes, *, n_streams: int = 1) -> Self:
         """Return the stream of `to_bytes`, one of `n_streams` that share the memory limit."""
         stream = cls._read("the state", data)
-        stream._engine.limit_memory(n_streams)
+        stream._engines[0].limit_memory(n_streams)
         return stream
 
     def lead(self) -> None:
         """Keep the arrival filter in `to_bytes`, for streams that continue this one."""
-        if isinstance(self._engine, PracticalEngine):
-            self._engine.lead()
+        self._engines[0].lead()
 
     def export_prior(self) -> bytes:
         """Return what a stream of the following edges has to know of this one.
@@ -305,15 +257,14 @@ class StreamSparsifier(BaseStream):
         It is a state without edges: ids, degrees, components and the arrival filter. Empty if no
         edge was dropped yet.
         """
-        engine = None
-        if isinstance(self._engine, PracticalEngine):
-            engine = self._engine.continuation()
-        if engine is None:
+        engine = self._engines[0]
+        state = engine.state.continuation()
+        if state is None:
             return b""
-        packed = pack_stream(
-            self._settings(), self.options, engine, self._numbering, RandomCuts(), note={}
-        )
-        return pack_bytes(*packed)
+        prior = copy(self)
+        prior._engines = {0: PracticalEngine(engine.config, state)}
+        prior.note = {}
+        return pack_bytes(*prior._pack())
 
     @classmethod
     def from_prior(cls, data: bytes, *, ridge: float, seed: int) -> Self:
@@ -327,120 +278,25 @@ class StreamSparsifier(BaseStream):
         seed : int
         """
         stream = cls._read("the state", data)
-        arrays, numbers = stream._engine.to_arrays()
-        numbers |= {"seed": seed, "ridge": ridge}
-        stream._engine = stream._engine.from_arrays(arrays, numbers)
+        engine = stream._engines[0]
+        state = replace(engine.state, seed=seed, ridge=ridge)
+        stream._engines[0] = PracticalEngine(engine.config, state)
+        stream._seed = seed
         stream.ridge = ridge
         return stream
-
-    def set_ridge(self, ridge: float) -> None:
-        """Change the ridge; only a larger one holds for the edges so far."""
-        self._engine.set_ridge(ridge)
-        self.ridge = ridge
-
-    def _pack(self):
-        self._check_not_consumed()
-        return pack_stream(
-            self._settings(),
-            self.options,
-            self._engine,
-            self._numbering,
-            self._cuts,
-            note=self.note,
-        )
-
-    @classmethod
-    def _unpack(cls, record, arrays, name):
-        def make(**settings):
-            stream = cls(**settings)
-            return stream, stream._engine
-
-        parts = unpack_stream(record, arrays, name, make)
-        stream: Any = parts.stream
-        stream._engine = parts.engine
-        stream._numbering = parts.numbering
-        stream._cuts = parts.cuts
-        stream.note = parts.note
-        return stream
-
-    def _settings(self) -> dict[str, Any]:
-        """Return the parameters of the constructor but options and seed."""
-        favored = self.favored_nodes
-        return {
-            "n_edges": self.n_edges,
-            "epsilon": self.epsilon,
-            "keep": self.keep,
-            "method": self.method,
-            "n_copies": self.n_copies,
-            "ridge": self.ridge,
-            "favored_nodes": None if favored is None else sorted(favored, key=str),
-            "favored_share": self.favored_share,
-        }
 
     @property
     def n_edges_seen_(self) -> int:
         """Edges processed so far."""
-        return self._engine.n_seen
-
-    @property
-    def n_edges_recent_(self) -> int:
-        """The same as `n_edges_seen_`; a `TimedSparsifier` forgets edges."""
-        return self._engine.n_seen
+        return self._engines[0].state.n_seen
 
     @property
     def n_nodes_(self) -> int:
         """Nodes seen so far."""
-        return self._engine.n_nodes
+        return self._engines[0].state.n_nodes
 
-    @property
-    def n_components_(self) -> int:
-        """Connected components of all edges so far."""
-        return self._engine.n_components
+    def _whole_state(self):
+        return self._engines[0].state
 
-    @property
-    def n_kept_(self) -> int:
-        """Edges in memory."""
-        return self._engine.n_sampled
-
-    @property
-    def n_shrinks_(self) -> int:
-        """Number of resparsifications."""
-        return self._engine.n_resparsifications
-
-    @property
-    def degrees_(self) -> np.ndarray:
-        """Exact weighted degrees of all nodes."""
-        return self._engine.degrees
-
-    @property
-    def error_curve_(self) -> ErrorCurve | None:
-        """Predicted error by number of edges: after `sparsifier()`, if `epsilon` was given."""
-        return None if self._result is None else self._result.error_curve
-
-    @property
-    def budget_(self) -> int:
-        """Edges of the sparsifier if the stream ended now.
-
-        With `epsilon`, the number that a dense graph needs until `sparsifier()` is called, and the
-        number that this graph needs afterwards.
-        """
-        if self.epsilon is not None and self.error_curve_ is not None:
-            return self.error_curve_.edges_for(self.epsilon)
-        return self._engine.final_budget()
-
-    @property
-    def is_whole_(self) -> bool:
-        """Whether no edge was dropped, so that the error is 0."""
-        if self.method != "fast":
-            return False
-        if self._result is not None:
-            return self._result.is_exact
-        return self.n_shrinks_ == 0 and self.n_edges_seen_ <= self.budget_
-
-    @property
-    def _random_key(self) -> int:
-        return self._engine.seed
-
-    @property
-    def _predicted_error(self) -> float | None:
-        return None if self._result is None else self._result.predicted_error
+    def _final_budget(self):
+        return self._engines[0].final_budget()

@@ -1,10 +1,20 @@
 """Sparsify the parts of a graph separately and merge their states up a tree.
 
-The tasks of the tree (`tasks`) are pure functions, so that it can run anywhere: same seed, parts
-and shape, same result. For graphs a merge costs no accuracy, only its resparsification does [C17,
-Section 3.3.2]: the shape of the tree decides about time and memory, not about quality. In a guided
-tree, the default, later parts continue the filter of earlier ones and keep what a single pass would
-have kept: about a third of the edges, for 16 parts, and merges that solve no linear system.
+The tasks of the tree are pure functions from bytes (or a part to be read) to bytes, so that they
+can be repeated and run anywhere: same seed, parts and shape, same result.
+
+    leaf(part, seed)       the state of a stream that has seen one part
+    merge(states, seed)    the state of a stream that has seen the parts of all
+
+A state is a compact checkpoint: sampled edges, exact degrees, components and ids, at most 14 bytes
+per edge and 20 per node. Ids are matched when states are merged (`graphsqueak.nodes.union`).
+
+For graphs a merge costs no accuracy, only its resparsification does [C17, Section 3.3.2]: the shape
+of the tree decides about time and memory, not about quality. In a guided tree, the default, both
+tasks also return a prior for later parts: a state without edges that has the ids, degrees,
+components and the arrival filter of the leader, which has seen all parts from the first on. A part
+that continues it keeps about what a single pass would have kept: about a third of the edges, for 16
+parts, and merges that solve no linear system.
 
 Finished parts may be stored in a folder, on disk or remote, so that a stopped run does not repeat
 them:
@@ -26,16 +36,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from graphsqueak.errors import InputError, Parameter
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.files.splitting import split, unread
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.config import SparsifyConfig
+from graphsqueak.sparsifiers.stream.base_stream import seed_from
+from graphsqueak.sparsifiers.stream.resparsify import BufferOverflow
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.paths import is_remote, local_path
 from graphsqueak.system.progress import Progress
@@ -44,10 +54,29 @@ from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import TreeRun, run_here, run_tree
 from graphsqueak.trees.shapes import Tree, as_tree
 
-__all__ = ["LeafStore", "MergeTree", "TreeResult", "grow_tree", "open_store", "stored_seed"]
+__all__ = [
+    "DROPPED",
+    "LeafStore",
+    "MergeTree",
+    "Piece",
+    "TreeResult",
+    "grow_tree",
+    "leaf",
+    "merge",
+    "open_store",
+]
 
+# Counters of readers.
+DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")
 _RUN_FILE = "run.json"
 _PART_FILES = "part-*.ckpt"
+
+
+class Piece(NamedTuple):
+    """Part `number` of an input: a graph, or a source of its edges."""
+
+    number: int
+    graph: object
 
 
 class TreeResult(NamedTuple):
@@ -67,7 +96,78 @@ class TreeResult(NamedTuple):
     stream: StreamSparsifier
     run: TreeRun
     n_parts: int
-    n_resumed: int = 0
+    n_resumed: int
+
+
+def leaf(
+    piece,
+    seed,
+    *,
+    settings,
+    options=None,
+    store=None,
+    is_leader=False,
+    prior=b"",
+    returns_prior=False,
+):
+    """Return the state of one part.
+
+    Parameters
+    ----------
+    piece : Piece
+    seed : int
+    settings, options
+        Parameters of the `StreamSparsifier`.
+    store : LeafStore, optional
+        Where finished parts are stored and looked up.
+    is_leader : bool
+        Whether later parts may continue the first one.
+    prior : bytes
+        Prior of the parts before this one; empty for none.
+    returns_prior : bool
+        Whether to return a prior as well.
+
+    Returns
+    -------
+    bytes, or a pair of them
+    """
+    state = None if store is None else store.get(piece.number)
+    if state is not None:
+        stream = StreamSparsifier.from_bytes(state)
+    else:
+        stream = _read(piece, seed, settings, options, prior)
+        if is_leader and piece.number == 0:
+            stream.lead()
+        is_source = isinstance(piece.graph, EdgeSource)
+        stream.note = {name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED}
+        # The state is compacted in place, so that the prior comes after it.
+        state = stream.to_bytes()
+        if store is not None:
+            store.put(piece.number, state)
+    return (state, stream.export_prior()) if returns_prior else state
+
+
+def merge(states, seed, *, returns_prior=False):
+    """Return the state of several parts, given in their order, and its prior if asked for."""
+    streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
+    merged = streams[0].merge(*streams[1:], random_state=seed)
+    merged.note = {name: sum(stream.note[name] for stream in streams) for name in DROPPED}
+    state = merged.to_bytes()
+    return (state, merged.export_prior()) if returns_prior else state
+
+
+def _read(piece, seed, settings, options, prior):
+    """Return the stream of a part; without the prior if the edges are unlike those before."""
+    if prior:
+        stream = StreamSparsifier.from_prior(prior, ridge=settings.get("ridge", 0.0), seed=seed)
+    else:
+        stream = StreamSparsifier(**settings, options=options, random_state=seed)
+    try:
+        for batch in piece.graph:
+            stream.partial_fit(batch)
+    except BufferOverflow:
+        return _read(piece, seed, settings, options, prior=b"")
+    return stream
 
 
 def grow_tree(
@@ -113,24 +213,25 @@ def grow_tree(
     (100000, True)
     """
     tree = as_tree(shape, len(pieces), allow_guided=True)
+    n_resumed = 0 if store is None else store.count()
     # Ridges of merged streams add up.
-    ridge = settings.get("ridge", 0.0)
-    leaf_settings = settings | {"ridge": ridge / len(pieces)}
-    make_leaf = partial(
-        leaf, settings=leaf_settings, options=options, store=store, is_leader=bool(tree.prior_nodes)
-    )
+    leaf_settings = settings | {"ridge": settings.get("ridge", 0.0) / len(pieces)}
     run = run_tree(
         tree,
-        make_leaf,
+        partial(
+            leaf,
+            settings=leaf_settings,
+            options=options,
+            store=store,
+            is_leader=bool(tree.prior_nodes),
+        ),
         merge,
         [Piece(number, unread(graph)) for number, graph in enumerate(pieces)],
         seed=seed,
         backend=backend,
         progress=progress,
     )
-    stream = StreamSparsifier.from_bytes(run.result)
-    stream.set_ridge(ridge)
-    return TreeResult(stream, run, n_parts=len(pieces))
+    return TreeResult(StreamSparsifier.from_bytes(run.result), run, len(pieces), n_resumed)
 
 
 class MergeTree:
@@ -145,29 +246,25 @@ class MergeTree:
     def __init__(self, graph: GraphLike, config: SparsifyConfig) -> None:
         self._config = config
         self._pieces = split(as_stream(graph), config.n_parts)
-        seed = None
+        earlier = None
         if config.resume and config.random_state is None:
-            seed = stored_seed(config.checkpoint)
-        if seed is None:
-            seed = int(np.random.default_rng(config.random_state).integers(2**63))
-        self._seed = seed
+            earlier = _read_run(config.checkpoint)
+        self._seed = seed_from(config.random_state) if earlier is None else earlier["seed"]
 
     def run(self) -> TreeResult:
         """Return the result, with the parts that a stopped run has stored if it is resumed."""
         config = self._config
+        settings = config.stream_settings()
         store = None
-        n_resumed = 0
         if config.checkpoint is not None:
-            wanted = config.stream_settings() | {
+            wanted = settings | {
                 "tree": str(config.tree_shape),
                 "memory_limit": config.memory_limit,
             }
             store = open_store(
                 config.checkpoint, self._pieces, wanted, seed=self._seed, resume=config.resume
             )
-            n_resumed = store.count()
-        result = self._grow(config.stream_settings(), store)
-        return result._replace(n_resumed=n_resumed)
+        return self._grow(settings, store)
 
     def rerun(self, n_edges: int) -> StreamSparsifier:
         """Return the stream of another run over the same parts, with another budget."""
@@ -229,7 +326,12 @@ def open_store(folder, pieces, settings, *, seed, resume):
     seed : int
     resume : bool
     """
-    folder = _make_folder(folder)
+    if not is_remote(folder):
+        folder = local_path(folder).resolve()
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder} is a file; the parts of a merge tree need a folder")
+        folder.mkdir(parents=True, exist_ok=True)
+    folder = str(folder)
     run = json.loads(json.dumps({"seed": seed, "settings": settings, "parts": _describe(pieces)}))
     earlier = _read_run(folder)
     if resume and earlier is not None:
@@ -249,24 +351,8 @@ def open_store(folder, pieces, settings, *, seed, resume):
     return LeafStore(folder)
 
 
-def stored_seed(folder):
-    """Return the seed of the run that has stored parts in a folder; None if there is none."""
-    run = _read_run(folder)
-    return None if run is None else run["seed"]
-
-
-def _make_folder(folder):
-    """Create a folder on disk and return its absolute path; return an address as it is."""
-    if is_remote(folder):
-        return str(folder)
-    folder = local_path(folder).resolve()
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; the parts of a merge tree need a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    return str(folder)
-
-
 def _read_run(folder):
+    """Return the contents of the run file of a folder; None if there is none."""
     name = place_in(folder, _RUN_FILE)
     try:
         return json.loads(read_bytes(name))
@@ -278,10 +364,9 @@ def _read_run(folder):
 
 def _describe(pieces):
     """Return name and size of every part: enough to notice another input."""
-    rows = []
-    for piece in pieces:
-        if isinstance(piece, FileSource):
-            rows.append([[part.name, part.n_bytes()] for part in piece.parts])
-        else:
-            rows.append([["edges in memory", piece.n_edges]])
-    return rows
+    return [
+        [[part.name, part.n_bytes()] for part in piece.parts]
+        if isinstance(piece, FileSource)
+        else [["edges in memory", piece.n_edges]]
+        for piece in pieces
+    ]

@@ -8,7 +8,7 @@ __all__ = ["engine_state", "stream_config"]
 
 def engine_state(stream) -> StreamState:
     """Return the state of a `StreamSparsifier` with method="fast"."""
-    return stream._engine.state
+    return stream._engines[0].state
 
 
 def stream_config(stream) -> StreamConfig:

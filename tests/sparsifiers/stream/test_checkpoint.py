@@ -10,7 +10,7 @@ import pytest
 from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, TimedEdges, sources
 from graphsqueak.sparsifiers import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.budget import stream_bytes
-from graphsqueak.sparsifiers.stream import checkpoint
+from graphsqueak.sparsifiers.stream import base_stream
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.state import StreamState
 from graphsqueak.system.packing import pack_bytes
@@ -154,17 +154,13 @@ def check_same_stream(loaded, stream):
     """Compare all attributes of two streams."""
     assert type(loaded) is type(stream)
     assert vars(loaded).keys() - NOT_SAVED == vars(stream).keys() - NOT_SAVED
-    compared_below = {"_engine", "_numbering", "_panes"}
+    compared_below = {"_engines", "_numbering"}
     for name in vars(stream).keys() - NOT_SAVED - compared_below:
         assert differences(vars(loaded)[name], vars(stream)[name], name) == []
     assert np.array_equal(loaded.ids_, stream.ids_)
-    if isinstance(stream, StreamSparsifier):
-        check_same_engine(loaded._engine, stream._engine)
-        return
-    assert loaded._panes.keys() == stream._panes.keys()
-    for number, pane in stream._panes.items():
-        assert differences(loaded._panes[number].cuts, pane.cuts) == []
-        check_same_engine(loaded._panes[number].engine, pane.engine)
+    assert loaded._engines.keys() == stream._engines.keys()
+    for number, engine in stream._engines.items():
+        check_same_engine(loaded._engines[number], engine)
 
 
 def check_same_engine(loaded, engine):
@@ -199,8 +195,7 @@ def unusual_value(field):
 
 def test_every_number_of_a_state_is_restored(edges, tmp_path):
     """Each has a value that is not the default, so that none can be forgotten."""
-    settings = PRIORITY | {"degree_approx_min_nodes": 10}
-    stream = make(settings).partial_fit(edges.part(0, 3000))
+    stream = make(PRIORITY).partial_fit(edges.part(0, 3000))
     state = engine_state(stream)
     # The ridge is also a parameter of the stream, and unions are checked against `parent`.
     numbers = {
@@ -210,9 +205,10 @@ def test_every_number_of_a_state_is_restored(edges, tmp_path):
     }
     assert {
         "cut_error",
-        "degree_filter_n_seen",
+        "is_filter_from_degrees",
         "filter_edges_per_node",
         "is_leader",
+        "n_condensed",
         "prefix_edges",
         "weight_scale",
     } <= numbers.keys()
@@ -250,8 +246,10 @@ def test_streams_reach_values_that_are_not_the_default_in_every_field(edges):
                 own, other = own.oversampling, other.oversampling
             if differences(own, other) != []:
                 unchanged.discard(name)
-    # A change of a bottleneck cut, and what only parts of a merge tree have; see above.
-    assert unchanged <= {"cut_error", "is_leader", "prefix_degrees", "prefix_edges", "seed"}
+    # A change of a bottleneck cut, what only panes have, and what only parts of a merge tree have.
+    of_panes = {"n_condensed"}
+    of_parts = {"is_leader", "prefix_degrees", "prefix_edges"}
+    assert unchanged <= {"cut_error", "seed"} | of_panes | of_parts
 
 
 def test_the_state_of_a_leader_is_restored(edges):
@@ -348,16 +346,16 @@ def test_broken_checkpoints_are_refused(tmp_path):
 def test_checkpoints_of_later_versions_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "run.ckpt"
     with monkeypatch.context() as future:
-        future.setattr(checkpoint, "VERSION", 10)
+        future.setattr(base_stream, "VERSION", 11)
         StreamSparsifier(n_edges=50).partial_fit(sources.complete(20)).save(path)
-    with pytest.raises(InputError, match="of version 10, this program reads version 9; start"):
+    with pytest.raises(InputError, match="of version 11, this program reads version 10; start"):
         StreamSparsifier.load(path)
 
 
 @pytest.mark.parametrize("load", [StreamSparsifier.load, TimedSparsifier.load, load_stream])
 def test_checkpoints_of_earlier_versions_are_refused(load):
     path = Path(__file__).with_name("version_4.ckpt")
-    words = r"version_4.ckpt is a checkpoint of version 4, this program reads version 9; start"
+    words = r"version_4.ckpt is a checkpoint of version 4, this program reads version 10; start"
     with pytest.raises(InputError, match=words):
         load(path)
 

@@ -66,7 +66,7 @@ def test_the_unit_of_the_weights_changes_only_the_weights_of_windows_and_trees()
 def test_more_than_2_to_the_32_edges_are_counted():
     stream = StreamSparsifier(n_edges=300, random_state=3, options=StreamOptions(chunk_size=64))
     graph = weighted_graph(n_nodes=40)
-    engine_state(stream).count_seen(2**33)
+    engine_state(stream).n_seen = 2**33
     stream.partial_fit(graph)
     assert stream.n_edges_seen_ == 2**33 + graph.n_edges
     assert (stream.sparsifier().weight > 0).all()

@@ -35,8 +35,8 @@ def finalized(engine):
 
 def merged(one, two, *, seed):
     """The engine of two that number their nodes alike."""
-    node_maps = [np.arange(engine.n_nodes, dtype=np.int32) for engine in (one, two)]
-    return one.merge([two], node_maps, seed=seed)
+    node_maps = [np.arange(engine.state.n_nodes, dtype=np.int32) for engine in (one, two)]
+    return one.merge([one, two], node_maps, seed=seed)
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_the_theorem_holds_at_its_own_number_of_copies():
     failures = 0
     for seed in range(200):
         engine = run_engine(graph, n_copies, 7_919 * seed + 3)
-        assert engine.n_resparsifications >= 1
+        assert engine.state.n_resparsifications >= 1
         kept = finalized(engine)
         assert kept.tail.size <= 3 * n_copies * graph.n_nodes
         result = EdgeList.from_validated(kept.tail, kept.head, kept.weight, 30)
@@ -96,8 +96,8 @@ def test_every_step_matches_a_literal_chain(seed):
     weight = graph.weight * np.random.default_rng(seed).lognormal(size=700)
     engine = kelner_levin_engine(None, 7, seed=seed)
     engine.ingest(graph.tail, graph.head, weight, 9)
-    assert engine.n_resparsifications >= 4
-    numbers = [*range(engine.n_resparsifications), Step.FINAL]
+    assert engine.state.n_resparsifications >= 4
+    numbers = [*range(engine.state.n_resparsifications), Step.FINAL]
     expected, _ = reference.thesis_chain(
         list(zip(graph.tail.tolist(), graph.head.tolist(), weight.tolist(), strict=True)),
         9,
@@ -122,9 +122,9 @@ def test_a_merge_keeps_the_probabilities_of_both_chains():
     arrays, _ = both.to_arrays()
     for name in ("tail", "head", "weight", "sample_prob", "sample_copies"):
         np.testing.assert_array_equal(arrays[name], np.concatenate([part[name] for part in parts]))
-    np.testing.assert_allclose(both.degrees, graph.degrees())
-    assert both.n_seen == 600
-    assert both.n_components == 1
+    np.testing.assert_allclose(both.state.degrees, graph.degrees())
+    assert both.state.n_seen == 600
+    assert both.state.n_components == 1
     assert min(arrays["sample_prob"]) < 0.5
 
 
@@ -140,7 +140,7 @@ def test_probabilities_never_rise():
         now = dict(zip(keys, arrays["sample_prob"].tolist(), strict=True))
         assert all(now[key] <= before[key] for key in now.keys() & before.keys())
         before = now
-    assert engine.n_resparsifications > 3
+    assert engine.state.n_resparsifications > 3
     assert min(before.values()) < 0.2
 
 

@@ -15,7 +15,7 @@ from graphsqueak import (
 )
 from graphsqueak.cli import run
 from graphsqueak.sparsifiers.stream.resparsify import resparsify
-from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
+from graphsqueak.sparsifiers.tree.parts import Piece, leaf, merge
 from tests.sparsifiers.stream import engine_state, stream_config
 from tests.sparsifiers.stream.graphs import weighted_graph
 
@@ -157,8 +157,8 @@ def test_a_merge_adds_counts_and_keeps_the_settings_of_every_stream():
     assert state.cut_error >= 0.375
     assert merged.n_shrinks_ >= sum(stream.n_shrinks_ for stream in streams)
     np.testing.assert_allclose(merged.degrees_, graph.degrees(), rtol=1e-12)
-    tables = np.sum([stream._cuts.table for stream in streams], axis=0)
-    np.testing.assert_allclose(merged._cuts.table, tables, rtol=1e-12)
+    tables = np.sum([engine_state(stream).cuts.table for stream in streams], axis=0)
+    np.testing.assert_allclose(state.cuts.table, tables, rtol=1e-12)
     merged.sparsifier()
     assert merged.probe_error_ >= 0.375
 

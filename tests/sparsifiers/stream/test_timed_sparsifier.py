@@ -48,9 +48,9 @@ def edges_of(edges, since=-np.inf, until=np.inf, half_life=None):
     ids=["decay", "both"],
 )
 def test_the_mean_laplacian_is_that_of_the_decayed_graph(forgets, n_runs, tmp_path):
-    """Within six standard deviations; at 24, after 16 half-lives, another pane begins."""
+    """Within six standard deviations; at 48, after 32 half-lives, another pane begins."""
     half_life, edges = forgets["half_life"], small_graph(n_edges=170)
-    edges = TimedEdges.from_edges(edges, edges.time + 20.5)
+    edges = TimedEdges.from_edges(edges, edges.time + 44.5)
     total = square = n_resparsifications = 0.0
     for number in range(n_runs):
         seed = 7919 * number + 3
@@ -89,17 +89,14 @@ def test_a_graph_within_the_budget_is_returned_with_decayed_weights():
 @pytest.mark.parametrize(
     ("forgets", "most_budgets", "at_least"),
     [
-        ({"window": 10.0, "buckets": 2}, 4, 3.0),
-        ({"window": 10.0, "buckets": 5}, 7, 4.0),
-        ({"window": 10.0, "buckets": 5, "half_life": 3.0}, 7, 4.0),
-        ({"half_life": 0.5}, 5, 3.5),
+        ({"window": 10.0, "buckets": 2}, 5, 3.5),
+        ({"window": 10.0, "buckets": 5}, 8, 6.0),
+        ({"window": 10.0, "buckets": 5, "half_life": 3.0}, 8, 6.0),
+        ({"half_life": 0.5}, 4, 3.0),
     ],
 )
 def test_sampled_edges_stay_within_the_documented_budgets(forgets, most_budgets, at_least):
-    """A window of b buckets keeps at most b + 2 budgets, a half-life two more than a stream.
-
-    Both are more than the three budgets and a chunk of a stream without times.
-    """
+    """A window of b buckets keeps at most b + 3 budgets, a half-life one more than a stream."""
     edges = timed(sources.erdos_renyi(120, 40_000, random_state=7).to_edge_list(), 30.0)
     chunk, budget = 64, 960
     options = StreamOptions(chunk_size=chunk)
@@ -112,7 +109,7 @@ def test_sampled_edges_stay_within_the_documented_budgets(forgets, most_budgets,
 
 
 def test_a_window_is_as_accurate_as_a_new_stream_and_has_its_components():
-    """On five kinds of graphs; at most two budgets more than the number of panes are kept."""
+    """On five kinds of graphs; at most three budgets more than the number of panes are kept."""
     n, budget = 120, 960
     near = sources.gaussian_neighbors(n, 30, random_state=4).to_edge_list()
     again = np.random.default_rng(5).integers(near.n_edges, size=60_000)
@@ -134,7 +131,7 @@ def test_a_window_is_as_accurate_as_a_new_stream_and_has_its_components():
             stream = TimedSparsifier(n_edges=budget, window=10.0, random_state=seed)
             for start in range(0, edges.n_edges, 1000):
                 stream.partial_fit(edges.part(start, start + 1000))
-                assert stream.n_kept_ <= 18 * budget
+                assert stream.n_kept_ <= 19 * budget
             own = edges_of(edges, stream.span_[0])
             assert stream.span_[1] - stream.span_[0] <= 10.0 * 17 / 16
             result = stream.sparsifier()
@@ -213,14 +210,14 @@ def saved_record(stream, folder):
 @pytest.mark.parametrize(
     "change",
     [
-        {"latest": "soon"},
-        {"latest": None},
-        {"latest": 1.7e308},
-        {"dropped_pane": float("inf")},
-        {"checksums": [1, 2, 3]},
-        {"n_nodes": 3},
-        {"late": [10**6]},
-        {"n_seen": -1},
+        {"_latest_time": "soon"},
+        {"_latest_time": None},
+        {"_latest_time": 1.7e308},
+        {"checksums_": [1, 2, 3]},
+        {"checksums_": 7},
+        {"_n_nodes": 3},
+        {"n_edges_seen_": -1},
+        {"_seed": 0.5},
     ],
     ids=str,
 )
@@ -239,16 +236,22 @@ def test_panes_that_no_stream_wrote_are_refused(tmp_path):
     path = tmp_path / "run.ckpt"
     TimedSparsifier(n_edges=100, window=2.0).partial_fit(small_graph()).save(path)
     record, arrays = unpack(path.read_bytes(), path)
-    path.write_bytes(pack_bytes(record | {"panes": [1, 2]}, arrays))
-    with pytest.raises(InputError, match=r"run\.ckpt is not the state of a stream"):
-        TimedSparsifier.load(path)
-    name = next(name for name in arrays if name.startswith("pane_"))
-    path.write_bytes(pack_bytes(record, arrays | {name: arrays[name][:-3]}))
-    with pytest.raises(InputError, match=r"run\.ckpt is not a complete checkpoint"):
-        TimedSparsifier.load(path)
-    path.write_bytes(pack_bytes(record, arrays | {name: arrays[name][:0]}))
-    with pytest.raises(InputError, match=r"run\.ckpt is not a complete checkpoint"):
-        TimedSparsifier.load(path)
+    number = next(iter(record["numbers"]))
+    tail = f"{number}_tail"
+    some_numbers = {key: record["numbers"][key] for key in record["numbers"].keys() - {number}}
+    without_tail = {name: array for name, array in arrays.items() if name != tail}
+    for broken_record, broken_arrays in (
+        (record | {"numbers": some_numbers}, arrays),
+        (record | {"numbers": list(some_numbers)}, arrays),
+        (record, without_tail),
+        (record, arrays | {tail: arrays[tail][:-3]}),
+        (record, arrays | {tail: arrays[tail][:0]}),
+        (record, arrays | {tail: arrays[tail] + 12}),
+        (record, arrays | {"999_tail": arrays[tail]}),
+    ):
+        path.write_bytes(pack_bytes(broken_record, broken_arrays))
+        with pytest.raises(InputError, match=r"run\.ckpt is not the state of a stream"):
+            TimedSparsifier.load(path)
 
 
 def test_edges_older_than_the_window_are_counted():
@@ -341,7 +344,7 @@ def test_degrees_and_random_cuts_are_decayed_to_the_last_edge(forgets, tmp_path)
     """Over several panes: exact degrees, and no error on random cuts if nothing was dropped."""
     edges = small_graph(n_units=8.0)
     stream = TimedSparsifier(n_edges=1000, **forgets).partial_fit(edges)
-    assert len(saved_record(stream, tmp_path)["panes"]) > 2
+    assert len(saved_record(stream, tmp_path)["numbers"]) > 1
     own = edges_of(edges, stream.span_[0])
     now = edges.time.max()
     late = edges.time >= stream.span_[0]
@@ -365,9 +368,7 @@ def test_a_merge_knows_which_edges_both_streams_have_forgotten(tmp_path):
     for merged in (one.merge(two), two.merge(one)):
         assert merged.n_too_old_ == 3
         assert merged.n_edges_seen_ == 7
-        counters, of_two = (saved_record(stream, tmp_path)["counters"] for stream in (merged, two))
-        assert counters["dropped_pane"] == of_two["dropped_pane"] == 5
-        assert counters["latest"] == 9.5
+        assert saved_record(merged, tmp_path)["counters"]["_latest_time"] == 9.5
         with pytest.raises(InputError, match="forgotten"):
             merged.sparsifier(since=5.0, until=6.0)
         assert merged.sparsifier().weight.sum() == 4.0

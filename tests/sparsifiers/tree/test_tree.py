@@ -19,8 +19,14 @@ from graphsqueak.sources.files.splitting import split
 from graphsqueak.sparsifiers.budget import stream_bytes
 from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.run import certify_and_search
-from graphsqueak.sparsifiers.tree.parts import MergeTree, grow_tree, open_store
-from graphsqueak.sparsifiers.tree.tasks import Piece, leaf, merge
+from graphsqueak.sparsifiers.tree.parts import (
+    MergeTree,
+    Piece,
+    grow_tree,
+    leaf,
+    merge,
+    open_store,
+)
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree, random_tree
 from tests import reference
