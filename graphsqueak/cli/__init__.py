@@ -31,7 +31,7 @@ from graphsqueak.errors import DistanceWeightsWarning, InputError, Message
 from graphsqueak.system.atomic import Stopped, stoppable, written_paths
 from graphsqueak.system.terminal import is_open_at_start, print_message, printable
 
-__all__ = ["app", "as_option", "run", "show_warning"]
+__all__ = ["app", "as_option", "options_of", "run", "show_warning"]
 
 # Parameters of the library whose options are named otherwise.
 _OTHER_NAMES = {"n_parts": "parts", "random_state": "seed", "weighted": "weights"}
@@ -87,7 +87,7 @@ def run(arguments=None):
     except TyperException as mistake:
         return _complain(mistake.format_message() + _where_to_look(mistake), 2)
     except InputError as mistake:
-        return _complain(mistake.render(partial(as_option, _options_of(arguments))), 2)
+        return _complain(mistake.render(partial(as_option, options_of(arguments))), 2)
     except OSError as failure:
         name = failure.filename or "input or output"
         return _complain(f"{name}: {failure.strerror or failure}", 2)
@@ -106,7 +106,7 @@ def _warnings_in_one_line(arguments):
 
     def print_warning(message, category, filename, lineno, file=None, line=None):
         if isinstance(message, Message):
-            message = message.render(partial(as_option, _options_of(arguments)))
+            message = message.render(partial(as_option, options_of(arguments)))
         _print_on_stderr(f"warning: {message}")
 
     with warnings.catch_warnings():
@@ -115,7 +115,7 @@ def _warnings_in_one_line(arguments):
         yield
 
 
-def _options_of(arguments):
+def options_of(arguments):
     """Return the options of the command in `arguments`, by the name of the parameter they set."""
     commands = typer.main.get_command(app).commands
     options = {}
@@ -132,7 +132,7 @@ def as_option(options, parameter):
     """Write a parameter as the option that sets it, or as in Python if no option does.
 
     >>> from graphsqueak.errors import Parameter
-    >>> options = _options_of(["sparsify"])
+    >>> options = options_of(["sparsify"])
     >>> as_option(options, Parameter("columns", ("user", "my friend")))
     "--columns 'user,my friend'"
     >>> as_option(options, Parameter("weighted", False)), as_option(options, Parameter("delimiter"))

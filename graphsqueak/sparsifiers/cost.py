@@ -91,8 +91,8 @@ def estimate_cost(graph: GraphLike, config: SparsifyConfig) -> CostEstimate:
     n_edges = round(n_read / sampled_fraction * len(pieces))
     n_nodes = merged.n_nodes_
     if n_read < n_edges:
-        # Of two random sets of nodes, the common fraction of one is the fraction of all nodes that
-        # the other one has.
+        # If both sets of nodes are random, the fraction of the first one that lies in the second
+        # one is the fraction of all nodes that the second one has.
         n_common = first.n_nodes_ + second.n_nodes_ - n_nodes
         estimate = round(first.n_nodes_ * second.n_nodes_ / max(n_common, 1))
         n_nodes = max(n_nodes, estimate)

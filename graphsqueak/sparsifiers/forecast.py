@@ -9,6 +9,7 @@ Here s is the fraction of the edges that it keeps, and x the number of off-tree 
 error is (kappa - 1) / (kappa + 1).
 """
 
+import decimal
 import math
 from bisect import bisect_left
 from typing import NamedTuple
@@ -279,8 +280,7 @@ def round_up(value, digits):
     >>> round_up(0.3401, 2), round_up(0.00012301, 2), round_up(0.35, 2), round_up(12345.6, 3)
     ('0.35', '0.00013', '0.35', '12,400')
     """
-    if not 0 < value < math.inf:
-        return f"{value:g}"
-    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
-    rounded = math.ceil(value / unit - 1e-9) * unit
-    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:.{digits}g}"
+    # A little less, so that a number such as 0.35, which is stored as slightly more, stays.
+    context = decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING)
+    rounded = float(context.create_decimal_from_float(value * (1 - 1e-12)))
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"

@@ -182,7 +182,14 @@ def verdict(result: SparsifyResult) -> str:
         n_parallel = stream.n_edges_seen_ - result.sparsifier.n_edges
         parallel = f"; {n_parallel:,} edges that repeat others were added to them"
         return f"The output is the whole graph{parallel if n_parallel else ''}."
-    chosen = _about_subgraph(result) if result.method == "subgraph" else ""
+    chosen = ""
+    if result.method == "subgraph":
+        chosen = (
+            "The edges are a subgraph for preconditioning: their weights are the graph's times "
+            f"{result.factor:.3g}, and their total weight is "
+            f"{100 * result.total_weight_ratio:.0f} % of the graph's. Cuts and degrees are not "
+            "preserved. "
+        )
     if certificate is not None:
         return f"{_grade(certificate)}{chosen}{certificate.in_words()}"
     if chosen:
@@ -197,15 +204,6 @@ def verdict(result: SparsifyResult) -> str:
         f"{100 * result.total_weight_ratio:.0f} % of the graph's and connected nodes stay "
         "connected, but the weight between some group of nodes and all others may be several times "
         "the graph's, or a small part of it."
-    )
-
-
-def _about_subgraph(result):
-    """Return what a subgraph is, and what it does not preserve."""
-    return (
-        f"The edges are a subgraph for preconditioning: their weights are the graph's times "
-        f"{result.factor:.3g}, and their total weight is {100 * result.total_weight_ratio:.0f} % "
-        "of the graph's. Cuts and degrees are not preserved. "
     )
 
 

@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -330,13 +331,8 @@ def certify_and_search(
             if rerun is not None:
                 stream = rerun(n_edges)
             else:
-                fresh = StreamSparsifier(
-                    n_edges=n_edges,
-                    ridge=config.ridge,
-                    options=config.options,
-                    random_state=config.random_state,
-                )
-                stream = run_stream(fresh, source, progress=config.progress)
+                again = replace(config, n_edges=n_edges, epsilon=None, half_life=None, window=None)
+                stream = run_stream(again.new_stream(), source, progress=config.progress)
             sparsifier = _finalize(stream, config.progress)
         # The failure probabilities of all runs sum to less than delta.
         run_delta = config.delta / 2 ** (search.n_runs + 1)

@@ -19,7 +19,7 @@ __all__ = ["write_report"]
 
 # Rows of the table of nodes, so that it fits on a screen. No other figure depends on it.
 _N_NODES_SHOWN = 10
-# Figures of `SparsifyResult.record` in the table of the input. What is 0 is left out.
+# Figures of `SparsifyResult.record` in the table of the input. Zeros are left out.
 _INPUT_FIGURES = (
     "nodes",
     "edges_read",

@@ -157,6 +157,7 @@ def sparsify(
     True
     """
     check_choice("method", method, (*METHODS, *_BASELINES))
+    budget = Budget(n_edges, epsilon, keep).validate()
     if method in _BASELINES:
         if certify:
             raise InputError(
@@ -166,14 +167,12 @@ def sparsify(
                 "; call certify(graph, H)",
             )
         edges = as_edge_list(graph)
-        budget = Budget(n_edges, epsilon, keep).validate()
         n_kept = budget(edges.n_nodes, edges.n_edges)
         return _BASELINES[method](edges, n_kept, seed=seed_from(random_state))
     source = as_stream(graph)
     is_timed = half_life is not None or window is not None
     if keep is not None and isinstance(source, EdgeList) and not is_timed:
         # The length of this stream is known, so a fraction is a number of edges.
-        budget = Budget(n_edges, epsilon, keep).validate()
         n_edges = budget(source.n_nodes, source.n_edges)
         keep = None
     config = SparsifyConfig(
