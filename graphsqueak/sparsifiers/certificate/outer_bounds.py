@@ -22,7 +22,7 @@ The start is isotropic, with s columns in N dimensions, so |g|^2 follows Beta(s/
 every u. With probability 1 - delta/2 it exceeds the delta/2-quantile t^2 (`smallest_component`).
 Then mu cannot lie where the right-hand side of (1) is below t. That event does not depend on k, so
 the best bounds over all steps hold together. A wider start has a larger t and needs fewer steps,
-but each step costs more (`cost_model`).
+but each step costs more.
 
 For one column, 1/P is the Lanczos polynomial, which grows outwards, and |g| <= |P| is the bound of
 [DHV00]. For a block the norm need not decrease outwards, so the outermost crossing is computed.
@@ -41,7 +41,8 @@ import scipy.linalg
 from scipy.special import betaincinv
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.sparsifiers.certificate.block_lanczos import CHUNK_SIZE, BlockLanczos
+from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
+from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 
 __all__ = [
     "FAILURE_PROBABILITY",
@@ -49,6 +50,7 @@ __all__ = [
     "OuterBounds",
     "smallest_component",
     "smallest_eigenvalue",
+    "widen_block",
 ]
 
 # Distances from the outermost Ritz value at which (1) is evaluated, in widths of the Ritz interval.
@@ -170,7 +172,7 @@ class _Recurrence(NamedTuple):
         """
         width = max(self.values[-1] - self.values[0], 1e-3 * self.values[-1])
         # Chunks of the grid, because (1) needs an array of `first` per point.
-        n_at_once = max(CHUNK_SIZE // self.first.size, 1)
+        n_at_once = max(2**16 // self.first.size, 1)
         distances = width * GRID
         distances = distances[: np.searchsorted(distances, max_distance) + 1]
         is_first_grid = True
@@ -221,6 +223,21 @@ def smallest_component(delta, n_columns, dimension):
     return np.sqrt(betaincinv(n_columns / 2, (dimension - n_columns) / 2, delta))
 
 
+def widen_block(n_columns, dimension, delta, rounding):
+    """Return a width of at least `n_columns` for which the start is not dominated by errors.
+
+    With probability `delta`, a single random column has a very small component along some
+    direction. The smallest component of several columns is much larger. It has to exceed the square
+    root of the rounding error.
+
+    >>> widen_block(1, 3000, 0.01, 1e-12), widen_block(1, 3000, 0.01, 1e-6)
+    (1, 2)
+    """
+    while smallest_component(delta / 2, n_columns, dimension) ** 2 < rounding:
+        n_columns *= 2
+    return n_columns
+
+
 @threadpool_limits.wrap(limits=1, user_api="blas")
 def smallest_eigenvalue(
     graph, *, delta=FAILURE_PROBABILITY, steps=300, rtol=0.02, random_state=None
@@ -258,7 +275,14 @@ def smallest_eigenvalue(
         return Estimate(float(values[-dimension]), float(1e-13 * values[-1]))
     # With A = I and M = L the highest ratio is 1 / lambda_2. Only `high` is used, so that all of
     # delta is spent on it.
-    run = BlockLanczos(graph, ridge=0.0, n_columns=1, random_state=random_state)
+    forest_norm = ForestNorm(graph, ridge=0.0)
+    run = BlockLanczos(
+        graph,
+        ridge=0.0,
+        n_columns=widen_block(1, dimension, 2 * delta, forest_norm.rounding),
+        forest_norm=forest_norm,
+        random_state=random_state,
+    )
     run.ignore_end(0)
     bounds = OuterBounds(run, delta=2 * delta)
     n_steps = 0
