@@ -168,28 +168,18 @@ class _Recurrence(NamedTuple):
     def _find_outermost(self, ritz_value, sign, max_distance):
         """Return the largest distance from a Ritz value at which an eigenvalue is possible.
 
-        The search proceeds inwards from `max_distance` on a geometric grid, then on two finer ones.
+        The search is up to `max_distance`, on a geometric grid and then on two finer ones.
         """
         width = max(self.values[-1] - self.values[0], 1e-3 * self.values[-1])
-        # Chunks of the grid, because (1) needs an array of `first` per point.
-        n_at_once = max(2**16 // self.first.size, 1)
         distances = width * GRID
         distances = distances[: np.searchsorted(distances, max_distance) + 1]
-        is_first_grid = True
         for _ in range(3):
-            end = distances.size
-            possible = np.zeros(0, dtype=int)
-            while end and not possible.size:
-                begin = max(end - n_at_once, 0)
-                points = ritz_value + sign * distances[begin:end]
-                possible = begin + np.flatnonzero(self._is_possible(points))
-                end = begin
+            possible = np.flatnonzero(self._is_possible(ritz_value + sign * distances))
             if possible.size == 0:
                 return distances[0]
-            if is_first_grid and possible[-1] == distances.size - 1:
+            last = possible[-1]
+            if last == distances.size - 1:
                 return np.inf
-            is_first_grid = False
-            last = min(possible[-1], distances.size - 2)
             distances = np.geomspace(distances[last], distances[last + 1], 16)
         return distances[-1]
 
