@@ -49,7 +49,7 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 from graphsqueak.sparsifiers.certificate.forest_norm import SQRT_EPS, ForestNorm
 
-__all__ = ["SOLVE_TOL", "BlockLanczos", "gaussian_start"]
+__all__ = ["WINDOW_NUMBERS", "BlockLanczos", "gaussian_start"]
 
 # Numbers (4 MiB) of the window of a block of one column. Wider blocks take fewer steps, and have
 # the square of their width times as many. Halved: 2 % to 6 % more steps on graphs of 4,000 to
@@ -402,6 +402,8 @@ class _Window:
         """
         squares, rotation = np.linalg.eigh(combinations.T @ self._gram @ combinations)
         is_kept = squares > np.sqrt(self._rounding)
+        # Rounding may exceed 1, but a space has at least one vector.
+        is_kept[-1] = True
         return combinations @ (rotation[:, is_kept] / np.sqrt(squares[is_kept]))
 
 

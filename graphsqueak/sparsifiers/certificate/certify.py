@@ -26,7 +26,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.matrix import build_laplacian, build_laplacian_from_batches, multiply
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
-from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
+from graphsqueak.sparsifiers.certificate.block_lanczos import WINDOW_NUMBERS, BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate, component_problem
 from graphsqueak.sparsifiers.certificate.dense_pencil import dense_ratios
 from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
@@ -237,7 +237,9 @@ class _LanczosCertifier:
         if forest_norm.rounding >= 1:
             fields = ExtremeRatios((0.0, 1.0), (1.0, np.inf)).fields()
             return fields | {"delta": self._delta, "unresolved": ROUNDING_DOMINATES}
-        n_columns = N_COLUMNS_OF_STREAM
+        # Half the columns for many nodes, to save memory.
+        has_many_nodes = 2 * self._sparsifier.n_nodes > WINDOW_NUMBERS
+        n_columns = N_COLUMNS_OF_STREAM // 2 if has_many_nodes else N_COLUMNS_OF_STREAM
         if self._is_in_memory:
             n_edges_per_node = self._sparsifier.n_edges / self._sparsifier.n_nodes
             n_columns = 2 if n_edges_per_node >= MIN_EDGES_PER_NODE_FOR_TWO_COLUMNS else 1
@@ -342,10 +344,11 @@ class _LanczosCertifier:
         # Both runs together have to bound kappa within KAPPA_RTOL, and the second needs rtol of it.
         if (1 + self._rule.rtol) * extremes.lowest[1] > (1 + KAPPA_RTOL) * extremes.lowest[0]:
             return False
-        # The inverse pencil takes fewer steps by a factor of sqrt(kappa), and each solves with G
-        # instead of H.
-        max_edges = min(extremes.kappa[0] * self._sparsifier.n_edges, MAX_EDGES_TO_SOLVE)
-        return self._laplacian.n_edges <= max_edges
+        # The inverse pencil takes fewer steps by a factor of sqrt(kappa), but each solves with G
+        # instead of H. Twice, because the second run starts from the beginning.
+        n_edges = self._laplacian.n_edges
+        is_faster = 2 * n_edges <= extremes.kappa[0] * self._sparsifier.n_edges
+        return is_faster and n_edges <= MAX_EDGES_TO_SOLVE
 
     def _is_last_step(self):
         return len(self._history) + 1 >= self._rule.max_steps
