@@ -19,7 +19,7 @@ def certify(
     delta: Annotated[
         float, typer.Option(help="The upper bound may fail with this probability.")
     ] = 0.01,
-    steps: Annotated[int | None, typer.Option(help="Most steps of Lanczos. Default: 500.")] = None,
+    steps: Annotated[int, typer.Option(help="Most steps of Lanczos.")] = 500,
     rtol: Annotated[
         float, typer.Option(help="Stop when the bounds are this close, relative to the lower.")
     ] = 0.02,

@@ -16,14 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError, Parameter
+from graphsqueak.sparsifiers.certificate.forest_norm import SQRT_EPS
 from graphsqueak.validation import check_choice
 
 __all__ = ["Certificate", "component_problem"]
-
-# Relative rounding error of values that a user computed on the sparsifier: eigenvalues and
-# resistances come from iterative solvers with tolerances of about 1e-8. `bounds_on` adds it to both
-# sides, so that halving or doubling it changes the bounds in the eighth digit only.
-RELATIVE_ERROR_OF_VALUES = 1e-8
 
 
 @dataclass(frozen=True)
@@ -178,7 +174,8 @@ class Certificate:
             low, high = 1 / self.kappa, self.kappa
         else:
             low, high = 1 / self.lambda_max, 1 / self.lambda_min
-        margin = RELATIVE_ERROR_OF_VALUES
+        # Eigenvalues and resistances come from iterative solvers with tolerances of about that.
+        margin = SQRT_EPS
         return values * low * (1 - margin), values * high * (1 + margin)
 
     def figures(self) -> dict[str, float]:

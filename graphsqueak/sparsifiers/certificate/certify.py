@@ -12,8 +12,8 @@ L_G once: a pass over the edges, unless they fit in memory.
 
 *Inverse pencil.* The largest ratio mu of G to H is isolated and converges in a few steps. If it is
 large, Lanczos on L_H^+ L_G converges slowly to the smallest mu. That one is the inverse of the
-largest eigenvalue of L_G^+ L_H, which a second run finds in fewer steps. Each of them solves with
-G, which must be in memory (`cost_model.is_inverse_cheaper`).
+largest eigenvalue of L_G^+ L_H, which a second run finds in fewer steps, by a factor of about
+sqrt(kappa). Each of them solves with G, which must be in memory.
 """
 
 import time
@@ -26,20 +26,15 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.matrix import build_laplacian, build_laplacian_from_batches, multiply
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
-from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
+from graphsqueak.sparsifiers.certificate.block_lanczos import WINDOW_NUMBERS, BlockLanczos
 from graphsqueak.sparsifiers.certificate.certificate import Certificate, component_problem
-from graphsqueak.sparsifiers.certificate.cost_model import (
-    choose_block_width,
-    is_inverse_cheaper,
-    min_block_width,
-)
 from graphsqueak.sparsifiers.certificate.dense_pencil import dense_ratios
 from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
-from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
+from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, widen_block
 from graphsqueak.sparsifiers.certificate.stopping_rule import (
-    KAPPA_LOOSE,
     KAPPA_RTOL,
     ROUNDING_DOMINATES,
+    ExtremeRatios,
     StoppingRule,
 )
 from graphsqueak.system.progress import Progress, reporter
@@ -51,17 +46,23 @@ __all__ = ["certify"]
 # 1.7 s for 2000, against 0.2 s by Lanczos. The bounds are then exact and hold always.
 MAX_DENSE_NODES = 2000
 
-# Most certificates need 20 to 150 steps. Trees of heavy-tailed graphs need 250 to 500. With fewer
-# steps allowed, the bounds still hold and are wider.
-DEFAULT_MAX_STEPS = 500
+# Columns of a block if each step reads the graph again: wider blocks share the cost of reading.
+# Halved: 25 % more passes, and 30 % less time between them. Doubled: 15 % fewer passes, and 20 % or
+# more time between them.
+N_COLUMNS_OF_STREAM = 8
+
+# Edges per node of H from which a block has two columns, and one below. A solve with few edges
+# costs nearly twice as much for two columns. Halved: 25 % more time on a nearest-neighbor graph of
+# 4 edges per node. Doubled: 50 % more steps on random and heavy-tailed graphs of 6 to 8.
+MIN_EDGES_PER_NODE_FOR_TWO_COLUMNS = 5
 
 # Memory for the edges of the graph between products, 28 million edges or more. Larger graphs are
 # read again in every step.
 MAX_GRAPH_BYTES = 5 * 2**27
 
-# Relative rounding error of a ratio of true vectors, subtracted from the lower bound. Halved or
-# doubled: no change in four digits.
-RELATIVE_ROUNDING = 1e-9
+# Edges of a graph that is solved with, for the inverse pencil. The limit bounds the memory of the
+# solver, about 150 bytes per edge. Halved or doubled: no change on graphs of up to 400,000 edges.
+MAX_EDGES_TO_SOLVE = 2**22
 
 
 def certify(
@@ -69,7 +70,7 @@ def certify(
     sparsifier: GraphLike,
     *,
     delta: float = 0.01,
-    steps: int | None = None,
+    steps: int = 500,
     rtol: float = 0.02,
     ridge: float = 0.0,
     goal: float | None = None,
@@ -95,10 +96,10 @@ def certify(
         Probability that the upper bound fails, over the random start of the measurement.
     steps : int, default=500
         Maximum number of Lanczos steps. Each multiplies all edges of the graph by a block of
-        vectors.
+        vectors. Most certificates need 20 to 150 steps, and trees of heavy-tailed graphs more.
     rtol : float, default=0.02
-        Relative distance of the two bounds at which the measurement stops. If kappa is 9 or more,
-        kappa is also bounded within 10 %.
+        Relative distance of the two bounds at which the measurement stops. kappa is also bounded,
+        within 10 %.
     ridge : float, default=0.0
         gamma of an (epsilon, gamma)-sparsifier: gamma I is added to both Laplacians.
     goal : float, optional
@@ -150,7 +151,7 @@ def certify(
     check_real("delta", delta, above=0.0, below=1.0)
     check_real("rtol", rtol, above=0.0, below=np.inf)
     ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
-    max_steps = DEFAULT_MAX_STEPS if steps is None else check_count("steps", steps)
+    max_steps = check_count("steps", steps)
     check_choice("method", method, ("auto", "dense", "lanczos"))
     source = as_stream(graph)
     sparsifier = as_edge_list(sparsifier)
@@ -190,29 +191,28 @@ def _certify_dense(laplacian, sparsifier, ridge, rule, report):
     ratios = dense_ratios(graph_laplacian, sparsifier.laplacian().toarray(), ridge)
     n_ratios = ratios.values.size
     if n_ratios == 0:
-        return _bound_fields(1.0, 1.0, delta=0.0)
+        return ExtremeRatios((1.0, 1.0), (1.0, 1.0)).fields() | {"delta": 0.0}
     smallest = ratios.values[0]
     largest = ratios.values[-1]
-    fields = _bound_fields(max(smallest - ratios.error, 0.0), largest + ratios.error, delta=0.0) | {
-        "epsilon_lower": max(1 - (smallest + ratios.error), largest - ratios.error - 1, 0.0),
-        "kappa_lower": max(_quotient(smallest + ratios.error, largest - ratios.error), 1.0),
+    extremes = ExtremeRatios(
+        lowest=(max(smallest - ratios.error, 0.0), smallest + ratios.error),
+        highest=(largest - ratios.error, largest + ratios.error),
+    )
+    fields = extremes.fields() | {
+        "delta": 0.0,
         "ratios": ratios.values,
         "fractions": np.full(n_ratios, 1 / n_ratios),
     }
     if np.isfinite(ratios.error):
         fields["minimizing_pair"] = _find_farthest_nodes(ratios.lowest, sparsifier)
         fields["maximizing_pair"] = _find_largest_edge(ratios.highest, sparsifier)
-    if not rule.is_close(fields["epsilon_lower"], fields["epsilon_upper"]):
+    if not rule.is_close(*extremes.epsilon):
         fields["unresolved"] = f"rounding may change every ratio by up to {ratios.error:.2g}"
     return fields
 
 
 class _LanczosCertifier:
-    """Measurement by block Lanczos, of one sparsifier.
-
-    Lanczos is about the ratios mu of G to H. Arrays of two errors are in the order of their ends:
-    the lowest mu shows how much too heavy H is (0), the highest how much too light (1).
-    """
+    """Measurement by block Lanczos, of one sparsifier."""
 
     def __init__(self, laplacian, sparsifier, *, ridge, delta, rule, rng, report):
         self._laplacian = laplacian
@@ -232,86 +232,71 @@ class _LanczosCertifier:
         if problem is not None:
             return problem
         if self._sparsifier.n_edges == 0 and self._ridge == 0:
-            return _bound_fields(1.0, 1.0, delta=0.0)
+            return ExtremeRatios((1.0, 1.0), (1.0, 1.0)).fields() | {"delta": 0.0}
         forest_norm = ForestNorm(self._sparsifier, self._ridge)
         if forest_norm.rounding >= 1:
-            fields = _bound_fields(0.0, np.inf, delta=self._delta)
-            return fields | {"epsilon_lower": 0.0, "unresolved": ROUNDING_DOMINATES}
-        width = choose_block_width(
-            self._sparsifier, self._laplacian.n_edges, is_in_memory=self._is_in_memory
-        )
-        lanczos = self._start_lanczos(self._sparsifier, forest_norm, width)
+            fields = ExtremeRatios((0.0, 1.0), (1.0, np.inf)).fields()
+            return fields | {"delta": self._delta, "unresolved": ROUNDING_DOMINATES}
+        # Half the columns for many nodes, to save memory.
+        has_many_nodes = 2 * self._sparsifier.n_nodes > WINDOW_NUMBERS
+        n_columns = N_COLUMNS_OF_STREAM // 2 if has_many_nodes else N_COLUMNS_OF_STREAM
+        if self._is_in_memory:
+            n_edges_per_node = self._sparsifier.n_edges / self._sparsifier.n_nodes
+            n_columns = 2 if n_edges_per_node >= MIN_EDGES_PER_NODE_FOR_TWO_COLUMNS else 1
+        # Lanczos is about the ratios of G to H, the inverses of those of H to G.
+        lanczos = self._start_lanczos(self._sparsifier, forest_norm, n_columns)
         bounds = OuterBounds(lanczos, delta=self._delta)
-        pairs = [None, None]
-        while True:
+        is_inverted = False
+        is_done = False
+        while not (is_done or is_inverted):
             lanczos.step(multiply_by_graph(lanczos.newest))
             bounds.update(force=self._is_last_step())
-            lower = (1 - RELATIVE_ROUNDING) * _errors(*lanczos.ritz)
-            upper = _errors(bounds.low, bounds.high)
-            self._record(max(*lower, 0.0), max(*upper, 0.0))
-            kappa_lower = _quotient(*lanczos.ritz)
-            kappa_upper = _quotient(bounds.low, bounds.high)
-            if self._rule.is_met(self._history, kappa_lower, kappa_upper) or lanczos.is_exhausted:
-                break
-            if bounds.is_limited and self._rule.is_stagnant(self._history):
-                break
-            for end in (0, 1):
-                # An end whose error is below that of the other end does not determine epsilon.
-                is_decided = upper[end] <= lower[1 - end] and kappa_upper < KAPPA_LOOSE
-                if is_decided and pairs[end] is None:
-                    pairs[end] = self._find_pair(lanczos, end)
-                    lanczos.ignore_end(end)
-            if self._should_invert(lanczos, bounds, max(lower), upper[1]):
-                fields = self._bound_inverse_pencil(lower[1], upper[1])
-                return fields | {
-                    "lambda_min": 1 / bounds.high,
-                    "kappa_lower": fields["kappa_lower"] * lanczos.ritz[1],
-                    "minimizing_pair": pairs[1] or self._find_pair(lanczos, 1),
-                }
-        fields = self._result_fields(lower, upper, is_limited=bounds.is_limited)
-        return (
-            _bound_fields(1 / bounds.high, _inverse(bounds.low), delta=self._delta)
-            | fields
-            | {
-                "kappa_lower": kappa_lower,
-                "minimizing_pair": pairs[1] or self._find_pair(lanczos, 1),
-                "maximizing_pair": pairs[0] or self._find_pair(lanczos, 0),
-                "ratios": 1 / bounds.values[::-1],
-                "fractions": bounds.fractions[::-1],
-            }
-        )
+            extremes = ExtremeRatios(
+                lowest=(1 / bounds.high, _inverse(lanczos.ritz[1])),
+                highest=(_inverse(lanczos.ritz[0]), _inverse(bounds.low)),
+            )
+            self._history.append(extremes.epsilon)
+            is_stuck = bounds.is_limited and self._rule.is_stagnant(self._history)
+            is_done = self._rule.is_met(self._history, extremes) or lanczos.is_exhausted or is_stuck
+            is_inverted = not is_done and self._should_invert(extremes)
+        fields = {
+            "minimizing_pair": _find_farthest_nodes(lanczos.ritz_vector(1), self._sparsifier),
+            "delta": self._delta,
+        }
+        if is_inverted:
+            return fields | self._bound_inverse_pencil(extremes.lowest)
+        return fields | {
+            "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(0), self._sparsifier),
+            "ratios": 1 / bounds.values[::-1],
+            "fractions": bounds.fractions[::-1],
+            **self._result_fields(extremes, is_limited=bounds.is_limited),
+        }
 
-    def _bound_inverse_pencil(self, light_lower, light_upper):
+    def _bound_inverse_pencil(self, lowest):
         """Bound the highest ratio of H to G by Lanczos on L_G^+ L_H; return fields.
 
-        The arguments bound how much too light H is. That bound fails with probability delta / 2,
-        and so does the one found here. `kappa_lower` is the highest ratio and has to be multiplied
-        by the highest ratio of G to H.
+        `lowest` bounds the lowest ratio. That bound fails with probability delta / 2, and so does
+        the one found here.
         """
         graph = self._laplacian.to_edge_list(self._report_progress)
-        forest_norm = ForestNorm(graph, self._ridge)
-        lanczos = self._start_lanczos(graph, forest_norm, 1)
+        lanczos = self._start_lanczos(graph, ForestNorm(graph, self._ridge), n_columns=1)
         lanczos.ignore_end(0)
         bounds = OuterBounds(lanczos, delta=self._delta)
-        rows = build_laplacian(self._sparsifier, np.zeros(graph.n_nodes))
-        while True:
-            product = np.empty_like(lanczos.newest)
-            multiply(rows, lanczos.newest, product)
-            lanczos.step(product)
+        multiply_by_sparsifier = self._multiplication_by(
+            build_laplacian(self._sparsifier, np.zeros(graph.n_nodes))
+        )
+        is_done = False
+        while not is_done:
+            lanczos.step(multiply_by_sparsifier(lanczos.newest))
             bounds.update(force=self._is_last_step())
-            heavy_lower = (lanczos.ritz[1] - 1) * (1 - RELATIVE_ROUNDING)
-            heavy_upper = bounds.high - 1
-            self._record(max(self._history[-1][0], heavy_lower), max(light_upper, heavy_upper))
-            if self._rule.is_met(self._history) or lanczos.is_exhausted:
-                break
-            self._report_progress(0, 1.0)
-        fields = self._result_fields((heavy_lower, light_lower), (heavy_upper, light_upper))
-        return fields | {
-            "lambda_max": bounds.high,
-            "kappa_lower": lanczos.ritz[1],
+            extremes = ExtremeRatios(lowest, highest=(lanczos.ritz[1], bounds.high))
+            self._history.append(extremes.epsilon)
+            is_done = self._rule.is_met(self._history, extremes) or lanczos.is_exhausted
+        return {
             "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(1), self._sparsifier),
             "ratios": bounds.values,
             "fractions": bounds.fractions,
+            **self._result_fields(extremes),
         }
 
     def _prepare_product(self):
@@ -321,72 +306,60 @@ class _LanczosCertifier:
         """
         laplacian = self._laplacian
         n_nodes = self._sparsifier.n_nodes
-        if not laplacian.is_materialized:
-            rows = None
-            laplacian.multiply(np.zeros((n_nodes, 1)), self._report_progress)
-        else:
+        rows = None
+        if laplacian.is_materialized:
             rows = build_laplacian_from_batches(
                 laplacian.edges(self._report_progress), n_nodes, MAX_GRAPH_BYTES
             )
+        else:
+            laplacian.multiply(np.zeros((n_nodes, 1)), self._report_progress)
         self._is_in_memory = rows is not None or laplacian.is_held
         if rows is None:
             return lambda block: laplacian.multiply(block, self._report_progress)
+        return self._multiplication_by(rows)
 
-        def multiply_rows(block):
+    def _multiplication_by(self, rows):
+        def multiply_by_rows(block):
             product = np.empty_like(block)
             multiply(rows, block, product)
-            self._report_progress(laplacian.n_edges, 1.0)
+            self._report_progress(self._laplacian.n_edges, 1.0)
             return product
 
-        return multiply_rows
+        return multiply_by_rows
 
-    def _start_lanczos(self, graph, forest_norm, width):
-        """Return a run that solves with `graph`; a wide range of weights needs more columns."""
-        min_width = min_block_width(graph.n_nodes, self._delta, forest_norm.rounding)
+    def _start_lanczos(self, graph, forest_norm, n_columns):
+        """Return a run that solves with `graph`, with at least `n_columns` columns."""
         return BlockLanczos(
             graph,
             ridge=self._ridge,
-            n_columns=max(width, min_width),
+            n_columns=widen_block(n_columns, graph.n_nodes, self._delta, forest_norm.rounding),
             forest_norm=forest_norm,
             random_state=self._rng,
         )
 
-    def _should_invert(self, lanczos, bounds, error_lower, light_upper):
-        """Return whether only the lowest ratio is unknown, and the inverse pencil is faster."""
-        if not self._rule.is_close(error_lower, light_upper):
+    def _should_invert(self, extremes):
+        """Return whether only the highest ratio is unknown, and the inverse pencil is faster."""
+        if not self._rule.is_close(extremes.epsilon[0], 1 - extremes.lowest[0]):
             return False
         # Both runs together have to bound kappa within KAPPA_RTOL, and the second needs rtol of it.
-        if (1 + self._rule.rtol) * bounds.high > (1 + KAPPA_RTOL) * lanczos.ritz[1]:
+        if (1 + self._rule.rtol) * extremes.lowest[1] > (1 + KAPPA_RTOL) * extremes.lowest[0]:
             return False
-        return is_inverse_cheaper(
-            lanczos.ritz,
-            self._sparsifier,
-            self._laplacian.n_edges,
-            is_in_memory=self._is_in_memory,
-        )
-
-    def _find_pair(self, lanczos, end):
-        find = _find_farthest_nodes if end == 1 else _find_largest_edge
-        return find(lanczos.ritz_vector(end), self._sparsifier)
+        # The inverse pencil takes fewer steps by a factor of sqrt(kappa), but each solves with G
+        # instead of H. Twice, because the second run starts from the beginning.
+        n_edges = self._laplacian.n_edges
+        is_faster = 2 * n_edges <= extremes.kappa[0] * self._sparsifier.n_edges
+        return is_faster and n_edges <= MAX_EDGES_TO_SOLVE
 
     def _is_last_step(self):
         return len(self._history) + 1 >= self._rule.max_steps
 
-    def _record(self, lower, upper):
-        self._history.append((float(lower), float(upper)))
-
-    def _result_fields(self, lower, upper, *, is_limited=False):
+    def _result_fields(self, extremes, *, is_limited=False):
         """Return the fields that both kinds of runs have."""
-        heavy, light = zip(lower, upper, strict=True)
-        return {
-            "epsilon_lower": self._history[-1][0],
-            "epsilon_upper": self._history[-1][1],
-            "delta": self._delta,
+        unresolved = self._rule.describe_unresolved(self._history, extremes, is_limited=is_limited)
+        return extremes.fields() | {
             "steps": len(self._history),
             "history": self._history,
-            "unresolved": self._rule.describe_unresolved(
-                self._history, heavy, light, is_limited=is_limited
-            ),
+            "unresolved": unresolved,
         }
 
     def _report_progress(self, n_edges, fraction_of_pass):
@@ -400,32 +373,8 @@ class _LanczosCertifier:
         self._report(n_before + n_edges, fraction, note)
 
 
-def _quotient(lowest, highest):
-    return highest / lowest if lowest > 0 else np.inf
-
-
 def _inverse(value):
     return 1 / value if value > 0 else np.inf
-
-
-def _errors(lowest, highest):
-    """Return how much too heavy and too light H is, from the extreme ratios of G to H."""
-    too_heavy = _inverse(lowest) - 1
-    too_light = 1 - 1 / highest if highest > 0 else 0.0
-    return np.array([too_heavy, too_light])
-
-
-def _bound_fields(lambda_min, lambda_max, *, delta):
-    """Return the fields of a certificate whose ratios lie exactly between two values."""
-    epsilon = max(1 - lambda_min, lambda_max - 1, 0.0)
-    return {
-        "epsilon_lower": epsilon,
-        "epsilon_upper": epsilon,
-        "lambda_min": lambda_min,
-        "lambda_max": lambda_max,
-        "kappa_lower": _quotient(lambda_min, lambda_max),
-        "delta": delta,
-    }
 
 
 def _find_farthest_nodes(x, graph):

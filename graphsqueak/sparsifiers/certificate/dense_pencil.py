@@ -47,9 +47,6 @@ from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["DenseRatios", "dense_ratios"]
 
-# Largest depth of a cluster. Merging by size gives log2(n), below 64 for any array index.
-MAX_DEPTH = 64
-
 
 class DenseRatios(NamedTuple):
     """Ratios x' L_H x / x' L_G x, and the vectors of the extreme ones.
@@ -203,8 +200,9 @@ def _add_weights(laplacian, parent, depth, form):
         while ancestor >= 0:
             depth[node] += 1
             ancestor = parent[ancestor]
-    cluster = np.empty(2 * MAX_DEPTH, dtype=np.int64)
-    sign = np.empty(2 * MAX_DEPTH)
+    # The path between two nodes has at most as many clusters as both are deep.
+    cluster = np.empty(2 * depth.max(), dtype=np.int64)
+    sign = np.empty(cluster.size)
     for i in range(n_nodes):
         for j in range(i):
             weight = -laplacian[i, j]

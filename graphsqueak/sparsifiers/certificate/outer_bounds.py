@@ -22,7 +22,7 @@ The start is isotropic, with s columns in N dimensions, so |g|^2 follows Beta(s/
 every u. With probability 1 - delta/2 it exceeds the delta/2-quantile t^2 (`smallest_component`).
 Then mu cannot lie where the right-hand side of (1) is below t. That event does not depend on k, so
 the best bounds over all steps hold together. A wider start has a larger t and needs fewer steps,
-but each step costs more (`cost_model`).
+but each step costs more.
 
 For one column, 1/P is the Lanczos polynomial, which grows outwards, and |g| <= |P| is the bound of
 [DHV00]. For a block the norm need not decrease outwards, so the outermost crossing is computed.
@@ -41,7 +41,8 @@ import scipy.linalg
 from scipy.special import betaincinv
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.sparsifiers.certificate.block_lanczos import CHUNK_SIZE, BlockLanczos
+from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
+from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 
 __all__ = [
     "FAILURE_PROBABILITY",
@@ -49,6 +50,7 @@ __all__ = [
     "OuterBounds",
     "smallest_component",
     "smallest_eigenvalue",
+    "widen_block",
 ]
 
 # Distances from the outermost Ritz value at which (1) is evaluated, in widths of the Ritz interval.
@@ -166,28 +168,18 @@ class _Recurrence(NamedTuple):
     def _find_outermost(self, ritz_value, sign, max_distance):
         """Return the largest distance from a Ritz value at which an eigenvalue is possible.
 
-        The search proceeds inwards from `max_distance` on a geometric grid, then on two finer ones.
+        The search is up to `max_distance`, on a geometric grid and then on two finer ones.
         """
         width = max(self.values[-1] - self.values[0], 1e-3 * self.values[-1])
-        # Chunks of the grid, because (1) needs an array of `first` per point.
-        n_at_once = max(CHUNK_SIZE // self.first.size, 1)
         distances = width * GRID
         distances = distances[: np.searchsorted(distances, max_distance) + 1]
-        is_first_grid = True
         for _ in range(3):
-            end = distances.size
-            possible = np.zeros(0, dtype=int)
-            while end and not possible.size:
-                begin = max(end - n_at_once, 0)
-                points = ritz_value + sign * distances[begin:end]
-                possible = begin + np.flatnonzero(self._is_possible(points))
-                end = begin
+            possible = np.flatnonzero(self._is_possible(ritz_value + sign * distances))
             if possible.size == 0:
                 return distances[0]
-            if is_first_grid and possible[-1] == distances.size - 1:
+            last = possible[-1]
+            if last == distances.size - 1:
                 return np.inf
-            is_first_grid = False
-            last = min(possible[-1], distances.size - 2)
             distances = np.geomspace(distances[last], distances[last + 1], 16)
         return distances[-1]
 
@@ -219,6 +211,21 @@ def smallest_component(delta, n_columns, dimension):
     if n_columns >= dimension:
         return 1.0
     return np.sqrt(betaincinv(n_columns / 2, (dimension - n_columns) / 2, delta))
+
+
+def widen_block(n_columns, dimension, delta, rounding):
+    """Return a width of at least `n_columns` for which the start is not dominated by errors.
+
+    With probability `delta`, a single random column has a very small component along some
+    direction. The smallest component of several columns is much larger. It has to exceed the square
+    root of the rounding error.
+
+    >>> widen_block(1, 3000, 0.01, 1e-12), widen_block(1, 3000, 0.01, 1e-6)
+    (1, 2)
+    """
+    while smallest_component(delta / 2, n_columns, dimension) ** 2 < rounding:
+        n_columns *= 2
+    return n_columns
 
 
 @threadpool_limits.wrap(limits=1, user_api="blas")
@@ -258,7 +265,14 @@ def smallest_eigenvalue(
         return Estimate(float(values[-dimension]), float(1e-13 * values[-1]))
     # With A = I and M = L the highest ratio is 1 / lambda_2. Only `high` is used, so that all of
     # delta is spent on it.
-    run = BlockLanczos(graph, ridge=0.0, n_columns=1, random_state=random_state)
+    forest_norm = ForestNorm(graph, ridge=0.0)
+    run = BlockLanczos(
+        graph,
+        ridge=0.0,
+        n_columns=widen_block(1, dimension, 2 * delta, forest_norm.rounding),
+        forest_norm=forest_norm,
+        random_state=random_state,
+    )
     run.ignore_end(0)
     bounds = OuterBounds(run, delta=2 * delta)
     n_steps = 0

@@ -4,26 +4,51 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["KAPPA_LOOSE", "KAPPA_RTOL", "ROUNDING_DOMINATES", "StoppingRule"]
+from graphsqueak.sparsifiers.certificate.forest_norm import SQRT_EPS
+
+__all__ = ["KAPPA_RTOL", "ROUNDING_DOMINATES", "ExtremeRatios", "StoppingRule"]
 
 ROUNDING_DOMINATES = (
     "the weights differ by too many orders of magnitude for method='lanczos'; use method='dense'"
 )
 
-# From this kappa, which is an epsilon of 0.8 after rescaling, a sparsifier serves as a
-# preconditioner, and both ends are bounded. Below it, the end that does not determine epsilon is
-# ignored. Halved or doubled: no change on graphs of kappa 1.4 to 72.
-KAPPA_LOOSE = 9.0
-
-# Relative distance of the bounds on kappa, if it exceeds `KAPPA_LOOSE`. The number of iterations of
-# a preconditioned solver grows with its square root, and is then known within 5 %. Halved:
-# kappa is up to 3 % smaller, after 0 % to 14 % more steps. Doubled: kappa is up to 7 % larger,
-# after 0 % to 8 % fewer steps (grid, bridge and tree).
+# Relative distance of the bounds on kappa. The number of iterations of a preconditioned solver
+# grows with its square root, and is then known within 5 %. Halved: kappa is up to 3 % smaller,
+# after 0 % to 14 % more steps. Doubled: kappa is up to 7 % larger, after 0 % to 8 % fewer steps
+# (grid, bridge and tree).
 KAPPA_RTOL = 0.1
 
-# Absolute accuracy of epsilon at which the measurement stops. It decides for sparsifiers that equal
-# the graph only, whose epsilon is rounding. Halved or doubled: no change for all others.
-EPSILON_ATOL = 1e-6
+
+class ExtremeRatios(NamedTuple):
+    """Lower and upper bounds on the lowest and on the highest ratio of H to G."""
+
+    lowest: tuple[float, float]
+    highest: tuple[float, float]
+
+    @property
+    def epsilon(self):
+        """Lower and upper bound on epsilon."""
+        lower = max(1 - self.lowest[1], self.highest[0] - 1, 0.0)
+        upper = max(1 - self.lowest[0], self.highest[1] - 1, 0.0)
+        return float(lower), float(upper)
+
+    @property
+    def kappa(self):
+        """Lower and upper bound on the quotient of the highest and the lowest ratio."""
+        # In this order, because infinite bounds give NaN.
+        lower = max(1.0, self.highest[0] / self.lowest[1])
+        upper = self.highest[1] / self.lowest[0] if self.lowest[0] > 0 else np.inf
+        return lower, upper
+
+    def fields(self):
+        """Return fields of a `Certificate`."""
+        return {
+            "epsilon_lower": self.epsilon[0],
+            "epsilon_upper": self.epsilon[1],
+            "lambda_min": self.lowest[0],
+            "lambda_max": self.highest[1],
+            "kappa_lower": self.kappa[0],
+        }
 
 
 class StoppingRule(NamedTuple):
@@ -45,41 +70,45 @@ class StoppingRule(NamedTuple):
     rtol: float
     goal: float | None
 
-    def is_met(self, history, kappa_lower=1.0, kappa_upper=1.0):
-        """Return whether to stop, given the bounds on epsilon so far and those on kappa."""
+    def is_met(self, history, extremes):
+        """Return whether to stop, given the bounds on epsilon so far and on the ratios."""
         lower, upper = history[-1]
         if len(history) >= self.max_steps:
             return True
         if self.goal is not None and (upper <= self.goal or lower > 1.1 * self.goal):
             return True
-        is_kappa_known = kappa_lower < KAPPA_LOOSE or kappa_upper <= (1 + KAPPA_RTOL) * kappa_lower
-        return self.is_close(lower, upper) and is_kappa_known
+        kappa_lower, kappa_upper = extremes.kappa
+        return self.is_close(lower, upper) and kappa_upper <= (1 + KAPPA_RTOL) * kappa_lower
 
     def is_stagnant(self, history):
         """Return whether the last step raised the lower bound by at most `rtol`."""
         return len(history) > 1 and history[-1][0] <= (1 + self.rtol) * history[-2][0]
 
     def is_close(self, lower, upper):
-        """Return whether two bounds on an error are close enough."""
-        return upper <= max((1 + self.rtol) * lower, lower + EPSILON_ATOL)
+        """Return whether two bounds on an error are close enough.
 
-    def describe_unresolved(self, history, heavy, light, *, is_limited=False):
+        An error below that of the solves is the one of a sparsifier that equals the graph.
+        """
+        return upper <= max((1 + self.rtol) * lower, lower + SQRT_EPS)
+
+    def describe_unresolved(self, history, extremes, *, is_limited=False):
         """Return which bounds are not close, or an empty string if both are.
 
         Parameters
         ----------
         history : list of (float, float)
-        heavy, light : (float, float)
-            Bounds on how much too heavy and too light the sparsifier is.
+        extremes : ExtremeRatios
         is_limited : bool
             Whether rounding limits the bounds, so that more steps would not help.
         """
         lower, upper = history[-1]
         if self.is_close(lower, upper) or self.goal is not None:
             return ""
+        too_heavy = np.subtract(extremes.highest, 1)
+        too_light = np.subtract(1, extremes.lowest[::-1])
         parts = [
             f"too {name} by at least {max(bounds[0], 0.0):.4g} and at most {bounds[1]:.4g}"
-            for name, bounds in (("heavy", heavy), ("light", light))
+            for name, bounds in (("heavy", too_heavy), ("light", too_light))
             if not self.is_close(lower, bounds[1])
         ]
         n_steps = len(history)
@@ -92,12 +121,15 @@ class StoppingRule(NamedTuple):
 
         The logarithms of the last four gaps between the bounds are extrapolated linearly.
         """
-        gaps = [
-            np.log(upper / lower) for lower, upper in history[-4:] if 0 < lower < upper < np.inf
-        ]
-        if len(gaps) < 2 or gaps[-1] >= gaps[0]:
+        if len(history) < 2:
             return np.nan
-        rate = np.log(gaps[0] / gaps[-1]) / (len(gaps) - 1)
-        n_more = np.log(max(gaps[-1] / np.log1p(self.rtol), 1.0)) / rate
+        lower, upper = np.transpose(history[-4:])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gaps = np.log(upper / lower)
+            rate = np.log(gaps[0] / gaps[-1]) / (len(gaps) - 1)
+            n_more = np.log(gaps[-1] / np.log1p(self.rtol)) / rate
+        # An infinite upper bound, or bounds that do not improve.
+        if not (np.isfinite(n_more) and rate > 0):
+            return np.nan
         n_expected = min(len(history) + max(n_more, 1.0), self.max_steps)
         return min((len(history) + fraction_of_step) / n_expected, 1.0)

@@ -10,7 +10,7 @@ from graphsqueak.sparsifiers.certificate.dense_pencil import dense_ratios
 from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds
 
 WIDTHS = [1, 2, 4, 16]
-KEPT = block_lanczos.CHEAP_NUMBERS
+KEPT = block_lanczos.WINDOW_NUMBERS
 SURE = 1e-6  # the probability with which a bound from outside may fail
 
 
@@ -70,7 +70,7 @@ def a_tree():
         (many_components, 0, 0.02),
         (few_eigenvalues, 0, 1e-8),
         (equal_parts, 0, 1e-4),
-        (a_tree, 0, 0.02),
+        (a_tree, 0, 0.03),
     ],
 )
 def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, small, rtol, n_columns, monkeypatch):
@@ -78,7 +78,7 @@ def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, small, rtol, n_colu
 
     With all blocks kept, and with a window alone, which may lose a little.
     """
-    monkeypatch.setattr(block_lanczos, "CHEAP_NUMBERS", small)
+    monkeypatch.setattr(block_lanczos, "WINDOW_NUMBERS", small)
     graph, sparsifier = pair()
     laplacian = graph.laplacian()
     ratios = dense_ratios(laplacian.toarray(), sparsifier.laplacian().toarray())
@@ -101,13 +101,13 @@ def test_a_run_to_exhaustion_has_the_dense_eigenvalues(pair, small, rtol, n_colu
     for end in (0, 1):
         x = run.ritz_vector(end)
         ratio = (x @ (laplacian @ x)) / (x @ (sparsifier.laplacian() @ x))
-        assert ratio == pytest.approx(run.ritz[end], rel=2e-5)
+        assert ratio == pytest.approx(run.ritz[end], rel=max(rtol, 2e-5))
 
 
 @pytest.mark.parametrize("small", [KEPT, 0])
 def test_all_blocks_count_only_while_they_are_orthonormal(small, monkeypatch):
     """A tighter bound from all blocks is for blocks that are orthonormal together, no others."""
-    monkeypatch.setattr(block_lanczos, "CHEAP_NUMBERS", small)
+    monkeypatch.setattr(block_lanczos, "WINDOW_NUMBERS", small)
     graph, sparsifier = many_components()
     run = BlockLanczos(sparsifier, ridge=0.0, n_columns=4, random_state=40_422)
     blocks = [run.newest]
@@ -116,7 +116,7 @@ def test_all_blocks_count_only_while_they_are_orthonormal(small, monkeypatch):
         blocks.append(run.newest)
         basis = np.hstack(blocks)
         off = np.abs(basis.T @ (sparsifier.laplacian() @ basis) - np.eye(4 * n_steps + 4)).max()
-        assert run.is_orthonormal == (small > 0 or 4 * n_steps <= 20)
+        assert run.is_orthonormal == (small > 0 or n_steps <= 10)
         assert off < 1e-9 or not run.is_orthonormal
     whole = bounds_of(run, is_orthonormal=True)
     local = bounds_of(run, is_orthonormal=False)

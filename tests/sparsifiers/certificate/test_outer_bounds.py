@@ -10,9 +10,13 @@ import scipy.special
 
 from graphsqueak import certify, sources
 from graphsqueak.solvers.matrix import build_laplacian, multiply
-from graphsqueak.sparsifiers.certificate import outer_bounds
+from graphsqueak.sparsifiers.certificate import block_lanczos, outer_bounds
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
-from graphsqueak.sparsifiers.certificate.outer_bounds import OuterBounds, smallest_component
+from graphsqueak.sparsifiers.certificate.outer_bounds import (
+    OuterBounds,
+    smallest_component,
+    widen_block,
+)
 from tests import reference
 from tests.sparsifiers.certificate.graded import bridged, random_pair, reweighted
 
@@ -203,6 +207,13 @@ def test_a_start_that_is_the_whole_space_has_all_of_every_vector(dimension):
     assert smallest_component(0.3, dimension, dimension) == 1.0
 
 
+def test_blocks_widen_with_rounding():
+    widths = [widen_block(1, 3000, 0.01, rounding) for rounding in (0.0, 1e-7, 1e-6, 1e-5, 0.99)]
+    assert widths == sorted(widths)
+    assert widths[0] == 1
+    assert widths[-1] > 16
+
+
 def test_a_start_that_is_not_isotropic_proves_less():
     """What the solves may have changed of the start is taken off its component."""
     graph, sparsifier = small_pencil(4, change=0.05)
@@ -297,7 +308,7 @@ class TestRecurrence:
 
     def test_a_solver_that_stops_early_is_noticed(self, monkeypatch):
         """With the error of solves left out, what is stated would be too small."""
-        monkeypatch.setattr(BlockLanczos, "_tolerance", lambda self, n_columns: 1e-3)
+        monkeypatch.setattr(block_lanczos, "FINE_SOLVE_TOL", 1e-3)
         graph, sparsifier = small_pencil(40)
         found, stated = recurrence_error(graph, sparsifier, n_columns=1, n_steps=4)
         assert 1e-7 < found <= stated

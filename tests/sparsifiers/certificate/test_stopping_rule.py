@@ -3,21 +3,30 @@
 import numpy as np
 import pytest
 
-from graphsqueak.sparsifiers.certificate.stopping_rule import StoppingRule
+from graphsqueak.sparsifiers.certificate.stopping_rule import ExtremeRatios, StoppingRule
+
+KNOWN = ExtremeRatios(lowest=(0.5, 0.5), highest=(1.5, 1.5))
 
 
 def test_bounds_within_rtol_stop():
     rule = StoppingRule(max_steps=100, rtol=0.02, goal=None)
-    assert rule.is_met([(0.5, 0.509)])
-    assert not rule.is_met([(0.5, 0.511)])
-    assert rule.is_met([(0.0, 1e-7)])
+    assert rule.is_met([(0.5, 0.509)], KNOWN)
+    assert not rule.is_met([(0.5, 0.511)], KNOWN)
+    assert rule.is_met([(0.0, 1e-8)], KNOWN)
 
 
-def test_a_large_kappa_has_to_be_known():
+def test_kappa_has_to_be_known():
     rule = StoppingRule(max_steps=100, rtol=0.02, goal=None)
-    assert rule.is_met([(0.5, 0.5)], 8.0, 100.0)
-    assert not rule.is_met([(0.5, 0.5)], 10.0, 11.5)
-    assert rule.is_met([(0.5, 0.5)], 10.0, 10.9)
+    assert not rule.is_met([(0.5, 0.5)], ExtremeRatios((0.1, 0.1), (1.0, 1.15)))
+    assert rule.is_met([(0.5, 0.5)], ExtremeRatios((0.1, 0.1), (1.0, 1.09)))
+
+
+def test_extreme_ratios_bound_epsilon_and_kappa():
+    extremes = ExtremeRatios(lowest=(0.4, 0.5), highest=(1.25, 2.0))
+    assert extremes.epsilon == (0.5, 1.0)
+    assert extremes.kappa == (2.5, 5.0)
+    assert ExtremeRatios(lowest=(0.0, 1.1), highest=(0.9, np.inf)).epsilon == (0.0, np.inf)
+    assert ExtremeRatios(lowest=(0.0, 1.1), highest=(0.9, 1.0)).kappa == (1.0, np.inf)
 
 
 @pytest.mark.parametrize(
@@ -25,13 +34,13 @@ def test_a_large_kappa_has_to_be_known():
     [((0.1, 0.3), True), ((0.1, 0.31), False), ((0.32, 0.9), False), ((0.34, 0.9), True)],
 )
 def test_a_goal_stops_when_it_is_decided(bounds, is_met):
-    assert StoppingRule(max_steps=100, rtol=0.02, goal=0.3).is_met([bounds]) == is_met
+    assert StoppingRule(max_steps=100, rtol=0.02, goal=0.3).is_met([bounds], KNOWN) == is_met
 
 
 def test_the_last_step_stops():
     rule = StoppingRule(max_steps=2, rtol=0.02, goal=None)
-    assert not rule.is_met([(0.1, np.inf)])
-    assert rule.is_met(2 * [(0.1, np.inf)])
+    assert not rule.is_met([(0.1, np.inf)], KNOWN)
+    assert rule.is_met(2 * [(0.1, np.inf)], KNOWN)
 
 
 def test_a_lower_bound_that_does_not_grow_is_stagnant():
@@ -44,10 +53,13 @@ def test_a_lower_bound_that_does_not_grow_is_stagnant():
 def test_unresolved_bounds_are_described():
     rule = StoppingRule(max_steps=100, rtol=0.02, goal=None)
     describe = rule.describe_unresolved
-    assert describe([(0.5, 0.505)], (0.5, 0.505), (0.1, 0.2)) == ""
+    close = ExtremeRatios(lowest=(0.8, 0.9), highest=(1.5, 1.505))
+    assert describe([(0.5, 0.505)], close) == ""
+    heavy = ExtremeRatios(lowest=(0.8, 0.9), highest=(1.5, 1.9))
     text = "after 1 step the sparsifier is too heavy by at least 0.5 and at most 0.9"
-    assert describe([(0.5, 0.9)], (0.5, 0.9), (0.1, 0.2)) == text
-    both = describe([(0.5, 0.9)], (0.5, 0.9), (-0.1, 0.7), is_limited=True)
+    assert describe([(0.5, 0.9)], heavy) == text
+    unknown = ExtremeRatios(lowest=(0.3, 1.1), highest=(1.5, 1.9))
+    both = describe([(0.5, 0.9)], unknown, is_limited=True)
     assert both.startswith(f"{text} and too light by at least 0 and at most 0.7; ")
     assert both.endswith("use method='dense'")
 
