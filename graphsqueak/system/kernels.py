@@ -31,11 +31,13 @@ from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
 __all__ = [
+    "N_PARTS",
     "STEPS_PER_EDGE",
     "WORTH_SHARING",
     "inline_njit",
     "njit_cached",
     "parallel_njit",
+    "parts",
     "prefetch",
     "prefetch_map",
     "read_only_views",
@@ -48,6 +50,10 @@ WORTH_SHARING = 2_000_000
 # Elementary steps that a kernel of the sparsifiers takes per edge: about 5 ns. Halved or doubled,
 # only loops over 200,000 to 800,000 edges run in the other form, with the same results.
 STEPS_PER_EDGE = 5
+# Parts of a loop, each for one thread, whatever the number of threads: results do not depend on it.
+# Some kernels need a table of all nodes per part. Halved, at most four threads share a loop;
+# doubled, the tables take 64 bytes more per node. On two threads times do not change.
+N_PARTS = 8
 # The parallel form is compiled after this many loops of `WORTH_SHARING` steps: about 0.1 s of work.
 _CALLS_BEFORE_COMPILING = 50
 # When a consumer of `prefetch_map` stops early, a read in progress gets this time to end, so that
@@ -140,6 +146,15 @@ else:
             return context.get_dummy_value()
 
         return numba.types.void(array, row, column), generate
+
+
+def parts(n_items: int) -> np.ndarray:
+    """Return where each of `N_PARTS` equal parts of a loop begins, and the end.
+
+    >>> parts(16)
+    array([ 0,  2,  4,  6,  8, 10, 12, 14, 16])
+    """
+    return np.linspace(0, n_items, N_PARTS + 1).astype(np.int64)
 
 
 class parallel_njit:  # noqa: N801 - a decorator
