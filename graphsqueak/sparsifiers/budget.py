@@ -47,9 +47,6 @@ _STREAM_BYTES_PER_NODE = 500
 _STREAM_BYTES_PER_EDGE = 100
 _SUBGRAPH_BYTES_PER_NODE = 900
 _SUBGRAPH_BYTES_PER_EDGE = 150
-# Watermarks for samples in which memory matters more than time.
-_HIGH_WATERMARK_IN_PLACE = 2.0
-_LOW_WATERMARK_IN_PLACE = 1.25
 
 
 class Budget(NamedTuple):
@@ -209,8 +206,9 @@ class StreamOptions:
         high = self.high_watermark
         low = self.low_watermark
         if budget >= self.inplace_min_edges:
-            high = min(high, _HIGH_WATERMARK_IN_PLACE)
-            low = min(low, _LOW_WATERMARK_IN_PLACE)
+            # Memory matters more than time: halve what the sample has beyond the budget.
+            high = (1 + high) / 2
+            low = (1 + low) / 2
         high_edges = high * budget
         if self.memory_limit is not None:
             high_edges = min(high_edges, edges_within(self.memory_limit, n_nodes))

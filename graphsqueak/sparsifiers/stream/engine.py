@@ -13,21 +13,12 @@ import numpy as np
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, fits_float32
-from graphsqueak.sparsifiers.stream.finalize import FINAL_OVERSHOOT, Finalized, finalize
-from graphsqueak.sparsifiers.stream.resparsify import (
-    has_many_repeats,
-    refilter,
-    resparsify,
-    resparsify_if_full,
-)
-from graphsqueak.sparsifiers.stream.state import MAX_NODES, StreamConfig, StreamState
+from graphsqueak.sparsifiers.stream.finalize import Finalized, finalize
+from graphsqueak.sparsifiers.stream.resparsify import refilter, resparsify, resparsify_if_full
+from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
 from graphsqueak.validation import check_span
 
 __all__ = ["PracticalEngine", "StreamEngine"]
-
-# Below this size a sample is merged before it is packed: estimating the fraction of parallel edges
-# takes as long.
-_MIN_EDGES_TO_ESTIMATE_REPEATS = 2**16
 
 
 class StreamEngine(Protocol):
@@ -180,9 +171,7 @@ class PracticalEngine(StreamEngine):
             weight=new_weight,
             in_forest=in_forest[index] & options.keep_spanning_forest,
         )
-        high_watermark, _ = self.config.watermarks(state)
-        capacity = int(min(high_watermark, MAX_NODES)) + options.chunk_size
-        state.append(sampled, capacity=capacity)
+        state.append(sampled)
         state.count_seen(tail.size)
 
     def _choose_precision(self, weight):
@@ -250,15 +239,13 @@ class PracticalEngine(StreamEngine):
 
     def compact(self) -> None:
         state = self.state
-        most = FINAL_OVERSHOOT * self.final_budget()
+        most = self.config.options.low_watermark * self.final_budget()
         # The filter of a leader, and samples that continue one, must stay as a single pass has
         # them.
         is_alone = not state.prefix_edges and not state.is_leader
         if self.n_sampled > most and state.filter is not None and is_alone:
             refilter(state, self.config, most)
-        is_small = self.n_sampled < _MIN_EDGES_TO_ESTIMATE_REPEATS
-        if self.n_nodes and (is_small or has_many_repeats(state.buffer.edges())):
-            state.coalesce(in_place=self.config.works_in_place(state))
+        state.coalesce()
         if not state.is_leader:
             state.drop_filter()
             state.drop_prefix()

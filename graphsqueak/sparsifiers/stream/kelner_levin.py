@@ -116,7 +116,7 @@ class KelnerLevinEngine(PracticalEngine):
             stop = min(start + max(most - self.n_sampled, 1), tail.size)
             new = np.arange(self.n_sampled, self.n_sampled + stop - start)
             self._sample = expand(self._sample, new, n_copies=self.n_copies)
-            state.append(edges.select(slice(start, stop)), capacity=most)
+            state.append(edges.select(slice(start, stop)))
             state.count_seen(stop - start)
             start = stop
             if self.n_sampled >= most:
