@@ -166,7 +166,6 @@ class parallel_njit:  # noqa: N801 - a decorator
     def __init__(self, function: Callable) -> None:
         self._function = function
         self._parallel_work = 0
-        self._requested_work = 0
         self.serial = njit_cached(function, error_model="numpy")
 
     @functools.cached_property
@@ -180,11 +179,6 @@ class parallel_njit:  # noqa: N801 - a decorator
         copy.__module__ = serial.__module__
         copy.__doc__ = serial.__doc__
         return njit_cached(copy, parallel=True)
-
-    def pays(self, work: int, least: int) -> bool:
-        """Add up requested work; return whether it exceeds `least`, and compiling pays off."""
-        self._requested_work += work
-        return self._requested_work > least
 
     def is_ready(self, work: int, enough: int) -> bool:
         """Add up parallel work; return whether the parallel form is cached or worth compiling."""
