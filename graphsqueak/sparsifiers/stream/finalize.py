@@ -205,12 +205,13 @@ def _coalesced_sample(state, config, n_edges, *, consume):
     """Return a buffer of the sample, refiltered if it is much too large, without parallel edges."""
     arrival_filter = state.filter
     buffer = state.take_buffer() if consume else EdgeBuffer(state.buffer.edges().copy())
-    is_large = buffer.n_edges > config.options.low_watermark * n_edges
+    options = config.options
+    # Filtering takes less time than scoring, if it drops enough edges.
+    is_large = buffer.n_edges > (options.high_watermark + options.low_watermark) / 2 * n_edges
     if is_large and arrival_filter is not None:
-        # Filtering takes less time than scoring.
         seed = child_seed(state.seed, Step.FINAL_REFILTER)
         sample_block = arrival_filter.block_sampler(state.priority, seed)
-        buffer.replace_blocks(sample_block, config.options.chunk_size)
+        buffer.replace_blocks(sample_block, options.chunk_size)
     if state.n_resparsifications == 0:
         # The sum of exact weights is exact in double precision.
         buffer.set_weight_dtype(np.float64)
