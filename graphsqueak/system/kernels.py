@@ -52,7 +52,7 @@ WORTH_SHARING = 2_000_000
 STEPS_PER_EDGE = 5
 # Parts of a loop, each for one thread, whatever the number of threads: results do not depend on it.
 # Some kernels need a table of all nodes per part. Halved, at most four threads share a loop;
-# doubled, the tables take 64 bytes more per node. On two threads times do not change.
+# doubled, the tables take 64 bytes more per node.
 N_PARTS = 8
 # The parallel form is compiled after this many loops of `WORTH_SHARING` steps: about 0.1 s of work.
 _CALLS_BEFORE_COMPILING = 50

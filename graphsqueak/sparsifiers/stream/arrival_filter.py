@@ -47,7 +47,7 @@ from graphsqueak.system.kernels import (
 __all__ = ["ArrivalFilter"]
 
 # Edges that pass through the loops of `_sample_block` together: their arrays (7 kB) stay in the L1
-# cache. One edge after the other takes twice as long. Halved or doubled: within 5 % of the time.
+# cache. One edge after the other takes twice as long.
 _BLOCK_EDGES = 256
 _NO_EDGES = np.zeros(0, dtype=np.bool_)
 

@@ -38,8 +38,8 @@ from graphsqueak.system.kernels import inline_njit, njit_cached, prefetch
 __all__ = ["count_std", "dependent_rounding"]
 
 # Edges per tour that is walked at the same time: every step waits for memory, and other walks use
-# that time. A single walk takes three times as long for a million edges. Halved or doubled, times
-# differ by less than 5 %.
+# that time. A single walk takes up to three times as long for a million edges. Halved or doubled,
+# times differ by up to 13 %, about the noise of the measurement.
 _EDGES_PER_WALK = 2**14
 
 

@@ -41,8 +41,7 @@ __all__ = [
 ]
 
 # Below this density the degree embedding is not averaged over neighbors: averaging underestimates
-# resistances on near-trees (nested rings at 4 edges per node: error 0.85 instead of 0.73). Halved
-# or doubled: less than 1 % on the graphs of `bench_quality`.
+# resistances on near-trees (nested rings at 4 edges per node: error 0.85 instead of 0.73).
 _MIN_EDGES_PER_NODE_FOR_AVERAGING = 5.0
 # Sampled edges by which a scale or a fraction is estimated: within 1 %. Halved or doubled, the
 # error changes by at most 1 %, and by 5 % on one random graph (means of four seeds).
