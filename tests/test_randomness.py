@@ -52,7 +52,6 @@ COUNTERS = {
     ("outofcore/resistances.py", "np.uint64(first_word + word)"),
     ("sparsifiers/resistance/sketch.py", "high"),
     ("sparsifiers/stream/cut_probes.py", "np.uint64(0)"),
-    ("sparsifiers/stream/subsample.py", "np.uint64(0)"),
 }
 
 

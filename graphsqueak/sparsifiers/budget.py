@@ -38,18 +38,13 @@ __all__ = [
     "stream_bytes",
 ]
 
-# Edges of a stream relative to the Alon-Boppana bound of its epsilon.
-_EPSILON_MARGIN = 1.1
-# Memory of a process: Python with its libraries, a stream, and a graph in memory whose subgraph is
-# chosen. See the module docstring.
+# Bytes of a process: Python with its libraries, a stream, and a graph in memory whose subgraph is
+# chosen. See the module docstring. They are measured; predictions and limits are proportional.
 _BASE_BYTES = 300 << 20
 _STREAM_BYTES_PER_NODE = 500
 _STREAM_BYTES_PER_EDGE = 100
 _SUBGRAPH_BYTES_PER_NODE = 900
 _SUBGRAPH_BYTES_PER_EDGE = 150
-# Watermarks for samples in which memory matters more than time.
-_HIGH_WATERMARK_IN_PLACE = 2.0
-_LOW_WATERMARK_IN_PLACE = 1.25
 
 
 class Budget(NamedTuple):
@@ -67,7 +62,7 @@ class Budget(NamedTuple):
     Examples
     --------
     >>> Budget(n_edges=None, epsilon=0.5, keep=None)(n_nodes=1000, n_seen=10**6)
-    8800
+    8000
     """
 
     n_edges: int | None
@@ -79,7 +74,7 @@ class Budget(NamedTuple):
         if self.n_edges is not None:
             return self.n_edges
         if self.epsilon is not None:
-            return math.ceil(_EPSILON_MARGIN * 2 * n_nodes / self.epsilon**2)
+            return math.ceil(2 * n_nodes / self.epsilon**2)
         return max(math.ceil(self.keep * n_seen), 1)
 
     def during_stream(self, n_nodes, n_seen, *, least):
@@ -221,8 +216,9 @@ class StreamOptions:
         high = self.high_watermark
         low = self.low_watermark
         if budget >= self.inplace_min_edges:
-            high = min(high, _HIGH_WATERMARK_IN_PLACE)
-            low = min(low, _LOW_WATERMARK_IN_PLACE)
+            # Memory matters more than time: halve what the sample has beyond the budget.
+            high = (1 + high) / 2
+            low = (1 + low) / 2
         high_edges = high * budget
         if self.memory_limit is not None:
             high_edges = min(high_edges, edges_within(self.memory_limit, n_nodes))

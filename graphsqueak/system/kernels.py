@@ -31,11 +31,13 @@ from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
 __all__ = [
+    "N_PARTS",
     "STEPS_PER_EDGE",
     "WORTH_SHARING",
     "inline_njit",
     "njit_cached",
     "parallel_njit",
+    "parts",
     "prefetch",
     "prefetch_map",
     "read_only_views",
@@ -49,6 +51,10 @@ WORTH_SHARING = 2_000_000
 # Elementary steps that a kernel of the sparsifiers takes per edge: about 5 ns. Halved or doubled,
 # only loops over 200,000 to 800,000 edges run in the other form, with the same results.
 STEPS_PER_EDGE = 5
+# Parts of a loop, each for one thread, whatever the number of threads: results do not depend on it.
+# Some kernels need a table of all nodes per part. Halved, at most four threads share a loop;
+# doubled, the tables take 64 bytes more per node.
+N_PARTS = 8
 # The parallel form is compiled after this many loops of `WORTH_SHARING` steps: about 0.1 s of work.
 # Halved or doubled, the first run on a machine compiles a kernel 0.05 s earlier or 0.1 s later.
 _CALLS_BEFORE_COMPILING = 50
@@ -144,6 +150,15 @@ else:
         return numba.types.void(array, row, column), generate
 
 
+def parts(n_items: int) -> np.ndarray:
+    """Return where each of `N_PARTS` equal parts of a loop begins, and the end.
+
+    >>> parts(16)
+    array([ 0,  2,  4,  6,  8, 10, 12, 14, 16])
+    """
+    return np.linspace(0, n_items, N_PARTS + 1).astype(np.int64)
+
+
 class parallel_njit:  # noqa: N801 - a decorator
     """Kernel whose loop over `numba.prange` may run in parallel; call it with `run_kernel`.
 
@@ -153,7 +168,6 @@ class parallel_njit:  # noqa: N801 - a decorator
     def __init__(self, function: Callable) -> None:
         self._function = function
         self._parallel_work = 0
-        self._requested_work = 0
         self.serial = njit_cached(function, error_model="numpy")
 
     @functools.cached_property
@@ -167,11 +181,6 @@ class parallel_njit:  # noqa: N801 - a decorator
         copy.__module__ = serial.__module__
         copy.__doc__ = serial.__doc__
         return njit_cached(copy, parallel=True)
-
-    def pays(self, work: int, least: int) -> bool:
-        """Add up requested work; return whether it exceeds `least`, and compiling pays off."""
-        self._requested_work += work
-        return self._requested_work > least
 
     def is_ready(self, work: int) -> bool:
         """Add up parallel work; return whether the parallel form is cached or worth compiling."""

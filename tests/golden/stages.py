@@ -148,7 +148,8 @@ def rescale():
     edges = SampledEdges(tail, head, weight, in_forest)
     degree = np.append(graph.degrees(), [5.0])
     degree[0] += 5.0
-    return {"weight": rescale_to_degrees(edges, degree, bridge).weight, "bridge": bridge}
+    rescale_to_degrees(edges, degree, bridge)
+    return {"weight": weight, "bridge": bridge}
 
 
 def merge():

@@ -149,7 +149,7 @@ def results():
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
     product = StreamedLaplacian(graph, sparse).multiply(rng.standard_normal((3000, 2)))
     twice = SampledEdges(*(np.repeat(column, 2) for column in (*ends, forest)))
-    merged = coalesce(twice, 300, max_edges_uncompiled=0).weight
+    merged = twice.weight[: coalesce(twice, 300)]
     table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
     shared_by = gs.read_pairs(io.BytesIO(table))
     gs.sparsify(shared_by, n_edges=900, random_state=SEED)

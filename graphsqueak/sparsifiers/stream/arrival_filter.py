@@ -36,21 +36,19 @@ from graphsqueak.sparsifiers.resistance.sketch import Embedding
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import LARGEST_OVERSAMPLING, PriorityNodes
 from graphsqueak.system.kernels import (
+    N_PARTS,
     STEPS_PER_EDGE,
     inline_njit,
-    njit_cached,
     parallel_njit,
+    parts,
     run_kernel,
 )
 
 __all__ = ["ArrivalFilter"]
 
-# Edges that one thread takes at a time. Results do not depend on it.
-_PART_EDGES = 2**14
-# Edges that pass through the loops below together: their arrays (12 kB) stay in the L1 cache.
+# Edges that pass through the loops of `_sample_block` together: their arrays (7 kB) stay in the L1
+# cache. One edge after the other takes twice as long.
 _BLOCK_EDGES = 256
-# If the bounds reject fewer than one edge in four, later blocks of the part skip them.
-_MAX_UNDECIDED_FRACTION = 0.75
 _NO_EDGES = np.zeros(0, dtype=np.bool_)
 
 
@@ -62,11 +60,11 @@ class ArrivalFilter(NamedTuple):
     points : ndarray of shape (n_known, k)
         The embedding X, divided by sqrt(k).
     dist_bound : ndarray of shape (n_known,)
-        2 |X_u|^2.
+        2 |X_u|^2; infinite outside the largest component.
     inv_degree : ndarray of shape (n_known,)
         1 / d_u, current when `refresh` was called.
     upper_bound : ndarray of shape (n_known,)
-        1 / d_u + 2 |X_u|^2; infinite outside the largest component.
+        The sum of `inv_degree` and `dist_bound`.
     component : ndarray of shape (n_known,) or (0,)
         Component of each node; empty if there is only one.
     scale : float
@@ -85,32 +83,33 @@ class ArrivalFilter(NamedTuple):
         cls, sketch: Embedding, component: np.ndarray, scale: float = np.inf
     ) -> "ArrivalFilter":
         """Return the filter of an `Embedding`. With the default scale it keeps every edge."""
-        points = sketch.points / np.float32(np.sqrt(sketch.points.shape[1]))
         is_connected = component.size == 0 or (component == component[0]).all()
-        known = cls(
-            points=points,
-            dist_bound=2 * np.einsum("uk,uk->u", points, points),
-            inv_degree=np.empty(len(points), dtype=np.float32),
-            upper_bound=np.empty(len(points), dtype=np.float32),
+        return cls._build(
+            points=sketch.points / np.float32(np.sqrt(sketch.points.shape[1])),
+            inv_degree=_inverse(sketch.degree),
             component=component[:0] if is_connected else component,
             scale=float(scale),
         )
-        return known.refresh(sketch.degree)
+
+    @classmethod
+    def _build(cls, points, inv_degree, component, scale):
+        """Return a filter with the bounds that follow from the other attributes."""
+        dist_bound = 2 * np.einsum("uk,uk->u", points, points)
+        if component.size:
+            dist_bound[component != np.bincount(component).argmax()] = np.inf
+        return cls(
+            points=points,
+            dist_bound=dist_bound,
+            inv_degree=inv_degree,
+            upper_bound=inv_degree + dist_bound,
+            component=component,
+            scale=scale,
+        )
 
     def refresh(self, degrees: np.ndarray) -> "ArrivalFilter":
         """Return the same filter with the current degrees."""
-        inv_degree = np.empty_like(self.inv_degree)
-        upper_bound = np.empty_like(self.upper_bound)
-        largest = np.bincount(self.component).argmax() if self.component.size else 0
-        _refresh_bounds(
-            degrees[: self.dist_bound.size],
-            self.dist_bound,
-            self.component,
-            largest,
-            inv_degree,
-            upper_bound,
-        )
-        return self._replace(inv_degree=inv_degree, upper_bound=upper_bound)
+        inv_degree = _inverse(degrees[: self.dist_bound.size])
+        return self._replace(inv_degree=inv_degree, upper_bound=inv_degree + self.dist_bound)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return everything that `from_arrays` needs, with finite numbers."""
@@ -124,19 +123,10 @@ class ArrivalFilter(NamedTuple):
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "ArrivalFilter":
         """Return the filter on which `to_arrays` was called."""
-        points = arrays["points"]
-        inv_degree = arrays["inv_degree"]
-        component = arrays["component"]
-        dist_bound = 2 * np.einsum("uk,uk->u", points, points)
-        upper_bound = inv_degree + dist_bound
-        if component.size:
-            upper_bound[component != np.bincount(component).argmax()] = np.inf
-        return cls(
-            points=points,
-            dist_bound=dist_bound,
-            inv_degree=inv_degree,
-            upper_bound=upper_bound,
-            component=component,
+        return cls._build(
+            points=arrays["points"],
+            inv_degree=arrays["inv_degree"],
+            component=arrays["component"],
             scale=float(arrays["scale"]),
         )
 
@@ -187,11 +177,12 @@ class ArrivalFilter(NamedTuple):
         mask, oversampling = (PriorityNodes() if priority is None else priority).active()
         index = np.empty(tail.size, dtype=np.int32)
         new_weight = np.empty(tail.size)
-        n_parts = -(-tail.size // _PART_EDGES)
-        part_size = np.zeros(n_parts, dtype=np.int64)
+        part = parts(tail.size)
+        size = np.zeros(N_PARTS, dtype=np.int64)
         run_kernel(
             _sample_parts,
             STEPS_PER_EDGE * tail.size,
+            part,
             (self.points, self.inv_degree, self.upper_bound, self.component, self.scale),
             (mask, oversampling),
             (tail, head, weight, keep_always),
@@ -199,14 +190,12 @@ class ArrivalFilter(NamedTuple):
             np.uint64(first_edge_index),
             index,
             new_weight,
-            part_size,
+            size,
         )
-        if n_parts == 0:
-            return index, new_weight
-        kept = [slice(p * _PART_EDGES, p * _PART_EDGES + part_size[p]) for p in range(n_parts)]
+        kept = [slice(start, start + n) for start, n in zip(part[:-1], size, strict=True)]
         return (
-            np.concatenate([index[part] for part in kept]),
-            np.concatenate([new_weight[part] for part in kept]),
+            np.concatenate([index[one] for one in kept]),
+            np.concatenate([new_weight[one] for one in kept]),
         )
 
     def block_sampler(
@@ -229,127 +218,96 @@ class ArrivalFilter(NamedTuple):
         return sample_block
 
 
-@njit_cached
-def _refresh_bounds(degrees, dist_bound, component, largest, inv_degree, upper_bound):
-    for u in range(degrees.size):
-        inv_degree[u] = 1 / degrees[u] if degrees[u] > 0 else 0.0
-        is_apart = component.size > 0 and component[u] != largest
-        upper_bound[u] = np.inf if is_apart else inv_degree[u] + dist_bound[u]
+def _inverse(degrees):
+    """Return 1 / d in single precision; 0 for isolated nodes."""
+    inv_degree = np.zeros(degrees.size, dtype=np.float32)
+    return np.divide(1.0, degrees, out=inv_degree, where=degrees > 0)
 
 
 @parallel_njit
-def _sample_parts(known, priority, edges, seed, first, index, new_weight, part_size):
-    """Sample every part of the edges and write the result where the part begins."""
-    for part in numba.prange(part_size.size):
-        _sample_part(known, priority, edges, part, seed, first, index, new_weight, part_size)
-
-
-@inline_njit
-def _sample_part(known, priority, edges, part, seed, first, index, new_weight, part_size):
-    """Sample one part of the edges, block by block."""
+def _sample_parts(part, known, priority, edges, seed, first, index, new_weight, size):
+    """Sample every part of the edges, block by block, and write the result where it begins."""
     tail, head, weight, keep_always = edges
-    end = min((part + 1) * _PART_EDGES, tail.size)
-    # Arrays for one block: chosen edges, bounds, resistances, random numbers, c w, probabilities.
-    chosen = np.empty(_BLOCK_EDGES, np.int32)
-    singles = (np.empty(_BLOCK_EDGES, np.float32), np.empty(_BLOCK_EDGES, np.float32))
-    doubles = (np.empty(_BLOCK_EDGES), np.empty(_BLOCK_EDGES), np.empty(_BLOCK_EDGES))
-    n_written = part * _PART_EDGES
-    is_bounded = True
-    for start in range(part * _PART_EDGES, end, _BLOCK_EDGES):
-        stop = min(start + _BLOCK_EDGES, end)
-        block = (tail[start:stop], head[start:stop], weight[start:stop], keep_always[start:stop])
-        n_undecided, n_kept = _sample_block(
-            known,
-            priority,
-            block,
-            seed,
-            first + np.uint64(start),
-            is_bounded,
-            (chosen, *singles, *doubles),
-            new_weight[n_written:],
+    for p in numba.prange(part.size - 1):
+        # Arrays for one block: random numbers, c w, resistances, undecided edges.
+        work = (
+            np.empty(_BLOCK_EDGES),
+            np.empty(_BLOCK_EDGES),
+            np.empty(_BLOCK_EDGES, np.float32),
+            np.empty(_BLOCK_EDGES, np.int32),
         )
-        is_bounded &= n_undecided <= _MAX_UNDECIDED_FRACTION * (stop - start)
-        for i in range(n_kept):
-            index[n_written + i] = start + chosen[i]
-        n_written += n_kept
-    part_size[part] = n_written - part * _PART_EDGES
+        end = part[p]
+        for a in range(part[p], part[p + 1], _BLOCK_EDGES):
+            b = min(a + _BLOCK_EDGES, part[p + 1])
+            block = (tail[a:b], head[a:b], weight[a:b], keep_always[a:b])
+            n_kept = _sample_block(
+                known,
+                priority,
+                block,
+                seed,
+                first + np.uint64(a),
+                work,
+                index[end:],
+                new_weight[end:],
+            )
+            for i in range(end, end + n_kept):
+                index[i] += a
+            end += n_kept
+        size[p] = end - part[p]
 
 
 @inline_njit
-def _sample_block(known, priority, edges, seed, first, is_bounded, work, new_weight):
-    """Sample one block; returns how many edges the bounds left undecided, and how many are kept.
+def _sample_block(known, priority, edges, seed, first, work, index, new_weight):
+    """Sample one block, write the kept edges and their weights, and return how many there are.
 
-    The loops have no branches and do one thing each: loads that wait for memory then do not wait
-    for random numbers as well.
+    The loops do one thing each: loads that wait for memory then do not wait for random numbers as
+    well. Unsigned indices save the test for negative ones.
     """
     points, inv_degree, upper_bound, component, scale = known
     is_priority, oversampling = priority
     tail, head, weight, keep_always = edges
-    chosen, bound, resistance, random, scaled_weight, prob = work
+    random, scaled_weight, resistance, undecided = work
     for e in range(tail.size):
         random[e] = uniform(seed, first + np.uint64(e), ITEM_WORD)
+    for e in range(keep_always.size):
+        if keep_always[e]:
+            # Below every probability.
+            random[e] = -1.0
     for e in range(tail.size):
         scaled_weight[e] = scale * weight[e]
     if is_priority.size > 0:
         for e in range(tail.size):
-            is_oversampled = is_priority[tail[e]] or is_priority[head[e]]
-            scaled_weight[e] *= oversampling if is_oversampled else 1.0
-    for e in range(keep_always.size):
-        # Below every probability.
-        random[e] = -1.0 if keep_always[e] else random[e]
+            if is_priority[tail[e]] or is_priority[head[e]]:
+                scaled_weight[e] *= oversampling
 
     # Edges that the bounds do not reject.
-    n_undecided = tail.size
+    n_undecided = 0
     for e in range(tail.size):
-        chosen[e] = e
-    if is_bounded:
-        n_undecided = 0
-        _add_bounds(upper_bound, tail, head, bound)
-        for e in range(tail.size):
-            chosen[n_undecided] = e
-            n_undecided += random[e] < scaled_weight[e] * bound[e]
+        u = np.uint64(tail[e])
+        v = np.uint64(head[e])
+        is_known = max(u, v) < upper_bound.size
+        bound = upper_bound[u] + upper_bound[v] if is_known else np.float32(np.inf)
+        undecided[n_undecided] = e
+        n_undecided += random[e] < scaled_weight[e] * bound
 
     # Their resistances; infinite if there is none, which makes p = 1.
     for i in range(n_undecided):
-        e = np.uint64(chosen[i])
-        if max(tail[e], head[e]) >= inv_degree.size:
-            resistance[i] = np.inf
-            continue
-        u = np.uint64(tail[e])
-        v = np.uint64(head[e])
-        distance = np.float32(0.0)
-        for k in range(points.shape[1]):
-            step = points[u, k] - points[v, k]
-            distance += step * step
-        resistance[i] = inv_degree[u] + inv_degree[v] + distance
-    if component.size > 0:
-        for i in range(n_undecided):
-            e = chosen[i]
-            if resistance[i] < np.inf and component[tail[e]] != component[head[e]]:
-                resistance[i] = np.inf
+        u = np.uint64(tail[np.uint64(undecided[i])])
+        v = np.uint64(head[np.uint64(undecided[i])])
+        resistance[i] = np.inf
+        if max(u, v) < inv_degree.size and (component.size == 0 or component[u] == component[v]):
+            distance = np.float32(0.0)
+            for k in range(points.shape[1]):
+                step = points[u, k] - points[v, k]
+                distance += step * step
+            resistance[i] = inv_degree[u] + inv_degree[v] + distance
 
     n_kept = 0
     for i in range(n_undecided):
-        e = np.uint64(chosen[i])
-        chosen[n_kept] = e
-        prob[n_kept] = scaled_weight[e] * resistance[i]
-        n_kept += random[e] < prob[n_kept]
-    for i in range(n_kept):
-        e = np.uint64(chosen[i])
-        new_weight[i] = weight[e] / min(prob[i], 1.0) if random[e] > 0.0 else weight[e]
-    return n_undecided, n_kept
-
-
-@inline_njit
-def _add_bounds(upper_bound, tail, head, out):
-    """Add the bounds of both ends; infinite if one of them has no embedding."""
-    last = 0
-    for e in range(tail.size):
-        last = max(last, tail[e], head[e])
-    if last < upper_bound.size:
-        for e in range(tail.size):
-            out[e] = upper_bound[np.uint64(tail[e])] + upper_bound[np.uint64(head[e])]
-    else:
-        for e in range(tail.size):
-            is_known = tail[e] < upper_bound.size and head[e] < upper_bound.size
-            out[e] = upper_bound[tail[e]] + upper_bound[head[e]] if is_known else np.inf
+        e = np.uint64(undecided[i])
+        prob = scaled_weight[e] * resistance[i]
+        if random[e] < prob:
+            index[n_kept] = e
+            new_weight[n_kept] = weight[e] if random[e] < 0.0 else weight[e] / min(prob, 1.0)
+            n_kept += 1
+    return n_kept

@@ -22,10 +22,13 @@ from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.system.kernels import njit_cached, read_only_views
 
-__all__ = ["BottleneckCuts", "RandomCuts", "warn_if_worse"]
+__all__ = ["N_STD_BY_CHANCE", "BottleneckCuts", "RandomCuts", "warn_if_worse"]
 
-# Bits of a byte.
-_N_CUTS = 8
+_N_CUTS = np.iinfo(np.uint8).bits
+# Standard deviations that chance exceeds once in 30,000 samples. A bottleneck cut is reported if it
+# changed by more. The expected number of edges of the final sample is as far below the budget:
+# halved or doubled, the error changes by at most 4 % in either direction.
+N_STD_BY_CHANCE = 4
 
 
 class RandomCuts:
@@ -113,32 +116,20 @@ class BottleneckCuts(NamedTuple):
 
     @classmethod
     def of(cls, edges: SampledEdges, n_nodes: int) -> "BottleneckCuts":
-        """Return the cuts of a graph, without their weights."""
+        """Return the cuts of a graph."""
         sides = bottleneck_cuts(edges.tail, edges.head, edges.weight, n_nodes)
-        return cls(sides=sides, weights=np.zeros(_N_CUTS))
+        return cls(sides, _cut_weights(sides, edges.tail, edges.head, edges.weight))
 
-    def with_weights(self, edges: SampledEdges) -> "BottleneckCuts":
-        """Return the same cuts with their weights in a graph."""
-        weights = _cut_weights(self.sides, edges.tail, edges.head, edges.weight)
-        return self._replace(weights=weights)
-
-    def significant_change(self, sampled: SampledEdges, *, n_std: float) -> float:
+    def significant_change(self, sampled: SampledEdges) -> float:
         """Return the largest relative change of a cut by sampling; 0 if it may be chance.
 
         If resistances are right, a cut keeps at least as many edges as a node has on average.
-
-        Parameters
-        ----------
-        sampled : SampledEdges
-            The edges afterwards.
-        n_std : float
-            Standard deviations that chance is allowed.
         """
         before = self.weights
         after = _cut_weights(self.sides, sampled.tail, sampled.head, sampled.weight)
         ratio = np.divide(after, before, out=np.ones_like(before), where=before > 0)
         change = np.abs(ratio - 1).max()
-        by_chance = n_std * np.sqrt(self.sides.size / max(sampled.n_edges, 1))
+        by_chance = N_STD_BY_CHANCE * np.sqrt(self.sides.size / max(sampled.n_edges, 1))
         return float(change) if change > by_chance else 0.0
 
 

@@ -7,14 +7,6 @@ import numpy as np
 
 __all__ = ["EdgeBuffer", "SampledEdges", "fits_float32"]
 
-# Above this size the whole capacity is reserved at once. Pages that are never written take no
-# memory, so that reserving is free, while growing by half copies all edges several times.
-_MIN_EDGES_TO_RESERVE_ALL = 2**18
-# Edges that `replace_blocks` filters at once, to bound temporary memory: 17 MB of columns.
-_BLOCK_EDGES = 2**20
-# Single precision reaches 2^127. Sums of up to 2^47 weights below this one cannot overflow.
-_LARGEST_FLOAT32_WEIGHT = 2.0**80
-
 
 class SampledEdges(NamedTuple):
     """Edges in a sample, as columns.
@@ -72,9 +64,9 @@ def fits_float32(weight: np.ndarray, *, exactly: bool = False) -> bool:
     """
     if exactly:
         return bool((weight.astype(np.float32) == weight).all())
-    is_small = weight.max() <= _LARGEST_FLOAT32_WEIGHT
-    is_large = weight.min() >= 1 / _LARGEST_FLOAT32_WEIGHT
-    return bool(is_small and is_large)
+    # About 2^64: sums of as many weights cannot overflow.
+    largest = np.sqrt(np.finfo(np.float32).max)
+    return bool(weight.max() <= largest and weight.min() >= 1 / largest)
 
 
 class EdgeBuffer:
@@ -102,18 +94,18 @@ class EdgeBuffer:
         """Return the edges as views of the buffer."""
         return self._columns.select(slice(0, self._n_edges))
 
-    def append(self, edges: SampledEdges, *, capacity: int = 0) -> None:
-        """Append edges; `capacity` is the largest number of edges that is expected."""
+    def append(self, edges: SampledEdges) -> None:
+        """Append edges."""
         n_edges = self._n_edges + edges.n_edges
-        self._reserve(n_edges, capacity)
+        if n_edges > self._columns.n_edges:
+            # Memory that is never written is only reserved, so that a generous capacity is free.
+            self._grow(8 * n_edges)
         for column, new in zip(self._columns, edges, strict=True):
             column[self._n_edges : n_edges] = new
         self._n_edges = n_edges
 
     def replace_blocks(
-        self,
-        choose: Callable[[SampledEdges, int], SampledEdges],
-        source: SampledEdges | None = None,
+        self, choose: Callable[[SampledEdges, int], SampledEdges], block_size: int
     ) -> None:
         """Replace all edges by what `choose` returns for one block of edges after the other.
 
@@ -121,13 +113,13 @@ class EdgeBuffer:
         ----------
         choose : callable
             `choose(edges, first)` returns a subset of a block that begins with edge `first`.
-        source : SampledEdges, optional
-            The edges to choose from. Default: those of the buffer, which are overwritten.
+        block_size : int
+            Edges of a block; bounds temporary memory.
         """
-        edges = self.edges() if source is None else source
+        edges = self.edges()
         self._n_edges = 0
-        for start in range(0, edges.n_edges, _BLOCK_EDGES):
-            block = edges.select(slice(start, start + _BLOCK_EDGES))
+        for start in range(0, edges.n_edges, block_size):
+            block = edges.select(slice(start, start + block_size))
             self.append(choose(block, start))
 
     def truncate(self, n_edges: int) -> None:
@@ -152,18 +144,12 @@ class EdgeBuffer:
         weight[: self._n_edges] = self._columns.weight[: self._n_edges]
         self._columns = self._columns._replace(weight=weight)
 
-    def _reserve(self, n_edges, capacity):
-        old_capacity = self._columns.n_edges
-        if n_edges <= old_capacity:
-            return
-        new_capacity = max(n_edges, old_capacity * 3 // 2)
-        if old_capacity > _MIN_EDGES_TO_RESERVE_ALL:
-            new_capacity = max(new_capacity, capacity)
+    def _grow(self, capacity):
         columns = list(self._columns)
         # Drop the reference to all columns, so that each old one is freed before the next is made.
         self._columns = SampledEdges.empty()
         for number in range(len(columns)):
-            grown = np.empty(new_capacity, dtype=columns[number].dtype)
+            grown = np.empty(capacity, dtype=columns[number].dtype)
             grown[: self._n_edges] = columns[number][: self._n_edges]
             columns[number] = grown
         self._columns = SampledEdges(*columns)

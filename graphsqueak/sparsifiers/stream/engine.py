@@ -13,15 +13,9 @@ import numpy as np
 
 from graphsqueak.solvers.matrix import power_of_two
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, fits_float32
-from graphsqueak.sparsifiers.stream.finalize import FINAL_OVERSHOOT, Finalized, finalize
+from graphsqueak.sparsifiers.stream.finalize import Finalized, finalize
 from graphsqueak.sparsifiers.stream.resparsify import refilter, resparsify, resparsify_if_full
-from graphsqueak.sparsifiers.stream.state import (
-    MAX_NODES,
-    Arrays,
-    Numbers,
-    StreamConfig,
-    StreamState,
-)
+from graphsqueak.sparsifiers.stream.state import Arrays, Numbers, StreamConfig, StreamState
 from graphsqueak.validation import check_span
 
 __all__ = ["PracticalEngine"]
@@ -88,9 +82,7 @@ class PracticalEngine:
             weight=new_weight,
             in_forest=in_forest[index] & options.keep_spanning_forest,
         )
-        high_watermark, _ = self.config.watermarks(state)
-        capacity = int(min(high_watermark, MAX_NODES)) + options.chunk_size
-        state.append(sampled, n_arrived=tail.size, capacity=capacity)
+        state.append(sampled, n_arrived=tail.size)
 
     def _choose_precision(self, weight):
         """Store large samples in single precision; until the first resparsification, if exact."""
@@ -137,14 +129,13 @@ class PracticalEngine:
     def compact(self) -> None:
         """Make the state small before it is sent elsewhere."""
         state = self.state
-        most = FINAL_OVERSHOOT * self.final_budget()
+        most = self.config.options.low_watermark * self.final_budget()
         # The filter of a leader, and samples that continue one, must stay as a single pass has
         # them.
         is_alone = not state.prefix_edges and not state.is_leader
         if state.buffer.n_edges > most and state.filter is not None and is_alone:
             refilter(state, self.config, most)
-        if state.n_nodes:
-            state.coalesce(in_place=self.config.works_in_place(state))
+        state.coalesce()
         if not state.is_leader:
             state.drop_filter()
 

@@ -28,34 +28,14 @@ from graphsqueak.sparsifiers.error_prediction import (
     sampling_error_curve,
 )
 from graphsqueak.sparsifiers.resistance.estimate import resistances_if_current
-from graphsqueak.sparsifiers.stream.coalesce import coalesce, coalesce_in_place
+from graphsqueak.sparsifiers.stream.coalesce import coalesce
 from graphsqueak.sparsifiers.stream.cut_probes import BottleneckCuts
 from graphsqueak.sparsifiers.stream.edge_buffer import EdgeBuffer, SampledEdges
 from graphsqueak.sparsifiers.stream.rescale import rescale_to_degrees
-from graphsqueak.sparsifiers.stream.resparsify import (
-    estimate_resistances,
-    passing_fraction,
-)
+from graphsqueak.sparsifiers.stream.resparsify import estimate_resistances
 from graphsqueak.sparsifiers.stream.subsample import sample_to_budget
-from graphsqueak.system.kernels import run_in_thread
-from graphsqueak.system.memory import release_memory
 
-__all__ = ["FINAL_OVERSHOOT", "Finalized", "finalize"]
-
-# A sample of more than this many budgets is refiltered first: scoring takes longer than filtering.
-# Halved: no change. Doubled: the error changes by less than 2 %. Times differ by no more than the
-# noise of the measurement, about 8 %.
-FINAL_OVERSHOOT = 1.75
-# It is not if more than this fraction would pass. At 0.4 the run takes up to 14 % longer (noise:
-# about 8 %); at 1 there is no change at six edges per node, but at other budgets.
-_MAX_PASSING_FRACTION = 0.8
-# Binary digits of dependent rounding. With 2 the error changes by -2 to +3 %. With 8 it changes by
-# -4 to +1 %, and the run takes up to 14 % longer (noise: about 8 %).
-_N_BITS = 4
-# Above this number of edges one digit less saves more time than it costs error.
-_MAX_EDGES_FOR_ALL_BITS = 2**20
-# Standard deviations of chance that a change of a bottleneck cut must exceed to be reported.
-_N_STD_OF_CUTS = 3
+__all__ = ["Finalized", "finalize"]
 
 
 class Finalized(NamedTuple):
@@ -100,71 +80,52 @@ def finalize(state, config, n_edges, *, epsilon=None, consume=False):
     -------
     Finalized
     """
-    options = config.options
-    in_place = config.works_in_place(state)
     buffer = _coalesced_sample(state, config, n_edges, consume=consume)
     edges = buffer.edges()
-    has_all_edges = state.n_resparsifications == 0
-    # How many edges an error needs is known only when they are scored.
-    is_scored = edges.n_edges > n_edges or (epsilon is not None and edges.n_edges > 0)
-    find_own_bridges = run_in_thread(
-        find_bridges,
+    result = Finalized(edges, is_exact=state.n_resparsifications == 0, cut_error=state.cut_error)
+    bridge = find_bridges(
         edges.tail,
         edges.head,
         edges.in_forest,
         state.n_nodes,
         seed=child_seed(state.seed, Step.BRIDGES),
     )
-    cuts = None
-    if is_scored and options.keep_spanning_forest:
-        cuts = BottleneckCuts.of(edges, state.n_nodes)
-    bridge = find_own_bridges()
-    result = Finalized(edges, is_exact=has_all_edges, cut_error=state.cut_error)
-    if is_scored:
+    # How many edges an error needs is known only when they are scored.
+    if edges.n_edges > n_edges or (epsilon is not None and edges.n_edges > 0):
         n_forest = np.count_nonzero(edges.in_forest)
         if n_forest > n_edges:
             raise InputError(
                 f"{n_edges:,} edges are too few to keep {state.n_nodes:,} nodes connected (at "
                 f"least {n_forest:,}); ask for more edges"
             )
-        if options.rescale_to_degrees and not has_all_edges:
-            edges = rescale_to_degrees(edges, state.degrees, bridge, in_place=in_place)
-        if in_place:
-            release_memory()
+        if config.options.rescale_to_degrees and not result.is_exact:
+            rescale_to_degrees(edges, state.degrees, bridge)
         result, bridge = _score_and_sample(
-            result._replace(edges=edges),
-            state,
-            config,
-            bridge,
-            cuts,
-            n_edges,
-            epsilon=epsilon,
-            buffer=buffer if in_place else None,
-            consume=consume,
+            result, state, config, bridge, n_edges, epsilon=epsilon, consume=consume
         )
-    edges = result.edges
-    if options.rescale_to_degrees and not result.is_exact:
-        edges = rescale_to_degrees(edges, state.degrees, bridge, in_place=in_place)
-    if edges.weight.dtype != np.float64:
-        edges = edges._replace(weight=edges.weight.astype(np.float64))
-    if state.weight_scale != 1.0 or not in_place:
-        edges = edges._replace(weight=edges.weight * state.weight_scale)
-    return result._replace(edges=edges)
+        # Free the memory behind the sample; no view of the buffer is used after this.
+        buffer.truncate(result.edges.n_edges)
+        buffer.release_capacity()
+        edges = buffer.edges()
+    if config.options.rescale_to_degrees and not result.is_exact:
+        rescale_to_degrees(edges, state.degrees, bridge)
+    weight = edges.weight.astype(np.float64, copy=False)
+    weight *= state.weight_scale
+    return result._replace(edges=edges._replace(weight=weight))
 
 
-def _score_and_sample(result, state, config, bridge, cuts, n_edges, *, epsilon, buffer, consume):
+def _score_and_sample(result, state, config, bridge, n_edges, *, epsilon, consume):
     """Estimate resistances, predict the error, and sample to the number of edges.
 
     Returns
     -------
     result : Finalized
+        Its edges are views of the beginning of the same memory.
     bridge : ndarray of bool
         Which of its edges are bridges.
     """
-    options = config.options
     edges = result.edges
-    if cuts is not None:
-        cuts = cuts.with_weights(edges)
+    cuts = BottleneckCuts.of(edges, state.n_nodes)
     resistance, is_from_degrees = _final_resistances(state, config, edges)
     if consume:
         state.drop_filter()
@@ -189,48 +150,39 @@ def _score_and_sample(result, state, config, bridge, cuts, n_edges, *, epsilon, 
     factor = state.priority.oversampling_for(edges, resistance, n_edges)
     resistance = state.priority.oversample(edges, resistance, factor)
     resistance[bridge] = 1 / edges.weight[bridge]
-    # Pivotal sampling needs resistances from degrees, see `pivotal_sampling`.
-    in_place = buffer is not None and options.dependent_rounding and is_from_degrees
-    predicted_error = run_in_thread(
-        sampling_error,
+    predicted_error = sampling_error(
         edges.tail,
         edges.head,
         edges.weight,
-        resistance if in_place else resistance.copy(),
+        resistance,
         edges.in_forest,
         n_edges,
         n_nodes=state.n_nodes,
         n_seen=n_seen,
     )
-    if in_place:
-        # Wait: the edges are about to be moved.
-        predicted_error()
-    n_bits = _N_BITS if edges.n_edges <= _MAX_EDGES_FOR_ALL_BITS else _N_BITS - 1
+    method = "rounding"
+    if not config.options.dependent_rounding:
+        method = "independent"
+    elif is_from_degrees and config.works_in_place(state):
+        # Pivotal sampling needs resistances from degrees, see `pivotal_sampling`.
+        method = "pivotal"
+    # In the memory of the resistances.
+    leverage = resistance
+    leverage *= edges.weight
     sampled, bridge = sample_to_budget(
         edges,
-        resistance,
+        leverage,
         n_edges,
         state.n_nodes,
         bridge=bridge,
-        keep_spanning_forest=options.keep_spanning_forest,
-        n_bits=n_bits if options.dependent_rounding else 0,
-        in_place=in_place,
+        method=method,
         seed=child_seed(state.seed, Step.FINAL),
     )
-    cut_error = result.cut_error
-    if cuts is not None:
-        cut_error = max(cut_error, cuts.significant_change(sampled, n_std=_N_STD_OF_CUTS))
-    if in_place:
-        # Free the memory behind the sample; no view of the buffer is used after this.
-        bridge = bridge.copy()
-        buffer.truncate(sampled.n_edges)
-        buffer.release_capacity()
-        sampled = buffer.edges()
     result = result._replace(
         edges=sampled,
         is_exact=False,
-        predicted_error=predicted_error(),
-        cut_error=cut_error,
+        predicted_error=predicted_error,
+        cut_error=max(result.cut_error, cuts.significant_change(sampled)),
     )
     return result, bridge
 
@@ -251,31 +203,18 @@ def _final_resistances(state, config, edges):
 
 def _coalesced_sample(state, config, n_edges, *, consume):
     """Return a buffer of the sample, refiltered if it is much too large, without parallel edges."""
-    in_place = config.works_in_place(state)
     arrival_filter = state.filter
-    buffer = state.take_buffer() if consume else state.buffer
-    is_refiltered = (
-        buffer.n_edges > FINAL_OVERSHOOT * n_edges
-        and arrival_filter is not None
-        and passing_fraction(arrival_filter, buffer.edges()) < _MAX_PASSING_FRACTION
-    )
-    if is_refiltered:
-        sample_block = arrival_filter.block_sampler(
-            state.priority, child_seed(state.seed, Step.FINAL_REFILTER)
-        )
-        refiltered = buffer if consume else EdgeBuffer()
-        if not consume:
-            refiltered.set_weight_dtype(buffer.weight_dtype)
-        refiltered.replace_blocks(sample_block, buffer.edges())
-        buffer = refiltered
-    elif in_place and not consume:
-        buffer = EdgeBuffer(buffer.edges().copy())
-    if not in_place:
-        return EdgeBuffer(coalesce(buffer.edges(), state.n_nodes))
+    buffer = state.take_buffer() if consume else EdgeBuffer(state.buffer.edges().copy())
+    options = config.options
+    # Filtering takes less time than scoring, if it drops enough edges.
+    is_large = buffer.n_edges > (options.high_watermark + options.low_watermark) / 2 * n_edges
+    if is_large and arrival_filter is not None:
+        seed = child_seed(state.seed, Step.FINAL_REFILTER)
+        sample_block = arrival_filter.block_sampler(state.priority, seed)
+        buffer.replace_blocks(sample_block, options.chunk_size)
     if state.n_resparsifications == 0:
         # The sum of exact weights is exact in double precision.
         buffer.set_weight_dtype(np.float64)
-    buffer.truncate(coalesce_in_place(buffer.edges(), state.n_nodes))
+    buffer.truncate(coalesce(buffer.edges(), state.n_nodes))
     buffer.release_capacity()
-    release_memory()
     return buffer

@@ -116,7 +116,7 @@ class KelnerLevinEngine(PracticalEngine):
             most = max(state.n_nodes * self.n_copies, 2 * self._n_after_last)
             block = edges.select(slice(start, start + max(most - n_sampled, 1)))
             start += block.n_edges
-            state.append(block, n_arrived=block.n_edges, capacity=most)
+            state.append(block, n_arrived=block.n_edges)
             new = np.arange(n_sampled, state.buffer.n_edges)
             self._sample = expand(self._sample, new, n_copies=self.n_copies)
             if state.buffer.n_edges >= most:

@@ -20,7 +20,13 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.forest import add_degrees
-from graphsqueak.system.kernels import STEPS_PER_EDGE, parallel_njit, run_kernel
+from graphsqueak.system.kernels import (
+    N_PARTS,
+    STEPS_PER_EDGE,
+    parallel_njit,
+    parts,
+    run_kernel,
+)
 
 __all__ = ["rescale_to_degrees"]
 
@@ -32,62 +38,47 @@ _MAX_STEPS = 10
 _TOLERANCE = 3e-3
 # Range of the scale of a node, [1 / 2, 2].
 _LARGEST_SCALE = 2.0
-# Fraction of all degrees below which the degrees of the free edges are rounding errors.
-_ROUNDING = 1e-9
-# Parts of the edges whose sums are separate, so that results do not depend on threads. Each needs
-# a table of all nodes; graphs of a million nodes get half of them to save memory.
-_N_PARTS = 4
-_N_PARTS_LARGE = 2
-_MIN_NODES_LARGE = 2**20
 
 
-def rescale_to_degrees(edges, degrees, fixed=None, *, in_place=False):
-    """Return the edges with weights whose total is that of `degrees` and whose degrees are close.
+def rescale_to_degrees(edges, degrees, fixed):
+    """Rescale weights in place: their total becomes that of `degrees`, and all degrees are close.
 
     Parameters
     ----------
     edges : SampledEdges
+        Sorted by head, which makes the loops fast. The weights are overwritten.
     degrees : ndarray
         Weighted degrees of the graph.
-    fixed : ndarray of bool, optional
+    fixed : ndarray of bool
         Edges that keep their weights: bridges, whose weights are exact.
-    in_place : bool
-        Overwrite the weights, and expect edges sorted by head instead of tail.
-
-    Returns
-    -------
-    SampledEdges
 
     Examples
     --------
     >>> from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
-    >>> tail, head, weight = np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([1.0, 1.0, 2.0])
-    >>> triangle = SampledEdges(tail, head, weight, np.zeros(3, dtype=bool))
-    >>> rescale_to_degrees(triangle, np.array([2.0, 2.0, 2.0])).weight.round(1)
+    >>> tail, head, weight = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 2.0, 1.0])
+    >>> no_bridge = np.zeros(3, dtype=bool)
+    >>> rescale_to_degrees(SampledEdges(tail, head, weight, no_bridge), np.full(3, 2.0), no_bridge)
+    >>> weight.round(1)
     array([1., 1., 1.])
     """
     all_degrees = degrees.sum()
-    if fixed is None or not fixed.any():
-        fixed = np.zeros(0, dtype=np.bool_)
-    else:
-        degrees = degrees.copy()
-        add_degrees(degrees, edges.tail[fixed], edges.head[fixed], -edges.weight[fixed])
+    degrees = degrees.copy()
+    add_degrees(degrees, edges.tail[fixed], edges.head[fixed], -edges.weight[fixed])
     free_degrees = degrees.sum()
-    has_free_weight = free_degrees > _ROUNDING * all_degrees
+    # If all edges are fixed, rounding errors are left, half of the digits at most.
+    has_free_weight = free_degrees > np.sqrt(np.finfo(np.float64).eps) * all_degrees
 
     n_nodes = degrees.size
-    n_parts = _N_PARTS if n_nodes < _MIN_NODES_LARGE else _N_PARTS_LARGE
-    edge_part = np.linspace(0, edges.n_edges, n_parts + 1).astype(np.int64)
-    node_part = np.linspace(0, n_nodes, _N_PARTS + 1).astype(np.int64)
+    edge_part = parts(edges.n_edges)
+    node_part = parts(n_nodes)
     edge_steps = STEPS_PER_EDGE * edges.n_edges
     node_steps = STEPS_PER_EDGE * n_nodes
-    # The loop below is fast if edges with the same first node follow each other.
-    ends = (edges.head, edges.tail) if in_place else (edges.tail, edges.head)
-    sums = np.empty((n_parts, n_nodes))
-    part_total = np.empty(_N_PARTS)
+    # Parts of the edges have separate sums, so that results do not depend on threads.
+    sums = np.empty((N_PARTS, n_nodes))
+    part_total = np.empty(N_PARTS)
     scale = np.ones(n_nodes)
     for step in range(_MAX_STEPS + 1):
-        run_kernel(_sum_scaled, edge_steps, edge_part, *ends, edges.weight, fixed, scale, sums)
+        run_kernel(_sum_scaled, edge_steps, edge_part, *edges[:3], fixed, scale, sums)
         run_kernel(_add_parts, node_steps, node_part, scale, sums, part_total)
         scaled_degrees = part_total.sum()
         factor = 1.0
@@ -110,29 +101,27 @@ def rescale_to_degrees(edges, degrees, fixed=None, *, in_place=False):
         if step == _MAX_STEPS or part_total.sum() <= _TOLERANCE * free_degrees:
             break
         np.copyto(scale, sums[0])
-    weight = edges.weight if in_place else edges.weight.copy()
-    run_kernel(_multiply_weights, edge_steps, edge_part, *ends, fixed, scale, factor, weight)
-    return edges._replace(weight=weight)
+    run_kernel(_multiply_weights, edge_steps, edge_part, *edges[:3], fixed, scale, factor)
 
 
 @parallel_njit
-def _sum_scaled(part, node, other, weight, fixed, scale, sums):
+def _sum_scaled(part, tail, head, weight, fixed, scale, sums):
     """Add w_uv s_v at u and w_uv s_u at v, for every part of the edges.
 
-    Edges of one node mostly follow each other: its sum stays in a register until the next node.
+    Edges are sorted by head, whose sum stays in a register until the next one.
     """
     for p in numba.prange(part.size - 1):
         part_sums = sums[p]
         part_sums[:] = 0.0
-        u = node[part[p]] if part[p] < part[p + 1] else 0
+        u = head[part[p]] if part[p] < part[p + 1] else 0
         total = 0.0
         for e in range(part[p], part[p + 1]):
-            if node[e] != u:
+            if head[e] != u:
                 part_sums[u] = total
-                u = node[e]
+                u = head[e]
                 total = part_sums[u]
-            if fixed.size == 0 or not fixed[e]:
-                v = other[e]
+            if not fixed[e]:
+                v = tail[e]
                 w = weight[e]
                 total += w * scale[v]
                 part_sums[v] += w * scale[u]
@@ -164,8 +153,8 @@ def _next_scale(part, degrees, scale, factor, is_half_step, sums, part_error):
 
 
 @parallel_njit
-def _multiply_weights(part, node, other, fixed, scale, factor, weight):
+def _multiply_weights(part, tail, head, weight, fixed, scale, factor):
     for p in numba.prange(part.size - 1):
         for e in range(part[p], part[p + 1]):
-            if fixed.size == 0 or not fixed[e]:
-                weight[e] *= factor * scale[node[e]] * scale[other[e]]
+            if not fixed[e]:
+                weight[e] *= factor * scale[tail[e]] * scale[head[e]]

@@ -27,7 +27,6 @@ from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.resistance.degrees import FOSTER_TOLERANCE
 from graphsqueak.sparsifiers.resistance.estimate import estimate
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
-from graphsqueak.sparsifiers.stream.coalesce import repeated_fraction
 from graphsqueak.sparsifiers.stream.cut_probes import BottleneckCuts
 from graphsqueak.sparsifiers.stream.edge_buffer import fits_float32
 from graphsqueak.sparsifiers.stream.subsample import sample_edges
@@ -36,29 +35,17 @@ from graphsqueak.system.memory import release_memory
 __all__ = [
     "BufferOverflow",
     "estimate_resistances",
-    "has_many_repeats",
-    "passing_fraction",
     "refilter",
     "resparsify",
     "resparsify_if_full",
 ]
 
-# A resparsification leaves at least this many edges per forest edge. With fewer, the forest would
-# take the whole budget and all other edges would be sampled at a tiny scale.
-_MIN_EDGES_PER_FOREST_EDGE = 1.5
-# Up to this fraction of parallel edges they are not merged before resistances are estimated from
-# degrees: merging takes longer than sampling some edges twice.
-_MAX_REPEATED_FRACTION = 0.25
-# Samples below this size are always merged: estimating the fraction takes as long.
-_MIN_EDGES_TO_ESTIMATE_REPEATS = 2**20
 # Below this density the degree embedding is not averaged over neighbors: averaging underestimates
 # resistances on near-trees (nested rings at 4 edges per node: error 0.85 instead of 0.73).
 _MIN_EDGES_PER_NODE_FOR_AVERAGING = 5.0
 # Sampled edges by which a scale or a fraction is estimated: within 1 %. Halved or doubled, the
 # error changes by at most 1 %, and by 5 % on one random graph (means of four seeds).
 _N_SAMPLED_EDGES = 2**16
-# Standard deviations of chance that a change of a bottleneck cut must exceed to be reported.
-_N_STD_OF_CUTS = 6
 
 
 class BufferOverflow(Exception):  # noqa: N818 - not an error: the part is read again without prefix
@@ -100,24 +87,22 @@ def resparsify(state, config, n_edges):
     config : StreamConfig
     n_edges : int
     """
-    in_place = config.works_in_place(state)
-    if in_place and fits_float32(state.buffer.edges().weight):
+    if config.works_in_place(state) and fits_float32(state.buffer.edges().weight):
         # Sampled weights are not exact any more, so that single precision is enough.
         state.buffer.set_weight_dtype(np.float32)
-    edges = state.buffer.edges()
-    n_probes = config.options.n_probes
-    key = state.n_resparsifications
-    found = None
-    if edges.n_edges > _MIN_EDGES_TO_ESTIMATE_REPEATS and not has_many_repeats(edges):
-        found = estimate_resistances(
-            state, config, edges, n_probes=n_probes, key=key, may_solve=False
-        )
-    if found is None:
-        edges = state.coalesce(in_place=in_place)
+    edges = state.coalesce()
+    # A smaller sample would hardly have more than the forest, at a tiny scale for all other edges.
     n_forest = np.count_nonzero(edges.in_forest)
-    n_edges = max(n_edges, int(_MIN_EDGES_PER_FOREST_EDGE * n_forest))
-    if found is None and edges.n_edges > n_edges:
-        found = estimate_resistances(state, config, edges, n_probes=n_probes, key=key)
+    n_edges = max(n_edges, int(config.options.low_watermark * n_forest))
+    found = None
+    if edges.n_edges > n_edges:
+        found = estimate_resistances(
+            state,
+            config,
+            edges,
+            n_probes=config.options.n_probes,
+            key=state.n_resparsifications,
+        )
     if found is None:
         state.record_resparsification()
     elif found.is_from_degrees:
@@ -169,23 +154,10 @@ def refilter(state, config, n_edges, *, is_new=False):
         scale = find_scale(leverage, max(n_free, 1.0))
         arrival_filter = arrival_filter._replace(scale=min(arrival_filter.scale, scale))
     state.update_filter(arrival_filter, edges_per_node=edges_per_node)
-    state.refilter()
+    state.refilter(config.options.chunk_size)
 
 
-def passing_fraction(arrival_filter, edges):
-    """Estimate the fraction of sampled edges that would pass the filter again."""
-    step = 1 + edges.n_edges // _N_SAMPLED_EDGES
-    some = edges.select(slice(None, None, step))
-    prob = np.minimum(arrival_filter.scale * arrival_filter.leverages(some), 1.0)
-    return np.where(some.in_forest, 1.0, prob).mean()
-
-
-def has_many_repeats(edges):
-    """Return whether merging parallel edges pays off."""
-    return repeated_fraction(edges.tail, edges.head) > _MAX_REPEATED_FRACTION
-
-
-def estimate_resistances(state, config, edges, *, n_probes, key, may_solve=True):
+def estimate_resistances(state, config, edges, *, n_probes, key):
     """Estimate the effective resistances of the edges in the sample of a state.
 
     Parameters
@@ -193,17 +165,15 @@ def estimate_resistances(state, config, edges, *, n_probes, key, may_solve=True)
     state : StreamState
     config : StreamConfig
     edges : SampledEdges
-        Without parallel edges, unless `may_solve=False`.
+        Without parallel edges.
     n_probes : int
         Right-hand sides, if linear systems have to be solved.
     key : int
         Key of the random numbers.
-    may_solve : bool
-        Whether to solve if degrees are not enough. If not, the result is None.
 
     Returns
     -------
-    ResistanceEstimate or None
+    ResistanceEstimate
     """
     edges_per_node = config.current_budget(state) / state.n_nodes
     found = estimate(
@@ -217,7 +187,6 @@ def estimate_resistances(state, config, edges, *, n_probes, key, may_solve=True)
         ridge=state.ridge / state.weight_scale,
         is_averaged=edges_per_node >= _MIN_EDGES_PER_NODE_FOR_AVERAGING,
         min_nodes=config.options.degree_approx_min_nodes,
-        may_solve=may_solve,
     )
     if config.works_in_place(state):
         release_memory()
@@ -229,16 +198,16 @@ def _sample_by_resistances(state, config, edges, found, n_edges):
     factor = state.priority.oversampling_for(edges, found.resistance, n_edges)
     state.set_oversampling(factor)
     resistance = state.priority.oversample(edges, found.resistance, factor)
-    is_free = ~edges.in_forest
+    leverage = edges.weight * resistance
     n_free = n_edges - np.count_nonzero(edges.in_forest)
-    scale = find_scale((edges.weight * resistance)[is_free], n_free)
-    sampled = sample_edges(edges, resistance, scale, seed=state.resparsification_seed())
-    cut_error = 0.0
+    scale = find_scale(leverage[~edges.in_forest], n_free)
+    cuts = None
     if found.embedding.has_bottlenecks:
-        # Few random signs say little about such cuts: check what happened to them.
-        cuts = BottleneckCuts.of(edges, state.n_nodes).with_weights(edges)
-        cut_error = cuts.significant_change(sampled, n_std=_N_STD_OF_CUTS)
-    state.replace_edges(sampled)
+        # Few random signs say little about such cuts: check what happens to them.
+        cuts = BottleneckCuts.of(edges, state.n_nodes)
+    sampled = sample_edges(edges, leverage, scale, seed=state.resparsification_seed())
+    cut_error = 0.0 if cuts is None else cuts.significant_change(sampled)
+    state.buffer.truncate(sampled.n_edges)
     state.set_filter(
         ArrivalFilter.from_sketch(found.embedding, find_all(state.parent), scale),
         edges_per_node=config.current_budget(state) / state.n_nodes,

@@ -27,7 +27,7 @@ from graphsqueak.graph.forest import add_degrees, append_growable, find_all, mak
 from graphsqueak.randomness import child_seed
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
-from graphsqueak.sparsifiers.stream.coalesce import coalesce, coalesce_in_place
+from graphsqueak.sparsifiers.stream.coalesce import coalesce
 from graphsqueak.sparsifiers.stream.cut_probes import RandomCuts
 from graphsqueak.sparsifiers.stream.edge_buffer import EdgeBuffer, SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
@@ -149,9 +149,9 @@ class StreamState:
             self.n_unions += int(np.count_nonzero(in_forest))
         return in_forest
 
-    def append(self, edges: SampledEdges, *, n_arrived: int, capacity: int) -> None:
+    def append(self, edges: SampledEdges, *, n_arrived: int) -> None:
         """Add the edges that were sampled of `n_arrived` new ones."""
-        self.buffer.append(edges, capacity=capacity)
+        self.buffer.append(edges)
         self.n_seen += n_arrived
 
     def replace_edges(self, edges: SampledEdges) -> None:
@@ -164,12 +164,9 @@ class StreamState:
         self.buffer = EdgeBuffer()
         return buffer
 
-    def coalesce(self, *, in_place: bool) -> SampledEdges:
+    def coalesce(self) -> SampledEdges:
         """Merge parallel edges of the sample and return it."""
-        if in_place:
-            self.buffer.truncate(coalesce_in_place(self.buffer.edges(), self.n_nodes))
-        else:
-            self.buffer = EdgeBuffer(coalesce(self.buffer.edges(), self.n_nodes))
+        self.buffer.truncate(coalesce(self.buffer.edges(), self.n_nodes))
         return self.buffer.edges()
 
     def set_filter(
@@ -194,12 +191,12 @@ class StreamState:
         """Choose the factor for edges at priority nodes."""
         self.priority = replace(self.priority, oversampling=factor)
 
-    def refilter(self) -> None:
-        """Put the sample to the filter again."""
+    def refilter(self, block_size: int) -> None:
+        """Put the sample to the filter again, in blocks of edges."""
         if self.filter is None:
             return
         sample_block = self.filter.block_sampler(self.priority, self.resparsification_seed())
-        self.buffer.replace_blocks(sample_block)
+        self.buffer.replace_blocks(sample_block, block_size)
         self.n_resparsifications += 1
 
     def record_resparsification(self, cut_error: float = 0.0) -> None:

@@ -47,7 +47,7 @@ class StreamSparsifier(BaseStream):
         Number of edges of the sparsifier. At most this many are returned, and at least 90 % of
         them if it is 40 or more. Exactly one of `n_edges`, `epsilon` and `keep` must be given.
     epsilon : float, optional
-        Predicted error of the sparsifier. Memory is that of 2.2 n / epsilon^2 edges, which a dense
+        Predicted error of the sparsifier. Memory is that of 2 n / epsilon^2 edges, which a dense
         graph needs.
     keep : float, optional
         Fraction of the edges seen.

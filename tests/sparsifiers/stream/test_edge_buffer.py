@@ -1,9 +1,7 @@
 """Buffers of sampled edges: growth, replacement in blocks, and precision of weights."""
 
 import numpy as np
-import pytest
 
-from graphsqueak.sparsifiers.stream import edge_buffer
 from graphsqueak.sparsifiers.stream.edge_buffer import EdgeBuffer, SampledEdges
 from tests.comparison import differences
 
@@ -26,7 +24,7 @@ def test_appended_edges_follow_each_other():
     parts = [random_edges(n_edges, seed) for seed, n_edges in enumerate((3, 0, 1, 400, 20))]
     buffer = EdgeBuffer()
     for part in parts:
-        buffer.append(part, capacity=1000)
+        buffer.append(part)
     assert buffer.n_edges == 424
     assert differences(buffer.edges(), concatenated(*parts)) == []
 
@@ -42,21 +40,16 @@ def test_edges_after_a_truncation_are_overwritten():
     assert differences(buffer.edges(), expected) == []
 
 
-@pytest.mark.parametrize("has_other_source", [False, True])
-def test_blocks_are_replaced_in_order(has_other_source, monkeypatch):
-    monkeypatch.setattr(edge_buffer, "_BLOCK_EDGES", 64)
+def test_blocks_are_replaced_in_order():
     edges = random_edges(300, 3)
     is_chosen = np.random.default_rng(4).random(300) < 0.6
 
     def choose(block, first):
         return block.select(is_chosen[first : first + block.n_edges])
 
-    buffer = EdgeBuffer() if has_other_source else EdgeBuffer(edges.copy())
-    source = edges.copy() if has_other_source else None
-    buffer.replace_blocks(choose, source)
+    buffer = EdgeBuffer(edges.copy())
+    buffer.replace_blocks(choose, block_size=64)
     assert differences(buffer.edges(), edges.select(is_chosen)) == []
-    if has_other_source:
-        assert differences(source, edges) == []
 
 
 def test_weights_change_their_precision_and_nothing_else_does():

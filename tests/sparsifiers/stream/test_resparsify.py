@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier
-from graphsqueak.sparsifiers.stream.coalesce import coalesce
 from graphsqueak.sparsifiers.stream.resparsify import (
     estimate_resistances,
     refilter,
@@ -34,7 +33,7 @@ def test_resistances_are_those_of_the_grounded_graph():
     np.testing.assert_allclose(state.grounded_degrees(), grounded, rtol=1e-12)
     resparsify_if_full(state, stream_config(stream))
     np.testing.assert_allclose(state.filter.inv_degree, 1 / grounded, rtol=1e-6)
-    edges = coalesce(state.buffer.edges(), state.n_nodes)
+    edges = state.coalesce()
     found = estimate_resistances(state, stream_config(stream), edges, n_probes=4000, key=7)
     resistance = found.resistance
     sketch = found.embedding
