@@ -36,6 +36,7 @@ USES = {
         "kernel/samplers/squeak.py",
         "sparsifiers/stream/finalize.py",
         "sparsifiers/stream/kelner_levin.py",
+        "sparsifiers/stream/timed_sparsifier.py",
         "sparsifiers/subgraph/subgraph.py",
     },
     "Step.FINAL_REFILTER": {"sparsifiers/stream/finalize.py"},

@@ -7,6 +7,7 @@ from graphsqueak import AccuracyWarning, EdgeList, StreamSparsifier, sources
 from graphsqueak.sparsifiers.stream.cut_probes import BottleneckCuts, RandomCuts
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from tests import reference
+from tests.sparsifiers.stream import engine_state
 
 
 def test_cut_weights_match_the_quadratic_forms_of_the_laplacian():
@@ -34,7 +35,7 @@ def test_the_error_of_random_cuts_is_a_lower_bound_of_epsilon():
 def test_a_bad_sparsifier_raises_a_warning():
     graph = sources.complete(60).to_edge_list()
     stream = StreamSparsifier(n_edges=900, random_state=1).partial_fit(graph)
-    stream._cuts.table *= 3.0  # as if two thirds of the weight had been lost
+    engine_state(stream).cuts.table *= 3.0  # as if two thirds of the weight had been lost
     with pytest.warns(AccuracyWarning, match="a cut is off by 0.6"):
         stream.sparsifier()
 
@@ -56,7 +57,7 @@ def test_checkpoints_and_merges_keep_the_cuts(tmp_path):
         whole = StreamSparsifier.load(tmp_path / "run.ckpt")
     parts = [StreamSparsifier(n_edges=2_000, random_state=7).partial_fit(half) for half in halves]
     both = parts[0].merge(parts[1])
-    assert np.array_equal(whole._cuts.table, both._cuts.table)
+    assert np.array_equal(engine_state(whole).cuts.table, engine_state(both).cuts.table)
     both.sparsifier()
     assert both.probe_error_ < both.epsilon_predicted_
 
@@ -67,7 +68,7 @@ def test_cuts_of_streams_with_different_node_numbers_are_unknown():
     one = StreamSparsifier(n_edges=300).partial_fit(EdgeList.from_pairs(pairs[:400]))
     two = StreamSparsifier(n_edges=300).partial_fit(EdgeList.from_pairs(pairs[:399:-1]))
     both = one.merge(two)
-    assert np.isnan(both._cuts.table).all()
+    assert np.isnan(engine_state(both).cuts.table).all()
     both.sparsifier()
     assert both.probe_error_ == 0.0  # of the bottleneck cuts, which are still compared
 

@@ -161,7 +161,7 @@ def test_sketched_resistances_are_never_too_small(monkeypatch):
     """They are twice those of a sketch with enough probes for all edges."""
     graph = sources.erdos_renyi(150, 600, random_state=6).to_edge_list().simplified()
     exact = effective_resistance(graph, method="exact")
-    monkeypatch.setattr(kelner_levin, "SMALL_GRAPH_NODES", 100)
+    monkeypatch.setattr(kelner_levin, "MAX_DENSE_NODES", 100)
     for seed in range(20):
         upper = _upper_resistances(graph, n_earlier=0, seed=seed)
         assert np.all(upper >= exact * (1 - 1e-9))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.resparsify import (
     estimate_resistances,
     refilter,
@@ -56,7 +57,7 @@ def test_the_scale_of_a_filter_grows_with_a_fraction_of_the_edges():
     scale = state.filter.scale
     edges_per_node = state.filter_edges_per_node
     assert edges_per_node == config.current_budget(state) / 50
-    state.count_seen(6000)
+    state.append(SampledEdges.empty(), n_arrived=6000)
     resparsify_if_full(state, config)
     assert state.filter_edges_per_node == pytest.approx(0.05 * 10_000 / 50)
     growth = state.filter_edges_per_node / edges_per_node
@@ -70,7 +71,7 @@ def test_the_scale_of_a_filter_does_not_change_with_a_fixed_number_of_edges():
     state = engine_state(stream.partial_fit(weighted_graph(n_edges=12_000)))
     scale = state.filter.scale
     n_resparsifications = state.n_resparsifications
-    state.count_seen(88_000)
+    state.append(SampledEdges.empty(), n_arrived=88_000)
     resparsify_if_full(state, stream_config(stream))
     assert state.n_resparsifications == n_resparsifications
     assert state.filter.scale == scale

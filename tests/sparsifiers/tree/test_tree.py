@@ -28,9 +28,10 @@ from graphsqueak.sparsifiers.tree.parts import (
     open_store,
 )
 from graphsqueak.trees.running import run_here, run_tree
-from graphsqueak.trees.shapes import as_tree, random_tree
+from graphsqueak.trees.shapes import as_tree
 from tests import reference
 from tests.sparsifiers.stream import engine_state
+from tests.trees.test_shapes import random_tree
 
 N_PARTS, N_SEEDS = 6, 30
 
