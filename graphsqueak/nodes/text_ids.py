@@ -140,7 +140,7 @@ def _number(text, spans, cursor, nodes, table, n_nodes):
     known, stops, slots, hash_mask = table
     mask = np.uint64(slots.shape[0] - 1)
     hashes = np.empty(KEYS_PER_GROUP, dtype=np.uint64)
-    guesses = np.empty(KEYS_PER_GROUP, dtype=np.int64)
+    slot_of_hash = np.empty(KEYS_PER_GROUP, dtype=np.uint64)
     first_bytes = np.empty(KEYS_PER_GROUP, dtype=np.uint8)
     while cursor < spans.shape[0]:
         n_spans = min(KEYS_PER_GROUP, spans.shape[0] - cursor)
@@ -151,51 +151,42 @@ def _number(text, spans, cursor, nodes, table, n_nodes):
             slot = mix64(hashes[k]) & mask
             while slots[slot, 1] >= 0 and slots[slot, 0] != np.int64(hashes[k]):
                 slot = (slot + np.uint64(1)) & mask
-            guesses[k] = slots[slot, 1]
+            slot_of_hash[k] = slot
         for k in range(n_spans):
-            first_bytes[k] = known[np.uint64(stops[np.uint64(max(guesses[k], 0))])]
+            node = slots[slot_of_hash[k], 1]
+            first_bytes[k] = known[np.uint64(stops[np.uint64(max(node, 0))])]
         for k in range(n_spans):
             start = spans[cursor + k, 0]
             stop = spans[cursor + k, 1]
-            # The node with the same hash is nearly always the right one.
-            node = guesses[k]
-            if node < 0 or not _is_equal(text, start, stop, known, stops[node], stops[node + 1]):
-                node, n_nodes = _find_or_add(
-                    text, start, stop, hashes[k], known, stops, slots, n_nodes
-                )
-                if node < 0:
+            slot = slot_of_hash[k]
+            # Equal hashes of different texts are rare, so the texts are compared last.
+            while slots[slot, 1] >= 0 and not (
+                slots[slot, 0] == np.int64(hashes[k])
+                and _is_equal(text, start, stop, known, stops, slots[slot, 1])
+            ):
+                slot = (slot + np.uint64(1)) & mask
+            node = slots[slot, 1]
+            if node < 0:
+                n_used = stops[n_nodes]
+                if n_nodes + 1 == stops.size or n_used + stop - start > known.size:
                     return cursor + k, n_nodes
+                node = n_nodes
+                slots[slot, 0] = np.int64(hashes[k])
+                slots[slot, 1] = node
+                for i in range(stop - start):
+                    known[n_used + i] = text[start + i]
+                n_nodes += 1
+                stops[n_nodes] = n_used + stop - start
             nodes[cursor + k] = node
         cursor += n_spans
     return cursor, n_nodes
 
 
 @inline_njit
-def _find_or_add(text, start, stop, key, known, stops, slots, n_nodes):
-    """Return the node of one span, or -1 if a new one does not fit, and the number of nodes."""
-    mask = np.uint64(slots.shape[0] - 1)
-    slot = mix64(key) & mask
-    while slots[slot, 1] >= 0:
-        node = slots[slot, 1]
-        if slots[slot, 0] == np.int64(key) and _is_equal(
-            text, start, stop, known, stops[node], stops[node + 1]
-        ):
-            return node, n_nodes
-        slot = (slot + np.uint64(1)) & mask
-    n_used = stops[n_nodes]
-    if n_nodes + 1 == stops.size or n_used + stop - start > known.size:
-        return -1, n_nodes
-    slots[slot, 0] = np.int64(key)
-    slots[slot, 1] = n_nodes
-    for i in range(stop - start):
-        known[n_used + i] = text[start + i]
-    stops[n_nodes + 1] = n_used + stop - start
-    return n_nodes, n_nodes + 1
-
-
-@inline_njit
-def _is_equal(text, start, stop, known, known_start, known_stop):
-    if stop - start != known_stop - known_start:
+def _is_equal(text, start, stop, known, stops, node):
+    """Return whether a span is the text of a node."""
+    known_start = stops[node]
+    if stop - start != stops[node + 1] - known_start:
         return False
     for i in range(stop - start):
         # Unsigned indices save the test for negative ones.

@@ -10,9 +10,8 @@ Hence only loops of at least `WORTH_SHARING` elementary steps, about 2 ms, run i
 parallel form takes 2 to 4 times as long to compile as the serial one. It is compiled after a
 process has spent about 0.1 s in such loops; later processes load it from the cache.
 
-`prefetch_map` computes the items of a stream, such as the blocks of a file, ahead in threads.
-`run_in_thread` runs one function while the caller continues. Both use a single thread if numba is
-limited to one.
+`prefetch_map` computes the items of a stream, such as the blocks of a file, ahead in threads. It
+starts no thread if numba is limited to one.
 """
 
 import functools
@@ -20,7 +19,7 @@ import queue
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,6 @@ __all__ = [
     "prefetch",
     "prefetch_map",
     "read_only_views",
-    "run_in_thread",
     "run_kernel",
 ]
 
@@ -222,22 +220,6 @@ def run_kernel(kernel: parallel_njit, work: int, *arguments: Any) -> None:
         kernel.parallel(*arguments)
     else:
         kernel.serial(*arguments)
-
-
-def run_in_thread(function: Callable, *arguments: Any, **named: Any) -> Callable[[], Any]:
-    """Start a function in a thread that uses one core; return a function that waits for its value.
-
-    >>> value = run_in_thread(sum, [20, 22])
-    >>> value()
-    42
-    """
-    if numba.get_num_threads() == 1:
-        value = function(*arguments, **named)
-        return lambda: value
-    pool = ThreadPoolExecutor(1, initializer=numba.set_num_threads, initargs=(1,))
-    future = pool.submit(function, *arguments, **named)
-    pool.shutdown(wait=False)
-    return future.result
 
 
 def prefetch_map(

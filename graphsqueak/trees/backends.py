@@ -154,15 +154,15 @@ def _run(client, tree, leaf, merge, items, seeds, report):
     # The client receives reports in a thread of its own. They are passed on in this thread, where
     # an exception of the caller's progress function ends the run.
     events: queue.SimpleQueue = queue.SimpleQueue()
-    reported = set()
+    client.subscribe_topic(topic, events.put)
     root = _submit(client, topic, tree, leaf, merge, items, seeds)
     try:
-        client.subscribe_topic(topic, events.put)
+        # A worker reports a node before it finishes, over the same connection. So all reports
+        # precede the end of the root.
         root.add_done_callback(lambda _: events.put(None))
         for _, node_report in iter(events.get, None):
-            reported.add(node_report)
             report(*node_report)
-        output = root.result()
+        return root.result().result
     except distributed.KilledWorker as death:
         raise InputError(
             f"task {death.task} killed {death.allowed_failures + 1} workers; if memory was short, "
@@ -171,10 +171,6 @@ def _run(client, tree, leaf, merge, items, seeds, report):
     finally:
         root.cancel()
         client.unsubscribe_topic(topic)
-    # Some events are late, or lost with their worker.
-    for node_report in output.reports - reported:
-        report(*node_report)
-    return output.result
 
 
 def dask_setup(worker: Any) -> None:
@@ -232,11 +228,10 @@ def _delay(call, inputs, key):
 
 
 class _Output(NamedTuple):
-    """Result and prior of a node, and what to report about the nodes below it and itself."""
+    """Result and prior of a node."""
 
     result: Any
     prior: Any
-    reports: frozenset[tuple[int, int, int]]
 
 
 class _NodeTask(NamedTuple):
@@ -249,13 +244,12 @@ class _NodeTask(NamedTuple):
     returns_prior: bool
 
     def run_leaf(self, item, prior=None):
-        return self._run(item, prior, frozenset())
+        return self._run(item, prior)
 
     def run_merge(self, *outputs):
-        reports = frozenset().union(*(output.reports for output in outputs))
-        return self._run([output.result for output in outputs], None, reports)
+        return self._run([output.result for output in outputs], None)
 
-    def _run(self, inputs, prior, reports):
+    def _run(self, inputs, prior):
         """Return the output, and report the node to the client."""
         import distributed
 
@@ -265,7 +259,7 @@ class _NodeTask(NamedTuple):
             )
         report = (self.node, peak_rss(), size_of(result))
         distributed.get_worker().log_event(self.topic, report)
-        return _Output(result, own_prior, reports | {report})
+        return _Output(result, own_prior)
 
 
 @contextlib.contextmanager

@@ -31,22 +31,19 @@ def test_the_error_is_within_six_standard_deviations(n_pairs, n_lines):
         counter.add(tail[start : start + 1777], head[start : start + 1777])
     true = 1 - n_distinct / n_lines
     assert not counter.is_exact
-    assert abs(counter.fraction - true) < 6 * counter.standard_deviation
+    assert abs(counter.fraction - true) < 6 * (1 - true) / np.sqrt(1 << 10)
     exact = DuplicateCounter()
     exact.add(tail, head)
     assert exact.is_exact
     assert exact.fraction == pytest.approx(true, abs=1e-12)
 
 
-def test_insignificant_fractions_are_reported_as_zero():
-    rng = np.random.default_rng(31_415)
-    reported = []
-    for _ in range(20):
-        tail, head, _ = random_multigraph(rng, 20_000, 20_000)
-        counter = DuplicateCounter(capacity=1 << 10)
-        counter.add(tail, head)
-        reported.append(counter.fraction)
-    assert reported == [0.0] * 20
+def test_graphs_without_duplicates_have_none_reported():
+    tail, head = np.triu_indices(200, k=1)
+    counter = DuplicateCounter(capacity=1 << 10)
+    counter.add(tail, head)
+    assert not counter.is_exact
+    assert counter.fraction == 0.0
 
 
 def test_reversed_edges_are_duplicates():

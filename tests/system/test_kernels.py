@@ -21,7 +21,6 @@ from graphsqueak.system.kernels import (
     WORTH_SHARING,
     parallel_njit,
     prefetch_map,
-    run_in_thread,
     run_kernel,
 )
 
@@ -242,17 +241,11 @@ def test_items_are_closed_when_the_consumer_stops():
     assert closed == [True]
 
 
-def test_a_function_in_a_thread_has_one_core_and_raises_its_error():
-    assert run_in_thread(numba.get_num_threads)() == 1
-    failing = run_in_thread(int, "seven")
-    with pytest.raises(ValueError, match="seven"):
-        failing()
-
-
 def test_no_thread_is_started_if_one_is_allowed():
     allowed = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
-        assert run_in_thread(threading.get_ident)() == threading.get_ident()
+        [worker] = prefetch_map(lambda _: threading.get_ident(), [None])
     finally:
         numba.set_num_threads(allowed)
+    assert worker == threading.get_ident()
