@@ -14,8 +14,7 @@ the Rayleigh-Ritz method. These ratios are ratios of true vectors, whatever the 
 solves. Every new block is added. A full window is compressed to its outermost Ritz vectors at both
 ends, of this step and of the step before. A Ritz vector moves nearly along a line from step to
 step, like an iterate of conjugate gradients, so that almost nothing is lost compared with a basis
-of all blocks [SO10]. The blocks themselves are never restarted. If one end is not needed, the other
-end gets its vectors (`ignore_end`).
+of all blocks [SO10]. The blocks themselves are never restarted.
 
 *Orthogonality.* A block is made orthogonal to all earlier blocks while the window contains them,
 and after that to the last two only. Directions that were found then return in later blocks, and
@@ -191,12 +190,8 @@ class BlockLanczos:
         step_error = removed + (2 * self._solve_error + self.rounding) * scale
         self.error = float(np.hypot(self.error, step_error))
 
-    def ignore_end(self, end: int) -> None:
-        """Stop searching for the lowest ratio (0) or for the highest (1)."""
-        self._window.ignore_end(end)
-
     def ritz_vector(self, end: int) -> np.ndarray:
-        """Return the vector with the ratio ritz[end], unless that end is ignored."""
+        """Return the vector with the ratio ritz[end]."""
         return self._window.ritz_vector(end)
 
     def _solve_block(self, product):
@@ -319,12 +314,12 @@ class _Window:
     def __init__(self, multiply_by_sparsifier, *, n_nodes, n_columns, dimension, rounding):
         self._multiply_by_sparsifier = multiply_by_sparsifier
         self._rounding = rounding
-        # Ritz vectors that a compression keeps at the low and at the high end.
-        self._n_kept = [n_columns + 1, n_columns + 1]
+        # Ritz vectors that a compression keeps at each end.
+        self._n_kept = n_columns + 1
         # Half of the smallest window is for the Ritz vectors of two steps at both ends, and the
         # other half for new blocks between compressions.
         n_vectors = WINDOW_NUMBERS * n_columns**2 // max(n_nodes, 1)
-        n_vectors = max(n_vectors, 4 * sum(self._n_kept))
+        n_vectors = max(n_vectors, 8 * self._n_kept)
         self._rows = np.empty((min(n_vectors, dimension), n_nodes))
         self._projection = np.zeros((0, 0))
         self._gram = np.zeros((0, 0))
@@ -339,11 +334,6 @@ class _Window:
     def basis(self):
         """The vectors, as columns."""
         return self._rows[: len(self._projection)].T
-
-    def ignore_end(self, end):
-        """Use the vectors of this end for the other one."""
-        self._n_kept[1 - end] = sum(self._n_kept)
-        self._n_kept[end] = 0
 
     def ritz_values(self):
         """Return the lowest and the highest ratio of the window, corrected for rounding."""
@@ -383,10 +373,11 @@ class _Window:
     def _compress(self):
         """Reduce the vectors to the outermost Ritz vectors, of this step and of the step before."""
         self.has_all_blocks = False
-        n_low, n_high = self._n_kept
-        chosen = []
-        for vectors in (self._ritz_vectors, self._previous_vectors):
-            chosen += [vectors[:, :n_low], vectors[:, max(vectors.shape[1] - n_high, n_low) :]]
+        chosen = [
+            vectors[:, part]
+            for vectors in (self._ritz_vectors, self._previous_vectors)
+            for part in (slice(self._n_kept), slice(-self._n_kept, None))
+        ]
         basis = self._orthonormal(np.hstack(chosen))
         self._rows[: basis.shape[1]] = basis.T @ self.basis.T
         self._projection = basis.T @ self._projection @ basis

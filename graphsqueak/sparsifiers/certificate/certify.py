@@ -51,18 +51,9 @@ MAX_DENSE_NODES = 2000
 # more time between them.
 N_COLUMNS_OF_STREAM = 8
 
-# Edges per node of H from which a block has two columns, and one below. A solve with few edges
-# costs nearly twice as much for two columns. Halved: 25 % more time on a nearest-neighbor graph of
-# 4 edges per node. Doubled: 50 % more steps on random and heavy-tailed graphs of 6 to 8.
-MIN_EDGES_PER_NODE_FOR_TWO_COLUMNS = 5
-
 # Memory for the edges of the graph between products, 28 million edges or more. Larger graphs are
 # read again in every step.
 MAX_GRAPH_BYTES = 5 * 2**27
-
-# Edges of a graph that is solved with, for the inverse pencil. The limit bounds the memory of the
-# solver, about 150 bytes per edge. Halved or doubled: no change on graphs of up to 400,000 edges.
-MAX_EDGES_TO_SOLVE = 2**22
 
 
 def certify(
@@ -223,11 +214,10 @@ class _LanczosCertifier:
         self._rng = rng
         self._report = report
         self._history = []
-        self._is_in_memory = False
 
     def run(self):
         """Return the fields of the certificate."""
-        multiply_by_graph = self._prepare_product()
+        multiply_by_graph, n_columns = self._prepare_product()
         problem = component_problem(self._laplacian.component, self._sparsifier, self._ridge)
         if problem is not None:
             return problem
@@ -237,72 +227,95 @@ class _LanczosCertifier:
         if forest_norm.rounding >= 1:
             fields = ExtremeRatios((0.0, 1.0), (1.0, np.inf)).fields()
             return fields | {"delta": self._delta, "unresolved": ROUNDING_DOMINATES}
-        # Half the columns for many nodes, to save memory.
-        has_many_nodes = 2 * self._sparsifier.n_nodes > WINDOW_NUMBERS
-        n_columns = N_COLUMNS_OF_STREAM // 2 if has_many_nodes else N_COLUMNS_OF_STREAM
-        if self._is_in_memory:
-            n_edges_per_node = self._sparsifier.n_edges / self._sparsifier.n_nodes
-            n_columns = 2 if n_edges_per_node >= MIN_EDGES_PER_NODE_FOR_TWO_COLUMNS else 1
-        # Lanczos is about the ratios of G to H, the inverses of those of H to G.
-        lanczos = self._start_lanczos(self._sparsifier, forest_norm, n_columns)
+        return self._measure(self._sparsifier, forest_norm, n_columns, multiply_by_graph)
+
+    def _measure(self, graph, forest_norm, n_columns, multiply_by_other, known_lowest=None):
+        """Return fields of the certificate by Lanczos, solving with one graph of the pair.
+
+        Parameters
+        ----------
+        graph : EdgeList
+            The sparsifier. For the inverse pencil, the graph.
+        forest_norm : ForestNorm
+            The norm of `graph`.
+        n_columns : int
+            Smallest width of a block.
+        multiply_by_other : callable
+            Multiplies a block by the Laplacian of the other graph.
+        known_lowest : (float, float), optional
+            Bounds on the lowest ratio of H to G, for the inverse pencil, which bounds the highest
+            ratio. Both bounds fail with probability delta / 2.
+        """
+        is_inverse = known_lowest is not None
+        lanczos = BlockLanczos(
+            graph,
+            ridge=self._ridge,
+            n_columns=widen_block(n_columns, graph.n_nodes, self._delta, forest_norm.rounding),
+            forest_norm=forest_norm,
+            random_state=self._rng,
+        )
         bounds = OuterBounds(lanczos, delta=self._delta)
-        is_inverted = False
         is_done = False
-        while not (is_done or is_inverted):
-            lanczos.step(multiply_by_graph(lanczos.newest))
-            bounds.update(force=self._is_last_step())
-            extremes = ExtremeRatios(
-                lowest=(1 / bounds.high, _inverse(lanczos.ritz[1])),
-                highest=(_inverse(lanczos.ritz[0]), _inverse(bounds.low)),
-            )
+        while not is_done:
+            lanczos.step(multiply_by_other(lanczos.newest))
+            bounds.update(force=len(self._history) + 1 >= self._rule.max_steps)
+            if is_inverse:
+                extremes = ExtremeRatios(known_lowest, highest=(lanczos.ritz[1], bounds.high))
+            else:
+                # Lanczos is about the ratios of G to H, the inverses of those of H to G.
+                extremes = ExtremeRatios(
+                    lowest=(1 / bounds.high, _inverse(lanczos.ritz[1])),
+                    highest=(_inverse(lanczos.ritz[0]), _inverse(bounds.low)),
+                )
             self._history.append(extremes.epsilon)
-            is_stuck = bounds.is_limited and self._rule.is_stagnant(self._history)
-            is_done = self._rule.is_met(self._history, extremes) or lanczos.is_exhausted or is_stuck
-            is_inverted = not is_done and self._should_invert(extremes)
-        fields = {
-            "minimizing_pair": _find_farthest_nodes(lanczos.ritz_vector(1), self._sparsifier),
+            # The errors limit the bound on the lower end only, which the inverse pencil ignores.
+            is_limited = bounds.is_limited and not is_inverse
+            is_done = (
+                self._rule.is_met(self._history, extremes)
+                or lanczos.is_exhausted
+                or (is_limited and self._rule.is_stagnant(self._history))
+            )
+            if not (is_done or is_inverse) and self._should_invert(extremes):
+                minimizing_pair = _find_farthest_nodes(lanczos.ritz_vector(1), self._sparsifier)
+                inverse_fields = self._measure_inverse_pencil(extremes.lowest)
+                return inverse_fields | {"minimizing_pair": minimizing_pair}
+        fields = extremes.fields() | {
             "delta": self._delta,
+            "steps": len(self._history),
+            "history": self._history,
+            "unresolved": self._rule.describe_unresolved(
+                self._history, extremes, is_limited=is_limited
+            ),
         }
-        if is_inverted:
-            return fields | self._bound_inverse_pencil(extremes.lowest)
+        if is_inverse:
+            return fields | {
+                "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(1), self._sparsifier),
+                "ratios": bounds.values,
+                "fractions": bounds.fractions,
+            }
         return fields | {
+            "minimizing_pair": _find_farthest_nodes(lanczos.ritz_vector(1), self._sparsifier),
             "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(0), self._sparsifier),
             "ratios": 1 / bounds.values[::-1],
             "fractions": bounds.fractions[::-1],
-            **self._result_fields(extremes, is_limited=bounds.is_limited),
         }
 
-    def _bound_inverse_pencil(self, lowest):
-        """Bound the highest ratio of H to G by Lanczos on L_G^+ L_H; return fields.
-
-        `lowest` bounds the lowest ratio. That bound fails with probability delta / 2, and so does
-        the one found here.
-        """
+    def _measure_inverse_pencil(self, known_lowest):
         graph = self._laplacian.to_edge_list(self._report_progress)
-        lanczos = self._start_lanczos(graph, ForestNorm(graph, self._ridge), n_columns=1)
-        lanczos.ignore_end(0)
-        bounds = OuterBounds(lanczos, delta=self._delta)
-        multiply_by_sparsifier = self._multiplication_by(
-            build_laplacian(self._sparsifier, np.zeros(graph.n_nodes))
+        rows = build_laplacian(self._sparsifier, np.zeros(graph.n_nodes))
+        return self._measure(
+            graph,
+            ForestNorm(graph, self._ridge),
+            n_columns=1,
+            multiply_by_other=self._multiplication_by(rows),
+            known_lowest=known_lowest,
         )
-        is_done = False
-        while not is_done:
-            lanczos.step(multiply_by_sparsifier(lanczos.newest))
-            bounds.update(force=self._is_last_step())
-            extremes = ExtremeRatios(lowest, highest=(lanczos.ritz[1], bounds.high))
-            self._history.append(extremes.epsilon)
-            is_done = self._rule.is_met(self._history, extremes) or lanczos.is_exhausted
-        return {
-            "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(1), self._sparsifier),
-            "ratios": bounds.values,
-            "fractions": bounds.fractions,
-            **self._result_fields(extremes),
-        }
 
     def _prepare_product(self):
-        """Return a function that multiplies by L_G, after a first pass that finds the components.
+        """Return a function that multiplies by L_G, and the width of the blocks for it.
 
-        The first pass loads the edges if they fit in memory. Otherwise every product is a pass.
+        The first pass finds the components, and loads the edges if they fit in memory. Otherwise
+        every product is a pass.
         """
         laplacian = self._laplacian
         n_nodes = self._sparsifier.n_nodes
@@ -313,10 +326,14 @@ class _LanczosCertifier:
             )
         else:
             laplacian.multiply(np.zeros((n_nodes, 1)), self._report_progress)
-        self._is_in_memory = rows is not None or laplacian.is_held
-        if rows is None:
-            return lambda block: laplacian.multiply(block, self._report_progress)
-        return self._multiplication_by(rows)
+        if rows is not None:
+            return self._multiplication_by(rows), 1
+        n_columns = 1
+        if not laplacian.is_held:
+            # Half the columns for many nodes, to save memory.
+            has_many_nodes = 2 * n_nodes > WINDOW_NUMBERS
+            n_columns = N_COLUMNS_OF_STREAM // 2 if has_many_nodes else N_COLUMNS_OF_STREAM
+        return lambda block: laplacian.multiply(block, self._report_progress), n_columns
 
     def _multiplication_by(self, rows):
         def multiply_by_rows(block):
@@ -326,16 +343,6 @@ class _LanczosCertifier:
             return product
 
         return multiply_by_rows
-
-    def _start_lanczos(self, graph, forest_norm, n_columns):
-        """Return a run that solves with `graph`, with at least `n_columns` columns."""
-        return BlockLanczos(
-            graph,
-            ridge=self._ridge,
-            n_columns=widen_block(n_columns, graph.n_nodes, self._delta, forest_norm.rounding),
-            forest_norm=forest_norm,
-            random_state=self._rng,
-        )
 
     def _should_invert(self, extremes):
         """Return whether only the highest ratio is unknown, and the inverse pencil is faster."""
@@ -348,29 +355,18 @@ class _LanczosCertifier:
         # instead of H. Twice, because the second run starts from the beginning.
         n_edges = self._laplacian.n_edges
         is_faster = 2 * n_edges <= extremes.kappa[0] * self._sparsifier.n_edges
-        return is_faster and n_edges <= MAX_EDGES_TO_SOLVE
+        # A solver takes about 150 bytes per edge.
+        return is_faster and 150 * n_edges <= MAX_GRAPH_BYTES
 
-    def _is_last_step(self):
-        return len(self._history) + 1 >= self._rule.max_steps
-
-    def _result_fields(self, extremes, *, is_limited=False):
-        """Return the fields that both kinds of runs have."""
-        unresolved = self._rule.describe_unresolved(self._history, extremes, is_limited=is_limited)
-        return extremes.fields() | {
-            "steps": len(self._history),
-            "history": self._history,
-            "unresolved": unresolved,
-        }
-
-    def _report_progress(self, n_edges, fraction_of_pass):
-        n_passes = max(self._laplacian.n_passes, len(self._history))
-        n_before = n_passes * (self._laplacian.n_edges or 0)
+    def _report_progress(self, n_edges, _fraction_of_pass):
+        n_steps = len(self._history)
+        n_before = max(self._laplacian.n_passes, n_steps) * (self._laplacian.n_edges or 0)
         note = ""
         if self._history:
             lower, upper = self._history[-1]
-            note = f"error {lower:.3g} to {upper:.3g}"
-        fraction = self._rule.fraction_done(self._history, fraction_of_pass)
-        self._report(n_before + n_edges, fraction, note)
+            note = f"error {lower:.3g} to {upper:.3g} after step {n_steps}"
+        # The number of steps that remain is unknown.
+        self._report(n_before + n_edges, np.nan, note)
 
 
 def _inverse(value):

@@ -41,9 +41,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 
+from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.sparsifiers.certificate.forest_norm import ROUNDING_UNIT
-from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["DenseRatios", "dense_ratios"]
 
@@ -98,31 +99,30 @@ def dense_ratios(
     if ridge > 0:
         graph_laplacian = _with_ground(graph_laplacian, ridge)
         sparsifier_laplacian = _with_ground(sparsifier_laplacian, ridge)
-    parent = _merge_clusters(graph_laplacian)
-    variables = np.flatnonzero(parent >= 0)
+    clusters, roots = _merge_clusters(graph_laplacian)
+    n_ratios = len(roots)
     no_vector = np.zeros(n_nodes)
-    if variables.size == 0:
+    if n_ratios == 0:
         return DenseRatios(np.zeros(0), 0.0, no_vector, no_vector)
-    square = np.ix_(variables, variables)
-    graph_form = _cluster_weights(graph_laplacian, parent)[square]
+    graph_form = _cluster_form(graph_laplacian, clusters, roots)
+    sparsifier_form = _cluster_form(sparsifier_laplacian, clusters, roots)
     # A unit diagonal makes the condition number independent of the range of the weights.
     scale = 1 / np.sqrt(np.diag(graph_form))
-    graph_form = _scale_form(graph_form, scale)
-    sparsifier_form = _scale_form(_cluster_weights(sparsifier_laplacian, parent)[square], scale)
+    graph_form *= scale[:, None] * scale
+    sparsifier_form *= scale[:, None] * scale
     norm = np.abs(graph_form).sum(axis=0).max()
-    factor, failure = scipy.linalg.lapack.dpotrf(graph_form, lower=1, overwrite_a=1)
+    factor, failure = scipy.linalg.lapack.dpotrf(graph_form, lower=1)
     if failure:
-        return DenseRatios(np.ones(variables.size), np.inf, no_vector, no_vector)
-    half = scipy.linalg.solve_triangular(factor, sparsifier_form, lower=True, overwrite_b=True)
-    whitened = scipy.linalg.solve_triangular(factor, half.T, lower=True, overwrite_b=True)
-    values, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
-    extreme = np.zeros((len(parent), 2))
-    extreme[variables] = scale[:, None] * scipy.linalg.solve_triangular(
-        factor, vectors[:, [0, -1]], lower=True, trans=1
+        return DenseRatios(np.ones(n_ratios), np.inf, no_vector, no_vector)
+    reciprocal_condition, _ = scipy.linalg.lapack.dpocon(factor, norm, uplo="L")
+    values, vectors = scipy.linalg.eigh(
+        sparsifier_form, graph_form, overwrite_a=True, overwrite_b=True
     )
-    lowest, highest = _expand_to_nodes(extreme, parent)[:, :n_nodes]
-    inverse_norm = _estimate_inverse_norm(factor, norm)
-    error = float(ROUNDING_UNIT * variables.size * inverse_norm * values[-1])
+    # x = T y for the variables y of the two extreme ratios.
+    lowest, highest = (scale * vectors[:, [0, -1]].T) @ clusters[:, :n_nodes]
+    error = np.inf
+    if reciprocal_condition > 0:
+        error = float(ROUNDING_UNIT * n_ratios * values[-1] / (reciprocal_condition * norm))
     return DenseRatios(values, error, lowest, highest)
 
 
@@ -132,95 +132,48 @@ def _with_ground(laplacian, ridge):
 
 
 def _merge_clusters(laplacian):
-    """Return the node to which each node was attached in its merge, or -1 for a root."""
+    """Merge along a maximum spanning forest.
+
+    Returns
+    -------
+    clusters : ndarray of bool, shape (n_merges, n_nodes)
+        The nodes of the smaller cluster of every merge, the columns of T.
+    roots : list of int
+        The roots of these clusters.
+    """
     weight = np.triu(-laplacian, 1)
     tail, head = np.nonzero(weight > 0)
     # A path merged in the order of its edges would become a star, with a larger condition number.
     shuffled = np.random.default_rng(0).permutation(tail.size)
     heaviest_first = shuffled[np.argsort(-weight[tail, head][shuffled], kind="stable")]
-    parent = np.full(len(laplacian), -1)
-    _merge_by_size(tail[heaviest_first], head[heaviest_first], parent)
-    return parent
+    tail = tail[heaviest_first]
+    head = head[heaviest_first]
+    n_nodes = len(laplacian)
+    forest = np.flatnonzero(union_edges(make_sets(n_nodes), tail, head))
+    clusters = np.zeros((forest.size, n_nodes), dtype=np.bool_)
+    roots = []
+    root_of_node = np.arange(n_nodes)
+    for cluster, edge in zip(clusters, forest, strict=True):
+        sides = [root_of_node == root_of_node[end] for end in (head[edge], tail[edge])]
+        smaller, larger = sorted(sides, key=np.count_nonzero)
+        cluster[:] = smaller
+        roots.append(root_of_node[smaller][0])
+        root_of_node[smaller] = root_of_node[larger][0]
+    return clusters, roots
 
 
-def _cluster_weights(laplacian, parent):
+def _cluster_form(laplacian, clusters, roots):
     """Return T' L T: total weights between clusters, negative if the clusters are disjoint."""
-    depth = np.zeros(parent.size, dtype=np.int64)
-    form = np.zeros(laplacian.shape)
-    _add_weights(laplacian, parent, depth, form)
+    weight = -laplacian
+    np.fill_diagonal(weight, 0)
+    indicators = scipy.sparse.csr_array(clusters, dtype=np.float64)
+    weight_to_node = indicators @ weight
+    form = -(indicators @ weight_to_node.T)
+    # Of two nested clusters, only edges from the inner one to nodes outside the outer one count. A
+    # cluster contains another one if it contains its root.
+    for inner, root in enumerate(roots):
+        outer = np.flatnonzero(clusters[:, root])
+        weight_leaving = ~clusters[outer] @ weight_to_node[inner]
+        form[inner, outer] = weight_leaving
+        form[outer, inner] = weight_leaving
     return form
-
-
-def _scale_form(form, scale):
-    return scale[:, None] * form * scale
-
-
-def _expand_to_nodes(variables, parent):
-    """Return x = T y for every column y, as rows: each variable is added to all its nodes."""
-    x = variables.copy()
-    ancestor = parent.copy()
-    while (ancestor >= 0).any():
-        has_ancestor = ancestor >= 0
-        x[has_ancestor] += variables[ancestor[has_ancestor]]
-        ancestor[has_ancestor] = parent[ancestor[has_ancestor]]
-    return x.T
-
-
-def _estimate_inverse_norm(factor, norm):
-    """Estimate the 1-norm of the inverse of a matrix from its lower factor and its 1-norm."""
-    reciprocal, _ = scipy.linalg.lapack.dpocon(factor, norm, uplo="L")
-    return 1 / (reciprocal * norm) if reciprocal > 0 else np.inf
-
-
-@njit_cached
-def _merge_by_size(tail, head, parent):
-    """Merge by size without path compression: no node is deeper than log2(n)."""
-    size = np.ones(parent.size, dtype=np.int64)
-    for e in range(tail.size):
-        a = tail[e]
-        b = head[e]
-        while parent[a] >= 0:
-            a = parent[a]
-        while parent[b] >= 0:
-            b = parent[b]
-        if a == b:
-            continue
-        if size[a] < size[b]:
-            a, b = b, a
-        parent[b] = a
-        size[a] += size[b]
-
-
-@njit_cached
-def _add_weights(laplacian, parent, depth, form):
-    """Add every edge to all pairs of clusters that contain exactly one of its ends."""
-    n_nodes = parent.size
-    for node in range(n_nodes):
-        ancestor = parent[node]
-        while ancestor >= 0:
-            depth[node] += 1
-            ancestor = parent[ancestor]
-    # The path between two nodes has at most as many clusters as both are deep.
-    cluster = np.empty(2 * depth.max(), dtype=np.int64)
-    sign = np.empty(cluster.size)
-    for i in range(n_nodes):
-        for j in range(i):
-            weight = -laplacian[i, j]
-            if weight <= 0:
-                continue
-            # Clusters with one end are those below the lowest common ancestor of both ends.
-            n_clusters = 0
-            a = i
-            b = j
-            while a != b:
-                is_first = depth[a] >= depth[b]
-                cluster[n_clusters] = a if is_first else b
-                sign[n_clusters] = 1.0 if is_first else -1.0
-                n_clusters += 1
-                if is_first:
-                    a = parent[a]
-                else:
-                    b = parent[b]
-            for p in range(n_clusters):
-                for q in range(n_clusters):
-                    form[cluster[p], cluster[q]] += sign[p] * sign[q] * weight

@@ -29,7 +29,7 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import approx_max_forest, root_forest
-from graphsqueak.system.kernels import njit_cached, read_only_views
+from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["ROUNDING_UNIT", "SQRT_EPS", "ForestNorm"]
 
@@ -66,25 +66,22 @@ class ForestNorm:
     """
 
     def __init__(self, graph: EdgeList, ridge: float) -> None:
-        tail = graph.tail
-        head = graph.head
-        weight = graph.weight
-        n_nodes = graph.n_nodes
         self._has_ground = ridge > 0
         if self._has_ground:
-            tail, head, weight = read_only_views(
-                np.append(tail, np.arange(n_nodes, dtype=tail.dtype)),
-                np.append(head, np.full(n_nodes, n_nodes, dtype=head.dtype)),
-                np.append(weight, np.full(n_nodes, ridge)),
-            )
-            n_nodes += 1
-        forest = approx_max_forest(tail, head, weight, n_nodes)
-        self._order, self._parent, parent_edge = root_forest(tail[forest], head[forest], n_nodes)
+            graph = _with_ground(graph, ridge)
+        forest = approx_max_forest(graph.tail, graph.head, graph.weight, graph.n_nodes)
+        self._order, self._parent, parent_edge = root_forest(
+            graph.tail[forest], graph.head[forest], graph.n_nodes
+        )
+        # Roots have no edge to a parent. Their resistance is 0, so that they add nothing to sums.
         has_parent = self._parent >= 0
-        self._resistance = np.zeros(n_nodes)
-        self._resistance[has_parent] = 1 / weight[forest[parent_edge[has_parent]]]
-        degree = np.bincount(tail, weight, n_nodes) + np.bincount(head, weight, n_nodes)
-        chi = _sum_smaller_volumes(self._order, self._parent, self._resistance, degree)
+        self._resistance = np.zeros(graph.n_nodes)
+        self._resistance[has_parent] = 1 / graph.weight[forest[parent_edge[has_parent]]]
+        volume = graph.degrees()[:, None]
+        _sum_over_subtrees(self._order, self._parent, volume)
+        # Components are numbered in the order of their smallest nodes, the roots.
+        volume_of_tree = volume[~has_parent][graph.components()]
+        chi = self._resistance @ np.minimum(volume, volume_of_tree - volume)[:, 0]
         self.rounding = float(ROUNDING_UNIT * np.sqrt(chi))
 
     def __call__(self, block: np.ndarray) -> np.ndarray:
@@ -98,38 +95,26 @@ class ForestNorm:
         sums = block.copy()
         if self._has_ground:
             sums = np.vstack([sums, -sums.sum(axis=0)])
-        energy = np.zeros(sums.shape[1])
-        _add_energies(self._order, self._parent, self._resistance, sums, energy)
-        return np.sqrt(energy)
+        _sum_over_subtrees(self._order, self._parent, sums)
+        return np.sqrt(self._resistance @ sums**2)
+
+
+def _with_ground(graph, ridge):
+    """Add a node that an edge of weight `ridge` joins to every other one."""
+    n_nodes = graph.n_nodes
+    return EdgeList.from_validated(
+        np.append(graph.tail, np.arange(n_nodes)),
+        np.append(graph.head, np.full(n_nodes, n_nodes)),
+        np.append(graph.weight, np.full(n_nodes, ridge)),
+        n_nodes + 1,
+    )
 
 
 @njit_cached
-def _add_energies(order, parent, resistance, sums, energy):
-    """Replace `sums` by the sums over subtrees, and add the energies of these flows."""
+def _sum_over_subtrees(order, parent, block):
+    """Replace each row of a block by the sum of the rows of all nodes below and at its node."""
     # Children come after their parents in `order`.
     for i in range(order.size - 1, -1, -1):
         node = order[i]
-        above = parent[node]
-        if above < 0:
-            continue
-        for k in range(sums.shape[1]):
-            energy[k] += sums[node, k] * sums[node, k] * resistance[node]
-            sums[above, k] += sums[node, k]
-
-
-@njit_cached
-def _sum_smaller_volumes(order, parent, resistance, degree):
-    """Return chi: the smaller volume on either side of an edge times its resistance, summed."""
-    below = degree.copy()
-    for i in range(order.size - 1, -1, -1):
-        node = order[i]
         if parent[node] >= 0:
-            below[parent[node]] += below[node]
-    # The volume of a tree is that below its root, handed down to all of its nodes.
-    total = below.copy()
-    chi = 0.0
-    for node in order:
-        if parent[node] >= 0:
-            total[node] = total[parent[node]]
-            chi += resistance[node] * min(below[node], total[node] - below[node])
-    return chi
+            block[parent[node]] += block[node]

@@ -223,7 +223,10 @@ def widen_block(n_columns, dimension, delta, rounding):
     >>> widen_block(1, 3000, 0.01, 1e-12), widen_block(1, 3000, 0.01, 1e-6)
     (1, 2)
     """
-    while smallest_component(delta / 2, n_columns, dimension) ** 2 < rounding:
+    while (
+        n_columns < dimension
+        and smallest_component(delta / 2, n_columns, dimension) ** 2 < rounding
+    ):
         n_columns *= 2
     return n_columns
 
@@ -273,7 +276,6 @@ def smallest_eigenvalue(
         forest_norm=forest_norm,
         random_state=random_state,
     )
-    run.ignore_end(0)
     bounds = OuterBounds(run, delta=2 * delta)
     n_steps = 0
     while not run.is_exhausted and n_steps < steps and bounds.high > (1 + rtol) * run.ritz[1]:

@@ -137,7 +137,6 @@ def largest_ratio(above: EdgeList, below: EdgeList, *, seed: int) -> float:
     50.0
     """
     lanczos = BlockLanczos(below, ridge=0.0, n_columns=1, tol=_TOL, random_state=seed)
-    lanczos.ignore_end(0)
     rows = build_laplacian(above, np.zeros(above.n_nodes))
     largest = 0.0
     is_converged = False
