@@ -205,7 +205,8 @@ class ArrivalFilter(NamedTuple):
             edges.tail,
             edges.head,
             edges.weight,
-            edges.in_forest,
+            # Mostly there is none, which saves a loop.
+            edges.in_forest if edges.in_forest.any() else _NO_EDGES,
             seed=seed,
             first_edge_index=first_edge_index,
             priority=priority,

@@ -71,9 +71,9 @@ def rescale_to_degrees(edges, degrees, fixed):
     part = parts(edges.n_edges)
     n_steps = STEPS_PER_EDGE * edges.n_edges
     scale = np.ones(degrees.size)
+    # Parts of the edges have separate sums, so that results do not depend on threads.
+    sums = np.empty((N_PARTS, degrees.size))
     for step in range(_MAX_STEPS + 1):
-        # Parts of the edges have separate sums, so that results do not depend on threads.
-        sums = np.empty((N_PARTS, degrees.size))
         run_kernel(_sum_scaled, n_steps, part, *edges[:3], fixed, scale, sums)
         weight_sum = sums.sum(axis=0)
         scaled_degrees = scale @ weight_sum

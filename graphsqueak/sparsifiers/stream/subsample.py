@@ -170,8 +170,8 @@ def _edges_to_restore(chosen, edges, n_nodes):
     parent = make_sets(n_nodes)
     # In blocks, to bound temporary memory.
     for start, stop in pairwise(parts(chosen.size)):
-        block = edges.select(slice(start, stop)).select(chosen[start:stop])
-        union_edges(parent, block.tail, block.head)
+        kept = start + np.flatnonzero(chosen[start:stop])
+        union_edges(parent, edges.tail[kept], edges.head[kept])
     forest = np.flatnonzero(edges.in_forest)
     return forest[union_edges(parent, edges.tail[forest], edges.head[forest])]
 
