@@ -25,7 +25,6 @@ References
          embedding. NeurIPS 2017.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numba
@@ -198,24 +197,21 @@ class ArrivalFilter(NamedTuple):
             np.concatenate([new_weight[one] for one in kept]),
         )
 
-    def block_sampler(
-        self, priority: PriorityNodes, seed: int
-    ) -> Callable[[SampledEdges, int], SampledEdges]:
-        """Return a function that filters blocks of edges, for `EdgeBuffer.replace_blocks`."""
-
-        def sample_block(edges: SampledEdges, first: int) -> SampledEdges:
-            index, weight = self.sample(
-                edges.tail,
-                edges.head,
-                edges.weight,
-                edges.in_forest,
-                seed=seed,
-                first_edge_index=first,
-                priority=priority,
-            )
-            return edges.select(index)._replace(weight=weight)
-
-        return sample_block
+    def sample_edges(
+        self, edges: SampledEdges, first_edge_index: int, *, seed: int, priority: PriorityNodes
+    ) -> SampledEdges:
+        """Sample edges as `sample` does, those of the forest with probability 1."""
+        index, weight = self.sample(
+            edges.tail,
+            edges.head,
+            edges.weight,
+            # Mostly there is none, which saves a loop.
+            edges.in_forest if edges.in_forest.any() else _NO_EDGES,
+            seed=seed,
+            first_edge_index=first_edge_index,
+            priority=priority,
+        )
+        return edges.select(index)._replace(weight=weight)
 
 
 def _inverse(degrees):

@@ -9,16 +9,16 @@ Alon-Boppana limit.
 
 Write p_e in binary as k_e / 2^b and clear the lowest bit of all edges at once. The edges whose bit
 is set form a graph. Walk along closed tours of it and change k_e alternately by +1 and -1, so that
-every node gains as much as it loses. A fair random sign for the first edge of each tour preserves
+every node gains as much as it loses. Fair random signs of the first edges of tours preserve
 expectations. After b rounds k_e is 0 or 2^b, in linear time. This is the dependent rounding of
 [GKPS06] by Euler tours. The order in which the edges of a node follow each other is random: the
 order of a list would leave patterns, and half of a complete graph would have a third more error.
 
 Two sources of noise remain:
 
-* A tour of odd length has one more edge up than down, or the reverse. If it would add to the excess
-  of earlier tours, all its signs are flipped. Each round then changes the number of edges by less
-  than one, and by symmetry every sign stays fair.
+* A tour of odd length has one more edge up than down, or the reverse. A tour therefore begins with
+  the sign of which there are fewer so far, and with a random one if there are as many. By symmetry
+  every sign stays fair.
 * p_e is first rounded at random to a multiple of 2^-b. That adds sum_e f_e (1 - f_e) / 4^b to the
   variance of a degree, where f_e is the fractional part of 2^b p_e. With b = 4, a node with a
   thousand edges at p = 0.3 has a standard deviation of 0.8; independent sampling has 14.
@@ -29,18 +29,15 @@ References
          approximation algorithms. J. ACM 53(3), 2006.
 """
 
+import math
+
 import numpy as np
 from scipy.sparse import get_index_dtype
 
 from graphsqueak.randomness import ROUNDING_WORD, child_seed, random_bits, shuffle, uniforms
-from graphsqueak.system.kernels import inline_njit, njit_cached, prefetch
+from graphsqueak.system.kernels import njit_cached, prefetch
 
 __all__ = ["count_std", "dependent_rounding"]
-
-# Edges per tour that is walked at the same time: every step waits for memory, and other walks use
-# that time. A single walk takes up to three times as long for a million edges. Halved or doubled,
-# times differ by up to 13 %, about the noise of the measurement.
-_EDGES_PER_WALK = 2**14
 
 
 def dependent_rounding(tail, head, prob, n_nodes, *, seed, n_bits=3):
@@ -96,7 +93,7 @@ def dependent_rounding(tail, head, prob, n_nodes, *, seed, n_bits=3):
 def count_std(prob, *, n_bits):
     """Return the standard deviation of the number of edges; `n_bits=0` is independent sampling.
 
-    Odd tours add less than one, which is not included.
+    The few tours of odd length are not included.
 
     >>> half = np.full(100, 0.5)
     >>> float(count_std(half, n_bits=0)), float(count_std(half, n_bits=3))
@@ -112,83 +109,57 @@ def _alternating_signs(tail, head, n_nodes, *, seed):
     index_dtype = get_index_dtype(maxval=2 * tail.size)
     partner = np.empty((2 * tail.size, 1), dtype=index_dtype)
     _pair_ends(tail, head, np.full(n_nodes, -1, dtype=index_dtype), partner)
-    n_walks = 1 + tail.size // _EDGES_PER_WALK
+    # Walks that meet disturb one node. The fourth root of the number of nodes makes these few, and
+    # still hides the time that a step waits for memory: for a million edges a single walk takes up
+    # to three times as long.
+    n_walks = math.isqrt(math.isqrt(n_nodes))
+    first, end, direction, n_ends = np.zeros((4, n_walks), dtype=np.int64)
     sign = np.zeros(tail.size, dtype=np.int8)
-    _alternate(
-        partner,
-        seed,
-        np.zeros(n_walks, dtype=np.int64),
-        np.zeros(n_walks, dtype=np.int64),
-        np.zeros(n_walks, dtype=np.int64),
-        np.zeros(n_walks, dtype=np.int64),
-        np.zeros((n_walks, 3), dtype=np.int64),
-        sign,
-    )
+    _alternate(partner, seed, first, end, direction, n_ends, sign)
     return sign
 
 
 @njit_cached
-def _alternate(partner, seed, first, end, direction, legs, n_steps, sign):
+def _alternate(partner, seed, first, end, direction, n_ends, sign):
     """Walk along tours until every edge has a sign, 1 or -1.
 
     Stepping from the end of an edge to its partner, an end of another edge at the same node, and on
     to the far end of that edge walks along a tour. Several walks take turns, since each spends its
-    time waiting for memory. If two walks meet, one node may be off by two. `legs` is the number
-    of ends of the first edge that are still to be walked from: steps from either end are counted
-    in n_steps[walk, 2] and n_steps[walk, 1].
+    time waiting for memory. If two walks meet, one node may be off by two. `n_ends` is the number
+    of ends of the first edge that are still to be walked from.
     """
-    n_walks = n_steps.shape[0]
-    n_edges = sign.size
     next_edge = 0
-    excess = 0  # edges up minus edges down, of the walks that are finished
+    excess = 0  # edges up minus edges down
     n_active = 1
     while n_active:
         n_active = 0
-        for walk in range(n_walks):
-            if legs[walk] == 0:
-                while next_edge < n_edges and sign[next_edge] != 0:
+        for walk in range(first.size):
+            if n_ends[walk] == 0:
+                while next_edge < sign.size and sign[next_edge] != 0:
                     next_edge += 1
-                if next_edge == n_edges:
+                if next_edge == sign.size:
                     continue
                 bit = random_bits(seed, np.uint64(next_edge), ROUNDING_WORD) & np.uint64(1)
-                sign[next_edge] = direction[walk] = 1 if bit else -1
+                direction[walk] = -np.sign(excess) if excess else 2 * np.int64(bit) - 1
+                sign[next_edge] = direction[walk]
+                excess += direction[walk]
                 first[walk] = next_edge
                 end[walk] = 2 * next_edge
-                legs[walk] = 2
-                n_steps[walk, 1] = n_steps[walk, 2] = 0
+                n_ends[walk] = 2
             n_active += 1
             near_end = np.uint64(partner[np.uint64(end[walk]), 0])
             edge = near_end >> np.uint64(1)
             if sign[edge] == 0:
                 direction[walk] = -direction[walk]
                 sign[edge] = direction[walk]
-                n_steps[walk, legs[walk]] += 1
+                excess += direction[walk]
                 end[walk] = near_end ^ np.uint64(1)
                 prefetch(partner, end[walk], 0)
-                continue
-            # The walk is back at an edge with a sign: go on from the other end of its first edge.
-            legs[walk] -= 1
-            end[walk] = 2 * first[walk] + 1
-            direction[walk] = sign[first[walk]]
-            if legs[walk] == 0 and (n_steps[walk, 1] + n_steps[walk, 2]) % 2 == 0:
-                # An odd number of edges: one more up than down, or the reverse.
-                unpaired = direction[walk] if n_steps[walk, 2] % 2 == 0 else -direction[walk]
-                if unpaired * excess > 0:
-                    _flip_signs(first[walk], n_steps[walk], partner, sign)
-                    unpaired = -unpaired
-                excess += unpaired
-
-
-@inline_njit
-def _flip_signs(first, n_steps, partner, sign):
-    """Flip the sign of every edge of a walk."""
-    sign[first] = -sign[first]
-    for side in range(2):
-        end = 2 * first + side
-        for _ in range(n_steps[2 - side]):
-            near_end = partner[end, 0]
-            sign[near_end >> 1] = -sign[near_end >> 1]
-            end = near_end ^ 1
+            else:
+                # Back at an edge with a sign: go on from the other end of the first edge.
+                n_ends[walk] -= 1
+                end[walk] = 2 * first[walk] + 1
+                direction[walk] = sign[first[walk]]
 
 
 @njit_cached

@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 
 from graphsqueak.solvers.matrix import power_of_two
+from graphsqueak.sparsifiers.stream.cut_probes import N_STD_BY_CHANCE
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges, fits_float32
 from graphsqueak.sparsifiers.stream.finalize import Finalized, finalize
 from graphsqueak.sparsifiers.stream.resparsify import refilter, resparsify, resparsify_if_full
@@ -58,31 +59,17 @@ class PracticalEngine:
     def _ingest_chunk(self, tail, head, weight):
         """Update degrees and components, and sample the chunk into the buffer."""
         state = self.state
-        options = self.config.options
         in_forest = state.count_edges(tail, head, weight)
-        index = slice(None)
-        new_weight = weight
+        # Edges that join two components are kept with probability 1: without them the sparsifier
+        # could lose a component of the graph.
+        in_forest &= self.config.options.keep_spanning_forest
+        edges = SampledEdges(tail, head, weight, in_forest)
         if state.filter is not None:
-            # Edges that join two components are kept with probability 1: without them the
-            # sparsifier could lose a component of the graph.
-            keep_always = in_forest if in_forest.any() else in_forest[:0]
-            index, new_weight = state.filter.sample(
-                tail,
-                head,
-                weight,
-                keep_always,
-                seed=state.seed,
-                first_edge_index=state.n_seen,
-                priority=state.priority,
+            edges = state.filter.sample_edges(
+                edges, state.n_seen, seed=state.seed, priority=state.priority
             )
         self._choose_precision(weight)
-        sampled = SampledEdges(
-            tail=tail[index],
-            head=head[index],
-            weight=new_weight,
-            in_forest=in_forest[index] & options.keep_spanning_forest,
-        )
-        state.append(sampled, n_arrived=tail.size)
+        state.append(edges, n_arrived=tail.size)
 
     def _choose_precision(self, weight):
         """Store large samples in single precision; until the first resparsification, if exact."""
@@ -143,7 +130,9 @@ class PracticalEngine:
         """Resparsify the sample to the budget, if edges have arrived since, and compact it."""
         if self.state.n_seen == self.state.n_condensed:
             return
-        self._limit(self.config.current_budget(self.state))
+        # Independent sampling then stays within the budget.
+        budget = self.config.current_budget(self.state)
+        self._limit(budget - N_STD_BY_CHANCE * np.sqrt(budget))
         self.compact()
         self.state = replace(self.state, n_condensed=self.state.n_seen)
 

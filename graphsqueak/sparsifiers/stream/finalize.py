@@ -15,6 +15,7 @@ The state is not changed, since the stream may go on. With `consume`, the sample
 own memory and the state is of no further use.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -210,7 +211,7 @@ def _coalesced_sample(state, config, n_edges, *, consume):
     is_large = buffer.n_edges > (options.high_watermark + options.low_watermark) / 2 * n_edges
     if is_large and arrival_filter is not None:
         seed = child_seed(state.seed, Step.FINAL_REFILTER)
-        sample_block = arrival_filter.block_sampler(state.priority, seed)
+        sample_block = partial(arrival_filter.sample_edges, seed=seed, priority=state.priority)
         buffer.replace_blocks(sample_block, options.chunk_size)
     if state.n_resparsifications == 0:
         # The sum of exact weights is exact in double precision.

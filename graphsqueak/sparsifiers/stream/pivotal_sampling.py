@@ -15,8 +15,8 @@ The error compared with dependent rounding is 1 % larger on R-MAT graphs, 2 to 3
 graphs and block models, 5 % on neighbor graphs; independent sampling is 5 to 10 % worse. On grids
 it is 16 % larger, so that dependent rounding is used if degrees do not give the resistances.
 
-Parts of the edges are fixed, and the edges that they leave undecided are sampled in the same way:
-no result depends on the number of threads.
+Parts of the edges are fixed, so that no result depends on the number of threads. The last edge that
+a part leaves undecided is sampled independently.
 
 References
 ----------
@@ -26,12 +26,11 @@ References
 import numba
 import numpy as np
 
-from graphsqueak.randomness import ITEM_WORD, uniform
+from graphsqueak.randomness import ITEM_WORD, uniform, uniforms
 from graphsqueak.system.kernels import (
     N_PARTS,
     STEPS_PER_EDGE,
     inline_njit,
-    njit_cached,
     parallel_njit,
     parts,
     run_kernel,
@@ -43,7 +42,7 @@ __all__ = ["pivotal_sample"]
 def pivotal_sample(leverage, is_certain, scale, *, seed):
     """Sample edges in order with probabilities min(1, scale leverage).
 
-    The number of sampled edges is its expectation, up to one.
+    The number of sampled edges is its expectation, up to one per part.
 
     Parameters
     ----------
@@ -79,7 +78,9 @@ def pivotal_sample(leverage, is_certain, scale, *, seed):
         undecided,
         prob,
     )
-    _sample_undecided(undecided, prob, np.uint64(seed), chosen)
+    is_undecided = undecided >= 0
+    random = uniforms(seed, leverage.size, leverage.size + N_PARTS)
+    chosen[undecided[is_undecided]] = (random < prob)[is_undecided]
     return chosen
 
 
@@ -113,19 +114,3 @@ def _decide_one(active, a, e, b, random, chosen):
     kept, survivor = (active, e) if random * (2.0 - a - b) < 1.0 - b else (e, active)
     chosen[kept] = True
     return survivor, a + b - 1.0
-
-
-@njit_cached
-def _sample_undecided(undecided, prob, seed, chosen):
-    """Sample among the edges that parts left undecided; the last one independently."""
-    active = np.int64(-1)
-    a = 0.0
-    for p in range(undecided.size):
-        if undecided[p] >= 0 and active < 0:
-            active = undecided[p]
-            a = prob[p]
-        elif undecided[p] >= 0:
-            random = uniform(seed, np.uint64(chosen.size + p), ITEM_WORD)
-            active, a = _decide_one(active, a, undecided[p], prob[p], random, chosen)
-    if active >= 0:
-        chosen[active] = uniform(seed, np.uint64(chosen.size + undecided.size), ITEM_WORD) < a

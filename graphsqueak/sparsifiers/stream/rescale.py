@@ -68,40 +68,30 @@ def rescale_to_degrees(edges, degrees, fixed):
     # If all edges are fixed, rounding errors are left, half of the digits at most.
     has_free_weight = free_degrees > np.sqrt(np.finfo(np.float64).eps) * all_degrees
 
-    n_nodes = degrees.size
-    edge_part = parts(edges.n_edges)
-    node_part = parts(n_nodes)
-    edge_steps = STEPS_PER_EDGE * edges.n_edges
-    node_steps = STEPS_PER_EDGE * n_nodes
+    part = parts(edges.n_edges)
+    n_steps = STEPS_PER_EDGE * edges.n_edges
+    scale = np.ones(degrees.size)
     # Parts of the edges have separate sums, so that results do not depend on threads.
-    sums = np.empty((N_PARTS, n_nodes))
-    part_total = np.empty(N_PARTS)
-    scale = np.ones(n_nodes)
+    sums = np.empty((N_PARTS, degrees.size))
     for step in range(_MAX_STEPS + 1):
-        run_kernel(_sum_scaled, edge_steps, edge_part, *edges[:3], fixed, scale, sums)
-        run_kernel(_add_parts, node_steps, node_part, scale, sums, part_total)
-        scaled_degrees = part_total.sum()
+        run_kernel(_sum_scaled, n_steps, part, *edges[:3], fixed, scale, sums)
+        weight_sum = sums.sum(axis=0)
+        scaled_degrees = scale @ weight_sum
         factor = 1.0
         if has_free_weight and scaled_degrees > 0.0:
             factor = free_degrees / scaled_degrees
+        weight_sum *= factor
+        error = np.abs(scale * weight_sum - degrees).sum()
+        if step == _MAX_STEPS or error <= _TOLERANCE * free_degrees:
+            break
+        goal = scale.copy()
+        np.divide(degrees, weight_sum, out=goal, where=weight_sum > 0.0)
         # Alternating half steps (of logarithms) and whole steps are as close after six steps as
         # half steps alone after nine.
-        is_half_step = step % 2 == 0
-        run_kernel(
-            _next_scale,
-            node_steps,
-            node_part,
-            degrees,
-            scale,
-            factor,
-            is_half_step,
-            sums,
-            part_total,
-        )
-        if step == _MAX_STEPS or part_total.sum() <= _TOLERANCE * free_degrees:
-            break
-        np.copyto(scale, sums[0])
-    run_kernel(_multiply_weights, edge_steps, edge_part, *edges[:3], fixed, scale, factor)
+        if step % 2 == 0:
+            goal = np.sqrt(scale * np.maximum(goal, 0.0))
+        scale = np.clip(goal, 1 / _LARGEST_SCALE, _LARGEST_SCALE)
+    run_kernel(_multiply_weights, n_steps, part, *edges[:3], fixed, scale, factor)
 
 
 @parallel_njit
@@ -126,30 +116,6 @@ def _sum_scaled(part, tail, head, weight, fixed, scale, sums):
                 total += w * scale[v]
                 part_sums[v] += w * scale[u]
         part_sums[u] = total
-
-
-@parallel_njit
-def _add_parts(part, scale, sums, part_total):
-    """Add the sums of all parts to the first one, and sum the degrees that the scales give."""
-    for p in numba.prange(part.size - 1):
-        part_total[p] = 0.0
-        for u in range(part[p], part[p + 1]):
-            for k in range(1, sums.shape[0]):
-                sums[0, u] += sums[k, u]
-            part_total[p] += scale[u] * sums[0, u]
-
-
-@parallel_njit
-def _next_scale(part, degrees, scale, factor, is_half_step, sums, part_error):
-    """Write the next scales into sums[0], and the sum of |degree error| of the current ones."""
-    for p in numba.prange(part.size - 1):
-        part_error[p] = 0.0
-        for u in range(part[p], part[p + 1]):
-            weight_sum = factor * sums[0, u]
-            part_error[p] += abs(scale[u] * weight_sum - degrees[u])
-            goal = max(degrees[u], 0.0) / weight_sum if weight_sum > 0.0 else scale[u]
-            goal = np.sqrt(scale[u] * goal) if is_half_step else goal
-            sums[0, u] = min(max(goal, 1 / _LARGEST_SCALE), _LARGEST_SCALE)
 
 
 @parallel_njit

@@ -18,6 +18,7 @@ first on.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -195,7 +196,8 @@ class StreamState:
         """Put the sample to the filter again, in blocks of edges."""
         if self.filter is None:
             return
-        sample_block = self.filter.block_sampler(self.priority, self.resparsification_seed())
+        seed = self.resparsification_seed()
+        sample_block = partial(self.filter.sample_edges, seed=seed, priority=self.priority)
         self.buffer.replace_blocks(sample_block, block_size)
         self.n_resparsifications += 1
 
