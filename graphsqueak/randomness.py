@@ -32,7 +32,6 @@ __all__ = [
     "PROBE_SEED",
     "ROUNDING_WORD",
     "SHUFFLE_WORD",
-    "STAR_WORD",
     "RandomState",
     "Step",
     "child_seed",
@@ -56,8 +55,6 @@ CHILD_WORD = np.uint64(1)
 ROUNDING_WORD = np.uint64(2)
 # Cycles through the members of a clique.
 CYCLE_WORD = np.uint64(3)
-# Neighbor with which a node of small degree is merged.
-STAR_WORD = np.uint64(4)
 # Target of an item of a shuffled array.
 SHUFFLE_WORD = np.uint64(5)
 

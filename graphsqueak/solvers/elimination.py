@@ -36,10 +36,6 @@ NONE = np.uint32(2**32 - 1)
 ONE = np.uint32(1)
 # Increment of the splitmix64 counter.
 COUNTER_STEP = np.uint64(0x9E3779B97F4A7C15)
-# Up to this many neighbors, counting smaller keys (a vector loop) is faster than sorting. With
-# shell sort alone the elimination takes up to 20 % longer; halved or doubled, within the noise of 5
-# to 10 %.
-MAX_RANK_SORT = 100
 
 
 class Elimination(NamedTuple):
@@ -113,8 +109,6 @@ def _eliminate(link, value, head, degree, excess, counter):
     element = np.empty(n_nodes, dtype=np.uint32)
     weight = np.empty(n_nodes)
     later = np.empty(n_nodes + 1)
-    spare_weight = np.empty(MAX_RANK_SORT)
-    spare_element = np.empty(MAX_RANK_SORT, dtype=np.uint32)
     low = 0
     total = 0
     for c in range(n_nodes):
@@ -125,12 +119,10 @@ def _eliminate(link, value, head, degree, excess, counter):
         _remove(first, before, after, i, low)
         order[c] = i
         size = _gather(link, value, head[i], slot, element, weight, degree)
-        if size <= MAX_RANK_SORT:
-            _rank_sort(weight, element, size, spare_weight, spare_element)
-        else:
-            by_weight = np.argsort(weight[:size], kind="mergesort")
-            weight[:size] = weight[by_weight]
-            element[:size] = element[by_weight]
+        # A stable sort, so that the result does not depend on how ties are broken.
+        by_weight = np.argsort(weight[:size], kind="mergesort")
+        weight[:size] = weight[by_weight]
+        element[:size] = element[by_weight]
         _sum_from_the_end(weight, size, later)
         pivot[c] = later[0] + excess[i]
         if total + size > target.size:
@@ -213,24 +205,6 @@ def _draw(later, low, high, uniform):
 def _uniform(counter):
     """Return the splitmix64 hash of a counter, as a number in [0, 1)."""
     return np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53
-
-
-@inline_njit
-def _rank_sort(key, item, size, spare_key, spare_item):
-    """Sort the first `size` keys and their items: each moves to the number of keys before it."""
-    for s in range(size):
-        spare_key[s] = key[s]
-        spare_item[s] = item[s]
-    for s in range(size):
-        own = spare_key[s]
-        rank = 0
-        # Equal keys keep their order.
-        for t in range(s):
-            rank += spare_key[t] <= own
-        for t in range(s, size):
-            rank += spare_key[t] < own
-        key[rank] = own
-        item[rank] = spare_item[s]
 
 
 @inline_njit

@@ -136,7 +136,7 @@ def results():
         (dense.tail, dense.head, dense.weight),
         union_edges(make_sets(300), dense.tail, dense.head),
     )
-    stars = degree_sketch(*ends, forest, dense.degrees(), seed=SEED, aggregation_min_nodes=1).points
+    coarse = degree_sketch(*ends, forest, dense.degrees(), seed=SEED).points
     rng = np.random.default_rng(SEED)
     solver = LaplacianSolver(sparse, solver="cholesky", ridge=0.1, random_state=SEED)
     solved = solver.solve(rng.standard_normal((sparse.n_nodes, 9)))
@@ -154,7 +154,7 @@ def results():
     gs.sparsify(shared_by, n_edges=900, random_state=SEED)
     projected = shared_by.multiply(rng.standard_normal((300, 2)))
     graphs = (sparse, small, large, many, *near)
-    arrays = [solved, pairs, stars, projected, places, product, merged]
+    arrays = [solved, pairs, coarse, projected, places, product, merged]
     arrays += [edges.weight for edges in graphs]
     return [array.tobytes() for array in arrays] + [certificate.history]
 

@@ -26,14 +26,6 @@ current, and the leverages from them sum to n as long as the points of an earlie
 So their sum shows whether these points are still valid (`leverages_fit`). On R-MAT graphs the sum
 is 1.05 n when the graph has doubled.
 
-*Many nodes.* Most nodes of large graphs have few edges, each with 1/8 or more of the node's degree.
-The leverage of such an edge is so large that it is kept in any case. Each of these low-degree nodes
-is aggregated with one of its other neighbors, chosen with probability proportional to the weight of
-the edge, and the coarse sparsifier has one node per aggregate. A node that is aggregated across a
-cut adds its other edges to this cut. Their weight is at most eight times that of the edge across,
-so that the other edges of a bottleneck are still detected. On R-MAT graphs two thirds of the nodes
-have a low degree.
-
 *Accuracy.* If degrees are used, the leverage-weighted root mean square error of 1 / d_u + 1 / d_v
 is a few percent: 0.4 on random graphs of mean degree 40 and 2.9 of 10, 3.9 and 7.8 on R-MAT graphs
 of 46 and 20, 1.0 on neighbor graphs in three dimensions.
@@ -43,8 +35,7 @@ import numba
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.forest import make_sets, union_edges
-from graphsqueak.randomness import ITEM_WORD, STAR_WORD, uniform
+from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, multiply
 from graphsqueak.sparsifiers.resistance.sketch import (
@@ -62,7 +53,6 @@ from graphsqueak.system.kernels import (
 
 __all__ = [
     "FOSTER_TOLERANCE",
-    "aggregate_low_degrees",
     "coarse_sparsifier",
     "degree_resistances",
     "degree_sketch",
@@ -76,13 +66,6 @@ __all__ = [
 # Edges per node that the coarse sparsifier samples. Halved 10.6 %, and 1.2 to 2.8 % on the other
 # graphs; doubled 3.7 %.
 _EDGES_PER_NODE = 6.0
-# The same per aggregate. With 3 instead of 4, errors on random graphs and block models are 2.3
-# times as large. With 6 they are 0.55 instead of 0.9 % on block models and otherwise the same, and
-# the test takes 0.44 instead of 0.38 s on 2^18 nodes.
-_EDGES_PER_AGGREGATE = 4.0
-# A node has a low degree if one of its edges has at least this fraction of it. With aggregates,
-# errors are 8.8 % if it is halved and 10.8 % if it is doubled.
-_MIN_DOMINANT_FRACTION = 0.125
 # Fraction of |X_u - X_v|^2 that is added to the resistance. Halved 3.6 %, doubled 6.2 %.
 _ADDED_FRACTION = 0.1
 # |X_u - X_v|^2 below this multiple of 1 / d_u + 1 / d_v is noise. Four columns of noise exceed it
@@ -105,7 +88,6 @@ def degree_sketch(
     seed,
     ridge=0.0,
     is_averaged=True,
-    aggregation_min_nodes=2**18,
 ):
     """Return an embedding that corrects resistances from degrees; None if they are inaccurate.
 
@@ -123,9 +105,6 @@ def degree_sketch(
     is_averaged : bool
         Whether points are averaged over neighbors. If not, they contain the noise of single nodes,
         and resistances are overestimated.
-    aggregation_min_nodes : int
-        Number of nodes from which low-degree nodes are aggregated. This does not save time, but
-        memory: a stream of 2^20 nodes has a peak of 734 MiB instead of 833 MiB.
 
     Returns
     -------
@@ -150,25 +129,12 @@ def degree_sketch(
     if sketched_leverage > (FOSTER_TOLERANCE - 1) * degrees.size:
         return None
 
-    if degrees.size < aggregation_min_nodes:
-        aggregate = np.arange(degrees.size, dtype=np.int32)
-        edges_per_node = _EDGES_PER_NODE
-    else:
-        aggregate = aggregate_low_degrees(tail, head, weight, inv_degree, seed=seed)
-        edges_per_node = _EDGES_PER_AGGREGATE
     coarse = coarse_sparsifier(
-        tail,
-        head,
-        weight,
-        in_forest,
-        degrees,
-        aggregate,
-        edges_per_node=edges_per_node,
-        seed=seed,
+        tail, head, weight, in_forest, inv_degree, edges_per_node=_EDGES_PER_NODE, seed=seed
     )
-    # An aggregate has the ridge of each of its nodes.
-    summed_ridge = ridge * np.bincount(aggregate) if ridge > 0 else 0.0
-    solver = LaplacianSolver(coarse, ridge=summed_ridge, random_state=seed)
+    solver = LaplacianSolver(coarse, ridge=ridge, random_state=seed)
+    # The solver has a matrix of its own: the edges would add 15 % to the peak memory of a stream.
+    del coarse
 
     # Only the convergence probes are solved.
     no_columns = np.zeros((solver.matrix.n_nodes, 0), np.float32)
@@ -176,7 +142,7 @@ def degree_sketch(
     points = solved.probe_solutions
     if is_averaged:
         points = _neighbor_means(solver.matrix, points)
-    points = np.float32(np.sqrt(_ADDED_FRACTION)) * points[aggregate]
+    points = np.float32(np.sqrt(_ADDED_FRACTION)) * points
     embedding = Embedding(points, degrees, solved.mean_inverse_eigenvalue, solved.is_resolved)
     if embedding.has_bottlenecks or not embedding.is_resolved:
         return None
@@ -242,15 +208,8 @@ def _neighbor_means(rows, points):
     return points - product * _inverse_or_zero(rows.diagonal())[:, None]
 
 
-def aggregate_low_degrees(tail, head, weight, inv_degree, *, seed):
-    """Return the aggregate of each node: low-degree nodes join a neighbor with a high degree."""
-    aggregate = np.empty(inv_degree.size, dtype=np.int32)
-    _aggregate_low_degrees(tail, head, weight, inv_degree, np.uint64(seed), aggregate)
-    return aggregate
-
-
-def coarse_sparsifier(tail, head, weight, in_forest, degrees, aggregate, *, edges_per_node, seed):
-    """Return a spanning forest of the aggregates and a sample of the other edges between them.
+def coarse_sparsifier(tail, head, weight, in_forest, inv_degree, *, edges_per_node, seed):
+    """Return a spanning forest and a sample of the other edges.
 
     Parameters
     ----------
@@ -258,24 +217,13 @@ def coarse_sparsifier(tail, head, weight, in_forest, degrees, aggregate, *, edge
         The edges.
     in_forest : ndarray of bool
         Mask of a spanning forest.
-    degrees : ndarray
-        Weighted degrees.
-    aggregate : ndarray of int
-        Number of the aggregate of each node.
+    inv_degree : ndarray
+        1 / weighted degree.
     edges_per_node : float
-        Edges to sample per aggregate.
+        Edges to sample per node.
     seed : int
     """
-    n_aggregates = int(aggregate.max(initial=-1)) + 1
-    inv_degree = _inverse_or_zero(np.bincount(aggregate, degrees, n_aggregates))[aggregate]
-    forest = np.flatnonzero(in_forest)
-    # Contracting aggregates closes cycles. The edges that close them are sampled like all others.
-    is_spanning = union_edges(
-        make_sets(n_aggregates), aggregate[tail[forest]], aggregate[head[forest]]
-    )
-    is_certain = np.zeros(tail.size, dtype=np.bool_)
-    is_certain[forest[is_spanning]] = True
-    is_sampled = np.empty(tail.size, dtype=np.bool_)
+    is_kept = np.empty(tail.size, dtype=np.bool_)
     run_kernel(
         _sample_by_degrees,
         STEPS_PER_EDGE * tail.size,
@@ -283,22 +231,16 @@ def coarse_sparsifier(tail, head, weight, in_forest, degrees, aggregate, *, edge
         inv_degree,
         edges_per_node,
         np.uint64(seed),
-        is_sampled,
+        is_kept,
     )
-    kept = np.flatnonzero(is_certain | is_sampled)
+    kept = np.flatnonzero(is_kept | in_forest)
+    kept_tail = tail[kept]
+    kept_head = head[kept]
     kept_weight = weight[kept].astype(np.float64)
-    inv_degrees = inv_degree[tail[kept]] + inv_degree[head[kept]]
+    inv_degrees = inv_degree[kept_tail] + inv_degree[kept_head]
     probability = np.minimum(edges_per_node * kept_weight * inv_degrees, 1.0)
-    probability[is_certain[kept]] = 1.0
-    first = aggregate[tail[kept]]
-    second = aggregate[head[kept]]
-    is_between = first != second
-    return EdgeList.from_validated(
-        first[is_between],
-        second[is_between],
-        (kept_weight / probability)[is_between],
-        n_aggregates,
-    )
+    probability[in_forest[kept]] = 1.0
+    return EdgeList.from_validated(kept_tail, kept_head, kept_weight / probability, inv_degree.size)
 
 
 @njit_cached
@@ -317,40 +259,6 @@ def _sample_by_degrees(tail, head, weight, inv_degree, scale, seed, sampled):
     for e in numba.prange(tail.size):
         probability = scale * weight[e] * (inv_degree[tail[e]] + inv_degree[head[e]])
         sampled[e] = uniform(seed, np.uint64(e), ITEM_WORD) < probability
-
-
-@njit_cached
-def _aggregate_low_degrees(tail, head, weight, inv_degree, seed, aggregate):
-    """Number the aggregates: every low-degree node joins a neighbor with a high degree.
-
-    The neighbor is chosen with probability proportional to the weight, in one pass (weighted
-    reservoir sampling). A low-degree node without such a neighbor is an aggregate of its own.
-    """
-    # Weight of the edges to high-degree neighbors so far; -1 for nodes with a high degree.
-    weight_so_far = np.full(aggregate.size, -1.0, dtype=np.float32)
-    for u in range(aggregate.size):
-        aggregate[u] = u
-    for e in range(tail.size):
-        for u in (tail[e], head[e]):
-            if weight[e] * inv_degree[u] >= _MIN_DOMINANT_FRACTION:
-                weight_so_far[u] = 0.0
-    for e in range(tail.size):
-        u, v = tail[e], head[e]
-        if weight_so_far[u] >= 0.0:
-            u, v = v, u
-        if weight_so_far[u] < 0.0 and weight_so_far[v] >= 0.0:
-            weight_so_far[v] += weight[e]
-            # The latest neighbor replaces the earlier choice with its share of the weight so far.
-            if uniform(seed, np.uint64(e), STAR_WORD) * weight_so_far[v] < weight[e]:
-                aggregate[v] = u
-    n_aggregates = 0
-    number = np.empty(aggregate.size, dtype=np.int32)
-    for u in range(aggregate.size):
-        if aggregate[u] == u:
-            number[u] = n_aggregates
-            n_aggregates += 1
-    for u in range(aggregate.size):
-        aggregate[u] = number[aggregate[u]]
 
 
 @parallel_njit

@@ -93,14 +93,13 @@ def estimate(
     ridge=0.0,
     is_averaged=True,
     min_nodes=DEGREE_APPROX_MIN_NODES,
-    may_solve=True,
 ):
     """Estimate the resistances of all edges of a graph, from degrees or by a sketch.
 
     Parameters
     ----------
     tail, head, weight : ndarray
-        The edges, without parallel edges unless `may_solve=False`.
+        The edges, without parallel edges.
     in_forest : ndarray of bool
         Mask of a spanning forest.
     degrees : ndarray
@@ -115,12 +114,10 @@ def estimate(
         See `degree_sketch`.
     min_nodes : int
         Smallest number of nodes for which degrees are tried.
-    may_solve : bool
-        Whether to compute a sketch if degrees are not accurate enough. If not, return None then.
 
     Returns
     -------
-    ResistanceEstimate or None
+    ResistanceEstimate
 
     Examples
     --------
@@ -149,8 +146,6 @@ def estimate(
         )
     is_from_degrees = embedding is not None
     if embedding is None:
-        if not may_solve:
-            return None
         graph = EdgeList.from_validated(tail, head, weight, degrees.size)
         embedding = precise_embedding(graph, n_probes=n_probes, seed=seed, ridge=ridge)
     return ResistanceEstimate(

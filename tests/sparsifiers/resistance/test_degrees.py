@@ -5,7 +5,6 @@ import pytest
 
 from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, sources
 from graphsqueak.sparsifiers.resistance.degrees import (
-    aggregate_low_degrees,
     coarse_sparsifier,
     degree_resistances,
     degree_sketch,
@@ -61,27 +60,23 @@ def test_links_of_bottlenecks_are_never_underestimated(weight, n_small):
         assert scored is None or np.all(scored[0][links] >= exact)
 
 
-def test_aggregates_preserve_bottlenecks():
+def test_bottlenecks_between_low_degree_nodes_are_preserved():
     """Two parts with as many low-degree nodes each, and four links between the others.
 
     The resistance of a link is a little above 1 / 4; degrees give about 1 / 25.
     """
     half = sources.erdos_renyi(200, 10_000, random_state=2).to_edge_list()
     rng = np.random.default_rng(6)
-    ends = [half.tail, np.repeat(np.arange(200, 400), 3)], [half.head, rng.integers(200, size=600)]
-    tail, head = (np.concatenate(end) for end in ends)
+    tail = np.concatenate([half.tail, np.repeat(np.arange(200, 400), 3)])
+    head = np.concatenate([half.head, rng.integers(200, size=600)])
     links = np.arange(4)
     graph = EdgeList(
         tail=np.r_[tail, tail + 400, links], head=np.r_[head, head + 400, links + 400]
     ).simplified()
     across = (graph.tail < 400) != (graph.head < 400)
     for seed in range(20):
-        fine, aggregated = (
-            sketch_of(graph, seed=seed, aggregation_min_nodes=most) for most in (10**6, 1)
-        )
-        for scored in (fine, aggregated):
-            assert scored is None or scored[0][across].min() >= 0.25
-        assert aggregated is None or 380 <= np.unique(aggregated[1].points, axis=0).shape[0] <= 400
+        scored = sketch_of(graph, seed=seed)
+        assert scored is None or scored[0][across].min() >= 0.25
 
 
 def test_sparse_graphs_and_uneven_weights_are_refused():
@@ -163,8 +158,7 @@ def test_mean_of_all_coarse_sparsifiers_is_the_graph():
             graph.head,
             graph.weight,
             in_forest,
-            graph.degrees(),
-            np.arange(40),
+            1 / graph.degrees(),
             edges_per_node=6.0,
             seed=seed,
         )
@@ -177,38 +171,18 @@ def test_mean_of_all_coarse_sparsifiers_is_the_graph():
     assert np.count_nonzero(sigma[~in_forest]) > 300
 
 
-def test_low_degree_nodes_join_a_neighbor_by_weight():
-    """3,000 nodes with edges of weights 1 and 3: within six sigma, 3/4 join the heavier."""
-    core = sources.complete(20).to_edge_list()
-    low_degree = np.arange(20, 3020)
-    graph = EdgeList(
-        tail=np.concatenate([core.tail, low_degree, low_degree]),
-        head=np.concatenate([core.head, np.zeros(3000, int), np.ones(3000, int)]),
-        weight=np.concatenate([core.weight, np.full(3000, 1.0), np.full(3000, 3.0)]),
-    )
-    inv_degree = (1 / graph.degrees()).astype(np.float32)
-    aggregate = aggregate_low_degrees(graph.tail, graph.head, graph.weight, inv_degree, seed=71_004)
-    assert sorted(aggregate[:20]) == list(range(20))
-    n_heavier = np.count_nonzero(aggregate[low_degree] == aggregate[1])
-    assert np.count_nonzero(aggregate[low_degree] == aggregate[0]) == 3000 - n_heavier
-    assert abs(n_heavier - 2250) <= 6 * np.sqrt(3000 * 0.75 * 0.25)
-
-
-def test_coarse_sparsifier_of_aggregates_is_connected():
+def test_coarse_sparsifier_is_connected():
     graph = sources.chung_lu(400, 3000, random_state=8).to_edge_list().simplified()
-    aggregate = np.random.default_rng(8).integers(50, size=400)
     coarse = coarse_sparsifier(
         graph.tail,
         graph.head,
         graph.weight,
         spanning_forest(graph),
-        graph.degrees(),
-        aggregate,
+        1 / np.maximum(graph.degrees(), 1.0),
         edges_per_node=0.5,
         seed=8,
     )
-    assert coarse.n_nodes == 50
-    assert coarse.components().max() == 0
+    np.testing.assert_array_equal(coarse.components(), graph.components())
 
 
 def test_resistances_are_at_most_those_of_single_edges():

@@ -42,11 +42,6 @@ def test_choice_and_accuracy(graph, min_nodes, is_from_degrees):
     assert total <= FOSTER_TOLERANCE * graph.n_nodes
 
 
-def test_no_solve_of_the_whole_graph_if_it_is_not_allowed():
-    assert estimate_edges(GRID, min_nodes=1, may_solve=False) is None
-    assert estimate_edges(DENSE, min_nodes=1, may_solve=False).is_from_degrees
-
-
 def test_earlier_points_are_valid_until_leverages_exceed_fosters_sum():
     found = estimate_edges(DENSE, min_nodes=1)
     points = found.embedding.points / np.float32(2)
