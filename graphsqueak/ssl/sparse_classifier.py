@@ -17,18 +17,13 @@ from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.certificate.outer_bounds import FAILURE_PROBABILITY
 from graphsqueak.ssl.base import UnreachedWarning
-from graphsqueak.ssl.choice import (
-    CHOICE_TOL,
-    candidate_etas,
-    may_need_others,
-)
+from graphsqueak.ssl.choice import candidate_etas, check_eta, may_need_others
+from graphsqueak.ssl.class_sums import ContractedSolver, read_once
 from graphsqueak.ssl.decisions.calibration import CalibrationWarning
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning
-from graphsqueak.ssl.label_stream import Tie, read_with_labels, small_graphs
 from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
 from graphsqueak.ssl.online_edges import OnlineEdges
 from graphsqueak.ssl.refinement import count_undecided
-from graphsqueak.ssl.stable import Fit, stable_scores
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
 from graphsqueak.system.progress import Progress
 
@@ -45,9 +40,9 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole
     graph, nearly: the first pass makes a sparsifier, and in two or three further ones it is the
     preconditioner with which the whole graph is solved (`refinement`). Beside the sparsifier some
-    hundred numbers per node are held. Where they can be read once, the answer is the mean of
-    those on up to three small graphs (`label_stream`). A graph that fits into the budget is used as
-    it is, in one pass.
+    hundred numbers per node are held. Where they can be read once, it is that on a sparsifier with
+    exact sums of the edges at labeled nodes (`class_sums`). A graph that fits into the budget is
+    used as it is, in one pass.
 
     Parameters
     ----------
@@ -60,9 +55,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     label_share : "auto" or float in [0, 1)
         A number is the share of the budget that the sparsifier gives to edges at labeled nodes
         (`favored_nodes`); 0 is a plain sparsifier, and so is "auto" where there are more passes
-        than one. In a single pass, "auto" sums the edges at labeled nodes exactly, too, and labels
-        on the sums with a part of the sparsifier. The sums are held beside the budget, at most as
-        many as it has edges, or one a node and class.
+        than one. In a single pass, "auto" sums the edges at labeled nodes exactly. The sums do
+        not count as edges: there are at most four per node and class.
     passes : "auto" or int
         How often the edges are read at most. "auto" reads on until the decisions have settled,
         four times at most (a pipe once); 1 is a single read.
@@ -107,7 +101,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     n_edges_seen_, n_edges_used_ : int
         Edges of the stream, and of `sparsifier_`.
     n_sums_ : int
-        Exact sums at labeled nodes that a single pass held beside them, else 0.
+        Exact sums of edges at labeled nodes in a single pass, else 0.
     n_passes_ : int
         How often the edges were read.
     n_undecided_ : int or None
@@ -190,7 +184,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
         is_weighted = self._weights is not None or self.class_weight is not None
         if self.label_share != "auto" or self._forgets or is_weighted:
             return super()._fit_once(source, y)
-        return self._fit_summed(source, encode_classes(y))
+        return self._fit_class_sums(source, encode_classes(y))
 
     def _note(self, graph, n_seen):
         super()._note(graph, n_seen)
@@ -239,36 +233,38 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
 
         return measure
 
-    def _fit_summed(self, source, encoded, *, graphs=small_graphs):
-        """Fit in one pass, with sums at labeled nodes."""
-        kept = read_with_labels(
+    def _fit_class_sums(self, source, encoded):
+        """Fit in one pass, with exact sums at labeled nodes."""
+        found = read_once(
             source,
             encoded,
             self._budget(source),
             random_state=self.random_state,
             progress=self.progress,
         )
-        labels = encoded.locate(kept.label)
-        self._graph = kept.plain
-        self._note(kept.plain, kept.n_seen)
-        self._remember(kept.plain, labels)
-        parts, found = graphs(kept, labels), []
-        for graph, weight in parts:
-            if kept.tally.is_tied and graph is not kept.plain:
-                tie = Tie.of(kept.tally, labels)
-                scores, reached = self._tied_scores(graph, tie, labels, kept.unit)
-            else:
-                scores, reached = self._scores(graph, labels, kept.unit)
-            if len(parts) > 1 and self.calibrated:
-                scores = self._distributions(scores, reached) - 1 / labels.classes.size
-            found.append((weight, np.sqrt(np.mean(scores[reached] ** 2)), scores))
-        if len(parts) > 1:
-            self._curves = None
-            scores = _stack(found)
-        if not kept.is_whole:
-            self.n_sums_ = kept.tally.edges(kept.plain.n_nodes).n_edges
-            self._evidence = (kept.plain, labels.nodes, None, None)
-        return self._answer(scores, reached)
+        labels = encoded.locate(found.sums.label)
+        graph = found.sparsifier
+        n_seen = found.n_edges_seen
+        is_whole = n_seen <= max(self._budget(source)(graph.n_nodes, n_seen), graph.n_edges)
+        self._note(graph, graph.n_edges if is_whole else n_seen)
+        self.n_edges_seen_ = n_seen
+        if is_whole:
+            return self._fit_graph(graph, labels)
+        self._remember(graph, labels)
+        self._graph = graph
+        self.n_sums_ = int(np.count_nonzero(found.sums.sums))
+        unit = found.inv_mean_degree
+        eta = check_eta(self.eta)
+        solver = ContractedSolver(
+            found,
+            labels,
+            eta=candidate_etas(unit, labels.nodes.size)[0] if eta == "auto" else eta,
+            tol=self.tol,
+            random_state=self.random_state,
+        )
+        scores, fit = self._decided(solver, labels, unit)
+        self._evidence = (graph, labels.nodes, None, None)
+        return self._answer(scores, fit.reached)
 
     def _rounds(self, labels, alpha):
         """As on any graph, if the labels had no say in it; else every fit reads the edges again."""
@@ -302,37 +298,3 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             return model.scores_[:, order], model.reached_
 
         return self._refits(refit, labels, alpha, _MOST_READS)
-
-    def _tied_scores(self, graph, tie, labels, unit):
-        """Scores where labeled nodes share the value of their leader; those alone choose eta."""
-        n_classes, alone = labels.classes.size, labels.nodes[tie.is_alone]
-        code = labels.code[tie.is_alone]
-        rng = np.random.default_rng(self.random_state)
-
-        def fit_classes(nodes, classes, strength, tol):
-            one_hot = np.eye(n_classes)[classes]
-            settings = {"copies": tie.copies, "tol": tol, "random_state": rng}
-            return stable_scores(graph, nodes, one_hot, strength, **settings)
-
-        def score_held_out(eta):
-            strength = (labels.nodes.size - alone.size) * eta
-            return fit_classes(tie.leaders, tie.classes, strength, CHOICE_TOL).centered[alone]
-
-        counts = np.bincount(labels.code, minlength=n_classes)
-        choice = self._choose(score_held_out, code, counts, unit)
-        fit = fit_classes(
-            np.concatenate([alone, tie.leaders]),
-            np.concatenate([code, tie.classes]),
-            labels.nodes.size * self.eta_,
-            self.tol,
-        )
-        fit = Fit(*(part[tie.leader] for part in fit))
-        return self._decision_scores(fit, choice, counts / counts.sum()), fit.reached
-
-
-def _stack(found):
-    """One score of several, each in units of its spread times its weight; it has their spread."""
-    total = sum(weight for weight, _, _ in found)
-    spread = sum(weight * spread for weight, spread, _ in found) / total
-    parts = (weight / total * spread / max(own, 1e-300) * scores for weight, own, scores in found)
-    return sum(parts)
