@@ -38,8 +38,8 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.ssl.choice import LeftOut
-from graphsqueak.ssl.stable import Fit, stable_scores, unit_of_degrees
+from graphsqueak.ssl.model_selection import candidate_etas
+from graphsqueak.ssl.stable import Fit, LooResult, mean_of_degrees, stable_scores
 from graphsqueak.system.progress import reporter
 
 __all__ = ["ClassSums", "ContractedSolver", "OnePass", "read_once"]
@@ -156,19 +156,19 @@ def read_once(source, labels, budget, *, random_state=None, progress=False):
             report(stream.n_edges_seen_, source.fraction_read, f"kept {stream.n_kept_:,}")
     graph = stream.sparsifier(n_edges=stream.budget_)
     sums.finish(as_permutation(graph.node_ids, graph.n_nodes))
-    inv_mean_degree = unit_of_degrees(stream.degrees_)
+    inv_mean_degree = mean_of_degrees(stream.degrees_)
     return OnePass(graph.in_id_order(), sums, stream.n_edges_seen_, inv_mean_degree)
 
 
 class ContractedSolver:
-    """Stable-HFS on the graph in which the labeled nodes of a class are one node.
+    """Stable-HFS on the graph in which the labeled nodes of a class are one node: an `HFSSolver`.
 
     Parameters
     ----------
     found : OnePass
     labels : ClassLabels
         Of the nodes of the sparsifier.
-    eta : float
+    eta : float or "auto"
         By which gamma is selected.
     tol : float
         Relative residual of the fit.
@@ -189,6 +189,8 @@ class ContractedSolver:
         self._component = found.sparsifier.components()
         self._tol = tol
         self._random_state = random_state
+        self.inv_mean_degree = found.inv_mean_degree
+        eta = candidate_etas(eta, self, labels.nodes.size)[0]
         kept_fraction = found.sparsifier.n_edges / max(found.n_edges_seen, 1)
         candidates = [1.0, np.sqrt(kept_fraction), kept_fraction]
         mistakes = [self._count_mistakes(eta, gamma) for gamma in candidates]
@@ -197,11 +199,11 @@ class ContractedSolver:
     def _count_mistakes(self, eta, gamma):
         """Return how many labels are misclassified when they are left out."""
         self.gamma = gamma
-        scores = self.left_out(eta).scores
+        scores = self.loo(eta).scores
         is_wrong = scores.argmax(axis=1) != self._labels.code
         return np.count_nonzero(is_wrong & np.isfinite(scores[:, 0]))
 
-    def left_out(self, eta):
+    def loo(self, eta):
         """Scores of all labeled nodes, by fits without the labels of their folds."""
         scores = np.full((self._labels.nodes.size, self._labels.classes.size), np.nan)
         for number in range(N_FOLDS):
@@ -210,7 +212,7 @@ class ContractedSolver:
                 nodes = self._labels.nodes[is_out]
                 fit = self._solve(eta, ~is_out, SELECTION_TOL)
                 scores[is_out] = np.where(fit.reached[nodes, None], fit.centered[nodes], np.nan)
-        return LeftOut(None, scores, None)
+        return LooResult(scores, np.full(scores.shape, np.nan))
 
     def fit(self, eta):
         """`Fit` to all labels."""
@@ -246,7 +248,7 @@ class ContractedSolver:
             n_nodes + np.arange(groups.size),
             np.eye(n_classes)[groups % n_classes],
             nodes.size * eta,
-            trust=np.bincount(group_of_label).astype(np.float64),
+            sample_weight=np.bincount(group_of_label).astype(np.float64),
             tol=tol,
             random_state=self._random_state,
         )

@@ -6,35 +6,37 @@ References
       PhD thesis, 2017.
 """
 
-import copy
 import warnings
 from collections.abc import Mapping
 
 import numpy as np
+from sklearn.base import clone
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.certificate.outer_bounds import FAILURE_PROBABILITY
 from graphsqueak.ssl.base import UnreachedWarning
-from graphsqueak.ssl.choice import candidate_etas, check_eta, may_need_others
 from graphsqueak.ssl.class_sums import ContractedSolver, read_once
-from graphsqueak.ssl.decisions.calibration import CalibrationWarning
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning
-from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
-from graphsqueak.ssl.online_edges import OnlineEdges
-from graphsqueak.ssl.refinement import count_undecided
+from graphsqueak.ssl.labels import encode_classes, is_unlabeled
+from graphsqueak.ssl.model_selection import candidate_etas, may_need_others
+from graphsqueak.ssl.refinement import count_unstable
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
+from graphsqueak.ssl.streaming import StreamedEstimator
 from graphsqueak.system.progress import Progress
 
 __all__ = ["SparseHFSClassifier"]
 
-_SETTLED = 0.002  # share of the nodes that may still be decided otherwise
-_RANKED = 0.05  # the same where cuts go through the mean scores: a rare class is soon decided
-_MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
+# Fraction of the nodes that may still be decided otherwise when no pass is added.
+MAX_UNSTABLE_FRACTION = 0.002
+# The same for cuts through the mean scores: a rare class is stable long before its ranking is.
+MAX_UNRANKED_FRACTION = 0.05
+# Labels that are left out one by one if every fit reads the edges again.
+MAX_SINGLE_READS = 20
 
 
-class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
+class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     """Sparse-HFS: labels from a graph that is never held [C17, Section 4.4.1].
 
     Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole
@@ -166,75 +168,30 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             tol=tol,
             random_state=random_state,
         )
-        self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
-        self.label_share, self.passes, self.progress = label_share, passes, progress
-        self.window, self.half_life = window, half_life
+        self.n_edges = n_edges
+        self.epsilon = epsilon
+        self.keep = keep
+        self.label_share = label_share
+        self.passes = passes
+        self.window = window
+        self.half_life = half_life
+        self.progress = progress
 
     _is_unlabeled = staticmethod(is_unlabeled)
-    _read_labels = staticmethod(class_labels)
 
-    @staticmethod
-    def _targets(labels):
-        return labels.one_hot()
+    def _set_stream(self, graph, n_seen, *, is_whole=None):
+        super()._set_stream(graph, n_seen, is_whole=is_whole)
+        if is_whole is None:
+            is_whole = graph.n_edges == n_seen
+        self.n_undecided_ = 0 if is_whole else None
+        self.n_sums_ = 0
 
-    def _seed(self):
-        return self.random_state
-
-    def _fit_once(self, source, y):
-        is_weighted = self._weights is not None or self.class_weight is not None
-        if self.label_share != "auto" or self._forgets or is_weighted:
-            return super()._fit_once(source, y)
-        return self._fit_class_sums(source, encode_classes(y))
-
-    def _note(self, graph, n_seen):
-        super()._note(graph, n_seen)
-        self.n_undecided_, self.n_sums_ = 0 if graph.n_edges == n_seen else None, 0
-
-    def _refine(self, refinement, graph, labels, unit):
-        self._remember(graph, labels)
-        self._graph = graph
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CalibrationWarning)
-            answers, eta = refinement.preconditioned, self.eta
-            self._decided(answers, labels, unit)
-            if refinement.is_large:
-                eta = self.eta_
-                refinement.settle(eta)
-            elif self.eta == "auto" and may_need_others(self._mistakes, labels.nodes.size):
-                for candidate in candidate_etas(unit, labels.nodes.size):
-                    answers.left_out(candidate)
-            while self.n_passes_ < self._most:
-                self.n_passes_ += 1
-                refinement.read(n_left=self._most - self.n_passes_)
-                others, _ = self._decided(refinement.preconditioned, labels, unit, eta)
-                answers = refinement.smoothed
-                scores, fit = self._decided(answers, labels, unit, eta)
-                self.n_undecided_ = n_unranked = int(fit.reached.sum())
-                if refinement.is_refined(self.eta_):
-                    both = scores[fit.reached], others[fit.reached]
-                    self.n_undecided_ = count_undecided(*both)
-                    n_unranked = count_undecided(*(part - part.mean(axis=0) for part in both))
-                is_ranked = n_unranked <= _RANKED * graph.n_nodes
-                if is_ranked and self.n_undecided_ <= _SETTLED * graph.n_nodes:
-                    break
-            scores, fit = self._decided(answers, labels, unit, eta)
-        self._evidence = (graph, labels.nodes, labels.one_hot(), fit)
-        return self._answer(scores, fit.reached)
-
-    def _whole_graph(self):
-        if self.n_passes_ == 1:
-            return None
-
-        def measure(scores):
-            source, graph = self._source_read, self.sparsifier_
-            about = {"random_state": self.random_state, "progress": self.progress}
-            certificate = certify(source, graph, delta=FAILURE_PROBABILITY, **about)
-            return certificate.lambda_max, StreamedLaplacian(source, graph).multiply(scores)
-
-        return measure
-
-    def _fit_class_sums(self, source, encoded):
-        """Fit in one pass, with exact sums at labeled nodes."""
+    def _fit_one_pass(self, source, y, sample_weight, times):
+        is_weighted = sample_weight is not None or self.class_weight is not None
+        # Class sums count all labels of a class alike, and no edge is forgotten.
+        if self.label_share != "auto" or times or is_weighted:
+            return super()._fit_one_pass(source, y, sample_weight, times)
+        encoded = encode_classes(y)
         found = read_once(
             source,
             encoded,
@@ -242,35 +199,57 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             random_state=self.random_state,
             progress=self.progress,
         )
-        labels = encoded.locate(found.sums.label)
         graph = found.sparsifier
-        n_seen = found.n_edges_seen
-        is_whole = n_seen <= max(self._budget(source)(graph.n_nodes, n_seen), graph.n_edges)
-        self._note(graph, graph.n_edges if is_whole else n_seen)
-        self.n_edges_seen_ = n_seen
+        labels = encoded.locate(found.sums.label)
+        is_whole = self._is_whole(graph, found.n_edges_seen, source)
+        self._set_stream(graph, found.n_edges_seen, is_whole=is_whole)
         if is_whole:
             return self._fit_graph(graph, labels)
-        self._remember(graph, labels)
-        self._graph = graph
         self.n_sums_ = int(np.count_nonzero(found.sums.sums))
-        unit = found.inv_mean_degree
-        eta = check_eta(self.eta)
         solver = ContractedSolver(
-            found,
-            labels,
-            eta=candidate_etas(unit, labels.nodes.size)[0] if eta == "auto" else eta,
-            tol=self.tol,
-            random_state=self.random_state,
+            found, labels, eta=self.eta, tol=self.tol, random_state=self.random_state
         )
-        scores, fit = self._decided(solver, labels, unit)
-        self._evidence = (graph, labels.nodes, None, None)
-        return self._answer(scores, fit.reached)
+        return self._accept(graph, labels, self._answer(solver, graph, labels))
 
-    def _rounds(self, labels, alpha):
-        """As on any graph, if the labels had no say in it; else every fit reads the edges again."""
-        if self._is_blind:
-            return super()._rounds(labels, alpha)
-        source, names = self._source_read, self.ids_.tolist()
+    def _other_etas(self, answer, refinement, labels):
+        n_labels = labels.nodes.size
+        if self.eta != "auto" or not may_need_others(answer.selection.error_rate, n_labels):
+            return []
+        return candidate_etas("auto", refinement.preconditioned, n_labels)
+
+    def _is_settled(self, answer, other, refinement):
+        reached = answer.fit.reached
+        self.n_undecided_ = n_unranked = np.count_nonzero(reached).item()
+        if refinement.is_refined(answer.eta):
+            scores = answer.scores[reached]
+            others = other.scores[reached]
+            self.n_undecided_ = count_unstable(scores, others)
+            n_unranked = count_unstable(scores - scores.mean(axis=0), others - others.mean(axis=0))
+        is_ranked = n_unranked <= MAX_UNRANKED_FRACTION * reached.size
+        return is_ranked and self.n_undecided_ <= MAX_UNSTABLE_FRACTION * reached.size
+
+    def _measure_source(self):
+        if self.n_passes_ == 1:
+            return None
+
+        def measure(scores):
+            certificate = certify(
+                self._source,
+                self.sparsifier_,
+                delta=FAILURE_PROBABILITY,
+                random_state=self.random_state,
+                progress=self.progress,
+            )
+            product = StreamedLaplacian(self._source, self.sparsifier_).multiply(scores)
+            return certificate.lambda_max, product
+
+        return measure
+
+    def _rounds(self, alpha):
+        """Return fits on the same graph if no label had a say in it; else read the edges again."""
+        if self._label_independent:
+            return super()._rounds(alpha)
+        source = self._source
         if source is None or not source.is_rereadable:
             raise InputError(
                 "the labels had a say in which edges were kept, so prediction sets need to "
@@ -279,22 +258,27 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
                 Parameter("label_share", 0),
                 " will do, too)",
             )
+        return self._refit_folds(self._refit_source, alpha, max_single=MAX_SINGLE_READS)
 
-        def refit(some):
-            values = some.classes[some.code].tolist()
-            y = {names[node]: value for node, value in zip(some.nodes, values, strict=True)}
-            model = copy.copy(self)
-            model.calibrated = False
-            if some.weight is not None:
-                weights = zip(some.nodes, some.weight.tolist(), strict=True)
-                model._weights = {names[node]: weight for node, weight in weights}
-                model.class_weight = None
-            with warnings.catch_warnings():
-                for said in (UnreachedWarning, HomophilyWarning):
-                    warnings.simplefilter("ignore", said)
-                model._fit_source(source, y)
-            column = {value: number for number, value in enumerate(model.classes_.tolist())}
-            order = [column[value] for value in some.classes.tolist()]
-            return model.scores_[:, order], model.reached_
-
-        return self._refits(refit, labels, alpha, _MOST_READS)
+    def _refit_source(self, labels):
+        """Return scores of a new model that reads the edges, and which nodes it reached."""
+        names = self.ids_[labels.nodes].tolist()
+        y = dict(zip(names, labels.classes[labels.code].tolist(), strict=True))
+        weights = None
+        if labels.sample_weight is not None:
+            weights = dict(zip(names, labels.sample_weight.tolist(), strict=True))
+        # The source has recent edges only, and the weights include those of the classes.
+        model = clone(self).set_params(
+            affinity="precomputed",
+            window=None,
+            half_life=None,
+            class_weight=None,
+            calibrated=False,
+        )
+        with warnings.catch_warnings():
+            for category in (UnreachedWarning, HomophilyWarning):
+                warnings.simplefilter("ignore", category)
+            model.fit(self._source, y, weights)
+        column = {value: number for number, value in enumerate(model.classes_.tolist())}
+        order = [column[value] for value in labels.classes.tolist()]
+        return model.scores_[:, order], model.reached_

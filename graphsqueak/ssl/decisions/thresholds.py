@@ -23,7 +23,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 from scipy.special import ndtr, softmax
 
-__all__ = ["best_threshold", "cut_in_valley"]
+__all__ = ["best_threshold", "low_density_threshold"]
 
 _STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)  # in spreads of the scores
 _N_CUTS = 300  # that are tried, over all but the outermost 2 % of the scores on either side
@@ -36,7 +36,7 @@ _ROUNDING = 1e-9
 _REACH = 4.0  # of the Gaussian, in bandwidths
 
 
-def cut_in_valley(scores, held_out, is_second, *, trust=None):
+def low_density_threshold(scores, held_out, is_second, *, sample_weight=None):
     """The cut to use instead of 0 on scores of the second class.
 
     Parameters
@@ -47,7 +47,7 @@ def cut_in_valley(scores, held_out, is_second, *, trust=None):
         Scores of labeled nodes, each without its own label.
     is_second : array of bool (l,)
         Whether these belong to the second class.
-    trust : array (l,), optional
+    sample_weight : array (l,), optional
         How much each of them counts.
 
     Examples
@@ -55,7 +55,7 @@ def cut_in_valley(scores, held_out, is_second, *, trust=None):
     Labels at -2 and 3 allow any cut in between. No node lies from 1 to 2, and 1.5 / 2 is returned:
 
     >>> scores = np.concatenate([np.linspace(-3, 1, 400), np.linspace(2, 4, 200)])
-    >>> round(cut_in_valley(scores, np.array([-2.0, 3.0]), np.array([False, True])), 2)
+    >>> round(low_density_threshold(scores, np.array([-2.0, 3.0]), np.array([False, True])), 2)
     0.75
     """
     low, high = np.quantile(scores, [_OUTERMOST, 1 - _OUTERMOST])
@@ -71,26 +71,28 @@ def cut_in_valley(scores, held_out, is_second, *, trust=None):
     inside = slice(n_beyond, n_beyond + _N_CUTS)
     cuts, density = cuts[inside], density[inside]
     is_wrong = (held_out[:, None] > cuts) != is_second[:, None]
-    mistakes = (np.ones(held_out.size) if trust is None else trust) @ is_wrong
+    mistakes = (np.ones(held_out.size) if sample_weight is None else sample_weight) @ is_wrong
     allowed = mistakes <= mistakes.min() + _ROUNDING * held_out.size
     cuts, density = cuts[allowed], density[allowed] / density.mean()
     emptiness = softmax(-_EMPTINESS * np.log(np.maximum(density, _LEAST_DENSITY)))
     return float(emptiness @ cuts) / 2
 
 
-def best_threshold(scores, code, prior, threshold, *, trust=None):
+def best_threshold(scores, code, prior, threshold, *, sample_weight=None):
     """The threshold and the number of its mistakes among nodes that were held out.
 
-    `prior` are the classes' shares of the labels minus 1/C; mistakes count as much as `trust` says.
+    `prior` are the classes' fractions of the labels minus 1/C.
     """
-    trust = np.ones(code.size) if trust is None else trust
+    sample_weight = np.ones(code.size) if sample_weight is None else sample_weight
     if threshold != "auto":
-        return float(threshold), _count_mistakes(scores + threshold * prior, code, trust)
+        return float(threshold), _count_mistakes(scores + threshold * prior, code, sample_weight)
     levels = np.array(_STRENGTHS) * scores.std()
     if prior.size == 2:
-        level = _mean_level(scores, code, prior, levels, trust)
-        return level, _count_mistakes(scores + level * prior, code, trust)
-    mistakes = np.array([_count_mistakes(scores + level * prior, code, trust) for level in levels])
+        level = _mean_level(scores, code, prior, levels, sample_weight)
+        return level, _count_mistakes(scores + level * prior, code, sample_weight)
+    mistakes = np.array(
+        [_count_mistakes(scores + level * prior, code, sample_weight) for level in levels]
+    )
     # one threshold of several classes is a crude correction, and has to make up for it
     least = mistakes.min()
     if least >= mistakes[0] - 0.5 * np.sqrt(mistakes[0]):
@@ -98,15 +100,15 @@ def best_threshold(scores, code, prior, threshold, *, trust=None):
     return float(levels[mistakes <= least + _ROUNDING * code.size].mean()), float(least)
 
 
-def _mean_level(scores, code, prior, levels, trust):
+def _mean_level(scores, code, prior, levels, sample_weight):
     """Of two classes: the mean of all levels, by the parts of mistakes that they make."""
     if not prior.any() or not levels.any():
         return 0.0
     own = (2 * code - 1) * (scores[:, 1] - scores[:, 0])
     shift = (2 * code - 1) * (prior[1] - prior[0])
     parts = ndtr(-(own[:, None] + shift[:, None] * levels) / (_NEAR * scores.std()))
-    return float(softmax(-(trust @ parts) / _PART) @ levels)
+    return float(softmax(-(sample_weight @ parts) / _PART) @ levels)
 
 
-def _count_mistakes(scores, code, trust):
-    return float(trust @ (scores.argmax(axis=1) != code))
+def _count_mistakes(scores, code, sample_weight):
+    return float(sample_weight @ (scores.argmax(axis=1) != code))
