@@ -38,7 +38,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.ssl.model_selection import candidate_etas
+from graphsqueak.ssl.model_selection import eta_for_classes
 from graphsqueak.ssl.stable import Fit, LooResult, mean_of_degrees, stable_scores
 from graphsqueak.system.progress import reporter
 
@@ -190,7 +190,7 @@ class ContractedSolver:
         self._tol = tol
         self._random_state = random_state
         self.inv_mean_degree = found.inv_mean_degree
-        eta = candidate_etas(eta, self, labels.nodes.size)[0]
+        eta = eta_for_classes(eta, self, labels.nodes.size)
         kept_fraction = found.sparsifier.n_edges / max(found.n_edges_seen, 1)
         candidates = [1.0, np.sqrt(kept_fraction), kept_fraction]
         mistakes = [self._count_mistakes(eta, gamma) for gamma in candidates]

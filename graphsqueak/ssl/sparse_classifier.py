@@ -20,7 +20,6 @@ from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.class_sums import ContractedSolver, read_once
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning
 from graphsqueak.ssl.labels import encode_classes, is_unlabeled
-from graphsqueak.ssl.model_selection import candidate_etas, may_need_others
 from graphsqueak.ssl.refinement import count_unstable
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
 from graphsqueak.ssl.streaming import StreamedEstimator
@@ -69,11 +68,10 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     half_life : float, optional
         The same with weights that fall to a half in this time.
     eta : float or "auto"
-        Weight of the smoothness term; "auto" takes 2 / (l mean degree), unless another one would
-        misclassify clearly fewer labeled nodes had it not known them.
+        Weight of the smoothness term; "auto" is 2 / (l mean degree) for l labels.
     threshold : float or "auto"
         How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
-        chosen as eta is.
+        selected by leave-one-out.
     calibrated : bool
         Make `label_distributions_` probabilities, where there are 20 labels or more.
     class_weight : None, "balanced" or mapping from classes to weights
@@ -210,12 +208,6 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
             found, labels, eta=self.eta, tol=self.tol, random_state=self.random_state
         )
         return self._accept(graph, labels, self._answer(solver, graph, labels))
-
-    def _other_etas(self, answer, refinement, labels):
-        n_labels = labels.nodes.size
-        if self.eta != "auto" or not may_need_others(answer.selection.error_rate, n_labels):
-            return []
-        return candidate_etas("auto", refinement.preconditioned, n_labels)
 
     def _is_settled(self, answer, other, refinement):
         reached = answer.fit.reached

@@ -15,9 +15,8 @@ from graphsqueak.ssl.decisions.label_weights import class_weighted, weighted_lab
 from graphsqueak.ssl.decisions.rule import DecisionRule, add_prior
 from graphsqueak.ssl.labels import class_labels
 from graphsqueak.ssl.model_selection import (
-    CLASS_ALPHAS,
     MIN_LOO_LABELS,
-    candidate_etas,
+    eta_for_classes,
     select_for_classes,
 )
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
@@ -40,8 +39,7 @@ class StableHFSClassifier(GraphClassifier):
     Parameters
     ----------
     eta : float or "auto"
-        Weight of the smoothness term; "auto" takes 2 / (l mean degree), unless another one would
-        misclassify clearly fewer labeled nodes had it not known them (leave-one-out).
+        Weight of the smoothness term; "auto" is 2 / (l mean degree) for l labels.
     threshold : float or "auto"
         How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
         chosen as eta is: of several values the mean by how few mistakes they make, of two classes,
@@ -276,7 +274,7 @@ class StableHFSClassifier(GraphClassifier):
             eta = selection.eta
             threshold = selection.threshold
         else:
-            eta = candidate_etas(eta, solver, n_total)[0]
+            eta = eta_for_classes(eta, solver, n_total)
             threshold = 0.0 if self.threshold == "auto" else self.threshold
         return fit_without_each(
             self._graph,
@@ -313,8 +311,7 @@ class StableHFSClassifier(GraphClassifier):
         scores before threshold and cut, plus the class's share of the labels, clipped to [0, 1].
         Where the graph is not connected, or was itself sampled by the labels, nothing is promised,
         and `promise` says so. Computed when asked for, with lambda_2 and diag(L^+) of the graph
-        that was labeled (see `graphsqueak.ssl.bounds`); an eta that was chosen by the labels is
-        paid for.
+        that was labeled (see `graphsqueak.ssl.bounds`).
         """
         self._check_fitted()
         if not self._label_independent:
@@ -328,7 +325,6 @@ class StableHFSClassifier(GraphClassifier):
             labels.targets,
             self._fit_result,
             self.eta_,
-            n_etas=len(CLASS_ALPHAS) if self.eta == "auto" else 1,
             whole=self._measure_source(),
             random_state=self.random_state,
         )

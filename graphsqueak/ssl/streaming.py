@@ -205,9 +205,6 @@ class StreamedEstimator(GraphEstimator):
         if refinement.is_large:
             eta = answer.eta
             refinement.fix_eta(eta)
-        else:
-            for other in self._other_etas(answer, refinement, labels):
-                refinement.preconditioned.loo(other)
         while self.n_passes_ < max_passes:
             self.n_passes_ += 1
             refinement.read(n_left=max_passes - self.n_passes_)
@@ -216,10 +213,6 @@ class StreamedEstimator(GraphEstimator):
             if self._is_settled(answer, other, refinement):
                 break
         return answer
-
-    def _other_etas(self, answer, refinement, labels):
-        """Return values of eta to solve for from the first pass on, besides those tried."""
-        return []
 
     def _read_stream(self, source, y, times, label_fraction):
         """Return a stream sparsifier that has read the source."""
