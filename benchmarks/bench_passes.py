@@ -5,8 +5,8 @@
 `passes`: `SparseHFSClassifier` as it is beside `StableHFSClassifier` on all edges: accuracy of
 both, share of equal decisions (`agree`), nodes that differ and those that it calls undecided,
 draws in which the first are more than the second (`missed`), passes.
-`once`: one pass, as pipes have it, beside each of the three small graphs it is the mean of, and
-`label_share=0.5` (favored).
+`once`: one pass, as from a pipe, on a sparsifier (plain), on one with `label_share=0.5` (favored),
+and with exact sums at labeled nodes (ours).
 
 Mails (shipped), k = 100, 300 and 979 neighbors, 5 % of the edges; nested rings, moons, blobs,
 digits and Spambase (shipped) at 1, 2 and 5 %; and graphs that no setting was chosen by: blocks,
@@ -29,8 +29,6 @@ from ssl_data import cora, polblogs
 import graphsqueak as gs
 from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl import HomophilyWarning, UnreachedWarning
-from graphsqueak.ssl.label_stream import aware_graph, small_graphs
-from graphsqueak.ssl.labels import encode_classes
 
 SEED = 40_417
 
@@ -94,19 +92,12 @@ def measure_passes(graph, truth, y, n_edges, seed):
 
 
 def measure_once(graph, truth, y, n_edges, seed):
-    ways = {
-        "plain": lambda kept, labels: [(kept.plain, 1.0)],
-        "aware": lambda kept, labels: [(aware_graph(kept), 1.0)],
-        "damped": lambda kept, labels: [(aware_graph(kept, is_damped=True), 1.0)],
-        "ours": small_graphs,
-    }
     row = {}
-    for name, graphs in ways.items():
-        clf = gs.SparseHFSClassifier(n_edges=n_edges, passes=1, random_state=seed)
-        clf._fit_summed(graph, encode_classes(y), graphs=graphs)
-        row[name] = accuracy(clf, truth, y)
-    favored = gs.SparseHFSClassifier(n_edges=n_edges, label_share=0.5, passes=1, random_state=seed)
-    row["favored"] = accuracy(favored.fit(graph, y), truth, y)
+    for name, label_share in (("plain", 0), ("favored", 0.5), ("ours", "auto")):
+        clf = gs.SparseHFSClassifier(
+            n_edges=n_edges, label_share=label_share, passes=1, random_state=seed
+        )
+        row[name] = accuracy(clf.fit(graph, y), truth, y)
     return row
 
 
@@ -138,8 +129,8 @@ def shown(row):
     digits = {"points lost": ".2f", "agree": ".4f", "differ": ".1f", "undecided": ".1f"}
     text = "  ".join(f"{key} {value:{digits.get(key, '.3g')}}" for key, value in values.items())
     if "plain" in values:
-        behind = 100 * (max(values["plain"], values["aware"]) - values["ours"])
-        text += f"  behind the better of plain and aware: {behind:.1f} points"
+        gained = 100 * (values["ours"] - values["plain"])
+        text += f"  gained on plain: {gained:.1f} points"
     return f"{row['data']:<14}{row['labels']:>5} labels  {row['kept']:.0%}  {text}"
 
 

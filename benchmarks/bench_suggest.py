@@ -26,7 +26,7 @@ from sklearn.datasets import load_digits
 from ssl_data import SEED, cora, largest_component, neighbors, spam
 
 import graphsqueak as gs
-from graphsqueak.ssl.stable import natural_unit
+from graphsqueak.ssl.stable import inv_mean_degree
 
 BATCH, ROUNDS = 5, 8
 RULES = ("random", "degree", "variance", "var-opt", "sigma-opt")
@@ -75,7 +75,7 @@ def graphs(folder):
 
 
 def follow(graph, truth, rule, draw):
-    rng, unit = np.random.default_rng([SEED, draw]), natural_unit(graph)
+    rng, unit = np.random.default_rng([SEED, draw]), inv_mean_degree(graph)
     kinds = range(truth.max() + 1)
     nodes = [int(rng.choice(np.flatnonzero(truth == number))) for number in kinds]
     covariance = None if rule in RULES[:2] else covariances(graph, nodes, 2 * unit, rule)

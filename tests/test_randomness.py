@@ -29,7 +29,6 @@ USES = {
     },
     "PIVOT_SEED": {"kernel/cholesky.py"},
     "PROBE_SEED": {"sparsifiers/stream/cut_probes.py"},
-    "STAR_WORD": {"sparsifiers/resistance/degrees.py"},
     "Step.BRIDGES": {"sparsifiers/stream/finalize.py"},
     "Step.FINAL": {
         "kernel/samplers/kors.py",

@@ -5,7 +5,6 @@ X is a graph, or points, each of which is joined to its nearest neighbors.
 A new node is answered for by the harmonic extension: the weighted mean over its neighbors.
 """
 
-import copy
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Self
@@ -25,6 +24,7 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
 from graphsqueak.ssl.alignment import values_of_rows
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
+from graphsqueak.ssl.decisions.calibration import sigmoid_shares
 from graphsqueak.ssl.decisions.homophily import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.decisions.label_weights import node_weights
 from graphsqueak.ssl.labels import class_labels
@@ -44,7 +44,8 @@ _LINKS = (
     "by triples (new node, known id, weight); for nodes of the graph itself, take them from "
     "predict() without an argument, in the order of ids_"
 )
-_MOST_REFITS = 64  # without one label each; with more labels, folds are left out
+# Fits without one label each; with more labels, folds are left out.
+MAX_SINGLE_REFITS = 64
 
 
 class LateLabelsWarning(UserWarning):
@@ -177,7 +178,14 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
 
 
 class GraphClassifier(ClassifierMixin, GraphEstimator):
-    """Turns decision scores into labels and distributions."""
+    """Base of all classifiers: turns scores into labels and distributions.
+
+    A subclass stores its arguments and has `_scores(graph, labels)`, which returns scores of shape
+    (n_nodes, C) whose rows sum to zero, and which nodes are in a component with a label.
+    """
+
+    # Sigmoids of calibrated probabilities, or None.
+    _curves: np.ndarray | None = None
 
     def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
         """Learn the labels of all nodes.
@@ -198,25 +206,27 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         return self._fit_graph(graph, class_labels(self._values_for(X, y), graph))
 
     def _fit_graph(self, graph, labels):
-        self._graph = graph
-        self._remember(graph, labels)
-        return self._answer(*self._scores(graph, labels))
+        """Fit to a graph in memory."""
+        scores, reached = self._scores(graph, labels)
+        return self._set_answers(graph, labels, scores, reached)
 
-    def _remember(self, graph, labels):
-        self.classes_ = labels.classes
+    def _set_answers(self, graph, labels, scores, reached, loo=None):
+        """Set the fitted attributes.
+
+        `loo` are scores of labeled nodes without their own labels, and their classes.
+        """
         self._remember_nodes(graph)
-        self._seen, self._known, self._held_out = graph, labels, None
-        self._prior = int(np.bincount(labels.code, minlength=labels.classes.size).argmax())
-
-    def _answer(self, scores, reached):
-        """Set the attributes; `scores` (n, C) rows sum to zero."""
+        self._graph = graph
+        self._labels = labels
+        self.classes_ = labels.classes
         self.scores_ = scores
         self.reached_ = reached
         self.label_distributions_ = self._distributions(scores, reached)
         self.transduction_ = self._decide(scores, reached)
-        found = measure_homophily(self._seen, self._known, self._held_out)
-        self.homophily_, self.homophily_error_ = found.value, found.error
-        warn_of_homophily(found, stacklevel=4)
+        homophily = measure_homophily(graph, labels, loo)
+        self.homophily_ = homophily.value
+        self.homophily_error_ = homophily.error
+        warn_of_homophily(homophily, stacklevel=4)
         n_lost = int(np.count_nonzero(~reached))
         if n_lost:
             warnings.warn(
@@ -235,21 +245,30 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         return columns | {"confidence": self.label_distributions_.max(axis=1)}
 
     def _distributions(self, scores, reached):
-        shares = np.clip(scores + 1 / scores.shape[1], 0.0, None)
-        shares /= shares.sum(axis=1, keepdims=True)
+        """Return class probabilities: calibrated, or shares of the clipped scores."""
+        if self._curves is not None:
+            shares = sigmoid_shares(scores, self._curves)
+        else:
+            shares = np.clip(scores + 1 / scores.shape[1], 0.0, None)
+            shares /= shares.sum(axis=1, keepdims=True)
         shares[~reached] = 1 / scores.shape[1]
         return shares
 
     def _decide(self, scores, reached):
+        """Return the class of the largest score, and `unknown` where there is no label."""
+        if self._curves is not None:
+            scores = sigmoid_shares(scores, self._curves)
         decided = self.classes_[scores.argmax(axis=1)]
         if reached.all():
             return decided
         if isinstance(self.unknown, str) and self.unknown == "prior":
-            decided[~reached] = self.classes_[self._prior]
+            most_frequent = np.bincount(self._labels.code).argmax()
+            decided[~reached] = self.classes_[most_frequent]
             return decided
         unknown = np.array([self.unknown])
         if unknown.dtype.kind != decided.dtype.kind:
-            decided, unknown = decided.astype(object), unknown.astype(object)
+            decided = decided.astype(object)
+            unknown = unknown.astype(object)
         return np.where(reached, decided, unknown)
 
     def predict(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
@@ -314,29 +333,26 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         """
         self._check_fitted()
         alpha = check_real("alpha", alpha, above=0.0, below=0.5)
-        labels = self._known
+        labels = self._labels
         if labels.classes.size == 1:
             return np.ones((self.n_nodes_, 1), dtype=bool)
-        sets = conformal_sets(self._rounds(labels, alpha), alpha)
+        sets = conformal_sets(self._rounds(alpha), alpha)
         sets[np.arange(self.n_nodes_), self.label_distributions_.argmax(axis=1)] = True
         sets[~self.reached_] = True
         sets[labels.nodes] = labels.one_hot() > 0
         return sets
 
-    def _rounds(self, labels, alpha):
-        """Fits without some labels, one after the other."""
+    def _rounds(self, alpha):
+        """Return fits without some labels, one after the other."""
+        return self._refit_folds(
+            lambda some: self._scores(self._graph, some), alpha, max_single=MAX_SINGLE_REFITS
+        )
 
-        def refit(some):
-            model = copy.copy(self)
-            model.classes_ = some.classes
-            return model._scores(self._graph, some)
-
-        return self._refits(refit, labels, alpha, _MOST_REFITS)
-
-    def _refits(self, refit, labels, alpha, most):
+    def _refit_folds(self, refit, alpha, *, max_single):
+        """Return rounds of refit(labels), without one label each or without folds of them."""
         rng = np.random.default_rng(self.random_state)
-        folds = assign_folds(labels.nodes.size, alpha, most, rng)
-        return refit_without_folds(refit, labels, folds)
+        folds = assign_folds(self._labels.nodes.size, alpha, max_single, rng)
+        return refit_without_folds(refit, self._labels, folds)
 
     def score(
         self,

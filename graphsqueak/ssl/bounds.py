@@ -223,13 +223,11 @@ def distance_to_exact(
     return Bound(value, f"no score differs from the whole graph's by more than {value:.3g}", False)
 
 
-def bound_of_fit(
-    graph, labeled, targets, fit, eta, *, n_etas=1, whole=None, delta=_DELTA, random_state=None
-):
+def bound_of_fit(graph, labeled, targets, fit, eta, *, whole=None, delta=_DELTA, random_state=None):
     """`measured_bound` for any single column of `targets`, which are 0 and 1; the worst decides.
 
-    `fit` is what `stable_scores` gave, `n_etas` from how many values the labels chose eta. It is
-    about f + ybar, clipped to [0, 1], not about the decisions, which add a threshold and a cut.
+    `fit` is what `stable_scores` returned. The bound is about f + ybar, clipped to [0, 1], not
+    about the decisions, which add a threshold and a cut.
 
     Where `fit` is nearly that of a graph G which is read, not held, `graph` is H, and `whole(f)`
     gives an upper bound of lambda, L_H <= lambda L_G, and the product L_G f. Then
@@ -253,7 +251,7 @@ def bound_of_fit(
         low, high = low / steepest, high * steepest
         distance = _distance_by_residual(fit, labeled, targets, n_labels * eta, product, low)
         risk = (np.sqrt(risk) + distance / np.sqrt(n_labels)) ** 2
-    bound = measured_bound(risk, n_labels, n_others, eta, low, high, _HALF, delta=delta / n_etas)
+    bound = measured_bound(risk, n_labels, n_others, eta, low, high, _HALF, delta=delta)
     value = float((np.sqrt(bound.value) + distance / np.sqrt(n_others)) ** 2)
     scores = "f + mean, clipped to [0, 1], for any one class"
     return Bound(value, _promise(value, delta, _HALF, scores=scores), value >= 4 * _HALF**2)

@@ -35,8 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.ssl.labels import ClassLabels
-from graphsqueak.ssl.stable import Fit, labeled_components, smooth_labels
+from graphsqueak.ssl.stable import MAX_LEVERAGE, Fit, labeled_components, smooth_labels
 
 __all__ = [
     "Round",
@@ -47,13 +46,14 @@ __all__ = [
     "refit_without_folds",
 ]
 
-_MOST_FOLDS = 10
-_CLOSEST = 1e-6  # of a label's own weight in its fit to one
-_MOST_ENTRIES = 30_000_000  # of columns that are solved for at a time
+# Each fold is a fit. With more folds a fit misses fewer labels; ten miss a tenth.
+MAX_FOLDS = 10
+# Bound on the memory of a block of columns that is solved at a time, 240 MB.
+MAX_BLOCK_ENTRIES = 30_000_000
 
 
 class Round(NamedTuple):
-    """A fit without some labels: scores (n, C) of all nodes, which it reached, who was left out.
+    """A fit without some labels: scores (n, C), which nodes it reached, and the labels left out.
 
     A class that has no label left scores -inf.
     """
@@ -64,8 +64,8 @@ class Round(NamedTuple):
     code: np.ndarray
 
 
-def assign_folds(n_labels, alpha, most, rng):
-    """The fold of each label: its own for up to `most` labels, else one of at most ten.
+def assign_folds(n_labels, alpha, max_single, rng):
+    """Return the fold of each label: its own for up to `max_single` labels, else one of ten.
 
     The fewer labels, the fewer folds, since each costs 1 / l of alpha.
 
@@ -74,14 +74,14 @@ def assign_folds(n_labels, alpha, most, rng):
     >>> np.bincount(assign_folds(200, 0.1, 64, np.random.default_rng(7)))
     array([40, 40, 40, 40, 40])
     """
-    if n_labels <= most:
+    if n_labels <= max_single:
         return np.arange(n_labels)
-    n_folds = int(np.clip(alpha * n_labels / 4, 2, _MOST_FOLDS))
+    n_folds = int(np.clip(alpha * n_labels / 4, 2, MAX_FOLDS))
     return rng.permutation(n_labels) % n_folds
 
 
 def conformal_sets(rounds, alpha):
-    """Which classes stay, shape (n, C), by jackknife+ if every `Round` leaves out one label.
+    """Return which classes stay, shape (n, C): jackknife+ if every round leaves out one label.
 
     Parameters
     ----------
@@ -90,30 +90,37 @@ def conformal_sets(rounds, alpha):
 
     Examples
     --------
-    Three labels, left out in turn, scored .2 better than the other class; so did x for class 0:
+    Three labels, left out in turn, scored 0.2 better than the other class; so did x for class 0:
 
     >>> scores = np.array([[0.1, -0.1]] * 4)
     >>> some = [Round(scores, np.ones(4, bool), np.array([i]), np.array([0])) for i in range(3)]
     >>> conformal_sets(some, 0.3)[3]
     array([ True, False])
     """
-    alike, compared, p_values, n_rounds, one_by_one = 0, 0, 0.0, 0, True
+    n_as_odd = 0
+    n_compared = 0
+    p_values = 0.0
+    n_rounds = 0
+    is_jackknife = True
     for scores, reached, nodes, code in rounds:
-        odd, counts = oddness(scores), reached[nodes]
-        own = np.sort(odd[nodes, code][counts])
+        odd = oddness(scores)
+        own = np.sort(odd[nodes, code][reached[nodes]])
+        # Labels that are at least as odd as each class of each node.
         as_odd = own.size - np.searchsorted(own, odd)
         as_odd[~reached] = nodes.size
-        among = np.where(reached, own.size, nodes.size)[:, None]
-        alike, compared = alike + as_odd, compared + among
-        p_values, n_rounds = p_values + (1 + as_odd) / (1 + among), n_rounds + 1
-        one_by_one &= nodes.size == 1
-    if one_by_one:
-        return 1 + alike > alpha * (1 + compared)
+        compared = np.where(reached, own.size, nodes.size)[:, None]
+        n_as_odd = n_as_odd + as_odd
+        n_compared = n_compared + compared
+        p_values = p_values + (1 + as_odd) / (1 + compared)
+        n_rounds += 1
+        is_jackknife &= nodes.size == 1
+    if is_jackknife:
+        return 1 + n_as_odd > alpha * (1 + n_compared)
     return p_values > alpha * n_rounds
 
 
 def oddness(scores):
-    """By how much each class loses: the largest of the other scores minus its own.
+    """Return by how much each class loses: the largest of the other scores minus its own.
 
     >>> oddness(np.array([[3.0, 1.0, 0.0], [2.0, -np.inf, 2.0]]))
     array([[-2.,  2.,  3.],
@@ -126,27 +133,24 @@ def oddness(scores):
 
 
 def refit_without_folds(refit, labels, folds):
-    """A `Round` for every fold, by refit(labels), which gives scores and which nodes it reached."""
+    """Yield a `Round` per fold; refit(labels) returns scores and which nodes it reached."""
     for fold in range(int(folds.max()) + 1):
-        out = folds == fold
-        seen, code = np.unique(labels.code[~out], return_inverse=True)
-        weight = None if labels.weight is None else labels.weight[~out]
-        left = ClassLabels(labels.nodes[~out], code, labels.classes[seen], weight)
-        some, reached = refit(left)
+        is_out = folds == fold
+        some, reached = refit(labels.select(~is_out))
         scores = np.full((len(some), labels.classes.size), -np.inf)
-        scores[:, seen] = some
-        yield Round(scores, reached, labels.nodes[out], labels.code[out])
+        scores[:, np.unique(labels.code[~is_out])] = some
+        yield Round(scores, reached, labels.nodes[is_out], labels.code[is_out])
 
 
 def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random_state=None):
-    """A `Round` for each label of `left_out`: exactly what Stable-HFS gives without it.
+    """Yield a `Round` for each label of `left_out`: exactly the Stable-HFS fit without it.
 
-    A fit without label i is one with i's label put to what that fit predicts for i. Seen from all
-    nodes, with M b the minimizer for labels b, and ybar_i the mean of the other labels,
+    A fit without label i is one with i's label set to what that fit predicts for i. On all nodes,
+    with M b the minimizer for labels b, and ybar_i the mean of the other labels,
 
         f without i  =  M y - ybar_i M 1 - (M e_i) (y_i - ybar_i - f_i without i),
 
-    so that a column of one solve per label is all it takes. alpha stays fixed.
+    so that one column of one solve per label is enough. alpha stays fixed.
 
     Parameters
     ----------
@@ -155,43 +159,76 @@ def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random
     alpha : float
         l eta.
     decide : callable
-        decide(Fit) gives the scores to decide by.
+        decide(Fit) returns the scores to decide by.
     left_out : array of int
         Indices among the labels.
     tol, random_state
-        As of `stable_scores`.
+        As in `stable_scores`.
     """
-    nodes, targets, component = labels.nodes, labels.one_hot(), graph.components()
-    own, has_label = component[nodes], labeled_components(component, nodes)
-    total = np.zeros((has_label.size, targets.shape[1]))
-    np.add.at(total, own, targets)
-    count = np.bincount(own, minlength=has_label.size)[:, None]
-    mean = (total / np.maximum(count, 1))[component]
-    is_last = np.bincount(labels.code)[labels.code] == 1
-    rng, width = np.random.default_rng(random_state), max(_MOST_ENTRIES // graph.n_nodes, 1)
-    rhs, known = np.column_stack([targets, np.ones(nodes.size)]), None
+    nodes = labels.nodes
+    n_labels = nodes.size
+    # M y and M 1, the first columns of the first block.
+    rhs = np.column_stack([labels.targets, np.ones(n_labels)])
+    n_first = rhs.shape[1]
+    rng = np.random.default_rng(random_state)
+    width = max(MAX_BLOCK_ENTRIES // graph.n_nodes, 1)
+    all_fits = None
     for start in range(0, left_out.size, width):
         block = left_out[start : start + width]
-        rhs = np.column_stack([rhs, np.eye(nodes.size)[:, block]])
-        values = smooth_labels(graph, nodes, rhs, alpha, tol=tol, random_state=rng)
-        if known is None:
-            known, values = values[:, : -block.size], values[:, -block.size :]
-            raw, constant, rhs = known[:, :-1], known[:, -1:], np.zeros((nodes.size, 0))
-            whole = Fit(raw - mean * constant, mean, has_label[component])
+        columns = np.eye(n_labels)[:, block]
+        if all_fits is None:
+            columns = np.column_stack([rhs, columns])
+        values = smooth_labels(graph, nodes, columns, alpha, tol=tol, random_state=rng)
+        if all_fits is None:
+            all_fits = _LeaveOneOutFits(graph, labels, values[:, :n_first])
+            values = values[:, n_first:]
         for index, column in zip(block, values.T, strict=True):
-            place = own[index]
-            fit = Fit(*(part.copy() for part in whole))
-            here, others = np.flatnonzero(component == place), count[place] - 1
-            if others == 0:
-                fit.centered[here], fit.reached[here] = 0.0, False
-            else:
-                fit.offset[here] = rest = (total[place] - targets[index]) / others
-                aim, leverage = targets[index] - rest, column[nodes[index]]
-                free = raw[here] - rest * constant[here]
-                guess = raw[nodes[index]] - rest * constant[nodes[index]] - leverage * aim
-                moved = aim - guess / max(1 - leverage, _CLOSEST)
-                fit.centered[here] = free - column[here, None] * moved
+            fit = all_fits.without(index, column)
             scores = decide(fit)
-            if is_last[index]:
+            if np.count_nonzero(labels.code == labels.code[index]) == 1:
                 scores[:, labels.code[index]] = -np.inf
             yield Round(scores, fit.reached, nodes[[index]], labels.code[[index]])
+
+
+class _LeaveOneOutFits:
+    """Fits without one label each, by the formula of `fit_without_each`.
+
+    `known` are M y and M 1.
+    """
+
+    def __init__(self, graph, labels, known):
+        self._nodes = labels.nodes
+        self._targets = labels.targets
+        self._component = graph.components()
+        self._raw = known[:, :-1]
+        self._constant = known[:, -1:]
+        has_label = labeled_components(self._component, self._nodes)
+        own = self._component[self._nodes]
+        self._total = np.zeros((has_label.size, self._targets.shape[1]))
+        np.add.at(self._total, own, self._targets)
+        self._count = np.bincount(own, minlength=has_label.size)
+        mean = (self._total / np.maximum(self._count, 1)[:, None])[self._component]
+        self._reached = has_label[self._component]
+        self._mean = mean
+
+    def without(self, index, column):
+        """Return the `Fit` without a label; `column` is M e_i."""
+        fit = Fit(self._raw - self._mean * self._constant, self._mean.copy(), self._reached.copy())
+        node = self._nodes[index]
+        place = self._component[node]
+        # Other components do not depend on this label.
+        here = np.flatnonzero(self._component == place)
+        n_others = self._count[place] - 1
+        if n_others == 0:
+            fit.centered[here] = 0.0
+            fit.reached[here] = False
+            return fit
+        rest = (self._total[place] - self._targets[index]) / n_others
+        target = self._targets[index] - rest
+        leverage = column[node]
+        free = self._raw[here] - rest * self._constant[here]
+        predicted = self._raw[node] - rest * self._constant[node] - leverage * target
+        predicted = predicted / max(1 - leverage, 1 - MAX_LEVERAGE)
+        fit.offset[here] = rest
+        fit.centered[here] = free - column[here, None] * (target - predicted)
+        return fit

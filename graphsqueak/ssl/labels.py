@@ -38,13 +38,13 @@ class AmbiguousLabelsWarning(UserWarning):
 class ClassLabels(NamedTuple):
     """`nodes` that carry a label, ascending, the number of their class (`code`), all `classes`.
 
-    `weight` is the trust in each label; None is 1 everywhere.
+    `sample_weight` is the weight of each label; None is 1 everywhere.
     """
 
     nodes: np.ndarray
     code: np.ndarray
     classes: np.ndarray
-    weight: np.ndarray | None = None
+    sample_weight: np.ndarray | None = None
 
     def one_hot(self):
         """Y of shape (l, C): a row per labeled node.
@@ -54,13 +54,34 @@ class ClassLabels(NamedTuple):
         """
         return np.eye(self.classes.size)[self.code]
 
+    @property
+    def targets(self):
+        """Right-hand sides of the solvers: a column per class."""
+        return self.one_hot()
+
+    def select(self, which):
+        """Return some of the labels, with the classes that they have."""
+        seen, code = np.unique(self.code[which], return_inverse=True)
+        weight = None if self.sample_weight is None else self.sample_weight[which]
+        return ClassLabels(self.nodes[which], code, self.classes[seen], weight)
+
 
 class RealLabels(NamedTuple):
-    """`nodes` that carry a value, ascending, the values, and the trust in each as above."""
+    """`nodes` that carry a value, ascending, the values, and their weights as above."""
 
     nodes: np.ndarray
     value: np.ndarray
-    weight: np.ndarray | None = None
+    sample_weight: np.ndarray | None = None
+
+    @property
+    def targets(self):
+        """Right-hand sides of the solvers: one column."""
+        return self.value[:, None]
+
+    def select(self, which):
+        """Return some of the labels."""
+        weight = None if self.sample_weight is None else self.sample_weight[which]
+        return RealLabels(self.nodes[which], self.value[which], weight)
 
 
 def given_labels(y, is_unlabeled):

@@ -1,55 +1,65 @@
-"""Stable-HFS on a graph that is read again and again: its sparsifier H only shows the way.
+"""Stable-HFS on a graph that is streamed in several passes, with its sparsifier H in memory.
 
-For every alpha that is asked for, the equations of `stable`, A x = b, are solved by block conjugate
-gradients on the whole graph (`outofcore.block_cg`), M = L_H + ridge as preconditioner. Each pass
-over the edges is one step, in which all columns of all alphas are multiplied together. The columns
-are those of leave-one-out (targets, ones, probes) and v, so that eta, threshold and cut are chosen
-by what the whole graph says. What is held is H and a few blocks of one row per node.
+For every alpha, the equations of `stable`, A x = b, are solved by block conjugate gradients on the
+whole graph (`outofcore.block_cg`), with M = L_H + ridge as preconditioner. Each pass over the edges
+is one step, in which all columns of all alphas are multiplied together. The columns are those of
+leave-one-out (targets, ones, probes) and v, so that eta, prior weight and cut are selected on the
+whole graph. In memory are H and a few blocks of one row per node.
 
-*A step for nothing.* After k products x is the best of its Krylov space, and its residual r is
-known. What H got wrong is rough, noise of the single nodes; D, the degrees of the graph and the
-ridge, which the first pass has counted, takes that away without a pass: x + D^-1 r. The other step
-without a pass, x + M^-1 r, takes away what is smooth.
+*A step without a pass.* After k products, x is the best in its Krylov space, and its residual r is
+known. The error that H leaves is rough, noise at single nodes. Jacobi's step, x + D^-1 r with the
+diagonal D of A from the degrees of the first pass, reduces it without another pass (`smoothed`).
+The other step without a pass, x + M^-1 r, reduces the smooth error (`preconditioned`).
 
-*The distance* to the exact answer is told by these two: each leaves what the other takes away, so
-that their difference has both. A decision may still change where the margin between the two best
-classes is less than twice the error of a difference of two scores, the node's own and that of all
-nodes together (root mean square). That is an estimate, tried on many graphs, and no theorem.
+*The distance* to the exact solution is estimated by their difference: each leaves what the other
+removes. A decision may still change where the margin between the two best classes is less than
+twice the error of a difference of two scores, that of the node and the root mean square over all
+nodes. This is an estimate, tested on many graphs, and not a theorem.
 
 *A coarse H*, with fewer than a dozen edges per node, needs many steps along M^-1 r alone. Then
-D^-1 r are directions, too, twice as many in a pass, and all of them are kept, since those of two
-kinds have to be made conjugate to all before. The first pass also takes along the smoothest
-functions of H, about: two steps of subspace iteration, (M^-1 D)^2 of noise. What H has wrong of
-them is wrong in every column, and a few passes do not find all of it. The step without a pass is
-that of both kinds, D^-1 r + S (M^-1 r - D^-1 r), where S relaxes on H: what is left of the second
-is smooth. (Where H is a tree, nearly, and x'Ax / x'Mx large for some x, the first alone.)
+D^-1 r are search directions as well, twice as many per pass, and all directions are kept, since
+those of two kinds have to be made conjugate to all before. The first pass adds approximations of
+the smoothest functions of H, by two steps of subspace iteration, (M^-1 D)^2 of noise: the error of
+H in them affects every column, and a few passes do not find all of it.
 
-*Many nodes.* Of a graph of 2^17 nodes or more eta is chosen on H, and only its columns are brought
-closer: a third of what the three etas of a smaller graph hold. Smooth functions are left out.
+*Many nodes.* On a graph of 2^17 nodes or more eta is selected on H, and only its columns are
+refined: a third of the memory of three values of eta. Smooth functions are not added.
 """
 
 import numpy as np
-import scipy.linalg
 
 from graphsqueak.outofcore.block_cg import BlockCG, orthonormal
 from graphsqueak.solvers import LaplacianSolver
-from graphsqueak.solvers.matrix import multiply
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian, check_same_edges
-from graphsqueak.ssl.choice import NOT_LEFT_OUT, left_out_scores, probe_signs
-from graphsqueak.ssl.stable import StableSystem, centered_fit
+from graphsqueak.ssl.stable import (
+    StableSystem,
+    centered_fit,
+    loo_from_values,
+    mean_of_degrees,
+    probe_signs,
+)
 from graphsqueak.system.progress import reporter
 
-__all__ = ["MOST_PASSES", "Refinement", "count_undecided"]
+__all__ = ["MAX_PASSES", "Refinement", "count_unstable"]
 
-MOST_PASSES = 4  # of "auto", that of the sparsifier among them
-_INNER_TOL = 1e-4  # of the solves on H
-_MANY_SOLVES = 10  # a factorization of H pays
-_MANY_NODES = 2**17
-_COARSE = 12.0  # edges of H per node
-_N_SMOOTH, _ITERATIONS = 32, 2  # smooth functions of a coarse H, and steps towards them
-_RELAXATIONS, _DAMPING = 4, 0.6
-_STEEP = 5.0  # x'Ax / x'Mx of which M^-1 r is no step any more
-_ERRORS = 2.0  # within which a margin is not sure
+# Passes of "auto", including that of the sparsifier.
+MAX_PASSES = 4
+# Relative residual of the solves on H: a preconditioner does not have to be exact.
+INNER_TOL = 1e-4
+# Number of solves that the backend is chosen for: a factorization of H pays.
+N_INNER_SOLVES = 10
+# Number of nodes from which eta is selected before the passes, to save memory.
+LARGE_MIN_NODES = 2**17
+# Edges of H per node below which it is coarse. With 0, a third of the nodes of a block model with
+# 1.5 edges per node is decided otherwise than on the whole graph (2 % with 12); a larger value
+# doubles the columns of each pass.
+COARSE_MAX_EDGES_PER_NODE = 12.0
+# Smooth functions that a coarse H adds, and steps of subspace iteration towards them. Without them
+# 4 % of the nodes of two moons are decided otherwise than on the whole graph, with them 1 %.
+N_SMOOTH_FUNCTIONS = 32
+N_SUBSPACE_ITERATIONS = 2
+# Standard errors within which a margin is not decided.
+MARGIN_ERRORS = 2.0
 
 
 class Refinement:
@@ -63,170 +73,171 @@ class Refinement:
         H, with the components of G.
     degrees : array (n_nodes,)
         Of G.
+    labels : ClassLabels or RealLabels
+        Of nodes of H.
     n_edges : int
-        Of G, as the first pass has counted them.
-    labeled : array of int
-        Nodes of H.
-    targets : array of float, shape (l, C)
-    trust : array of float, shape (l,), optional
-        How much each label weighs.
+        Number of edges of G in the first pass.
     random_state : int or None
-        Seeds the probes, which are those of `leave_one_out`, and the solvers.
+        Seeds the probes, which are those of `LooSolver`, and the solvers.
     progress : bool or callable
-    many_nodes : int
-        From as many nodes on eta has to be chosen before the first pass, and `settle` be told.
 
     Attributes
     ----------
     is_large : bool
-        Whether there are as many.
-    smoothed, preconditioned : answers after either step, with left_out(eta) and fit(eta)
-        As far as they are known; `read` brings closer what has been asked for.
+        Whether eta has to be selected before the first pass, and passed to `fix_eta`.
+    smoothed, preconditioned : HFSSolver
+        Solutions after either step; `read` refines those of every eta asked for so far.
 
     Examples
     --------
-    A triangle of which two edges are held, after a pass:
+    A triangle of which two edges are in memory, after a pass:
 
     >>> from graphsqueak.graph import EdgeList
+    >>> from graphsqueak.ssl.labels import RealLabels
     >>> from graphsqueak.ssl.stable import stable_scores
     >>> graph = EdgeList(tail=[0, 1, 2], head=[1, 2, 0])
     >>> path = EdgeList(tail=[0, 1], head=[1, 2])
-    >>> labeled, targets = np.array([0, 2]), np.array([[1.0], [0.0]])
-    >>> refined = Refinement(graph, path, graph.degrees(), labeled, targets, n_edges=3)
+    >>> labels = RealLabels(np.array([0, 2]), np.array([1.0, 0.0]))
+    >>> refined = Refinement(graph, path, graph.degrees(), labels, n_edges=3)
     >>> _ = refined.smoothed.fit(1.0)
     >>> refined.read()
-    >>> exact = stable_scores(graph, labeled, targets, 2 * 1.0)
+    >>> exact = stable_scores(graph, labels.nodes, labels.targets, 2 * 1.0)
     >>> bool(np.allclose(refined.smoothed.fit(1.0).centered, exact.centered))
     True
     """
 
     def __init__(
-        self,
-        source,
-        sparsifier,
-        degrees,
-        labeled,
-        targets,
-        *,
-        trust=None,
-        n_edges,
-        random_state=None,
-        progress=False,
-        many_nodes=_MANY_NODES,
+        self, source, sparsifier, degrees, labels, *, n_edges, random_state=None, progress=False
     ):
-        self.is_large = sparsifier.n_nodes >= many_nodes
+        self.is_large = sparsifier.n_nodes >= LARGE_MIN_NODES
+        self._sparsifier = sparsifier
+        self._degrees = degrees
+        self._labels = labels
+        self._component = sparsifier.components()
         self._laplacian = StreamedLaplacian(source, sparsifier)
-        self._about = (sparsifier, sparsifier.components(), degrees, labeled, targets, trust)
-        self._n_smooth = 0 if self.is_large else _N_SMOOTH
-        is_other = not source.is_materialized  # the edges it gives out are drawn
-        self._n_edges = None if is_other else n_edges
-        self._random_state, self._progress = random_state, progress
-        self._systems, self._is_closed = {}, False
-        self.smoothed, self.preconditioned = _Answers(self, 0), _Answers(self, 1)
+        # A source that samples its edges gives other ones in every pass.
+        self._n_edges = n_edges if source.is_materialized else None
+        self._random_state = random_state
+        self._progress = progress
+        self._systems = {}
+        self._is_closed = False
+        inv_mean_degree = mean_of_degrees(degrees)
+        self.smoothed = _View(self, inv_mean_degree, is_preconditioned=False)
+        self.preconditioned = _View(self, inv_mean_degree, is_preconditioned=True)
 
     def is_refined(self, eta):
-        """Whether the fit has seen the whole graph at all."""
+        """Return whether the fit has seen the whole graph at all."""
         return eta in self._systems and self._systems[eta].cg.image is not None
 
-    def settle(self, eta):
-        """Forget the fits of all others, and begin no other."""
+    def fix_eta(self, eta):
+        """Drop the fits of all other etas, and start no other."""
         self._systems = {eta: self.at(eta, with_probes=False)}
         self._is_closed = True
 
     def read(self, *, n_left=2):
-        """Read the edges once and bring all fits closer, with `n_left` reads to come.
+        """Read the edges once and refine all fits, with `n_left` passes to come.
 
-        If that is one, fits of no other eta begin any more; if none, what only they need is let go.
+        If that is one, fits of no other eta start any more.
         """
         systems = list(self._systems.values())
         for system in systems:
-            system.turn(is_last=n_left == 0)
-        block = _side_by_side([system.cg.direction for system in systems])
+            system.next_directions(is_last=n_left == 0)
+        directions = [system.cg.direction for system in systems]
+        block = directions[0] if len(directions) == 1 else np.column_stack(directions)
         note = f"pass {self._laplacian.n_passes + 2}"
         with reporter(self._progress, "labeling") as report:
             product = self._laplacian.multiply(
-                block, lambda n_read, share: report(n_read, share, note)
+                block, lambda n_read, fraction: report(n_read, fraction, note)
             )
         if self._n_edges is not None:
             check_same_edges((self._n_edges, 0), (self._laplacian.n_edges, 0))
-        ends = np.cumsum([system.cg.direction.shape[1] for system in systems])
+        ends = np.cumsum([direction.shape[1] for direction in directions])
         parts = np.split(product, ends[:-1], axis=1)[::-1]
-        del block, product
+        # Blocks of n rows are freed as soon as they have been used.
+        del block, product, directions
         for system in systems:
             system.advance(parts)
         self._is_closed |= n_left <= 1
 
     def at(self, eta, *, with_probes):
-        """The equations for this eta, solved on H when they are first asked for; None if late."""
+        """Return the equations for this eta, or None if it comes too late.
+
+        They are solved on H when they are first asked for.
+        """
         system = self._systems.get(eta)
         if self._is_closed:
             return system
         if system is None or (with_probes and not system.has_probes):
             system = _Equations(
-                *self._about,
+                self._sparsifier,
+                self._component,
+                self._degrees,
+                self._labels,
                 eta,
                 with_probes=with_probes,
-                n_smooth=self._n_smooth,
+                n_smooth=0 if self.is_large else N_SMOOTH_FUNCTIONS,
                 random_state=self._random_state,
             )
             self._systems[eta] = system
         return system
 
 
-class _Answers:
-    """What is known after one of the two steps."""
+class _View:
+    """The solutions after one of the two steps: an `HFSSolver`."""
 
-    def __init__(self, refinement, step):
-        self._refinement, self._step = refinement, step
+    def __init__(self, refinement, inv_mean_degree, *, is_preconditioned):
+        self.inv_mean_degree = inv_mean_degree
+        self._refinement = refinement
+        self._is_preconditioned = is_preconditioned
 
-    def left_out(self, eta):
+    def loo(self, eta):
         system = self._refinement.at(eta, with_probes=True)
-        return NOT_LEFT_OUT if system is None else system.left_out(self._step)
+        if system is None:
+            return None
+        return system.loo(is_preconditioned=self._is_preconditioned)
 
     def fit(self, eta):
-        return self._refinement.at(eta, with_probes=False).fit(self._step)
+        system = self._refinement.at(eta, with_probes=False)
+        return system.fit(is_preconditioned=self._is_preconditioned)
 
 
 class _Equations:
-    """All columns of one alpha."""
+    """All columns of one eta: targets, ones, probes, and v."""
 
     def __init__(
-        self,
-        graph,
-        component,
-        degrees,
-        labeled,
-        targets,
-        trust,
-        eta,
-        *,
-        with_probes,
-        n_smooth,
-        random_state,
+        self, graph, component, degrees, labels, eta, *, with_probes, n_smooth, random_state
     ):
-        rng, n_labels = np.random.default_rng(random_state), labeled.size
+        n_labels = labels.nodes.size
+        self._rng = np.random.default_rng(random_state)
+        self._component = component
+        self._labels = labels
         self.has_probes = with_probes
-        signs = np.zeros((n_labels, 0))
+        self._signs = np.zeros((n_labels, 0))
         if with_probes:
-            signs = probe_signs(n_labels, rng)
-        self._signs, self._labels, self._trust = signs, (component, labeled, targets), trust
-        self._system = StableSystem(component, labeled, n_labels * eta, trust=trust)
+            self._signs = probe_signs(n_labels, self._rng)
+        self._system = StableSystem(
+            component, labels.nodes, n_labels * eta, sample_weight=labels.sample_weight
+        )
         ridge = self._system.ridge
-        rhs = np.zeros((graph.n_nodes, targets.shape[1] + 1 + signs.shape[1]))
-        rhs[labeled] = np.column_stack([targets, np.ones(n_labels), signs])
-        if trust is not None:
-            rhs[labeled] *= trust[:, None]
+        columns = np.column_stack([labels.targets, np.ones(n_labels), self._signs])
+        if labels.sample_weight is not None:
+            columns *= labels.sample_weight[:, None]
+        rhs = np.zeros((graph.n_nodes, columns.shape[1]))
+        rhs[labels.nodes] = columns
         rhs = self._system.right_side(rhs)
         self._solver = LaplacianSolver(
-            graph, ridge=ridge, tol=_INNER_TOL, n_solves=_MANY_SOLVES, random_state=rng
+            graph, ridge=ridge, tol=INNER_TOL, n_solves=N_INNER_SOLVES, random_state=self._rng
         )
         diagonal = (degrees + ridge)[:, None]
         self._diagonal = np.where(diagonal > 0, diagonal, 1.0)
-        self._is_steep = False
-        self._is_coarse = graph.n_edges < _COARSE * np.count_nonzero(degrees)
+        self._n_smooth = n_smooth
+        n_connected = np.count_nonzero(degrees)
+        self._is_coarse = graph.n_edges < COARSE_MAX_EDGES_PER_NODE * n_connected
         self.cg = BlockCG(np.zeros_like(rhs), rhs, self._times_degrees)
-        self._z, self._before = self._precondition(), []
-        self._rng, self._n_smooth = rng, n_smooth
+        # M^-1 r, for the next directions and for the step without a pass.
+        self._z = self._precondition()
+        # Directions, images and Gram matrices of a coarse H, of all passes before.
+        self._before = []
 
     def _times_degrees(self, block):
         return self._diagonal * block
@@ -234,80 +245,72 @@ class _Equations:
     def _precondition(self):
         return self._solver.solve(self._solver.centered(self.cg.residual))
 
-    def turn(self, *, is_last):
-        """Make the next directions."""
+    def next_directions(self, *, is_last):
+        """Make the directions of the next pass."""
         ahead = self._z
         if self._is_coarse:
             if self.cg.image is not None:
                 self._before.append((self.cg.direction, self.cg.image, self.cg.gram))
-            ahead = np.column_stack([ahead, self.cg.residual / self._diagonal, *self._smoothest()])
-            self._make_conjugate(ahead)
-            self._before = [] if is_last else self._before
-        self._z = None  # until the next solve
+            jacobi = self.cg.residual / self._diagonal
+            ahead = np.column_stack([ahead, jacobi, *self._smoothest()])
+            for direction, image, gram in self._before:
+                ahead -= direction @ np.linalg.solve(gram, image.T @ ahead)
+            if is_last:
+                self._before = []
+        # Freed until the next solve.
+        self._z = None
         self.cg.turn(ahead, slice(None))
 
     def _smoothest(self):
-        """In the first pass, a block of functions that are smooth on H, else nothing."""
+        """Return, in the first pass, a block of functions that are smooth on H, else nothing."""
         if self._before:
             return []
         block = self._rng.normal(size=(self._diagonal.size, self._n_smooth))
-        for _ in range(_ITERATIONS):
+        for _ in range(N_SUBSPACE_ITERATIONS):
             block = self._solver.solve(self._solver.centered(self._times_degrees(block)))
             block = orthonormal(block, self._times_degrees)
         return [block]
 
-    def _make_conjugate(self, ahead):
-        for direction, image, gram in self._before:
-            ahead -= direction @ np.linalg.solve(gram, image.T @ ahead)
-
     def advance(self, products):
         """Take L times the directions off the end of a list; ridges are added in place."""
-        product, held = products.pop(), np.flatnonzero(self._system.ridge)
-        product[held] += self._system.ridge[held, None] * self.cg.direction[held]
+        product = products.pop()
+        labeled = np.flatnonzero(self._system.ridge)
+        product[labeled] += self._system.ridge[labeled, None] * self.cg.direction[labeled]
         product = self._solver.centered(product)
         self.cg.advance(product)
-        if self._is_coarse:
-            energy = self.cg.direction.T @ self._times_sparsifier(self.cg.direction)
-            theta = scipy.linalg.eigvalsh(self.cg.gram, (energy + energy.T) / 2)
-            self._is_steep = bool(theta.max(initial=0.0) > _STEEP)
         self._z = self._precondition()
 
-    def left_out(self, step):
-        """`LeftOut` after a step by the degrees (0) or by H (1)."""
-        return left_out_scores(self._values(step), self._signs, *self._labels, trust=self._trust)
+    def loo(self, *, is_preconditioned):
+        """Return `LooResult` after a step by H or by the degrees."""
+        return loo_from_values(
+            self._values(is_preconditioned=is_preconditioned),
+            self._signs,
+            self._component,
+            self._labels.nodes,
+            self._labels.targets,
+            sample_weight=self._labels.sample_weight,
+        )
 
-    def fit(self, step):
-        """`Fit` after such a step."""
-        return centered_fit(self._values(step), *self._labels, trust=self._trust)
+    def fit(self, *, is_preconditioned):
+        """Return `Fit` after such a step."""
+        return centered_fit(
+            self._values(is_preconditioned=is_preconditioned),
+            self._component,
+            self._labels.nodes,
+            self._labels.targets,
+            sample_weight=self._labels.sample_weight,
+        )
 
-    def _values(self, step):
-        """Before the first pass the step is one by H, in any case."""
+    def _values(self, *, is_preconditioned):
         change = self._z
-        if step == 0 and self.cg.image is not None:
+        # Before the first pass there is only the solution on H.
+        if not is_preconditioned and self.cg.image is not None:
             change = self.cg.residual / self._diagonal
-            if self._is_coarse and not self._is_steep:
-                change += self._smooth(self._z - change)
-        return self._system.constrained(self.cg.x + change)[0]
-
-    def _smooth(self, block):
-        """A few steps of relaxation on H."""
-        size = np.maximum(self._solver.matrix.diagonal()[:, None], self._diagonal)
-        for _ in range(_RELAXATIONS):
-            block -= _DAMPING * self._times_sparsifier(block) / size
-        return block
-
-    def _times_sparsifier(self, block):
-        image = np.empty_like(block)
-        multiply(self._solver.matrix, np.ascontiguousarray(block), image)
-        return image
+        return self._system.constrain(self.cg.x + change)[0]
 
 
-def _side_by_side(blocks):
-    return blocks[0] if len(blocks) == 1 else np.column_stack(blocks)
-
-
-def count_undecided(scores, others):
-    """How many rows of `scores` may have another largest entry in the exact answer.
+def count_unstable(scores, others):
+    """Return how many rows of `scores` may have another largest entry in the exact solution.
 
     Parameters
     ----------
@@ -316,15 +319,16 @@ def count_undecided(scores, others):
 
     Examples
     --------
-    Two answers whose margins, .04 and 1, differ by .02:
+    Two solutions whose margins, 0.04 and 1, differ by 0.02:
 
     >>> scores = np.array([[0.02, -0.02], [0.5, -0.5]])
-    >>> count_undecided(scores, scores + [[0.01, -0.01]])
+    >>> count_unstable(scores, scores + [[0.01, -0.01]])
     1
     """
     if scores.shape[1] < 2:
         return 0
     second, best = np.partition(scores, -2, axis=1)[:, -2:].T
     own = ((scores - others) ** 2).sum(axis=1)
-    error = 2 * (own + own.mean())  # squared, of a difference of two scores
-    return int(np.count_nonzero((best - second) ** 2 <= _ERRORS**2 * error))
+    # Squared error of a difference of two scores.
+    error = 2 * (own + own.mean())
+    return int(np.count_nonzero((best - second) ** 2 <= MARGIN_ERRORS**2 * error))

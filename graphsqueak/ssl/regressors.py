@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,18 +11,18 @@ from sklearn.base import RegressorMixin
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
-from graphsqueak.ssl.choice import FEWEST_HELD_OUT, NOT_LEFT_OUT, HeldFits, check_eta
-from graphsqueak.ssl.decisions.label_weights import node_weights, trusted_labels
+from graphsqueak.ssl.decisions.label_weights import node_weights, weighted_labels
 from graphsqueak.ssl.labels import is_missing, real_labels
-from graphsqueak.ssl.online_edges import OnlineEdges
+from graphsqueak.ssl.model_selection import select_for_values
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
-from graphsqueak.ssl.stable import natural_unit
+from graphsqueak.ssl.stable import Fit, LooSolver
+from graphsqueak.ssl.streaming import StreamedEstimator
 from graphsqueak.system.progress import Progress
 
 __all__ = ["GraphRegressor", "SparseHFSRegressor", "StableHFSRegressor"]
 
-_ALPHAS = (2.0, 0.1, 30.0, 300.0)  # l eta in natural units
-_SETTLED = 0.002  # share of the variation that the values may still be off
+# Difference of two last steps, relative to the norm of the values, at which no pass is added.
+MAX_RELATIVE_CHANGE = 0.002
 
 
 class GraphRegressor(RegressorMixin, GraphEstimator):
@@ -51,10 +51,12 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         self
         """
         graph = self._read(self._graph_of(X))
-        labels = real_labels(self._values_for(X, y), graph)
         weights = self._values_for(X, sample_weight, "sample_weight")
-        labels = trusted_labels(labels, weights, graph)
-        return self._fit_graph(graph, labels)
+        return self._fit_graph(graph, self._read_labels(self._values_for(X, y), weights, graph))
+
+    def _read_labels(self, y, sample_weight, graph):
+        """Return the problem: values of the nodes of the graph, with their weights."""
+        return weighted_labels(real_labels(y, graph), sample_weight, graph)
 
     def _columns(self):
         columns = super()._columns()
@@ -108,6 +110,13 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         return r2_score(known.value, answers[known.nodes], sample_weight=weight)
 
 
+class ValueAnswer(NamedTuple):
+    """The eta that was selected, and its fit."""
+
+    eta: float
+    fit: Fit
+
+
 class StableHFSRegressor(GraphRegressor):
     """Stable-HFS for numbers: f + ybar, f centered over every component.
 
@@ -154,30 +163,34 @@ class StableHFSRegressor(GraphRegressor):
         random_state: RandomState = None,
     ) -> None:
         self.eta = eta
-        self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
-        self.tol, self.random_state = tol, random_state
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.tol = tol
+        self.random_state = random_state
 
     def _fit_graph(self, graph, labels):
-        settings = {"trust": labels.weight, "tol": self.tol, "random_state": self._seed()}
-        fits = HeldFits(graph, labels.nodes, self._targets(labels), **settings)
-        return self._answer(graph, labels, self._fit_of(fits, labels, natural_unit(graph)))
+        solver = LooSolver(
+            graph,
+            labels.nodes,
+            labels.targets,
+            sample_weight=labels.sample_weight,
+            tol=self.tol,
+            random_state=self.random_state,
+        )
+        return self._accept(graph, labels, self._answer(solver, graph, labels))
 
-    @staticmethod
-    def _targets(labels):
-        return labels.value[:, None]
+    def _answer(self, solver, graph, labels, *, eta=None):
+        """Select eta and fit."""
+        eta = select_for_values(solver, labels, eta=self.eta if eta is None else eta)
+        return ValueAnswer(eta, solver.fit(eta))
 
-    def _seed(self):
-        """One seed for the probes of every eta."""
-        return int(np.random.default_rng(self.random_state).integers(2**63))
-
-    def _fit_of(self, fits, labels, unit, eta=None):
-        eta = check_eta(self.eta if eta is None else eta)
-        self.eta_ = _choose_eta(fits, labels, unit=unit, eta=eta)
-        return fits.fit(self.eta_)
-
-    def _answer(self, graph, labels, fit):
+    def _accept(self, graph, labels, answer):
+        """Set the fitted attributes."""
         self._remember_nodes(graph)
-        self.mean_ = float(np.average(labels.value, weights=labels.weight))
+        fit = answer.fit
+        self.eta_ = answer.eta
+        self.mean_ = float(np.average(labels.value, weights=labels.sample_weight))
         self.reached_ = fit.reached
         self.transduction_ = (fit.centered + fit.offset).ravel()
         n_lost = int(np.count_nonzero(~fit.reached))
@@ -192,7 +205,7 @@ class StableHFSRegressor(GraphRegressor):
         return self
 
 
-class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
+class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
     """Stable-HFS regression on a graph that is read and never held.
 
     Where the edges can be read again, in a few passes with a sparsifier as preconditioner; else on
@@ -268,54 +281,25 @@ class SparseHFSRegressor(OnlineEdges, StableHFSRegressor):
         random_state: int | None = None,
         progress: Progress = False,
     ) -> None:
-        super().__init__(eta=eta, tol=tol, random_state=random_state)
-        self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
-        self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
-        self.label_share, self.passes, self.progress = label_share, passes, progress
-        self.window, self.half_life = window, half_life
+        super().__init__(
+            eta=eta,
+            affinity=affinity,
+            n_neighbors=n_neighbors,
+            metric=metric,
+            tol=tol,
+            random_state=random_state,
+        )
+        self.n_edges = n_edges
+        self.epsilon = epsilon
+        self.keep = keep
+        self.label_share = label_share
+        self.passes = passes
+        self.window = window
+        self.half_life = half_life
+        self.progress = progress
 
     _is_unlabeled = staticmethod(is_missing)
-    _read_labels = staticmethod(real_labels)
 
-    def _refine(self, refinement, graph, labels, unit):
-        fit, eta = self._fit_of(refinement.preconditioned, labels, unit), self.eta
-        if refinement.is_large:
-            eta = self.eta_
-            refinement.settle(eta)
-        while self.n_passes_ < self._most:
-            self.n_passes_ += 1
-            refinement.read()
-            other = self._fit_of(refinement.preconditioned, labels, unit, eta)
-            fit = self._fit_of(refinement.smoothed, labels, unit, eta)
-            if np.linalg.norm(fit.centered - other.centered) <= _SETTLED * np.linalg.norm(
-                fit.centered
-            ):
-                break
-        return self._answer(graph, labels, fit)
-
-
-def _choose_eta(fits, labels, *, unit, eta):
-    """eta for a regressor: that of the least squared leave-one-out error.
-
-    `fits` gives `LeftOut` for an eta, as `HeldFits` does.
-    """
-    if eta != "auto":
-        return eta
-    targets, n_labels = labels.value[:, None], labels.nodes.size
-    etas = [alpha * unit / n_labels for alpha in _ALPHAS]
-    best, least = etas[0], np.inf
-    if n_labels < FEWEST_HELD_OUT:
-        return best
-    for candidate in etas:
-        left = fits.left_out(candidate)
-        if left is NOT_LEFT_OUT:
-            break
-        wrong = (left.scores + left.mean - targets).ravel()
-        valid = np.isfinite(wrong)
-        if np.count_nonzero(valid) < FEWEST_HELD_OUT:
-            break
-        weight = None if labels.weight is None else labels.weight[valid]
-        error = float(np.average(wrong[valid] ** 2, weights=weight))
-        if error < least:
-            best, least = candidate, error
-    return best
+    def _is_settled(self, answer, other, solver):
+        change = np.linalg.norm(answer.fit.centered - other.fit.centered)
+        return change <= MAX_RELATIVE_CHANGE * np.linalg.norm(answer.fit.centered)

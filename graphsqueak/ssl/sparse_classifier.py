@@ -6,48 +6,44 @@ References
       PhD thesis, 2017.
 """
 
-import copy
 import warnings
 from collections.abc import Mapping
 
 import numpy as np
+from sklearn.base import clone
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.certificate.outer_bounds import FAILURE_PROBABILITY
 from graphsqueak.ssl.base import UnreachedWarning
-from graphsqueak.ssl.choice import (
-    CHOICE_TOL,
-    candidate_etas,
-    may_need_others,
-)
-from graphsqueak.ssl.decisions.calibration import CalibrationWarning
+from graphsqueak.ssl.class_sums import ContractedSolver, read_once
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning
-from graphsqueak.ssl.label_stream import Tie, read_with_labels, small_graphs
-from graphsqueak.ssl.labels import class_labels, encode_classes, is_unlabeled
-from graphsqueak.ssl.online_edges import OnlineEdges
-from graphsqueak.ssl.refinement import count_undecided
-from graphsqueak.ssl.stable import Fit, stable_scores
+from graphsqueak.ssl.labels import encode_classes, is_unlabeled
+from graphsqueak.ssl.refinement import count_unstable
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
+from graphsqueak.ssl.streaming import StreamedEstimator
 from graphsqueak.system.progress import Progress
 
 __all__ = ["SparseHFSClassifier"]
 
-_SETTLED = 0.002  # share of the nodes that may still be decided otherwise
-_RANKED = 0.05  # the same where cuts go through the mean scores: a rare class is soon decided
-_MOST_READS = 20  # to leave labels out one by one where every fit reads the edges again
+# Fraction of the nodes that may still be decided otherwise when no pass is added.
+MAX_UNSTABLE_FRACTION = 0.002
+# The same for cuts through the mean scores: a rare class is stable long before its ranking is.
+MAX_UNRANKED_FRACTION = 0.05
+# Labels that are left out one by one if every fit reads the edges again.
+MAX_SINGLE_READS = 20
 
 
-class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
+class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     """Sparse-HFS: labels from a graph that is never held [C17, Section 4.4.1].
 
     Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole
     graph, nearly: the first pass makes a sparsifier, and in two or three further ones it is the
     preconditioner with which the whole graph is solved (`refinement`). Beside the sparsifier some
-    hundred numbers per node are held. Where they can be read once, the answer is the mean of
-    those on up to three small graphs (`label_stream`). A graph that fits into the budget is used as
-    it is, in one pass.
+    hundred numbers per node are held. Where they can be read once, it is that on a sparsifier with
+    exact sums of the edges at labeled nodes (`class_sums`). A graph that fits into the budget is
+    used as it is, in one pass.
 
     Parameters
     ----------
@@ -60,9 +56,8 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     label_share : "auto" or float in [0, 1)
         A number is the share of the budget that the sparsifier gives to edges at labeled nodes
         (`favored_nodes`); 0 is a plain sparsifier, and so is "auto" where there are more passes
-        than one. In a single pass, "auto" sums the edges at labeled nodes exactly, too, and labels
-        on the sums with a part of the sparsifier. The sums are held beside the budget, at most as
-        many as it has edges, or one a node and class.
+        than one. In a single pass, "auto" sums the edges at labeled nodes exactly. The sums do
+        not count as edges: there are at most four per node and class.
     passes : "auto" or int
         How often the edges are read at most. "auto" reads on until the decisions have settled,
         four times at most (a pipe once); 1 is a single read.
@@ -73,11 +68,10 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     half_life : float, optional
         The same with weights that fall to a half in this time.
     eta : float or "auto"
-        Weight of the smoothness term; "auto" takes 2 / (l mean degree), unless another one would
-        misclassify clearly fewer labeled nodes had it not known them.
+        Weight of the smoothness term; "auto" is 2 / (l mean degree) for l labels.
     threshold : float or "auto"
         How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
-        chosen as eta is.
+        selected by leave-one-out.
     calibrated : bool
         Make `label_distributions_` probabilities, where there are 20 labels or more.
     class_weight : None, "balanced" or mapping from classes to weights
@@ -107,7 +101,7 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
     n_edges_seen_, n_edges_used_ : int
         Edges of the stream, and of `sparsifier_`.
     n_sums_ : int
-        Exact sums at labeled nodes that a single pass held beside them, else 0.
+        Exact sums of edges at labeled nodes in a single pass, else 0.
     n_passes_ : int
         How often the edges were read.
     n_undecided_ : int or None
@@ -172,109 +166,82 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
             tol=tol,
             random_state=random_state,
         )
-        self.n_edges, self.epsilon, self.keep = n_edges, epsilon, keep
-        self.label_share, self.passes, self.progress = label_share, passes, progress
-        self.window, self.half_life = window, half_life
+        self.n_edges = n_edges
+        self.epsilon = epsilon
+        self.keep = keep
+        self.label_share = label_share
+        self.passes = passes
+        self.window = window
+        self.half_life = half_life
+        self.progress = progress
 
     _is_unlabeled = staticmethod(is_unlabeled)
-    _read_labels = staticmethod(class_labels)
 
-    @staticmethod
-    def _targets(labels):
-        return labels.one_hot()
+    def _set_stream(self, graph, n_seen, *, is_whole=None):
+        super()._set_stream(graph, n_seen, is_whole=is_whole)
+        if is_whole is None:
+            is_whole = graph.n_edges == n_seen
+        self.n_undecided_ = 0 if is_whole else None
+        self.n_sums_ = 0
 
-    def _seed(self):
-        return self.random_state
-
-    def _fit_once(self, source, y):
-        is_weighted = self._weights is not None or self.class_weight is not None
-        if self.label_share != "auto" or self._forgets or is_weighted:
-            return super()._fit_once(source, y)
-        return self._fit_summed(source, encode_classes(y))
-
-    def _note(self, graph, n_seen):
-        super()._note(graph, n_seen)
-        self.n_undecided_, self.n_sums_ = 0 if graph.n_edges == n_seen else None, 0
-
-    def _refine(self, refinement, graph, labels, unit):
-        self._remember(graph, labels)
-        self._graph = graph
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CalibrationWarning)
-            answers, eta = refinement.preconditioned, self.eta
-            self._decided(answers, labels, unit)
-            if refinement.is_large:
-                eta = self.eta_
-                refinement.settle(eta)
-            elif self.eta == "auto" and may_need_others(self._mistakes, labels.nodes.size):
-                for candidate in candidate_etas(unit, labels.nodes.size):
-                    answers.left_out(candidate)
-            while self.n_passes_ < self._most:
-                self.n_passes_ += 1
-                refinement.read(n_left=self._most - self.n_passes_)
-                others, _ = self._decided(refinement.preconditioned, labels, unit, eta)
-                answers = refinement.smoothed
-                scores, fit = self._decided(answers, labels, unit, eta)
-                self.n_undecided_ = n_unranked = int(fit.reached.sum())
-                if refinement.is_refined(self.eta_):
-                    both = scores[fit.reached], others[fit.reached]
-                    self.n_undecided_ = count_undecided(*both)
-                    n_unranked = count_undecided(*(part - part.mean(axis=0) for part in both))
-                is_ranked = n_unranked <= _RANKED * graph.n_nodes
-                if is_ranked and self.n_undecided_ <= _SETTLED * graph.n_nodes:
-                    break
-            scores, fit = self._decided(answers, labels, unit, eta)
-        self._evidence = (graph, labels.nodes, labels.one_hot(), fit)
-        return self._answer(scores, fit.reached)
-
-    def _whole_graph(self):
-        if self.n_passes_ == 1:
-            return None
-
-        def measure(scores):
-            source, graph = self._source_read, self.sparsifier_
-            about = {"random_state": self.random_state, "progress": self.progress}
-            certificate = certify(source, graph, delta=FAILURE_PROBABILITY, **about)
-            return certificate.lambda_max, StreamedLaplacian(source, graph).multiply(scores)
-
-        return measure
-
-    def _fit_summed(self, source, encoded, *, graphs=small_graphs):
-        """Fit in one pass, with sums at labeled nodes."""
-        kept = read_with_labels(
+    def _fit_one_pass(self, source, y, sample_weight, times):
+        is_weighted = sample_weight is not None or self.class_weight is not None
+        # Class sums count all labels of a class alike, and no edge is forgotten.
+        if self.label_share != "auto" or times or is_weighted:
+            return super()._fit_one_pass(source, y, sample_weight, times)
+        encoded = encode_classes(y)
+        found = read_once(
             source,
             encoded,
             self._budget(source),
             random_state=self.random_state,
             progress=self.progress,
         )
-        labels = encoded.locate(kept.label)
-        self._graph = kept.plain
-        self._note(kept.plain, kept.n_seen)
-        self._remember(kept.plain, labels)
-        parts, found = graphs(kept, labels), []
-        for graph, weight in parts:
-            if kept.tally.is_tied and graph is not kept.plain:
-                tie = Tie.of(kept.tally, labels)
-                scores, reached = self._tied_scores(graph, tie, labels, kept.unit)
-            else:
-                scores, reached = self._scores(graph, labels, kept.unit)
-            if len(parts) > 1 and self.calibrated:
-                scores = self._distributions(scores, reached) - 1 / labels.classes.size
-            found.append((weight, np.sqrt(np.mean(scores[reached] ** 2)), scores))
-        if len(parts) > 1:
-            self._curves = None
-            scores = _stack(found)
-        if not kept.is_whole:
-            self.n_sums_ = kept.tally.edges(kept.plain.n_nodes).n_edges
-            self._evidence = (kept.plain, labels.nodes, None, None)
-        return self._answer(scores, reached)
+        graph = found.sparsifier
+        labels = encoded.locate(found.sums.label)
+        is_whole = self._is_whole(graph, found.n_edges_seen, source)
+        self._set_stream(graph, found.n_edges_seen, is_whole=is_whole)
+        if is_whole:
+            return self._fit_graph(graph, labels)
+        self.n_sums_ = int(np.count_nonzero(found.sums.sums))
+        solver = ContractedSolver(
+            found, labels, eta=self.eta, tol=self.tol, random_state=self.random_state
+        )
+        return self._accept(graph, labels, self._answer(solver, graph, labels))
 
-    def _rounds(self, labels, alpha):
-        """As on any graph, if the labels had no say in it; else every fit reads the edges again."""
-        if self._is_blind:
-            return super()._rounds(labels, alpha)
-        source, names = self._source_read, self.ids_.tolist()
+    def _is_settled(self, answer, other, refinement):
+        reached = answer.fit.reached
+        self.n_undecided_ = n_unranked = np.count_nonzero(reached).item()
+        if refinement.is_refined(answer.eta):
+            scores = answer.scores[reached]
+            others = other.scores[reached]
+            self.n_undecided_ = count_unstable(scores, others)
+            n_unranked = count_unstable(scores - scores.mean(axis=0), others - others.mean(axis=0))
+        is_ranked = n_unranked <= MAX_UNRANKED_FRACTION * reached.size
+        return is_ranked and self.n_undecided_ <= MAX_UNSTABLE_FRACTION * reached.size
+
+    def _measure_source(self):
+        if self.n_passes_ == 1:
+            return None
+
+        def measure(scores):
+            certificate = certify(
+                self._source,
+                self.sparsifier_,
+                delta=FAILURE_PROBABILITY,
+                random_state=self.random_state,
+                progress=self.progress,
+            )
+            product = StreamedLaplacian(self._source, self.sparsifier_).multiply(scores)
+            return certificate.lambda_max, product
+
+        return measure
+
+    def _rounds(self, alpha):
+        """Return fits on the same graph if no label had a say in it; else read the edges again."""
+        if self._label_independent:
+            return super()._rounds(alpha)
+        source = self._source
         if source is None or not source.is_rereadable:
             raise InputError(
                 "the labels had a say in which edges were kept, so prediction sets need to "
@@ -283,56 +250,27 @@ class SparseHFSClassifier(OnlineEdges, StableHFSClassifier):
                 Parameter("label_share", 0),
                 " will do, too)",
             )
+        return self._refit_folds(self._refit_source, alpha, max_single=MAX_SINGLE_READS)
 
-        def refit(some):
-            values = some.classes[some.code].tolist()
-            y = {names[node]: value for node, value in zip(some.nodes, values, strict=True)}
-            model = copy.copy(self)
-            model.calibrated = False
-            if some.weight is not None:
-                weights = zip(some.nodes, some.weight.tolist(), strict=True)
-                model._weights = {names[node]: weight for node, weight in weights}
-                model.class_weight = None
-            with warnings.catch_warnings():
-                for said in (UnreachedWarning, HomophilyWarning):
-                    warnings.simplefilter("ignore", said)
-                model._fit_source(source, y)
-            column = {value: number for number, value in enumerate(model.classes_.tolist())}
-            order = [column[value] for value in some.classes.tolist()]
-            return model.scores_[:, order], model.reached_
-
-        return self._refits(refit, labels, alpha, _MOST_READS)
-
-    def _tied_scores(self, graph, tie, labels, unit):
-        """Scores where labeled nodes share the value of their leader; those alone choose eta."""
-        n_classes, alone = labels.classes.size, labels.nodes[tie.is_alone]
-        code = labels.code[tie.is_alone]
-        rng = np.random.default_rng(self.random_state)
-
-        def fit_classes(nodes, classes, strength, tol):
-            one_hot = np.eye(n_classes)[classes]
-            settings = {"copies": tie.copies, "tol": tol, "random_state": rng}
-            return stable_scores(graph, nodes, one_hot, strength, **settings)
-
-        def score_held_out(eta):
-            strength = (labels.nodes.size - alone.size) * eta
-            return fit_classes(tie.leaders, tie.classes, strength, CHOICE_TOL).centered[alone]
-
-        counts = np.bincount(labels.code, minlength=n_classes)
-        choice = self._choose(score_held_out, code, counts, unit)
-        fit = fit_classes(
-            np.concatenate([alone, tie.leaders]),
-            np.concatenate([code, tie.classes]),
-            labels.nodes.size * self.eta_,
-            self.tol,
+    def _refit_source(self, labels):
+        """Return scores of a new model that reads the edges, and which nodes it reached."""
+        names = self.ids_[labels.nodes].tolist()
+        y = dict(zip(names, labels.classes[labels.code].tolist(), strict=True))
+        weights = None
+        if labels.sample_weight is not None:
+            weights = dict(zip(names, labels.sample_weight.tolist(), strict=True))
+        # The source has recent edges only, and the weights include those of the classes.
+        model = clone(self).set_params(
+            affinity="precomputed",
+            window=None,
+            half_life=None,
+            class_weight=None,
+            calibrated=False,
         )
-        fit = Fit(*(part[tie.leader] for part in fit))
-        return self._decision_scores(fit, choice, counts / counts.sum()), fit.reached
-
-
-def _stack(found):
-    """One score of several, each in units of its spread times its weight; it has their spread."""
-    total = sum(weight for weight, _, _ in found)
-    spread = sum(weight * spread for weight, spread, _ in found) / total
-    parts = (weight / total * spread / max(own, 1e-300) * scores for weight, own, scores in found)
-    return sum(parts)
+        with warnings.catch_warnings():
+            for category in (UnreachedWarning, HomophilyWarning):
+                warnings.simplefilter("ignore", category)
+            model.fit(self._source, y, weights)
+        column = {value: number for number, value in enumerate(model.classes_.tolist())}
+        order = [column[value] for value in labels.classes.tolist()]
+        return model.scores_[:, order], model.reached_

@@ -1,37 +1,32 @@
 """StableHFSClassifier: regularized harmonic functions, decided on centered scores."""
 
-import copy
 from collections.abc import Iterable, Mapping
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
-from graphsqueak.ssl.choice import (
-    N_ETAS,
-    HeldFits,
-    check_eta,
-    choose_for_classes,
-)
 from graphsqueak.ssl.conformal import fit_without_each
-from graphsqueak.ssl.decisions.calibration import fit_sigmoids, sigmoid_shares
-from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
-from graphsqueak.ssl.decisions.label_weights import class_weighted, trusted_labels
-from graphsqueak.ssl.decisions.thresholds import cut_in_valley
+from graphsqueak.ssl.decisions.label_weights import class_weighted, weighted_labels
+from graphsqueak.ssl.decisions.rule import DecisionRule, add_prior
 from graphsqueak.ssl.labels import class_labels
+from graphsqueak.ssl.model_selection import (
+    MIN_LOO_LABELS,
+    eta_for_classes,
+    select_for_classes,
+)
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
-from graphsqueak.ssl.stable import natural_unit, posterior_deviation
-from graphsqueak.validation import check_choice, check_real
+from graphsqueak.ssl.stable import LooSolver, posterior_deviation
+from graphsqueak.validation import check_real
 
 __all__ = ["StableHFSClassifier"]
 
-_MOST_LEFT_OUT = 400  # labels that are left out one by one for prediction sets
-_FEWEST_TO_CHOOSE = 8  # labels of a split that eta is chosen by
+# Labels that are left out one by one for prediction sets: a column of a solve each.
+MAX_JACKKNIFE_LABELS = 400
 
 
 class StableHFSClassifier(GraphClassifier):
@@ -44,8 +39,7 @@ class StableHFSClassifier(GraphClassifier):
     Parameters
     ----------
     eta : float or "auto"
-        Weight of the smoothness term; "auto" takes 2 / (l mean degree), unless another one would
-        misclassify clearly fewer labeled nodes had it not known them (leave-one-out).
+        Weight of the smoothness term; "auto" is 2 / (l mean degree) for l labels.
     threshold : float or "auto"
         How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
         chosen as eta is: of several values the mean by how few mistakes they make, of two classes,
@@ -99,7 +93,8 @@ class StableHFSClassifier(GraphClassifier):
     array([0, 0, 1, 1])
     """
 
-    _is_blind = True  # whether the graph would be the same whatever the labels are
+    # Whether the graph would be the same for any labels; sampling may depend on them.
+    _label_independent = True
 
     def __init__(
         self,
@@ -117,11 +112,18 @@ class StableHFSClassifier(GraphClassifier):
         tol: float = 1e-6,
         random_state: RandomState = None,
     ) -> None:
-        self.eta, self.threshold, self.calibrated = eta, threshold, calibrated
-        self.class_weight, self.class_sizes, self.decision = class_weight, class_sizes, decision
+        self.eta = eta
+        self.threshold = threshold
+        self.calibrated = calibrated
+        self.class_weight = class_weight
+        self.class_sizes = class_sizes
+        self.decision = decision
         self.unknown = unknown
-        self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
-        self.tol, self.random_state = tol, random_state
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.tol = tol
+        self.random_state = random_state
 
     def fit(
         self,
@@ -140,102 +142,96 @@ class StableHFSClassifier(GraphClassifier):
             Trust in each label: how much it weighs beside the others. 0 is no label.
         """
         graph = self._read(self._graph_of(X))
-        labels = class_labels(self._values_for(X, y), graph)
         weights = self._values_for(X, sample_weight, "sample_weight")
-        labels = trusted_labels(labels, weights, graph)
-        return self._fit_graph(graph, class_weighted(labels, self.class_weight))
+        return self._fit_graph(graph, self._read_labels(self._values_for(X, y), weights, graph))
 
-    def _scores(self, graph, labels, unit=None):
-        fits = self._held_fits(graph, labels.nodes, labels.one_hot(), labels.weight)
-        unit = natural_unit(graph) if unit is None else unit
-        scores, fit = self._decided(fits, labels, unit)
-        self._evidence = (graph, labels.nodes, labels.one_hot(), fit)
-        return scores, fit.reached
+    def _read_labels(self, y, sample_weight, graph):
+        """Return the problem: labels of the nodes of the graph, with their weights."""
+        labels = weighted_labels(class_labels(y, graph), sample_weight, graph)
+        return class_weighted(labels, self.class_weight)
 
-    def _held_fits(self, graph, nodes, targets, trust=None):
-        settings = {"trust": trust, "tol": self.tol, "random_state": self.random_state}
-        return HeldFits(graph, nodes, targets, **settings)
+    def _fit_graph(self, graph, labels):
+        solver = self._make_solver(graph, labels)
+        return self._accept(graph, labels, self._answer(solver, graph, labels))
 
-    def _decided(self, fits, labels, unit, eta=None):
-        """Decision scores and the fit behind them, of all that `fits` gives for an eta."""
-        counts = np.bincount(labels.code, minlength=labels.classes.size)
-        about = (labels.code, counts, unit, labels.weight, eta)
-        choice = self._choose(lambda candidate: fits.left_out(candidate).scores, *about)
-        fit = fits.fit(self.eta_)
-        shares = np.bincount(labels.code, labels.weight, labels.classes.size)
-        return self._decision_scores(fit, choice, shares / shares.sum()), fit
-
-    def _choose(self, score_held_out, code, counts, unit, trust=None, eta=None):
-        """Set eta_ and threshold_ by nodes that are scored without their labels; `eta` may be."""
-        threshold = self.threshold
-        if threshold != "auto":
-            threshold = check_real("threshold", threshold, below=np.inf)
-        choice = choose_for_classes(
-            score_held_out,
-            code,
-            counts,
-            unit=unit,
-            eta=check_eta(self.eta if eta is None else eta),
-            threshold=threshold,
-            trust=trust,
+    def _make_solver(self, graph, labels):
+        return LooSolver(
+            graph,
+            labels.nodes,
+            labels.targets,
+            sample_weight=labels.sample_weight,
+            tol=self.tol,
+            random_state=self.random_state,
         )
-        self._held_out = choice.held_out, choice.code
-        self.eta_, self.threshold_, self._mistakes = choice.eta, choice.threshold, choice.mistakes
-        if self.calibrated and not choice.code.size:
-            choice = choice._replace(held_out=score_held_out(self.eta_), code=code)
-        return choice
 
-    def _decision_scores(self, fit, choice, shares):
-        """Scores to decide by; sets cut_ and the curves of calibration.
+    def _answer(self, solver, graph, labels, *, eta=None, rule=None):
+        """Select eta and the prior weight, fit, and decide.
 
-        `shares` are the classes' shares of the labels.
+        Parameters
+        ----------
+        solver : HFSSolver
+        graph : EdgeList
+            Graph that is cut if `decision="cut"`.
+        labels : ClassLabels
+        eta : float, optional
+            In place of the parameter `eta`.
+        rule : DecisionRule, optional
+            In place of that of the parameters.
+
+        Returns
+        -------
+        Decision
         """
-        prior, n_classes = shares - 1 / shares.size, shares.size
-        scores = _add_prior(fit, self.threshold_)
-        held_out = choice.held_out + self.threshold_ * prior
-        self.cut_, self._curves = 0.0, None
-        if self.threshold == "auto" and n_classes == 2 and not np.isnan(choice.mistakes):
-            about = (scores[fit.reached, 1], held_out[:, 1], choice.code == 1)
-            self.cut_ = cut_in_valley(*about, trust=choice.trust)
-            shift = self.cut_ * np.array([1.0, -1.0])
-            scores[fit.reached & ~_is_pure(fit)] += shift
-            held_out = held_out + shift
-        if self.calibrated:
-            self._curves = fit_sigmoids(held_out, choice.code, self.classes_)
-        return self._meet_sizes(scores, fit.reached)
+        if rule is None:
+            rule = self._decision_rule()
+        selection = select_for_classes(
+            solver,
+            labels,
+            eta=self.eta if eta is None else eta,
+            threshold=self._checked_threshold(),
+        )
+        calibration = None
+        if rule.calibrated and selection.code.size == 0:
+            # Nothing had to be selected, but calibration needs scores without own labels.
+            calibration = (solver.loo(selection.eta).scores, labels.code)
+        fit = solver.fit(selection.eta)
+        return rule.decide(fit, selection, labels, graph, calibration=calibration)
 
-    def _meet_sizes(self, scores, reached):
-        """Scores by which the classes have the sizes that are asked for, if any are."""
-        check_choice("decision", self.decision, ("auto", "scores", "sizes", "cut"))
-        is_asked = self.class_sizes is not None or self.decision in ("sizes", "cut")
-        if not is_asked or self.decision == "scores" or self.classes_.size < 2:
-            return scores
-        if self.calibrated:
-            raise InputError(
-                Parameter("calibrated", True),
-                " goes with ",
-                Parameter("decision", "scores"),
-                " only; set one of them",
-            )
-        sizes = "auto" if self.class_sizes is None else self.class_sizes
-        shares, sized = class_shares(sizes, self._known, scores[reached]), scores.copy()
-        sized[reached] = meet_sizes(scores[reached], shares)
-        if self.decision == "cut":
-            about = (self._seen, self._known, sized, reached, shares)
-            sized = cut_scores(*about, random_state=self.random_state)
-        return sized - sized.mean(axis=1, keepdims=True)
+    def _checked_threshold(self):
+        if self.threshold == "auto":
+            return self.threshold
+        return check_real("threshold", self.threshold, below=np.inf)
 
-    def _decide(self, scores, reached):
-        if self._curves is not None:
-            scores = sigmoid_shares(scores, self._curves)
-        return super()._decide(scores, reached)
+    def _decision_rule(self):
+        return DecisionRule(
+            has_cut=self.threshold == "auto",
+            calibrated=self.calibrated,
+            class_sizes=self.class_sizes,
+            decision=self.decision,
+            random_state=self.random_state,
+        )
 
-    def _distributions(self, scores, reached):
-        if self._curves is None:
-            return super()._distributions(scores, reached)
-        shares = sigmoid_shares(scores, self._curves)
-        shares[~reached] = 1 / scores.shape[1]
-        return shares
+    def _accept(self, graph, labels, decision):
+        """Set the fitted attributes by a `Decision`."""
+        selection = decision.selection
+        self.eta_ = selection.eta
+        self.threshold_ = selection.threshold
+        self.cut_ = decision.cut
+        self._fit_result = decision.fit
+        self._curves = decision.curves
+        return self._set_answers(
+            graph,
+            labels,
+            decision.scores,
+            decision.fit.reached,
+            loo=(selection.loo_scores, selection.code),
+        )
+
+    def _scores(self, graph, labels):
+        """Return scores without calibration and class sizes, for prediction sets."""
+        rule = DecisionRule(has_cut=self.threshold == "auto")
+        decision = self._answer(self._make_solver(graph, labels), graph, labels, rule=rule)
+        return decision.scores, decision.fit.reached
 
     def decision_function(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
         """Scores to rank nodes by: of two classes those of the second, else a column per class.
@@ -253,39 +249,39 @@ class StableHFSClassifier(GraphClassifier):
             scores = self._averages(self._links(X), scores)[0]
         return scores[:, 1] if self.classes_.size == 2 else scores
 
-    def _rounds(self, labels, alpha):
-        """Fits without each label; eta and threshold are chosen by a third that always stays.
-
-        Unless both are given, or so few others would be left that sets said little.
-        """
+    def _rounds(self, alpha):
+        """Return fits without each label, in closed form; with many labels, without folds."""
+        labels = self._labels
         n_labels = labels.nodes.size
-        if n_labels > _MOST_LEFT_OUT or labels.weight is not None:
-            plain = copy.copy(self)
-            plain.calibrated, plain.class_sizes, plain.decision = False, None, "scores"
-            return super(StableHFSClassifier, plain)._rounds(labels, alpha)
-        graph, n_choosing = self._graph, n_labels // 3
-        is_enough = (n_labels - n_choosing + 1) * alpha >= 2 and n_choosing >= _FEWEST_TO_CHOOSE
+        if n_labels > MAX_JACKKNIFE_LABELS or labels.sample_weight is not None:
+            return super()._rounds(alpha)
+        # A label that is left out must not take part in the selection of eta and threshold.
+        # A third of the labels is kept for it, unless the others would be too few for sets.
+        n_selecting = n_labels // 3
+        is_enough = (n_labels - n_selecting + 1) * alpha >= 2 and n_selecting >= MIN_LOO_LABELS
         if not is_enough or "auto" not in (self.eta, self.threshold):
-            n_choosing = 0
+            n_selecting = 0
         shuffled = np.random.default_rng(self.random_state).permutation(n_labels)
-        choosing, left_out = shuffled[:n_choosing], shuffled[n_choosing:]
-        code, n_total = labels.code[choosing], n_choosing or n_labels
-        fits = self._held_fits(graph, labels.nodes[choosing], labels.one_hot()[choosing])
-        counts = np.bincount(code if n_choosing else labels.code, minlength=labels.classes.size)
-        choice = choose_for_classes(
-            lambda eta: fits.left_out(eta).scores,
-            code,
-            counts,
-            unit=natural_unit(graph),
-            eta="auto" if self.eta == "auto" else self.eta * n_labels / n_total,
-            threshold=self.threshold,
+        n_total = n_selecting or n_labels
+        selecting = labels._replace(
+            nodes=labels.nodes[shuffled[:n_total]], code=labels.code[shuffled[:n_total]]
         )
+        solver = self._make_solver(self._graph, selecting)
+        # l eta is the same for any number of labels.
+        eta = "auto" if self.eta == "auto" else self.eta * n_labels / n_total
+        if n_selecting:
+            selection = select_for_classes(solver, selecting, eta=eta, threshold=self.threshold)
+            eta = selection.eta
+            threshold = selection.threshold
+        else:
+            eta = eta_for_classes(eta, solver, n_total)
+            threshold = 0.0 if self.threshold == "auto" else self.threshold
         return fit_without_each(
-            graph,
+            self._graph,
             labels,
-            choice.eta * n_total,
-            lambda fit: _add_prior(fit, choice.threshold),
-            left_out,
+            eta * n_total,
+            lambda fit: add_prior(fit, threshold),
+            shuffled[n_selecting:],
             tol=self.tol,
             random_state=self.random_state,
         )
@@ -298,9 +294,14 @@ class StableHFSClassifier(GraphClassifier):
         probes, a relative error of 9 %); infinite where no label reaches. Computed when asked for.
         """
         self._check_fitted()
-        graph, nodes = self._evidence[:2]
-        rng, trust = np.random.default_rng(self.random_state), self._known.weight
-        return posterior_deviation(graph, nodes, nodes.size * self.eta_, trust=trust, rng=rng)
+        labels = self._labels
+        return posterior_deviation(
+            self._graph,
+            labels.nodes,
+            labels.nodes.size * self.eta_,
+            sample_weight=labels.sample_weight,
+            rng=np.random.default_rng(self.random_state),
+        )
 
     @property
     def bound_(self) -> Bound:
@@ -310,46 +311,24 @@ class StableHFSClassifier(GraphClassifier):
         scores before threshold and cut, plus the class's share of the labels, clipped to [0, 1].
         Where the graph is not connected, or was itself sampled by the labels, nothing is promised,
         and `promise` says so. Computed when asked for, with lambda_2 and diag(L^+) of the graph
-        that was labeled (see `graphsqueak.ssl.bounds`); an eta that was chosen by the labels is
-        paid for.
+        that was labeled (see `graphsqueak.ssl.bounds`).
         """
         self._check_fitted()
-        if not self._is_blind:
+        if not self._label_independent:
             return no_bound("the labels had a say in which edges were kept")
-        if self._known.weight is not None:
+        labels = self._labels
+        if labels.sample_weight is not None:
             return no_bound("the labels weigh differently")
-        graph, nodes, targets, fit = self._evidence
-        n_etas = N_ETAS if self.eta == "auto" else 1
         return bound_of_fit(
-            graph,
-            nodes,
-            targets,
-            fit,
+            self._graph,
+            labels.nodes,
+            labels.targets,
+            self._fit_result,
             self.eta_,
-            n_etas=n_etas,
-            whole=self._whole_graph(),
+            whole=self._measure_source(),
             random_state=self.random_state,
         )
 
-    def _whole_graph(self):
-        """What `bound_of_fit` asks for where the graph was read and not held."""
+    def _measure_source(self):
+        """Return what `bound_of_fit` needs if the graph was streamed, else None."""
         return
-
-
-def _add_prior(fit, threshold):
-    """Centered scores and part of the prior; the labels' own mean where a component has one class.
-
-    In such a component the centered scores are all zero, and the one label speaks for it.
-    """
-    n_classes = fit.offset.shape[1]
-    prior = fit.offset - 1 / n_classes
-    scores = fit.centered + threshold * prior
-    pure = _is_pure(fit)
-    scores[pure] = prior[pure]
-    scores[~fit.reached] = 0.0
-    return scores
-
-
-def _is_pure(fit):
-    """Nodes of components whose labels are all of one class."""
-    return fit.reached & (fit.offset.max(axis=1) == 1.0)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from graphsqueak.graph import EdgeList
+from graphsqueak.ssl.stable import loo_from_values, smooth_labels
 
 
 def random_graph(seed, *, n_nodes=30, n_edges=90):
@@ -66,3 +67,12 @@ def uneven_blocks(seed, homophily, *, n_nodes=600, degree=16, shares=(0.7, 0.3))
         head[pick] = draw(np.count_nonzero(pick), among)
     keep = tail != head
     return EdgeList(tail=tail[keep], head=head[keep], n_nodes=n_nodes), truth
+
+
+def leave_one_out(graph, labeled, targets, alpha, *, signs=None, sample_weight=None):
+    """`LooResult` to full accuracy, by a column per label or by the signs given."""
+    signs = np.eye(labeled.size) if signs is None else signs
+    columns = np.column_stack([targets, np.ones(labeled.size), signs])
+    values = smooth_labels(graph, labeled, columns, alpha, sample_weight=sample_weight, tol=1e-12)
+    component = graph.components()
+    return loo_from_values(values, signs, component, labeled, targets, sample_weight=sample_weight)

@@ -23,7 +23,7 @@ from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl import AbsentLabelsWarning
 from graphsqueak.ssl.alignment import NodeValues, split_by_id, values_of_rows
-from graphsqueak.ssl.label_stream import aware_graph, read_with_labels
+from graphsqueak.ssl.class_sums import read_once
 from graphsqueak.ssl.labels import encode_classes, is_missing
 
 N_NODES, N_BLOCKS = 90, 3
@@ -765,25 +765,21 @@ def test_values_keep_their_types():
     assert split_by_id(pl.Series([3, 4]))[0] is None
 
 
-@pytest.mark.parametrize("n_labels", [12, 70])
-def test_sums_at_labeled_nodes_are_renumbered_with_their_graph(n_labels):
+def test_sums_at_labeled_nodes_are_renumbered_with_their_graph():
     """The same stream under text ids, which stay in the order of appearance, has the same sums."""
-    chosen = np.random.default_rng(12).permutation(N_NODES)[:n_labels]
+    chosen = np.random.default_rng(12).permutation(N_NODES)[:12]
     by_number = {int(node): int(TRUTH[node]) for node in chosen}
     by_name = {NAMES[node]: label for node, label in by_number.items()}
     budget = Budget(120, None, None)
-    kept = [
-        read_with_labels(gs.read_edges(frame), encode_classes(y), budget, random_state=7)
+    number, name = (
+        read_once(gs.read_edges(frame), encode_classes(y), budget, random_state=7)
         for frame, y in ((FRAME, by_number), (NAMED_FRAME, by_name))
-    ]
-    assert kept[0].tally.is_tied == kept[1].tally.is_tied == (n_labels == 70)
-    order = np.argsort(kept[1].plain.ids)
-    for is_damped in (False, True):
-        graph, other = (aware_graph(one, is_damped=is_damped).to_scipy().toarray() for one in kept)
-        np.testing.assert_allclose(graph, other[np.ix_(order, order)])
-    np.testing.assert_array_equal(kept[0].label, kept[1].label[order])
-    leader = kept[1].tally.leader[order]
-    np.testing.assert_array_equal(kept[0].tally.leader, np.argsort(order)[leader])
+    )
+    order = np.argsort(name.sparsifier.ids)
+    np.testing.assert_array_equal(number.sums.sums, name.sums.sums[order])
+    np.testing.assert_array_equal(number.sums.label, name.sums.label[order])
+    graph, other = (found.sparsifier.to_scipy().toarray() for found in (number, name))
+    np.testing.assert_allclose(graph, other[np.ix_(order, order)])
 
 
 def test_degrees_of_a_file_are_renumbered_with_its_sparsifier():

@@ -193,15 +193,6 @@ def test_no_squared_error_is_above_one_so_a_larger_bound_says_nothing():
     assert "says nothing" in bound.promise
 
 
-def test_an_eta_chosen_by_the_labels_is_paid_for():
-    graph, truth = two_blocks(41_903)
-    y = hide(truth, np.arange(0, 80, 2))
-    auto = gs.StableHFSClassifier(random_state=7).fit(graph, y)
-    fixed = gs.StableHFSClassifier(eta=auto.eta_, random_state=7).fit(graph, y)
-    assert auto.bound_.value > 1.05 * fixed.bound_.value
-    assert "probability 0.95" in auto.bound_.promise
-
-
 def test_nothing_is_promised_on_a_graph_that_the_labels_sampled():
     dense = gs.sources.block_model(100, 3_000, random_state=5)
     y = np.where(np.arange(100) < 50, np.arange(100) % 4, -1)

@@ -8,18 +8,17 @@ import pytest
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
 from graphsqueak.ssl import CalibrationWarning
-from graphsqueak.ssl.labels import encode_classes
 from graphsqueak.ssl.stable import posterior_deviation
 from tests.ssl.graphs import hide, random_graph, three_parts, two_blocks
 
 
-def dense_deviation(graph, labeled, alpha, trust=1.0):
+def dense_deviation(graph, labeled, alpha, weight=1.0):
     project = np.eye(graph.n_nodes)
     component = graph.components()
     same = (component[:, None] == component).astype(float)
     project -= same / same.sum(axis=1)
     chosen = np.zeros(graph.n_nodes)
-    chosen[labeled] = trust
+    chosen[labeled] = weight
     matrix = alpha * graph.laplacian().toarray() + np.diag(chosen)
     return np.sqrt(np.diag(np.linalg.pinv(project @ matrix @ project, hermitian=True)))
 
@@ -35,9 +34,11 @@ def test_deviation_is_within_six_standard_errors_of_the_dense_one(alpha):
 
 def test_a_label_of_more_trust_leaves_less_doubt():
     graph, labeled = random_graph(15_604), np.array([2, 11, 25])
-    trust, rng = np.array([0.1, 1.0, 9.0]), np.random.default_rng(81_101)
-    sketch = posterior_deviation(graph, labeled, 0.5, trust=trust, n_probes=2000, rng=rng) ** 2
-    exact = dense_deviation(graph, labeled, 0.5, trust) ** 2
+    weight, rng = np.array([0.1, 1.0, 9.0]), np.random.default_rng(81_101)
+    sketch = (
+        posterior_deviation(graph, labeled, 0.5, sample_weight=weight, n_probes=2000, rng=rng) ** 2
+    )
+    exact = dense_deviation(graph, labeled, 0.5, weight) ** 2
     assert (np.abs(sketch - exact) < 6 * np.sqrt(2 / 2000) * exact + 1e-6).all()
 
 
@@ -81,8 +82,7 @@ def test_uncertainty_of_a_fit():
     y = hide(truth, np.arange(0, 80, 3))
     clf = gs.StableHFSClassifier(random_state=7).fit(graph, y)
     assert clf.uncertainty_[y >= 0].mean() < clf.uncertainty_[y < 0].mean()
-    once = gs.SparseHFSClassifier(n_edges=300, random_state=7)
-    once._fit_summed(graph, encode_classes(y))
+    once = gs.SparseHFSClassifier(n_edges=300, passes=1, random_state=7).fit(graph, y)
     assert once.uncertainty_[y >= 0].mean() < once.uncertainty_[y < 0].mean()
     assert once.bound_.vacuous
 

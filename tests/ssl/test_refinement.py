@@ -9,7 +9,8 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.sources import EdgeSource, block_model
 from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl import UnreachedWarning
-from graphsqueak.ssl.refinement import Refinement, count_undecided
+from graphsqueak.ssl.labels import ClassLabels
+from graphsqueak.ssl.refinement import Refinement, count_unstable
 from graphsqueak.ssl.stable import stable_scores
 from tests.ssl.graphs import hide, random_graph, uneven_blocks
 
@@ -70,12 +71,13 @@ def test_many_reads_give_its_scores():
     """Without any choice to make, by a dense reference: H of a coarse and of a finer kind."""
     graph = random_graph(40_112, n_nodes=60, n_edges=900)
     nodes, targets = np.array([0, 7, 21, 40]), np.eye(2)[[0, 1, 1, 0]]
+    labels_at = ClassLabels(nodes, np.array([0, 1, 1, 0]), np.arange(2))
     alpha = 0.3
     exact = stable_scores(graph, nodes, targets, alpha, tol=1e-12).centered
     for n_edges in (120, 500):
         held = gs.sparsify(graph, n_edges=n_edges, random_state=7)
         refined = Refinement(
-            graph, held, graph.degrees(), nodes, targets, n_edges=graph.n_edges, random_state=7
+            graph, held, graph.degrees(), labels_at, n_edges=graph.n_edges, random_state=7
         )
         for answers in (refined.smoothed, refined.preconditioned):
             answers.fit(alpha / 4)
@@ -85,7 +87,7 @@ def test_many_reads_give_its_scores():
             np.testing.assert_allclose(answers.fit(alpha / 4).centered, exact, atol=1e-7)
 
 
-def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions():
+def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions(monkeypatch):
     """Points of a strip, two edges a node: with them three reads leave a tenth of the error.
 
     The logarithm of the ratio is 2.5 with a standard deviation of 0.6 over 4 draws.
@@ -96,13 +98,21 @@ def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions():
         place = rng.random((1000, 2)) * [4, 1]
         graph, _ = neighbor_graph(place, n_neighbors=100, metric="euclidean")
         nodes = rng.choice(1000, 10, replace=False)
-        targets, eta = np.eye(2)[(place[nodes, 0] > 2).astype(int)], 0.2 / graph.degrees().mean()
-        exact = stable_scores(graph, nodes, targets, 10 * eta).centered
+        eta = 0.2 / graph.degrees().mean()
+        labels_at = ClassLabels(nodes, (place[nodes, 0] > 2).astype(int), np.arange(2))
+        exact = stable_scores(graph, nodes, labels_at.targets, 10 * eta).centered
         kept = gs.sparsify(graph, n_edges=2200, certify=False, random_state=seed)
-        about, errors = (graph, kept, graph.degrees(), nodes, targets), []
-        for many_nodes in (1, 2000):  # of many nodes, H has to do without
-            how = {"random_state": seed, "n_edges": graph.n_edges, "many_nodes": many_nodes}
-            refined = Refinement(*about, **how)
+        errors = []
+        for min_nodes in (1, 2000):  # of many nodes, H has to do without
+            monkeypatch.setattr("graphsqueak.ssl.refinement.LARGE_MIN_NODES", min_nodes)
+            refined = Refinement(
+                graph,
+                kept,
+                graph.degrees(),
+                labels_at,
+                n_edges=graph.n_edges,
+                random_state=seed,
+            )
             refined.smoothed.fit(eta)
             for n_left in (2, 1, 0):
                 refined.read(n_left=n_left)
@@ -112,17 +122,17 @@ def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions():
 
 
 @pytest.mark.parametrize("n_labels", [24, 120])
-def test_eta_of_many_nodes_is_chosen_before_the_other_reads(blurred, n_labels):
-    """The fits of other etas are forgotten; decisions are still those of the whole graph."""
+def test_eta_of_many_nodes_is_chosen_before_the_other_reads(blurred, n_labels, monkeypatch):
+    """Decisions are still those of the whole graph."""
     y = labels(n_labels, 1)
-    clf = gs.SparseHFSClassifier(n_edges=6_000, passes=4, random_state=7)
-    clf._most, clf._forgets, clf._source_read = 4, {}, blurred
-    held = []
-    refine = clf._refine
-    clf._refine = lambda refinement, *about: (held.append(refinement), refine(refinement, *about))
-    clf._fit_refined(blurred, y, many_nodes=N_NODES)
-    assert held[0].is_large
-    assert list(held[0]._systems) == [clf.eta_]
+    monkeypatch.setattr("graphsqueak.ssl.refinement.LARGE_MIN_NODES", N_NODES)
+    fixed = []
+    fix_eta = Refinement.fix_eta
+    monkeypatch.setattr(
+        Refinement, "fix_eta", lambda self, eta: (fixed.append(eta), fix_eta(self, eta))
+    )
+    clf = gs.SparseHFSClassifier(n_edges=6_000, passes=4, random_state=7).fit(blurred, y)
+    assert fixed == [clf.eta_]
     settings = {"eta": clf.eta_, "threshold": clf.threshold_, "random_state": 7}
     exact = gs.StableHFSClassifier(**settings).fit(blurred, y).transduction_
     assert np.mean(clf.transduction_ == exact) > 0.99
@@ -210,4 +220,4 @@ def test_a_decision_is_sure_beyond_two_errors_of_a_margin():
     apart = np.array([[0.03, -0.04]])  # d = 0.05, two errors are 0.2
     for margin, n_undecided in ((0.199, 1), (0.201, 0)):
         scores = np.array([[margin, 0.0]])
-        assert count_undecided(scores, scores + apart) == n_undecided
+        assert count_unstable(scores, scores + apart) == n_undecided

@@ -1,4 +1,4 @@
-"""Trust in labels: how much each of them weighs in the loss, by class and by node.
+"""Sample weights: the weight of each label in the loss, by class and by node.
 
 Stable-HFS then minimizes sum_S s_i (f_i - y_i)^2 + alpha f' L f, with the weighted mean for ybar: a
 label with s_i = 2 is two of them at one node, one with s_i = 0 is none. Labels that are left out to
@@ -12,13 +12,13 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.ssl.alignment import AbsentLabelsWarning, NodeValues
-from graphsqueak.ssl.labels import ClassLabels, is_missing
+from graphsqueak.ssl.labels import is_missing
 from graphsqueak.validation import check_real
 
-__all__ = ["class_weighted", "node_weights", "trusted_labels"]
+__all__ = ["class_weighted", "node_weights", "weighted_labels"]
 
 
-def trusted_labels(labels, given, graph):
+def weighted_labels(labels, given, graph):
     """The labels with weights, without those of weight 0 and classes that have no other.
 
     Parameters
@@ -33,19 +33,15 @@ def trusted_labels(labels, given, graph):
     >>> from graphsqueak.ssl.labels import class_labels
     >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")])
     >>> labels = class_labels({"ann": "ham", "cy": "spam"}, path)
-    >>> trusted_labels(labels, {"cy": 2.0}, path).weight
+    >>> weighted_labels(labels, {"cy": 2.0}, path).sample_weight
     array([1., 2.])
-    >>> trusted_labels(labels, {"ann": 0.0}, path).classes.tolist()
+    >>> weighted_labels(labels, {"ann": 0.0}, path).classes.tolist()
     ['spam']
     """
     if given is None:
         return labels
     weight = node_weights(given, labels.nodes, graph)
-    kept = weight > 0
-    if not isinstance(labels, ClassLabels):
-        return type(labels)(labels.nodes[kept], labels.value[kept], weight[kept])
-    seen, code = np.unique(labels.code[kept], return_inverse=True)
-    return ClassLabels(labels.nodes[kept], code, labels.classes[seen], weight[kept])
+    return labels._replace(sample_weight=weight).select(weight > 0)
 
 
 def node_weights(given, nodes, graph):
@@ -74,7 +70,7 @@ def node_weights(given, nodes, graph):
             "must be finite and not negative"
         )
     if not weights.any():
-        raise InputError("sample_weight is zero at all labels; trust at least one of them")
+        raise InputError("sample_weight is zero at all labels; give at least one a positive weight")
     return weights
 
 
@@ -83,16 +79,16 @@ def class_weighted(labels, given):
 
     >>> from graphsqueak.ssl.labels import ClassLabels
     >>> labels = ClassLabels(np.arange(3), np.array([0, 0, 1]), np.array(["ham", "spam"]))
-    >>> class_weighted(labels, "balanced").weight
+    >>> class_weighted(labels, "balanced").sample_weight
     array([0.75, 0.75, 1.5 ])
     """
     if given is None:
         return labels
     names = labels.classes.tolist()
-    weight = np.ones(labels.code.size) if labels.weight is None else labels.weight
+    weight = np.ones(labels.code.size) if labels.sample_weight is None else labels.sample_weight
     if isinstance(given, str) and given == "balanced":
         sizes = np.bincount(labels.code, weight, len(names))
-        return labels._replace(weight=weight * (sizes.mean() / sizes)[labels.code])
+        return labels._replace(sample_weight=weight * (sizes.mean() / sizes)[labels.code])
     if not isinstance(given, Mapping):
         raise InputError(
             Parameter("class_weight", given),
@@ -102,7 +98,7 @@ def class_weighted(labels, given):
     if unknown:
         raise InputError(f"class_weight has {unknown[0]!r}, which is no class of the labels")
     each = [check_real(f"weight of class {c}", given.get(c, 1.0), above=0.0) for c in names]
-    return labels._replace(weight=weight * np.array(each)[labels.code])
+    return labels._replace(sample_weight=weight * np.array(each)[labels.code])
 
 
 def _numbers(values):

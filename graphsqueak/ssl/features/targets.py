@@ -7,7 +7,7 @@ from sklearn.utils.validation import _num_samples
 from graphsqueak.ssl.decisions.thresholds import best_threshold
 from graphsqueak.ssl.regressors import SparseHFSRegressor, StableHFSRegressor
 from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier
-from graphsqueak.ssl.stable import natural_unit, stable_scores
+from graphsqueak.ssl.stable import inv_mean_degree, stable_scores
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
 
 __all__ = ["ClassTargets", "ValueTargets"]
@@ -128,7 +128,7 @@ class ValueTargets:
 
 
 def _stable(graph, nodes, targets):
-    alpha = _ALPHA * natural_unit(graph)
+    alpha = _ALPHA * inv_mean_degree(graph)
     return stable_scores(graph, nodes, targets, alpha, tol=1e-5, random_state=0)
 
 

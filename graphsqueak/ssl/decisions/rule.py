@@ -1,0 +1,139 @@
+"""Decision rule of Stable-HFS: from a fit to a score per node and class, of which the largest wins.
+
+1. Scores are f + t (m - 1/C), with the class means m of the component and the prior weight t. In a
+   component whose labels are of one class f is zero, and the scores are m - 1/C.
+2. Of two classes, with t selected, the cut between them moves towards scores that few nodes have
+   (`thresholds`).
+3. If calibrated, a sigmoid per class turns scores into probabilities (`calibration`).
+4. If class sizes are given, offsets or a graph cut meet them (`class_sizes`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from graphsqueak.errors import InputError, Parameter
+from graphsqueak.randomness import RandomState
+from graphsqueak.ssl.decisions.calibration import fit_sigmoids
+from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
+from graphsqueak.ssl.decisions.thresholds import low_density_threshold
+from graphsqueak.validation import check_choice
+
+__all__ = ["Decision", "DecisionRule", "add_prior"]
+
+
+class Decision(NamedTuple):
+    """Scores to decide by, and how they came about.
+
+    `curves` are the sigmoids of calibrated probabilities, or None.
+    """
+
+    scores: np.ndarray
+    fit: Any
+    selection: Any
+    cut: float
+    curves: np.ndarray | None
+
+    @property
+    def eta(self):
+        """The eta that was selected."""
+        return self.selection.eta
+
+
+@dataclass(frozen=True)
+class DecisionRule:
+    """The options of a classifier that concern its decisions.
+
+    Parameters
+    ----------
+    has_cut : bool
+        Whether the cut between two classes may move.
+    calibrated, class_sizes, decision, random_state
+        As in `StableHFSClassifier`.
+    """
+
+    has_cut: bool
+    calibrated: bool = False
+    class_sizes: str | Mapping | None = None
+    decision: str = "scores"
+    random_state: RandomState = None
+
+    def decide(self, fit, selection, labels, graph, *, calibration=None):
+        """Return the `Decision` for all nodes of the graph.
+
+        Parameters
+        ----------
+        fit : Fit
+        selection : Selection
+        labels : ClassLabels
+        graph : EdgeList
+        calibration : tuple of arrays (k, C) and (k,), optional
+            Scores to calibrate by, and their classes. Default: those of the selection.
+        """
+        n_classes = labels.classes.size
+        threshold = selection.threshold
+        prior = np.bincount(labels.code, labels.sample_weight, n_classes)
+        prior = prior / prior.sum() - 1 / n_classes
+        scores = add_prior(fit, threshold)
+        if calibration is None:
+            calibration = (selection.loo_scores, selection.code)
+        loo_scores = calibration[0] + threshold * prior
+        cut = 0.0
+        if self.has_cut and n_classes == 2 and not np.isnan(selection.error_rate):
+            cut = low_density_threshold(
+                scores[fit.reached, 1],
+                loo_scores[:, 1],
+                selection.code == 1,
+                sample_weight=selection.sample_weight,
+            )
+            shift = cut * np.array([1.0, -1.0])
+            scores[fit.reached & ~_has_one_class(fit)] += shift
+            loo_scores = loo_scores + shift
+        curves = None
+        if self.calibrated:
+            curves = fit_sigmoids(loo_scores, calibration[1], labels.classes)
+        scores = self._meet_sizes(scores, fit.reached, labels, graph)
+        return Decision(scores, fit, selection, cut, curves)
+
+    def _meet_sizes(self, scores, reached, labels, graph):
+        """Return scores by which the classes have the sizes that are asked for, if any are."""
+        check_choice("decision", self.decision, ("auto", "scores", "sizes", "cut"))
+        is_asked = self.class_sizes is not None or self.decision in ("sizes", "cut")
+        if not is_asked or self.decision == "scores" or labels.classes.size < 2:
+            return scores
+        if self.calibrated:
+            raise InputError(
+                Parameter("calibrated", True),
+                " goes with ",
+                Parameter("decision", "scores"),
+                " only; set one of them",
+            )
+        sizes = "auto" if self.class_sizes is None else self.class_sizes
+        shares = class_shares(sizes, labels, scores[reached])
+        sized = scores.copy()
+        sized[reached] = meet_sizes(scores[reached], shares)
+        if self.decision == "cut":
+            sized = cut_scores(
+                graph, labels, sized, reached, shares, random_state=self.random_state
+            )
+        return sized - sized.mean(axis=1, keepdims=True)
+
+
+def add_prior(fit, threshold):
+    """Return centered scores plus `threshold` times the prior.
+
+    In a component whose labels are of one class the prior alone decides.
+    """
+    prior = fit.offset - 1 / fit.offset.shape[1]
+    scores = fit.centered + threshold * prior
+    has_one_class = _has_one_class(fit)
+    scores[has_one_class] = prior[has_one_class]
+    scores[~fit.reached] = 0.0
+    return scores
+
+
+def _has_one_class(fit):
+    """Return which nodes lie in components whose labels are all of one class."""
+    return fit.reached & (fit.offset.max(axis=1) == 1.0)
