@@ -317,25 +317,33 @@ def component_problem(component, sparsifier, ridge=0.0):
     """
     if ridge > 0:
         return None
-    ids = sparsifier.ids
-    bounds = {"epsilon_upper": np.inf, "lambda_min": 0.0, "lambda_max": np.inf, "delta": 0.0}
-    joined = np.flatnonzero(component[sparsifier.tail] != component[sparsifier.head])
-    if joined.size:
-        u = ids[sparsifier.tail[joined[0]]]
-        v = ids[sparsifier.head[joined[0]]]
-        problem = (
-            f"the sparsifier joins {u} and {v}, which are in two components of the graph; it "
-            "belongs to another graph"
-        )
-        return bounds | {"epsilon_lower": np.inf, "problem": problem}
     own_component = sparsifier.components()
-    split = np.flatnonzero(own_component[component] != own_component)
-    if split.size:
-        u = ids[component[split[0]]]
-        v = ids[split[0]]
-        problem = (
-            f"the graph joins {u} and {v}, the sparsifier does not: it has lost a bridge, or "
-            "belongs to another graph"
+    is_joined = component[sparsifier.tail] != component[sparsifier.head]
+    is_split = own_component[component] != own_component
+    if is_joined.any():
+        edge = np.argmax(is_joined)
+        u = sparsifier.tail[edge]
+        v = sparsifier.head[edge]
+        least_epsilon = np.inf
+        text = (
+            "the sparsifier joins {} and {}, which are in two components of the graph; it belongs "
+            "to another graph"
         )
-        return bounds | {"epsilon_lower": 1.0, "problem": problem}
-    return None
+    elif is_split.any():
+        v = np.argmax(is_split)
+        u = component[v]
+        least_epsilon = 1.0
+        text = (
+            "the graph joins {} and {}, the sparsifier does not: it has lost a bridge, or belongs "
+            "to another graph"
+        )
+    else:
+        return None
+    return {
+        "epsilon_lower": least_epsilon,
+        "epsilon_upper": np.inf,
+        "lambda_min": 0.0,
+        "lambda_max": np.inf,
+        "delta": 0.0,
+        "problem": text.format(sparsifier.ids[u], sparsifier.ids[v]),
+    }

@@ -13,9 +13,9 @@ ROUNDING_DOMINATES = (
 )
 
 # Relative distance of the bounds on kappa. The number of iterations of a preconditioned solver
-# grows with its square root, and is then known within 5 %. Halved: kappa is up to 3 % smaller,
-# after 0 % to 14 % more steps. Doubled: kappa is up to 7 % larger, after 0 % to 8 % fewer steps
-# (grid, bridge and tree).
+# grows with its square root, and is then known within 5 %. Halved: kappa is up to 5 % smaller,
+# after 0 % to 16 % more steps. Doubled: kappa is up to 11 % larger, after 0 % to 21 % fewer steps
+# (grid, nearest neighbors and trees; random graphs do not change).
 KAPPA_RTOL = 0.1
 
 

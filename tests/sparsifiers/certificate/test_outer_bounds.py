@@ -308,7 +308,7 @@ class TestRecurrence:
 
     def test_a_solver_that_stops_early_is_noticed(self, monkeypatch):
         """With the error of solves left out, what is stated would be too small."""
-        monkeypatch.setattr(block_lanczos, "FINE_SOLVE_TOL", 1e-3)
+        monkeypatch.setattr(block_lanczos, "SOLVE_TOL", 1e-3)
         graph, sparsifier = small_pencil(40)
         found, stated = recurrence_error(graph, sparsifier, n_columns=1, n_steps=4)
         assert 1e-7 < found <= stated
