@@ -76,7 +76,7 @@ def rescale_to_degrees(edges, degrees, fixed):
     for step in range(_MAX_STEPS + 1):
         run_kernel(_sum_scaled, n_steps, part, *edges[:3], fixed, scale, sums)
         weight_sum = sums.sum(axis=0)
-        scaled_degrees = scale @ weight_sum
+        scaled_degrees = (scale * weight_sum).sum()
         factor = 1.0
         if has_free_weight and scaled_degrees > 0.0:
             factor = free_degrees / scaled_degrees
