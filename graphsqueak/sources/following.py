@@ -74,7 +74,7 @@ class _FollowedFile(FileSource):
     def __init__(self, parts, options, *, batch_size, poll):
         super().__init__(parts, options, batch_size=batch_size)
         self.is_rereadable, self._poll = False, poll
-        self._dialect, self._line = None, 1
+        self._schema, self._line = None, 1
 
     def settle(self):
         if self._found is None:
@@ -106,13 +106,13 @@ class _FollowedFile(FileSource):
     def _open(self, lines):
         """Some lines of the file, which the first ones say how to read."""
         stream = ByteStream(io.BytesIO(lines), name=self.parts[0].name)
-        dialect = self._dialect
-        if dialect is not None:
-            dialect = replace(dialect, start=0, first_line=self._line)
+        schema = self._schema
+        if schema is not None:
+            schema = replace(schema, start=0, first_line=self._line)
         else:
-            self._dialect = dialect = first_look(stream, self.options)
+            self._schema = schema = first_look(stream, self.options)
         self._line += lines.count(b"\n")
-        opened = read_text(stream, self.options, dialect=dialect)
+        opened = read_text(stream, self.options, schema=schema)
         if self._found is None:
             self._note_found(opened, stream.name)
         return opened
@@ -126,7 +126,7 @@ class _FollowedFile(FileSource):
         for piece in self._pieces():
             cut = piece.rfind(b"\n") + 1
             lines, rest = (rest + piece[:cut], piece[cut:]) if cut else (b"", rest + piece)
-            if self._dialect is None:
+            if self._schema is None:
                 held += lines
                 is_waiting = clock.monotonic() - since < _PATIENCE
                 since = clock.monotonic() if lines else since
@@ -136,7 +136,7 @@ class _FollowedFile(FileSource):
                 lines, held = held, b""
             yield lines
         last = held + rest + (b"\n" if rest else b"")
-        if last and (self._dialect is not None or self._has_data(last)):
+        if last and (self._schema is not None or self._has_data(last)):
             yield last
 
     def _has_data(self, lines):

@@ -76,7 +76,7 @@ class TablePart:
     ('the pyarrow Table', [2, 1])
     """
 
-    path = file = span = dialect = remote = None  # of parts that are files
+    path = file = span = text_schema = remote = None  # of parts that are files
     spent = "has been read already, and can be read once; make a table of it"
 
     def __init__(self, table: Any) -> None:

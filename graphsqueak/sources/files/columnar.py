@@ -13,9 +13,10 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Message, Parameter
 from graphsqueak.sources.edge_source import Chunk, Opened
-from graphsqueak.sources.files.doubts import refuse_two_kinds
-from graphsqueak.sources.files.fields import SMALLEST_DISTANCE, choose_columns
-from graphsqueak.sources.files.suggestions import Content
+from graphsqueak.sources.files.ambiguities import two_entities_error
+from graphsqueak.sources.files.columns import choose_columns
+from graphsqueak.sources.files.contents import Content
+from graphsqueak.sources.files.fields import SMALLEST_DISTANCE
 from graphsqueak.sources.times import are_dates, arrow_times
 from graphsqueak.system.expansion import (
     MIN_LIMIT_BYTES,
@@ -270,8 +271,9 @@ def _read(schema, n_rows, tables, name, options, kind):
 def _refuse_two_kinds(schema, roles, ids):
     """Numbers of two kinds of things; texts tell for themselves."""
     chosen = {role: schema.field(column) for column, role in enumerate(roles) if role != "skip"}
-    if _id_kind(chosen, ids) != "text":
-        refuse_two_kinds([chosen["source"].name, chosen["target"].name])
+    error = two_entities_error([chosen["source"].name, chosen["target"].name])
+    if error is not None and _id_kind(chosen, ids) != "text":
+        raise error
 
 
 def _content(held):

@@ -11,7 +11,7 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
-from graphsqueak.sources.files.dialect import Dialect
+from graphsqueak.sources.files.schema import TextSchema
 from graphsqueak.sources.files.text import row_start, scan_lines
 from graphsqueak.system.expansion import check_announced
 
@@ -29,7 +29,7 @@ def read_matrix_market(stream, options):
     place = f"{stream.name}, line {first_line - 1}: a graph of {n_nodes} nodes"
     check_announced(place, stream.n_stored, BYTES_PER_NODE * n_nodes)
     roles = ("source", "target", "weight") if has_values else ("source", "target")
-    dialect = Dialect(
+    schema = TextSchema(
         "",
         roles,
         "int64",
@@ -43,7 +43,7 @@ def read_matrix_market(stream, options):
         raise InputError(
             f"{stream.name} is a pattern without values; leave ", Parameter("weights_are"), " out"
         )
-    chunks = _chunks(stream, dialect, options, n_nodes, n_entries, is_general)
+    chunks = _chunks(stream, schema, options, n_nodes, n_entries, is_general)
     columns = ("row", "column", "value")[: 2 + has_values]
     return Opened("int64", has_values or is_general, chunks, columns)
 
@@ -73,17 +73,17 @@ def write_matrix_market(file, edges, *, with_weights):
     file.write(pl.DataFrame(columns).write_csv(include_header=False, separator=" ").encode())
 
 
-def _chunks(stream, dialect, options, n_nodes, n_entries, is_general):
+def _chunks(stream, schema, options, n_nodes, n_entries, is_general):
     check = SymmetryCheck()
     n_read = 0
     yield Chunk(np.zeros((0, 2), np.int64), _weight(None, 0, is_general), nodes=_range(n_nodes))
-    for block in scan_lines(stream, dialect, options):
+    for block in scan_lines(stream, schema, options):
         ends, weight = block.scan.ends, block.scan.weight
         outside = (ends < 1) | (ends > n_nodes)
         if outside.any():
             row = int(np.argmax(outside.any(axis=1)))
             text = block.text.tobytes()
-            line = block.line_number + text.count(b"\n", 0, row_start(text, row, dialect))
+            line = block.line_number + text.count(b"\n", 0, row_start(text, row, schema))
             raise InputError(
                 f"{stream.name}, line {line}: entry ({ends[row, 0]}, {ends[row, 1]}) lies outside "
                 f"the {n_nodes} x {n_nodes} matrix of the size line; correct one of them"

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.files.dialect import Dialect
 from graphsqueak.sources.files.inflating import Inflater
 from graphsqueak.sources.files.lakehouse import refuse_lakehouse
+from graphsqueak.sources.files.schema import TextSchema
 from graphsqueak.sources.tables import TablePart, is_table
 from graphsqueak.system.expansion import MIN_LIMIT_BYTES, allowed_bytes, refuse_bomb
 from graphsqueak.system.paths import is_remote, local_path
@@ -109,7 +109,7 @@ def find_parts(path, *, passed_over=None):
 class Part:
     """One file of a stream: on disk (`path`), at an address (`remote`), open, or a piece of one.
 
-    A piece is a `span`: of bytes, made of whole lines, for text, which is read as `dialect` says;
+    A piece is a `span`: of bytes, made of whole lines, for text, which is read by `text_schema`;
     of row groups for Parquet.
     """
 
@@ -117,7 +117,7 @@ class Part:
     path: Path | None = None
     file: io.BufferedIOBase | None = None
     span: tuple | None = None
-    dialect: Dialect | None = None
+    text_schema: TextSchema | None = None
     remote: RemoteFile | None = None
     is_query = False  # as tables may be
     spent = "is a pipe and has been read already; save it to a file"
@@ -162,7 +162,7 @@ class Part:
             yield ByteStream(self.file, name=self.name)
             return
         with self.open_raw() as file:
-            if self.dialect is not None:
+            if self.text_schema is not None:
                 file.seek(self.span[0])
                 size = self.span[1] - self.span[0]
                 yield ByteStream(_Window(file, size), name=self.name, n_bytes=size)

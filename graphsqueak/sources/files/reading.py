@@ -23,11 +23,11 @@ from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.sources.distinct import DistinctEdges
 from graphsqueak.sources.edge_source import Batcher, EdgeSource, Opened
+from graphsqueak.sources.files.column_names import is_distance_name
 from graphsqueak.sources.files.columnar import read_arrow, read_parquet, read_table
 from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_market
 from graphsqueak.sources.files.metis import read_metis
 from graphsqueak.sources.files.parts import PathsLike, find_parts
-from graphsqueak.sources.files.suggestions import is_distance_name
 from graphsqueak.sources.files.text import ReadOptions, read_text
 from graphsqueak.sources.tables import SameEachTime, TablePart
 from graphsqueak.sources.times import Duration, TimeOrder, as_time_span, refuse_other_units
@@ -356,8 +356,8 @@ def open_part(stream, part, options, *, settled=None):
     kind = settled and settled.kind
     if isinstance(part, TablePart):
         return read_table(part, options, kind=kind)
-    if part.dialect is not None:
-        return read_text(stream, options, dialect=part.dialect)
+    if part.text_schema is not None:
+        return read_text(stream, options, schema=part.text_schema)
     form = detect_format(stream, part, options)
     if form in ("parquet", "arrow"):
         place = part.path or part.remote

@@ -114,8 +114,8 @@ def _cut(part, n_pieces, options, settled):
     with part.open() as stream:
         form = detect_format(stream, part, options)
         if form == "text" and not stream.is_compressed:
-            dialect = first_look(stream, options, settled.kind, settled.columns)
-            return [part] if dialect is None else _cut_text(part, n_pieces, options, dialect)
+            schema = first_look(stream, options, settled.kind, settled.columns)
+            return [part] if schema is None else _cut_text(part, n_pieces, options, schema)
     return _cut_parquet(part, n_pieces) if form == "parquet" else [part]
 
 
@@ -131,12 +131,12 @@ def _cut_parquet(part, n_pieces):
     ]
 
 
-def _cut_text(part, n_pieces, options, dialect):
+def _cut_text(part, n_pieces, options, schema):
     """Ranges of bytes, moved to the next line ends; only the first skips a header."""
     n_bytes = part.n_bytes()
     with part.open_raw() as file:
-        if options.header == "auto" and not dialect.is_named and dialect.kind != "text":
-            _refuse_doubt(file, part.name, n_bytes, dialect)
+        if options.header == "auto" and not schema.is_named and schema.kind != "text":
+            _refuse_doubt(file, part.name, n_bytes, schema)
         wanted = np.linspace(0, n_bytes, n_pieces + 1).astype(np.int64).tolist()[1:-1]
         ends = [_next_line(file, offset, n_bytes) for offset in wanted]
     cuts = np.unique([0, *ends, n_bytes]).tolist()
@@ -145,7 +145,7 @@ def _cut_text(part, n_pieces, options, dialect):
             part,
             name=f"{part.name}, bytes {start:,} to {stop:,}",
             span=(start, stop),
-            dialect=dialect if start == 0 else replace(dialect, start=0, first_line=1),
+            text_schema=schema if start == 0 else replace(schema, start=0, first_line=1),
         )
         for start, stop in pairwise(cuts)
     ]
@@ -161,15 +161,15 @@ def _next_line(file, offset, n_bytes):
     return n_bytes
 
 
-def _refuse_doubt(file, name, n_bytes, dialect):
+def _refuse_doubt(file, name, n_bytes, schema):
     """Refuse a first line that could count the nodes and lines that follow: no piece sees all."""
-    lines = file.read(_LOOK)[dialect.start :].split(b"\n")[:-1]
+    lines = file.read(_LOOK)[schema.start :].split(b"\n")[:-1]
     rows = [
-        line.replace(dialect.separator.encode() or b" ", b" ").split()
+        line.replace(schema.separator.encode() or b" ", b" ").split()
         for line in lines
-        if not line.lstrip().startswith(tuple(mark.encode() for mark in dialect.comments))
+        if not line.lstrip().startswith(tuple(mark.encode() for mark in schema.comments))
     ]
-    if len(dialect.roles) != 2 or len(rows) < 2 or not all(len(row) == 2 for row in rows):
+    if len(schema.roles) != 2 or len(rows) < 2 or not all(len(row) == 2 for row in rows):
         return
     first, *rest = ([int(cell) for cell in row] for row in rows if row[0].isdigit())
     expected = n_bytes * len(lines) / max(sum(map(len, lines)) + len(lines), 1)

@@ -12,13 +12,14 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import Chunk, Opened
-from graphsqueak.sources.files.dialect import Scan, detect_dialect, scan_block, tokens_at
+from graphsqueak.sources.files.column_names import is_index_name
 from graphsqueak.sources.files.fields import (
     SMALLEST_DISTANCE,
     find_fault,
-    is_index_name,
     is_utf8,
 )
+from graphsqueak.sources.files.scan import Scan, scan_block, tokens_at
+from graphsqueak.sources.files.schema import BYTE_ORDER_MARK, detect_schema
 from graphsqueak.sources.times import are_dates, parse_times
 from graphsqueak.system.kernels import prefetch_map
 
@@ -36,7 +37,6 @@ __all__ = [
 _SAMPLE = 1 << 20
 _LONGEST_PREAMBLE = _LONGEST_LINE = 1 << 26
 _NEWLINE = "\n"
-_BOM = b"\xef\xbb\xbf"
 _FOREIGN = {
     ".graphml": ("GraphML", "read_graphml"),
     ".gexf": ("GEXF", "read_gexf"),
@@ -81,7 +81,7 @@ class ScannedBlock(NamedTuple):
     has_dates: bool = False
 
 
-def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
+def read_text(stream, options, *, kind=None, schema=None, names_before=()):
     """Read the lines of `stream`.
 
     Parameters
@@ -92,7 +92,7 @@ def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
         What the user has set.
     kind : {"int64", "uint64", "text"}, optional
         Kind of the ids, if earlier files of the same stream have settled it.
-    dialect : Dialect, optional
+    schema : TextSchema, optional
         Of a piece of a file, whose beginning says what it is.
     names_before : tuple of str
         Of the columns of an earlier file of the same stream, if it had a header.
@@ -102,30 +102,30 @@ def read_text(stream, options, *, kind=None, dialect=None, names_before=()):
     Opened
         Its kind is None for a file without a line of data.
     """
-    if dialect is None:
+    if schema is None:
         _refuse_foreign(stream)
-    doubts = dialect is None and options.header == "auto"
-    if dialect is None:
-        dialect = first_look(stream, options, kind, names_before)
-    if dialect is None:
+    doubts = schema is None and options.header == "auto"
+    if schema is None:
+        schema = first_look(stream, options, kind, names_before)
+    if schema is None:
         return Opened(None, False, iter(()))
-    doubts &= dialect.kind != "text" and len(dialect.roles) == 2 and not dialect.is_named
-    remarks = () if dialect.is_named else ("no header",)
-    if dialect.names and options.columns is None and is_index_name(dialect.names[0], 0):
+    doubts &= schema.kind != "text" and len(schema.roles) == 2 and not schema.is_named
+    remarks = () if schema.is_named else ("no header",)
+    if schema.names and options.columns is None and is_index_name(schema.names[0], 0):
         remarks += ("the index column skipped",)
     return Opened(
-        dialect.kind,
-        "weight" in dialect.roles,
-        _chunks(stream, dialect, options, doubts),
-        dialect.columns,
+        schema.kind,
+        "weight" in schema.roles,
+        _chunks(stream, schema, options, doubts),
+        schema.columns,
         remarks,
-        time=next((name for name, role in _named_roles(dialect) if role == "time"), None),
+        time=next((name for name, role in _named_roles(schema) if role == "time"), None),
     )
 
 
-def _named_roles(dialect):
-    names = dialect.names or range(len(dialect.roles))
-    return zip(names, dialect.roles, strict=True)
+def _named_roles(schema):
+    names = schema.names or range(len(schema.roles))
+    return zip(names, schema.roles, strict=True)
 
 
 def line_blocks(stream, *, skip=0, size=1 << 23):
@@ -165,18 +165,18 @@ def line_blocks(stream, *, skip=0, size=1 << 23):
 
 
 def first_look(stream, options, kind=None, names_before=()):
-    """The `Dialect` of a stream at its beginning; None if it holds no line of data."""
+    """The `TextSchema` of a stream at its beginning; None if it holds no line of data."""
     size = _SAMPLE
     while True:
         sample = stream.peek(size)
         _refuse_binary(sample, stream.name)
         is_whole = len(sample) < size
         whole_lines = sample if is_whole else sample[: sample.rfind(b"\n") + 1] or sample
-        dialect = detect_dialect(
+        schema = detect_schema(
             whole_lines, options, name=stream.name, kind=kind, names_before=names_before
         )
-        if dialect is not None or is_whole or size >= _LONGEST_PREAMBLE:
-            return dialect
+        if schema is not None or is_whole or size >= _LONGEST_PREAMBLE:
+            return schema
         size *= 4
 
 
@@ -195,7 +195,7 @@ def _refuse_foreign(stream):
             f"{name} is a DIMACS file, which is not read; pass its edges alone: "
             f"grep '^[ae] ' {shlex.quote(name)} | cut -d ' ' -f 2- | graphsqueak info -"
         )
-    if begins.removeprefix(_BOM).startswith(b"sep="):
+    if begins.removeprefix(BYTE_ORDER_MARK).startswith(b"sep="):
         raise InputError(
             f"{name} begins with a line for Excel, 'sep='; remove it: "
             f"tail -n +2 {shlex.quote(name)} | graphsqueak info -"
@@ -225,15 +225,15 @@ def _refuse_binary(sample, name):
         )
 
 
-def _chunks(stream, dialect, options, doubts):
+def _chunks(stream, schema, options, doubts):
     doubt = _CountDoubt() if doubts else None
-    for block in scan_lines(stream, dialect, options):
+    for block in scan_lines(stream, schema, options):
         if doubt and not doubt.remains(block.scan.ends):
             doubt = None
         yield Chunk(
             block.scan.ends,
             block.scan.weight,
-            text=block.text if dialect.kind == "text" else None,
+            text=block.text if schema.kind == "text" else None,
             n_bad_lines=block.scan.n_bad,
             fraction_read=block.fraction_read,
             time=block.time,
@@ -276,17 +276,17 @@ class _CountDoubt:
         return self._n_seen == self.n_lines > 0
 
 
-def scan_lines(stream, dialect, options):
+def scan_lines(stream, schema, options):
     """Yield a `ScannedBlock` after the other; a bad line that is not skipped is an error."""
     skip_bad = options.on_bad_line == "skip"
 
     def work(drawn):
         text, fraction = drawn
-        scan = scan_block(text, dialect, skip_bad=skip_bad)
-        if dialect.kind == "text" and text.max() >= 128:
+        scan = scan_block(text, schema, skip_bad=skip_bad)
+        if schema.kind == "text" and text.max() >= 128:
             scan = _without_broken_text(text, scan, skip_bad=skip_bad)
-        if dialect.are_distances and scan.weight is not None:
-            scan = _without_zero_distances(text, scan, dialect, skip_bad=skip_bad)
+        if schema.are_distances and scan.weight is not None:
+            scan = _without_zero_distances(text, scan, schema, skip_bad=skip_bad)
         time = None
         has_dates = False
         if scan.time is not None:
@@ -297,14 +297,14 @@ def scan_lines(stream, dialect, options):
             scan, time = _without_bad(text, scan, good, scan.time[:, 0], skip_bad), time[good]
         return text, scan, fraction, time, has_dates
 
-    texts = line_blocks(stream, skip=dialect.start, size=options.block_bytes)
+    texts = line_blocks(stream, skip=schema.start, size=options.block_bytes)
     blocks = ((text, stream.fraction_read) for text in texts)
-    line_number = dialect.first_line
+    line_number = schema.first_line
     n_spare = 0 if stream.is_compressed else 1  # inflating takes a thread as well
     for text, scan, fraction, time, has_dates in prefetch_map(work, blocks, n_spare=n_spare):
         if scan.bad_line >= 0 and not skip_bad:
             line = text[scan.bad_start :].tobytes().partition(b"\n")[0].removesuffix(b"\r")
-            _, fault = find_fault(line, dialect)
+            _, fault = find_fault(line, schema)
             raise InputError(f"{stream.name}, line {line_number + scan.bad_line}: ", fault)
         yield ScannedBlock(text, scan, line_number, fraction, time, has_dates)
         line_number += scan.n_lines
@@ -318,25 +318,23 @@ def _without_broken_text(text, scan, *, skip_bad):
     return _without_bad(text, scan, good, scan.ends[:, 0], skip_bad)
 
 
-def _without_zero_distances(text, scan, dialect, *, skip_bad):
+def _without_zero_distances(text, scan, schema, *, skip_bad):
     """Treat lines of distance zero as bad, and turn the other distances into weights."""
     good = scan.weight >= SMALLEST_DISTANCE
     if not good.all() and not skip_bad:
         row = int(np.argmin(good))
         start = (
-            row_start(text.tobytes(), row, dialect)
-            if scan.ends.shape[1] == 2
-            else scan.ends[row, 0]
+            row_start(text.tobytes(), row, schema) if scan.ends.shape[1] == 2 else scan.ends[row, 0]
         )
         return _with_bad_line(text, scan, start)
     scan = _without_bad(text, scan, good, None, skip_bad)
     return scan._replace(weight=1 / scan.weight)
 
 
-def row_start(text, row, dialect):
+def row_start(text, row, schema):
     """The first byte of the line of `text` that holds the `row`-th good line of data, from 0."""
-    marks = tuple(mark.encode() for mark in dialect.comments)
-    any_distance = replace(dialect, are_distances=False)
+    marks = tuple(mark.encode() for mark in schema.comments)
+    any_distance = replace(schema, are_distances=False)
     start = 0
     for line in text.split(b"\n"):
         stripped = line.strip()

@@ -7,15 +7,16 @@ from hypothesis import strategies as st
 
 from graphsqueak import read_edges
 from graphsqueak.sources.files import scan as scan_module
-from graphsqueak.sources.files.dialect import Dialect, scan_block
 from graphsqueak.sources.files.fields import find_fault, split_fields
+from graphsqueak.sources.files.scan import scan_block
+from graphsqueak.sources.files.schema import TextSchema
 
 PAIR, TRIPLE = ("source", "target"), ("source", "target", "weight")
 ODD_ROLES = ("weight", "skip", "target", "source")
 
 
-def dialect(separator="\t", roles=PAIR, kind="int64", *, canonical=True):
-    return Dialect(separator, roles, kind, canonical, ("#", "%"), 0, 1)
+def schema(separator="\t", roles=PAIR, kind="int64", *, canonical=True):
+    return TextSchema(separator, roles, kind, canonical, ("#", "%"), 0, 1)
 
 
 def scan(text, shape, *, skip_bad=True):
@@ -58,7 +59,7 @@ fields = st.one_of(
 @example(["1", "2", "4.9e-324"], ",", TRIPLE, "int64", True)
 def test_scanner_agrees_with_the_rules(words, separator, roles, kind, canonical):
     line = (separator or " ").join(words).encode()
-    shape = dialect(separator, roles, kind, canonical=canonical)
+    shape = schema(separator, roles, kind, canonical=canonical)
     bare = line.removesuffix(b"\r")
     is_data = bare.strip(b" " if separator == "\t" else b" \t") and not bare.lstrip(
         b" " if separator == "\t" else b" \t"
@@ -85,36 +86,36 @@ def test_scanner_agrees_with_the_rules(words, separator, roles, kind, canonical)
 @settings(deadline=None)  # the first call compiles
 @given(st.floats(0, 1e307))
 def test_weights_survive_repr_exactly(value):
-    _, result = scan(f"1 2 {value!r}".encode(), dialect("", TRIPLE))
+    _, result = scan(f"1 2 {value!r}".encode(), schema("", TRIPLE))
     assert result.weight[0] == value
 
 
 def test_blank_and_comment_lines_are_counted_as_lines():
-    _, result = scan(b"# a\n\n 1\t2\r\n%b\n3\t4", dialect())
+    _, result = scan(b"# a\n\n 1\t2\r\n%b\n3\t4", schema())
     assert result.ends.tolist() == [[1, 2], [3, 4]]
     assert result.n_lines == 5
 
 
 def test_stops_at_the_first_bad_line_and_says_where():
-    _, result = scan(b"1\t2\nx\t3\n4\t5\ny\t6", dialect(), skip_bad=False)
+    _, result = scan(b"1\t2\nx\t3\n4\t5\ny\t6", schema(), skip_bad=False)
     assert (result.ends.tolist(), result.bad_line, result.bad_start) == ([[1, 2]], 1, 4)
 
 
 def test_skips_bad_lines_and_counts_them():
-    _, result = scan(b"1\t2\nx\t3\n4\t5\ny\t6", dialect())
+    _, result = scan(b"1\t2\nx\t3\n4\t5\ny\t6", schema())
     assert (result.ends.tolist(), result.n_bad) == ([[1, 2], [4, 5]], 2)
 
 
 @pytest.mark.parametrize("line", [b'a "b\tc', b'"a""\tc', b'"a"b\tc'])
 def test_quotes_that_do_not_match_are_a_fault_only_at_the_start_of_a_field(line):
-    _, result = scan(line, dialect(kind="text"))
+    _, result = scan(line, schema(kind="text"))
     assert result.n_bad == line.startswith(b'"')
 
 
 @pytest.mark.parametrize("start", ["", "source\ttarget\n", "# SNAP\n# FromNodeId\tToNodeId\n\n"])
 def test_a_file_of_plain_pairs_does_without_the_long_scanner(start, tmp_path, monkeypatch):
-    """It takes seconds to compile, which who has such a file does not wait for."""
-    monkeypatch.delattr(scan_module, "_scan")
+    """Compiling it takes seconds, which users of such files are spared."""
+    monkeypatch.delattr(scan_module, "_scan_lines")
     path = tmp_path / "pairs.tsv"
     path.write_text(start + "".join(f"{k}\t{k + 1}\n" for k in range(50)))
     assert read_edges(path).to_edge_list().n_edges == 50

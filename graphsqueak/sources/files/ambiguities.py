@@ -1,0 +1,380 @@
+"""Rules that refuse a table of edges which can be read in two ways.
+
+A wrong guess gives a graph that looks right. So each rule looks for one ambiguity in the first
+lines of a table and returns an InputError that quotes what was found and names the argument that
+decides. The first rule that applies is raised (`refuse_ambiguities`).
+
+There are three lists, by what is known when they are applied:
+
+`RULES_FOR_ENDS`
+    The names of the columns do not show source and target: there are too many columns, one of the
+    first two holds times, or others look more like ends.
+`RULES_FOR_UNNAMED_COLUMNS`
+    Three columns without names: dates, an index, times or texts where an edge and its weight are
+    expected.
+`RULES_FOR_LINES`
+    The columns are chosen: times as weights, a first line of names that occur nowhere else, ids 1
+    and 1.0 among texts, and two kinds of nodes numbered alike, so that user 51 and item 51 would
+    become one node.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphsqueak.errors import InputError, Message, Parameter
+from graphsqueak.nodes.text_ids import TextIds
+from graphsqueak.sources.files.column_names import is_time_name, name_two_entities
+from graphsqueak.sources.files.contents import Content, content_of, time_unit
+from graphsqueak.sources.files.fields import (
+    is_number,
+    may_be_rounded,
+    rounded_id_fault,
+)
+from graphsqueak.sources.files.scan import Scan, scan_block, tokens_at
+from graphsqueak.sources.files.suggestions import (
+    Suggestion,
+    columns_parameter,
+    suggestion_in_words,
+    time_parameter,
+)
+
+__all__ = [
+    "MIN_LINES_FOR_PATTERN",
+    "RULES_FOR_ENDS",
+    "RULES_FOR_LINES",
+    "RULES_FOR_UNNAMED_COLUMNS",
+    "PossibleEnds",
+    "SampledLines",
+    "UnnamedColumns",
+    "columns_error",
+    "refuse_ambiguities",
+    "times_error",
+    "two_entities_error",
+]
+
+# Lines from which a pattern in all of them is evidence: two short lines may agree by chance.
+MIN_LINES_FOR_PATTERN = 3
+# The same if another explanation is likely: edges of a path are numbered 1, 2, 3, ..., and each
+# name occurs once in a short list.
+_MIN_LINES_FOR_LIKELY_PATTERN = 8
+# Fraction of lines below an unknown header whose names both occur nowhere else: in a graph a few
+# edges are components of their own.
+_MAX_FRACTION_OF_SINGLE_EDGES = 0.01
+
+_DECIMAL_COMMA = re.compile(rb"[+-]?\d+,\d+")
+_DIGITS = re.compile(rb"\d+")
+_WHOLE_FLOAT = re.compile(rb"(-?[0-9]+)\.0*")
+
+
+def refuse_ambiguities(rules: Iterable[Callable[[Any], InputError | None]], evidence: Any) -> None:
+    """Raise the error of the first rule that applies to the evidence."""
+    for rule in rules:
+        error = rule(evidence)
+        if error is not None:
+            raise error
+
+
+# Rules for ends
+
+
+@dataclass(frozen=True)
+class PossibleEnds:
+    """Columns among which source and target are looked for, if their names do not show them.
+
+    `candidates` are all columns except an index, empty ones and the chosen column of times.
+    """
+
+    names: list[str] | None
+    contents: list[Content]
+    candidates: list[int]
+    suggestion: Suggestion
+
+
+def columns_error(problem, columns):
+    """The error about columns that can be read in two ways, with a suggestion."""
+    listed = f" ({', '.join(columns.names)})" if columns.names else ""
+    return InputError(
+        f"{len(columns.contents)} columns{listed}, and {problem}; ",
+        suggestion_in_words(columns.suggestion, columns.names),
+    )
+
+
+def _too_many_columns(columns):
+    if len(columns.candidates) > 3:
+        return columns_error("no header says which are source, target and weight", columns)
+    return None
+
+
+def _end_holds_times(columns):
+    names = columns.names
+    ends = columns.candidates[:2]
+    for column in ends:
+        is_named_as_time = names is not None and is_time_name(names[column])
+        if not is_named_as_time and columns.contents[column] not in (Content.TIMES, Content.DATES):
+            continue
+        shown = names[column] if names else column
+        if len(columns.candidates) == 2:
+            return InputError(
+                f"column {shown} of two seems to hold dates or times; give ",
+                columns_parameter(ends, names),
+                " if they are nodes",
+            )
+        return columns_error(f"column {shown} seems to hold dates or times, not nodes", columns)
+    return None
+
+
+def _others_look_like_ends(columns):
+    suggested = columns.suggestion.ends
+    if len(columns.candidates) == 3 and suggested not in (None, tuple(columns.candidates[:2])):
+        return columns_error("the first two do not seem to be source and target", columns)
+    return None
+
+
+RULES_FOR_ENDS = [_too_many_columns, _end_holds_times, _others_look_like_ends]
+
+
+# Rules for three columns without names
+
+
+@dataclass(frozen=True)
+class UnnamedColumns:
+    """Fields of sampled lines of three columns without names, and what `weighted` is set to."""
+
+    rows: list[list[bytes]]
+    weighted: bool | str
+
+    @cached_property
+    def firsts(self) -> list[bytes]:
+        return [row[0] for row in self.rows]
+
+    @cached_property
+    def thirds(self) -> list[bytes]:
+        return [row[2] for row in self.rows]
+
+
+def _third_column_holds_dates(columns):
+    thirds = columns.thirds
+    if columns.weighted != "auto" or not thirds or is_number(thirds[0]):
+        return None
+    content = content_of(thirds)
+    if content not in (Content.TIMES, Content.DATES):
+        return None
+    remedy = Message(Parameter("weighted", False), " to ignore them")
+    if content is Content.TIMES:
+        remedy = Message(time_parameter(2, None), " to read them, ", remedy)
+    shown = thirds[0].decode("utf-8", "replace")
+    return InputError(
+        f"the third column holds dates or times, such as {shown}, not weights; give ", remedy
+    )
+
+
+def _first_column_counts_lines(columns):
+    thirds = columns.thirds
+    has_numbers = any(map(is_number, thirds))
+    # Weights of edges that are numbered by their source are common. Texts in the third column are
+    # not weights, so then the second and third are the ends.
+    fewest = _MIN_LINES_FOR_LIKELY_PATTERN if has_numbers else MIN_LINES_FOR_PATTERN
+    if columns.weighted is True or len(thirds) < fewest or len(set(thirds)) == 1:
+        return None
+    may_be_ids = not has_numbers or all(map(_DIGITS.fullmatch, thirds))
+    if not may_be_ids or content_of(thirds) in (Content.TIMES, Content.DATES):
+        return None
+    counts = ([b"%d" % (start + k) for k in range(len(thirds))] for start in (0, 1))
+    if columns.firsts not in counts:
+        return None
+    edge = (0, 1, 2) if all(map(is_number, thirds)) else (0, 1)
+    return InputError(
+        "the first column counts the lines; give ",
+        columns_parameter((1, 2), None),
+        " if it is an index, ",
+        columns_parameter(edge, None),
+        " if it is the source of an edge",
+    )
+
+
+def _first_column_holds_times(columns):
+    """Unix times, or days such as 20040417, in the first of three columns of ids."""
+    rows = columns.rows
+    are_digits = all(map(_DIGITS.fullmatch, columns.firsts))
+    if columns.weighted is True or len(rows) < MIN_LINES_FOR_PATTERN or not are_digits:
+        return None
+    contents = {content_of([row[column] for row in rows]) for column in (1, 2)}
+    if contents not in ({Content.INTEGERS}, {Content.TEXTS}):
+        return None
+    firsts = np.array(columns.firsts, dtype=float)
+    unit = time_unit(firsts)
+    # Sources that are numbered like times have targets that are numbered like times.
+    targets = [float(row[1]) for row in rows if is_number(row[1])]
+    if unit is None or max(targets, default=0.0) >= firsts.min() / 10:
+        return None
+    return InputError(
+        f"the first column looks like times ({unit}, such as {firsts[0]:.0f}), not nodes; give ",
+        columns_parameter((1, 2), None),
+        " if these are source and target, with ",
+        time_parameter(0, None),
+        " to read the times; ",
+        columns_parameter((0, 1, 2), None),
+        " if the first column holds nodes",
+    )
+
+
+def _third_column_holds_texts(columns):
+    texts = [field for field in columns.thirds if field and not is_number(field)]
+    # A number with a decimal comma, and nan, are reported as the bad weights that they are.
+    texts = [field for field in texts if not _DECIMAL_COMMA.fullmatch(field)]
+    texts = [field for field in texts if field.lstrip(b"+-").lower() not in (b"nan", b"inf")]
+    if columns.weighted != "auto" or len(texts) <= len(columns.thirds) / 2:
+        return None
+    shown = texts[0].decode("utf-8", "replace")
+    return InputError(
+        f"the third column holds texts such as {shown!r}, not weights; give ",
+        Parameter("header", True),
+        " if the first line names the columns, or choose source and target, ",
+        columns_parameter((0, 1), None),
+        " if they are the first two",
+    )
+
+
+RULES_FOR_UNNAMED_COLUMNS = [
+    _third_column_holds_dates,
+    _first_column_counts_lines,
+    _first_column_holds_times,
+    _third_column_holds_texts,
+]
+
+
+# Rules for lines whose columns and ids are known
+
+
+@dataclass(frozen=True)
+class SampledLines:
+    """Sampled lines below a header, with their schema and the options of the reader."""
+
+    schema: Any
+    options: Any
+    text: np.ndarray
+    first_line: bytes
+    first_comment: bytes
+
+    @cached_property
+    def scan(self) -> Scan:
+        return scan_block(self.text, self.schema, skip_bad=True)
+
+    @property
+    def has_text_ids(self) -> bool:
+        return self.schema.kind == "text"
+
+
+def times_error(values):
+    """The error about a column of weights that looks like times; None if it does not."""
+    unit = time_unit(values) if len(values) else None
+    if unit is None:
+        return None
+    return InputError(
+        f"the third column looks like times ({unit}, such as {values[0]:.0f}), not weights; give ",
+        Parameter("time", 2),
+        " to read it as times, ",
+        Parameter("weighted", False),
+        " to ignore it, ",
+        Parameter("weighted", True),
+        " to take it as weights",
+    )
+
+
+def _weights_look_like_times(lines):
+    options = lines.options
+    is_chosen = options.columns is not None or options.weights_are is not None
+    if is_chosen or options.weighted != "auto" or lines.schema.is_named:
+        return None
+    return None if lines.scan.weight is None else times_error(lines.scan.weight)
+
+
+def _first_line_is_unlike_others(lines):
+    """Both names in the first line occur nowhere else, as in a header of unknown words."""
+    is_asked = lines.options.header == "auto" and not lines.schema.is_named
+    if not is_asked or not lines.has_text_ids:
+        return None
+    spans = lines.scan.ends
+    if len(spans) < _MIN_LINES_FOR_LIKELY_PATTERN:
+        return None
+    nodes = TextIds().number(lines.text, spans)
+    is_single = np.bincount(nodes.ravel())[nodes].max(axis=1) == 1
+    if not is_single[0] or np.mean(is_single[1:]) > _MAX_FRACTION_OF_SINGLE_EDGES:
+        return None
+    shown = lines.first_line.decode("utf-8", "replace")
+    return InputError(
+        f"the names in the first line, {shown!r}, occur nowhere below: give ",
+        Parameter("header", True),
+        " if they name the columns, ",
+        Parameter("header", False),
+        " if it is an edge",
+    )
+
+
+def _one_number_has_two_spellings(lines):
+    """1 and 1.0 are one node in a column of integers, and two texts next to ids such as ann."""
+    if not lines.has_text_ids or lines.options.ids != "auto":
+        return None
+    start, stop = lines.scan.ends.reshape(-1, 2).T
+    ids = set(tokens_at(lines.text, start, stop).cast("large_binary").unique().to_pylist())
+    for field in sorted(ids):
+        whole = _WHOLE_FLOAT.fullmatch(field)
+        if whole and whole[1] in ids:
+            return InputError(
+                f"ids {whole[1].decode()} and {field.decode()} may be one node, but other "
+                "ids are not integers; give ",
+                Parameter("ids", "text"),
+                " to keep them apart, or write them alike",
+            )
+    rounded = sorted(filter(may_be_rounded, ids)) if all(map(is_number, ids)) else []
+    return InputError(rounded_id_fault(repr(rounded[0].decode()))) if rounded else None
+
+
+def _comment_declares_two_kinds(lines):
+    """KONECT begins a file whose columns are numbered apart with `% bip unweighted` or the like."""
+    is_asked = lines.options.bipartite == "auto" and not lines.has_text_ids
+    if not is_asked or lines.first_comment.split()[:1] != [b"bip"]:
+        return None
+    return InputError(
+        f"the comment {lines.first_comment.decode('utf-8', 'replace')!r} declares two kinds of "
+        "nodes, each numbered from 1; give ",
+        Parameter("bipartite", True),
+        " to keep them apart, ",
+        Parameter("bipartite", False),
+        " to join nodes of the same number",
+    )
+
+
+def two_entities_error(names):
+    """The error about numbered columns that are named like two kinds of things, or None."""
+    if not name_two_entities(names):
+        return None
+    return InputError(
+        f"columns {names[0]} and {names[1]} name two kinds of things by number: "
+        f"is {names[0]} 1 another node than {names[1]} 1? give ",
+        Parameter("bipartite", True),
+        " to keep them apart, ",
+        Parameter("bipartite", False),
+        " to join them",
+    )
+
+
+def _columns_name_two_kinds(lines):
+    is_asked = lines.options.bipartite == "auto" and not lines.has_text_ids
+    if not is_asked or not lines.schema.names:
+        return None
+    return two_entities_error(lines.schema.columns[:2])
+
+
+RULES_FOR_LINES = [
+    _weights_look_like_times,
+    _first_line_is_unlike_others,
+    _one_number_has_two_spellings,
+    _comment_declares_two_kinds,
+    _columns_name_two_kinds,
+]
