@@ -33,6 +33,7 @@ from graphsqueak.outofcore.resistances import effective_resistance, random_poten
 from graphsqueak.outofcore.streamed_solver import StreamedSolver
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table, text_table
+from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sparsifiers.resistance.selected import has_small_separators
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
@@ -41,7 +42,6 @@ from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["Ranking", "rank"]
 
-_FEW_NODES = 1000  # up to here all of diag(L^+) is solved for
 _PILOT_PROBES = 32
 _COLUMNS = 256  # at once
 _SIGMAS = 6  # of a sketch, by which brackets are widened
@@ -213,15 +213,15 @@ def _spanning(opened, rtol, n_probes):
     weight = np.concatenate([weight for _, _, weight in batches])
     ends = np.concatenate([np.column_stack([tail, head]) for tail, head, _ in batches])
     is_exact = not opened.is_read and n_probes is None
-    is_exact &= opened.n_nodes <= _FEW_NODES or has_small_separators(opened.simple)
+    is_exact &= opened.n_nodes <= MAX_DENSE_NODES or has_small_separators(opened.simple)
     scores = np.minimum(weight * resistance, 1.0)
     return Ranking("spanning", scores, opened.held.ids, ends, 0.0 if is_exact else rtol)
 
 
 def _closeness(opened, rtol, n_probes, progress):
     size = np.bincount(opened.components, minlength=1)[opened.components]
-    solver = opened.solver(tol=1e-10 if opened.n_nodes <= _FEW_NODES else 1e-6)
-    if not opened.is_read and n_probes is None and opened.n_nodes <= _FEW_NODES:
+    solver = opened.solver(tol=1e-10 if opened.n_nodes <= MAX_DENSE_NODES else 1e-6)
+    if not opened.is_read and n_probes is None and opened.n_nodes <= MAX_DENSE_NODES:
         diagonal, error = _solved_diagonal(solver, size), np.zeros(opened.n_nodes)
     else:
         with reporter(progress, "sketching", unit="probes") as tell:

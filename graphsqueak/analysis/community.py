@@ -41,7 +41,6 @@ __all__ = [
 
 _FINENESS = 64  # steps of an average weight
 _RUNS = {"leiden": ((2_000_000, 3),), "louvain": ((20_000, 3), (100_000, 1))}  # up to so many edges
-_EQUAL = 1e-6  # relative: weights that differ by less are the same
 
 
 @dataclass(frozen=True)
@@ -169,9 +168,7 @@ def find_labels(graph: EdgeList, *, method: str, resolution: float = 1.0, seed: 
     """
     simple = graph.simplified()
     mean = simple.weight.mean() if simple.n_edges else 1.0
-    is_even = np.ptp(simple.weight) < _EQUAL * mean if simple.n_edges else True
-    fineness = 1 if is_even else _FINENESS
-    weight = np.maximum(1, np.rint(fineness * simple.weight / mean)).astype(np.int64)
+    weight = np.maximum(1, np.rint(_FINENESS * simple.weight / mean)).astype(np.int64)
     find = _leiden if method == "leiden" else _louvain
     labels = find(simple, weight, resolution, seed)
     order = np.argsort(-np.bincount(labels), kind="stable")

@@ -1,4 +1,4 @@
-"""Exact answers about a graph that is read again and again, and never held."""
+"""Solves, eigenpairs and resistances of graphs that are streamed in several passes."""
 
 from graphsqueak._lazy import lazy_names
 

@@ -1,13 +1,13 @@
-"""Checkpoints of a streamed solve: the preconditioner, and the iteration between two passes.
+"""Checkpoints of a streamed solve: the preconditioner and the state between two passes.
 
 A checkpoint is an Arrow stream (`graphsqueak.system.packing`) with a JSON record and the arrays
 
-    tail, head, weight                  the sparsifier
-    ids, or ids_text and ids_end        its ids, where nodes are not plain numbers
+    tail, head, weight                     the sparsifier
+    ids, or ids_text and ids_end           its ids, unless they are 0, ..., n_nodes - 1
     x, residual, direction, image, gram    the iteration, if one has begun
 
-It is written beside its path and renamed, so that a stop never leaves half of one, and read back
-without pickle; an array that does not fit is refused.
+It is written to a temporary file and renamed, so that an interruption leaves the old or the new
+checkpoint. It is read without pickle, and arrays of a wrong shape raise an error.
 """
 
 import hashlib
@@ -27,16 +27,18 @@ from graphsqueak.system.remote import read_bytes
 __all__ = ["Saved", "digest", "load", "save"]
 
 FORMAT = "graphsqueak solve"
+# Version of the layout above. Files of other versions are rejected.
 VERSION = 1
-_BLOCKS = ("x", "residual", "direction", "image")  # a row for every node
+# Arrays with one row per node.
+_BLOCKS = ("x", "residual", "direction", "image")
 _IDS = ("ids", "ids_text", "ids_end")
 
 
 class Saved(NamedTuple):
-    """What a checkpoint holds.
+    """Content of a checkpoint.
 
-    `settings` are those of the solver; `numbers` those of the iteration, and `arrays` its blocks,
-    both empty if none had begun.
+    `settings` belong to the solver. `numbers` and `arrays` belong to the iteration; `arrays` is
+    empty if none has begun.
     """
 
     sparsifier: EdgeList
@@ -46,13 +48,18 @@ class Saved(NamedTuple):
 
 
 def save(path: str | os.PathLike, saved: Saved) -> None:
-    """Write a checkpoint, whole or not at all.
+    """Write a checkpoint atomically.
 
-    One that cannot be written is a warning: a full disk must not end a run that can do without.
+    An error becomes a warning, because a full disk must not end a run that can continue.
     """
     edges = saved.sparsifier
-    record = {"format": FORMAT, "version": VERSION, "n_nodes": edges.n_nodes}
-    record |= {"settings": saved.settings, "numbers": saved.numbers}
+    record = {
+        "format": FORMAT,
+        "version": VERSION,
+        "n_nodes": edges.n_nodes,
+        "settings": saved.settings,
+        "numbers": saved.numbers,
+    }
     columns = {"tail": edges.tail, "head": edges.head, "weight": edges.weight}
     ids = pack_ids(edges.node_ids, edges.n_nodes)
     try:
@@ -63,13 +70,13 @@ def save(path: str | os.PathLike, saved: Saved) -> None:
 
 
 def load(path: str | os.PathLike, settings: dict[str, Any]) -> Saved:
-    """Read a checkpoint; an InputError if it is none, not whole, or of a run with other settings.
+    """Read a checkpoint; raise an InputError if it is invalid or has other settings.
 
     Parameters
     ----------
     path : path
     settings : dict
-        What has to agree; a `seed` that is None agrees with any.
+        Expected settings; a `seed` of None matches any seed.
     """
     saved = _read(path)
     known = {name: saved.settings.get(name) for name in settings}
@@ -91,7 +98,7 @@ def _read(path):
         raise InputError(f"{path} cannot be read: {error.strerror}; check the path") from None
     except InputError as error:
         raise InputError(
-            f"{path} is no complete checkpoint ({error}); start again without resume"
+            f"{path} is not a complete checkpoint ({error}); start again without resume"
         ) from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise InputError(f"{path} is not a checkpoint of a streamed solve; give another path")
@@ -101,13 +108,18 @@ def _read(path):
             f"{VERSION}; start again without resume"
         )
     try:
-        n_nodes, ids = record["n_nodes"], {k: arrays.pop(k) for k in _IDS if k in arrays}
-        ends = (arrays.pop("tail"), arrays.pop("head"), arrays.pop("weight"))
+        n_nodes = record["n_nodes"]
+        ids = {name: arrays.pop(name) for name in _IDS if name in arrays}
         sparsifier = EdgeList(
-            tail=ends[0], head=ends[1], weight=ends[2], n_nodes=n_nodes, ids=unpack_ids(ids)
+            tail=arrays.pop("tail"),
+            head=arrays.pop("head"),
+            weight=arrays.pop("weight"),
+            n_nodes=n_nodes,
+            ids=unpack_ids(ids),
         )
         _check_blocks(arrays, n_nodes)
-        settings, numbers = dict(record["settings"]), dict(record["numbers"])
+        settings = dict(record["settings"])
+        numbers = dict(record["numbers"])
         wanted = {"x", "residual", "direction"} if "name" in numbers else set()
         if not wanted <= arrays.keys() or not {"n_passes", "backend"} <= numbers.keys():
             raise InputError("a part of it is missing")
@@ -127,7 +139,7 @@ def _check_blocks(arrays, n_nodes):
 
 
 def digest(*arrays: np.ndarray) -> str:
-    """A name for what some arrays hold.
+    """Return a hash of the shapes and values of arrays, which identifies a system of equations.
 
     >>> digest(np.zeros(2)) == digest(np.zeros(2)), digest(np.zeros(2)) == digest(np.zeros(3))
     (True, False)

@@ -1,22 +1,25 @@
-"""The smallest eigenvalues of the Laplacian of a graph that is read, and their vectors.
+"""The smallest positive eigenvalues of a Laplacian, and their eigenvectors, of any graph.
 
-LOBPCG [K01] with a sparsifier H in two roles. Its own eigenvectors, roughly, are the start X: some
-steps of the same kind on H, which take no pass. And residuals are preconditioned by it. Each step
-takes one product, a pass:
+`smallest_eigenpairs` is the public function. It passes a graph in memory to `solvers.eigenpairs`. A
+graph that is streamed is solved here, by LOBPCG [K01] with a sparsifier H of the graph. The
+eigenvectors of H are the starting block X, and solves with M = L_H precondition the residuals. Each
+iteration takes one pass over the edges:
 
-    R = L X - X Lambda                   from the L X that is known
+    R = L X - X Lambda
     W = M^+ R, made orthonormal to X and P
     L W                                  the pass
-    Rayleigh and Ritz on S = [X P W]:    X = S C, L X = (L S) C
+    Rayleigh-Ritz on S = [X P W]:        X = S C, L X = (L S) C
 
-and P becomes the part of the new X that lies in the old P and W, orthonormal to X [HL06], so that
-no matrix but S'L S, which is small, is ever formed. A few more columns than are wanted come along:
-the last ones converge slowly. Constants on components, whose eigenvalue is zero, are taken out.
-Normalized, N = D^-1/2 L D^-1/2 takes the place of L, D^1/2 M^+ D^1/2 that of M^+, and D^1/2 1 that
-of the constants; the degrees take a pass of their own.
+P is the part of the new X in the span of the old P and W, made orthonormal to X [HL06]. The basis S
+is orthonormal, so that the Rayleigh-Ritz step is an ordinary eigenvalue problem of S'L S. The block
+has a few more columns than are wanted, because the last columns converge slowly. Constants on
+components, whose eigenvalue is zero, are projected out.
 
-Eigenvalues are found from above, so that each is an upper bound of the true one, of whatever
-accuracy; a true one lies within |L x - lambda x| of each.
+For the normalized Laplacian, N = D^-1/2 L D^-1/2 replaces L, D^1/2 M^+ D^1/2 replaces M^+, and
+D^1/2 1 replaces the constants. The degrees take a pass.
+
+Every Ritz value is an upper bound of an eigenvalue, and an eigenvalue lies within
+||L x - lambda x|| of it.
 
 References
 ----------
@@ -39,6 +42,8 @@ from graphsqueak.outofcore.convergence import Convergence
 from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers import eigenpairs
+from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
+from graphsqueak.solvers.vectors import padded_width
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.budget import Budget
@@ -46,11 +51,6 @@ from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["NormalizedPencil", "lobpcg", "smallest_eigenpairs"]
-
-_DENSE_NODES = 1000
-_MOST_PASSES = 100
-_START_TOL, _START_STEPS = 0.05, 15  # of what is found on the sparsifier
-_MORE = 4  # columns beyond those that are wanted, at least
 
 
 def smallest_eigenpairs(
@@ -69,36 +69,37 @@ def smallest_eigenpairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the smallest positive eigenvalues of the Laplacian, and their eigenvectors.
 
-    A graph in memory is solved with; one that is read, or for which a sparsifier or its size is
-    given, is read once per step and never held.
+    A graph in memory is solved in memory. A file, or a graph for which a sparsifier or its size is
+    given, is streamed, with one pass per iteration.
 
     Parameters
     ----------
     graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        Connected or not.
+        Undirected graph, connected or not.
     k : int
-        How many are wanted. There are n_nodes minus the number of components; more are not given.
+        Number of eigenpairs. At most n_nodes minus the number of components are returned.
     n_edges, epsilon, keep : optional, at most one
-        Size of the sparsifier, as of `sparsify`. Default for what is read: epsilon=0.5, predicted.
+        Size of the sparsifier, as in `sparsify`. Default for streamed graphs: a predicted epsilon
+        of 0.5.
     sparsifier : EdgeList or any graph, optional
-        A sparsifier that is there already, with the ids of the graph.
+        An existing sparsifier with the ids of the graph.
     normalized : bool
-        Of D^-1/2 L D^-1/2, D the weighted degrees, instead of L.
+        Use D^-1/2 L D^-1/2 instead of L, with D the weighted degrees.
     tol : float
-        |L x - lambda x| <= tol * lambda for each pair, |x| = 1. The error of lambda is about the
-        square of that where the next eigenvalue is not near.
+        Relative tolerance: ||L x - lambda x|| <= tol * lambda for each pair, with ||x|| = 1. The
+        relative error of lambda is about tol squared if the next eigenvalue is not close.
     max_passes : int, optional
-        Most steps. Default: 100.
+        Maximum number of iterations. Default: 100.
     random_state : int, Generator or None
-        Seeds the sparsifier, and the start of Lanczos on it.
+        Seed of the sparsifier and of the starting block.
     progress : bool or callable
 
     Returns
     -------
     values : ndarray of shape (k,)
-        Ascending.
+        Eigenvalues in ascending order.
     vectors : ndarray of shape (n_nodes, k)
-        Orthonormal columns; rows in the order of the graph's nodes.
+        Orthonormal eigenvectors; rows in the order of the graph's nodes.
 
     Examples
     --------
@@ -109,138 +110,150 @@ def smallest_eigenpairs(
     """
     check_count("k", k)
     check_real("tol", tol, above=0.0, below=1.0)
-    most = _MOST_PASSES if max_passes is None else check_count("max_passes", max_passes)
-    budget, source = Budget(n_edges, epsilon, keep), rereadable(graph)
-    if sparsifier is None and all(value is None for value in budget):
+    max_passes = check_count("max_passes", 100 if max_passes is None else max_passes)
+    source = rereadable(graph)
+    budget = Budget(n_edges=n_edges, epsilon=epsilon, keep=keep)
+    if sparsifier is None and budget == Budget(None, None, None):
         if isinstance(source, EdgeList):
             return eigenpairs.smallest_eigenpairs(
                 source, k, normalized=normalized, tol=tol, random_state=random_state
             )
-        budget = Budget(None, 0.5, None)
+        budget = Budget(n_edges=None, epsilon=0.5, keep=None)
     kept = find_sparsifier(source, budget, sparsifier, random_state, progress)
     if normalized and not source.is_materialized:
         raise InputError(
-            "the graph of a table of pairs is never built, and its degrees are not known: take the "
-            "eigenvectors of L, or those of its sparsifier"
+            "the edges of a projection are not enumerated, so that its degrees are unknown; use "
+            "normalized=False, or the eigenvectors of its sparsifier"
         )
     rng = np.random.default_rng(random_state)
-    plain = Pencil(source, kept, np.zeros(kept.n_nodes), seed=int(rng.integers(2**63)))
-    n_free = kept.n_nodes - int(kept.components().max(initial=-1)) - 1
-    n_columns = min(k + max(_MORE, k // 4), n_free)
-    with threadpool_limits(1, user_api="blas"), reporter(progress, "finding eigenvectors") as tell:
-        if kept.n_nodes <= max(_DENSE_NODES, 3 * n_columns):
+    # One thread: the blocks are narrow, and results must not depend on the number of threads.
+    with (
+        threadpool_limits(1, user_api="blas"),
+        reporter(progress, "finding eigenvectors") as report,
+    ):
+        if kept.n_nodes <= max(MAX_DENSE_NODES, 3 * k):
             laplacian = StreamedLaplacian(source, kept)
-            matrix = laplacian.to_dense(tell)
-            if normalized:
-                root = np.sqrt(np.where(np.diag(matrix) > 0, np.diag(matrix), np.inf))
-                matrix /= root[:, None] * root
-            values, vectors = scipy.linalg.eigh(matrix)
-            n_zero = np.unique(np.asarray(laplacian.component)).size
-            return values[n_zero : n_zero + k], vectors[:, n_zero : n_zero + k]
-        pencil: Pencil | NormalizedPencil = plain
-        itself: _OnSparsifier | NormalizedPencil = _OnSparsifier(plain)
+            return _diagonalize(laplacian, k, normalized=normalized, report=report)
+        pencil: Pencil | NormalizedPencil
+        pencil = Pencil(source, kept, np.zeros(kept.n_nodes), seed=int(rng.integers(2**63)))
         if normalized:
-            degree = StreamedLaplacian(source, kept).degrees(tell)
-            pencil = NormalizedPencil(plain, degree)
-            itself = NormalizedPencil(_OnSparsifier(plain), degree)
-        start = itself.precondition(rng.standard_normal((kept.n_nodes, n_columns)))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # it is a start
-            _, start = lobpcg(itself, start, n_columns, _START_TOL, _START_STEPS)
-        return lobpcg(pencil, start, min(k, n_free), tol, most, tell)
+            degree = StreamedLaplacian(source, kept).degrees(report)
+            pencil = NormalizedPencil(pencil, degree)
+        # The last columns of the block converge slowly, so that there are more than are wanted.
+        n_columns = padded_width(k + 1 + k // 4)
+        # The start is found to the final tolerance, because work on the sparsifier takes no pass.
+        _, start = eigenpairs.smallest_eigenpairs(
+            kept, n_columns, normalized=normalized, tol=tol, random_state=rng
+        )
+        n_pairs = min(k, start.shape[1])
+        return lobpcg(pencil, start, n_pairs, tol, max_passes, report)
 
 
-class _OnSparsifier:
-    """The pencil of a sparsifier with itself, whose products take no pass."""
-
-    def __init__(self, pencil: Pencil) -> None:
-        self.sparsifier, self._pencil = pencil.sparsifier, pencil
-        self.precondition, self.centered = pencil.precondition, pencil.centered
-
-    def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
-        """M X."""
-        return self._pencil.times_sparsifier(X)
+def _diagonalize(laplacian, k, *, normalized, report):
+    """Return eigenpairs of a small graph from its dense matrix, which takes one pass."""
+    matrix = laplacian.to_dense(report)
+    if normalized:
+        degree = np.diag(matrix)
+        root = np.sqrt(np.where(degree > 0, degree, np.inf))
+        matrix /= root[:, None] * root
+    values, vectors = scipy.linalg.eigh(matrix)
+    n_components = np.unique(laplacian.component).size
+    wanted = slice(n_components, n_components + k)
+    return values[wanted], vectors[:, wanted]
 
 
 class NormalizedPencil:
-    """The pencil of D^-1/2 L D^-1/2, and of D^1/2 M^+ D^1/2 to precondition it."""
+    """D^-1/2 L D^-1/2 of a streamed graph, and its preconditioner D^1/2 M^+ D^1/2.
 
-    def __init__(self, pencil: "Pencil | _OnSparsifier", degree: np.ndarray) -> None:
-        self._pencil, self._root = pencil, np.sqrt(degree)
+    It replaces a `Pencil` in `lobpcg`.
+    """
+
+    def __init__(self, pencil: Pencil, degree: np.ndarray) -> None:
+        self._pencil = pencil
+        self._root = np.sqrt(degree)
         self._component = pencil.sparsifier.components()
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
-        """N X, in one pass over the edges."""
+        """Return N X, in one pass over the edges."""
         root = np.where(self._root > 0, self._root, np.inf)[:, None]
         return self._pencil.multiply(X / root, report) / root
 
     def precondition(self, R: np.ndarray) -> np.ndarray:
-        """D^1/2 M^+ D^1/2 R, about."""
+        """Return D^1/2 M^+ D^1/2 R approximately."""
         root = self._root[:, None]
         return self.centered(root * self._pencil.precondition(root * R))
 
     def centered(self, X: np.ndarray) -> np.ndarray:
-        """X less its part along D^1/2 1 on every component."""
+        """Return X minus its part along D^1/2 1 on every component."""
         return eigenpairs.project_out_constants(X, self._component, self._root)
 
 
 def lobpcg(
-    pencil: Pencil | NormalizedPencil | _OnSparsifier,
+    pencil: Pencil | NormalizedPencil,
     X: np.ndarray,
     k: int,
     tol: float,
     max_passes: int,
-    tell: Callable | None = None,
+    report: Callable | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Values and vectors from a start X, of at least k columns.
+    """Return eigenvalues and eigenvectors from a starting block with at least k columns.
+
+    scipy's `lobpcg` has an absolute tolerance for all columns of the block, which takes 1.5 to 4
+    times as many passes (ten pairs on grids, block models, small-world and heavy-tailed graphs).
 
     Parameters
     ----------
-    pencil : Pencil
+    pencil : Pencil or NormalizedPencil
         Without a ridge.
     X : ndarray of shape (n_nodes, at least k)
+        Starting block.
     k, tol, max_passes
         Arguments of `smallest_eigenpairs`.
-    tell : callable, optional
-        Called as tell(n_edges, share) during a pass.
+    report : callable, optional
+        Called as report(n_edges, fraction) during a pass.
     """
     X = orthonormal(pencil.centered(X), lambda y: y)
-    images = [pencil.multiply(X, tell)]  # of X, P and W
-    basis, n_columns = [X], X.shape[1]
-    course, n_passes = Convergence(), 1
+    n_columns = X.shape[1]
+    S = X
+    LS = pencil.multiply(X, report)
+    convergence = Convergence()
+    n_passes = 1
     while True:
-        S, LS = np.hstack(basis), np.hstack(images)
         gram = S.T @ LS
-        values, turn = np.linalg.eigh((gram + gram.T) / 2)
-        values, turn = values[:n_columns], turn[:, :n_columns]
-        X, LX = S @ turn, LS @ turn
+        values, coefficients = np.linalg.eigh((gram + gram.T) / 2)
+        values = values[:n_columns]
+        coefficients = coefficients[:, :n_columns]
+        X = S @ coefficients
+        LX = LS @ coefficients
         R = LX - X * values
         relative = np.linalg.norm(R, axis=0) / np.maximum(values, np.finfo(float).tiny)
-        course.note(float(relative[:k].max(initial=0.0)), is_measured=False)
-        if course.worst[-1] <= tol or n_passes >= max_passes or course.is_stuck():
+        residual = float(relative[:k].max(initial=0.0))
+        convergence.note(residual, is_measured=False)
+        if residual <= tol or n_passes >= max_passes or convergence.is_stuck():
             break
-        rest = turn.copy()
-        rest[:n_columns] = 0.0  # what the new X has of the old P and W
-        rest -= turn @ (turn.T @ rest)
+        # P: the part of the new X in the old P and W, orthogonal to the new X.
+        rest = coefficients.copy()
+        rest[:n_columns] = 0.0
+        rest -= coefficients @ (coefficients.T @ rest)
         rest = orthonormal(rest, lambda y: y)
-        P, LP = S @ rest, LS @ rest
+        XP = np.hstack([X, S @ rest])
         W = pencil.precondition(R[:, relative > tol])
+        # Twice, because rounding leaves some of X and P in W after the first projection.
         for _ in range(2):
-            for known in (X, P):
-                W -= known @ (known.T @ W)
-            W = orthonormal(W, lambda y: y)
+            W = orthonormal(W - XP @ (XP.T @ W), lambda y: y)
         if W.shape[1] == 0:
             break
-        basis, images = [X, P, W], [LX, LP, pencil.multiply(W, tell)]
+        LS = np.hstack([LX, LS @ rest, pencil.multiply(W, report)])
+        S = np.hstack([XP, W])
         n_passes += 1
-    if course.worst[-1] > tol:
+    if residual > tol:
         warnings.warn(
             ConvergenceWarning(
-                f"eigenvectors have relative residuals of {course.worst[-1]:.2g} after "
-                f"{n_passes} passes, above ",
+                f"eigenvectors have relative residuals of {residual:.2g} after {n_passes} passes, "
+                "above ",
                 Parameter("tol", tol),
                 "; give the sparsifier more edges, or allow more passes",
-                residual=course.worst[-1],
+                residual=residual,
             ),
             stacklevel=3,
         )

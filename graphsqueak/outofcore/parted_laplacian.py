@@ -1,11 +1,11 @@
-"""L_G X as a sum over the parts of a graph, each multiplied where it lies.
+"""L_G X as a sum over the parts of a graph, multiplied by any number of workers.
 
-    leaf(part)         product of one part, with what it has counted and which nodes it joins
+    leaf(part)         product of one part, its number of edges, and the nodes that it connects
     merge(results)     their sums, in the order of the parts
 
-Both are pure functions, run as a merge tree (`graphsqueak.trees`): the sum is the same to the last
-bit for the same parts and shape, in this process, on workers of this machine or on a cluster. What
-travels to every part is X with the ids of its rows; what comes back is as large.
+Both are pure functions, run as a merge tree (`graphsqueak.trees`). The sum is bit-for-bit the same
+for the same parts in this process, on workers of this machine or on a cluster. X and the ids of its
+rows are sent to every part, and a block of the same size is returned.
 """
 
 import warnings
@@ -29,7 +29,7 @@ __all__ = ["PartedLaplacian", "Sharing"]
 
 
 class Sharing(NamedTuple):
-    """How a graph is cut into parts, and who reads them; by default it is not cut."""
+    """Number of parts of a graph, and the workers that read them. Default: one part."""
 
     workers: int | None = None
     scheduler: str | None = None
@@ -37,18 +37,18 @@ class Sharing(NamedTuple):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the graph is read in parts."""
+        """Whether the graph is divided into parts."""
         return any(value is not None for value in self)
 
     def settings(self) -> dict[str, Any]:
-        """The same as arguments of `sparsify`."""
+        """Return the same as arguments of `sparsify`."""
         return self._asdict() | {"tree": "balanced"} if self.is_wanted else {}
 
 
 class PartedLaplacian:
-    """The Laplacian of a graph in parts, as an operator on the nodes of `sparsifier`.
+    """Laplacian of a graph in parts, as an operator on the nodes of `sparsifier`.
 
-    It stands in for a `StreamedLaplacian`, whose attributes it has.
+    It replaces a `StreamedLaplacian`, and has the same attributes.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class PartedLaplacian:
     Attributes
     ----------
     backend : callable
-        Who computes, see `graphsqueak.trees.backends`. Default: this process.
+        Runs the tree, see `graphsqueak.trees.backends`. Default: in this process.
 
     Examples
     --------
@@ -81,15 +81,16 @@ class PartedLaplacian:
         self.fingerprint: tuple | None = None
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
-        """L_G X, in one pass over all parts."""
+        """Return L_G X, in one pass over all parts."""
         block = pack_bytes({"n_nodes": self._n_nodes}, self._ids | {"X": X})
 
-        def tell(n_parts, share, note):
+        def report_edges(n_parts, fraction, note):
             if report is not None:
-                report(int(share * (self.n_edges or 0)), share)
+                report(int(fraction * (self.n_edges or 0)), fraction)
 
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # of Dask: that is the job
+            # A warning of Dask: the block is large, and every part needs it.
+            warnings.filterwarnings("ignore", "Sending large graph")
             run = run_tree(
                 as_tree("balanced", len(self._pieces)),
                 partial(_leaf, block=block),
@@ -97,12 +98,13 @@ class PartedLaplacian:
                 self._pieces,
                 seed=0,
                 backend=self.backend,
-                progress=tell,
+                progress=report_edges,
             )
         record, arrays = unpack(run.result, "the product")
-        now = (record["n_edges"], record["checksum"])
-        self.fingerprint = check_same_edges(self.fingerprint, now)
-        self.n_edges, self.component = now[0], arrays["component"]
+        fingerprint = (record["n_edges"], record["checksum"])
+        self.fingerprint = check_same_edges(self.fingerprint, fingerprint)
+        self.n_edges = record["n_edges"]
+        self.component = arrays["component"]
         self.n_passes += 1
         return arrays["product"]
 
@@ -120,7 +122,7 @@ def _leaf(piece, seed, *, block):
 
 
 def _merge(results, seed):
-    """The sums of products and counts; nodes that any of the parts joins are joined."""
+    """Return the sums of products and counts, and the components of the union of the parts."""
     found = [unpack(result, "a product") for result in results]
     product = found[0][1]["product"]
     parent = found[0][1]["component"].copy()

@@ -1,11 +1,11 @@
-"""A graph that is read beside a sparsifier that is held: A = L_G and M = L_H, both plus a ridge.
+"""A streamed graph G and its sparsifier H in memory: A = L_G and M = L_H, both plus a ridge.
 
-    multiply        A X, a pass over the edges
-    precondition    M^+ R, about, without a pass
+    multiply            A X, one pass over the edges
+    precondition        M^+ R approximately, without a pass
     times_sparsifier    M Y, without a pass
 
-Where a component has no ridge both matrices are singular, and must be so on the same components: a
-sparsifier that has others is refused after the first pass, which finds those of the graph.
+Both matrices are singular on components without a ridge, and G and H must have the same components.
+The first pass finds the components of G, and raises an error if those of H differ.
 """
 
 import warnings
@@ -21,6 +21,7 @@ from graphsqueak.outofcore.parted_laplacian import PartedLaplacian, Sharing
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
+from graphsqueak.solvers.vectors import MAX_WIDTH
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
@@ -31,36 +32,38 @@ from graphsqueak.system.progress import Progress
 
 __all__ = ["Pencil", "find_sparsifier", "rereadable"]
 
-_INNER_TOL = 1e-3  # of the solves on H
-_COLUMNS = 8  # of a solve on H, a cache line
-_MANY_SOLVES = 50  # a factorization of H pays
+# Relative tolerance of solves on H: CG is flexible, and H only approximates G. Halved or doubled:
+# no change of the number of passes (graphs of `convergence`).
+INNER_TOL = 1e-3
+# Blocks that are expected to be solved on H, which makes a factorization of H worthwhile. Halved or
+# doubled: no change of the passes, times within noise (graphs of `convergence`).
+EXPECTED_SOLVES = 50
 
 
 class Pencil:
-    """The two matrices.
+    """Products with a streamed graph, and solves with its sparsifier.
 
     Parameters
     ----------
     source : EdgeSource or EdgeList
-        G.
+        The graph G.
     sparsifier : EdgeList
-        H; rows of all blocks are its nodes.
+        The sparsifier H; rows of all blocks are its nodes.
     ridge : ndarray of shape (n_nodes,)
+        Added to the diagonals of both matrices.
     seed : int
-        Of the solver on H.
+        Seed of the solver on H.
     backend : str
-        Of the solver on H; "auto" is settled by the first solve.
+        Backend of the solver on H; the first solve replaces "auto".
     sharing : Sharing, optional
-        Read G in parts.
+        Parts of G and their workers.
 
     Attributes
     ----------
-    sparsifier, ridge
-        As given.
+    sparsifier, ridge, backend
+        See above.
     laplacian : StreamedLaplacian or PartedLaplacian
-        That counts the passes.
-    backend : str
-        As given, or what "auto" has settled on.
+        The Laplacian of G, which counts the passes.
 
     Examples
     --------
@@ -83,7 +86,9 @@ class Pencil:
         backend: str = "auto",
         sharing: Sharing | None = None,
     ) -> None:
-        self.sparsifier, self.ridge, self.backend = sparsifier, ridge, backend
+        self.sparsifier = sparsifier
+        self.ridge = ridge
+        self.backend = backend
         self.laplacian: StreamedLaplacian | PartedLaplacian
         if sharing is not None and sharing.is_wanted:
             self.laplacian = PartedLaplacian(source, sparsifier, sharing.n_parts)
@@ -93,13 +98,13 @@ class Pencil:
             sparsifier,
             solver=backend,
             ridge=ridge,
-            tol=_INNER_TOL,
-            n_solves=_MANY_SOLVES,
+            tol=INNER_TOL,
+            n_solves=EXPECTED_SOLVES,
             random_state=seed,
         )
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
-        """A X, in one pass over the edges."""
+        """Return A X, in one pass over the edges."""
         is_first = self.laplacian.n_passes == 0
         product = self.laplacian.multiply(X, report)
         if is_first and not self.ridge.all():
@@ -111,40 +116,37 @@ class Pencil:
         return self._inner.centered(product, out=product)
 
     def precondition(self, R: ArrayLike) -> np.ndarray:
-        """M^+ R, about; R is centered first where a component has no ridge."""
+        """Return M^+ R approximately; R is centered over components without a ridge."""
         with warnings.catch_warnings():
+            # CG on G converges also if solves on H are inaccurate.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            # twice: of what is a constant but for rounding, the first time leaves some of it
+            # Twice: the first projection of a nearly constant block leaves rounding errors.
             solved = self._inner.centered(R)
             solved = self._inner.centered(solved, out=solved.reshape(solved.shape[0], -1))
-            for columns in _few_columns(solved):
+            # A few columns at a time, so that a solve needs little memory besides the block.
+            for first in range(0, solved.shape[1], MAX_WIDTH):
+                columns = solved[:, first : first + MAX_WIDTH]
                 columns[:] = self._inner.solve(columns)
                 self.backend = self._inner.fix_backend()
         return solved
 
     def times_sparsifier(self, Y: np.ndarray) -> np.ndarray:
-        """M Y."""
+        """Return M Y."""
         image = np.empty_like(Y)
         multiply(self._inner.matrix, np.ascontiguousarray(Y), image)
         return image
 
     def centered(self, X: np.ndarray) -> np.ndarray:
-        """X less its mean over every component without a ridge."""
+        """Return X minus its mean over every component without a ridge."""
         return self._inner.centered(X)
 
     def consistent(self, B: np.ndarray) -> np.ndarray:
-        """B centered; an InputError if it does not sum to zero where there is no ridge."""
+        """Return B centered; raise if it does not sum to zero over components without a ridge."""
         return self._inner.check_consistent(B)
 
 
-def _few_columns(block):
-    """Views of some columns at a time, so that a solve needs little room beside the block."""
-    whole = block.reshape(block.shape[0], -1)
-    return (whole[:, i : i + _COLUMNS] for i in range(0, whole.shape[1], _COLUMNS))
-
-
 def rereadable(graph: GraphLike) -> EdgeSource | EdgeList:
-    """The graph as batches of edges that can be read again; an InputError for a pipe."""
+    """Return the graph as batches of edges; raise an error if they can be read only once."""
     source = as_stream(graph)
     if not source.is_rereadable:
         raise InputError(
@@ -161,19 +163,19 @@ def find_sparsifier(
     progress: Progress,
     sharing: Sharing | None = None,
 ) -> EdgeList:
-    """A sparsifier to precondition with: the one that is given, or one made in a pass.
+    """Return a sparsifier for preconditioning: the given one, or a new one, which takes a pass.
 
     Parameters
     ----------
     source : EdgeSource or EdgeList
     budget : Budget
-        One of its three, or none if there is a `sparsifier`.
+        Size of a new sparsifier; empty if there is a `sparsifier`.
     sparsifier : any graph, or None
-        Put on the nodes of `source`, in their order, where these are known before a pass.
+        Nodes are renumbered as in `source` if that is in memory.
     random_state : int, Generator or None
     progress : bool or callable
     sharing : Sharing, optional
-        Make it of parts.
+        Parts of the graph and their workers.
 
     Returns
     -------
@@ -184,7 +186,8 @@ def find_sparsifier(
         return source
     if sparsifier is None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AccuracyWarning)  # it costs passes, not accuracy
+            # A coarse sparsifier takes more passes, and the result is as accurate.
+            warnings.simplefilter("ignore", AccuracyWarning)
             return sparsify(
                 source,
                 **budget.validate()._asdict(),
@@ -193,7 +196,7 @@ def find_sparsifier(
                 random_state=random_state,
                 progress=progress,
             )
-    if any(value is not None for value in budget):
+    if budget != Budget(None, None, None):
         raise InputError(
             "give sparsifier, or one of ", Parameter("n_edges"), ", epsilon and keep, not both"
         )
@@ -206,5 +209,6 @@ def find_sparsifier(
         raise InputError(
             f"node {name!r} of the sparsifier is not in the graph; it belongs to another graph"
         )
-    ends = (node[kept.tail], node[kept.head])
-    return EdgeList.from_validated(*ends, kept.weight, source.n_nodes, source.node_ids)
+    return EdgeList.from_validated(
+        node[kept.tail], node[kept.head], kept.weight, source.n_nodes, source.node_ids
+    )

@@ -291,7 +291,7 @@ def test_rounding_ends_it():
     graph = examples()["dense"]
     b = right_hand_sides(graph, 1, SEED)
     solver = StreamedSolver(graph, keep=0.4, tol=1e-17, max_passes=90, random_state=SEED)
-    with pytest.warns(ConvergenceWarning, match="do not lessen it|too coarse"):
+    with pytest.warns(ConvergenceWarning, match="do not reduce it|too coarse"):
         solver.solve(b)
     assert len(solver.history_) < 60
     assert solver.residual_ < 1e-14
@@ -384,7 +384,7 @@ class TestCheckpoints:
         with pytest.raises(InputError, match="is not a checkpoint of a streamed solve"):
             self.solver(path, checkpoint=checkpoint, resume=True)
         checkpoint.write_bytes(checkpoint.read_bytes()[:-40])
-        with pytest.raises(InputError, match="no complete checkpoint"):
+        with pytest.raises(InputError, match="is not a complete checkpoint"):
             self.solver(path, checkpoint=checkpoint, resume=True)
         with pytest.raises(InputError, match="does not exist; create it"):
             self.solver(path, checkpoint=tmp_path / "missing" / "run.ckpt")
@@ -423,10 +423,10 @@ def test_a_resumed_iteration_is_as_fast_as_it_was():
     course = Convergence(is_measured=False)
     for t in range(8):
         course.note(0.99**t, is_measured=False)
-    course.begin_anew()
+    course.forget_rate()
     for t in range(7):
         course.note(0.5**t, is_measured=t == 6)
-    course.was_told = True
+    course.has_warned = True
     resumed = Convergence()
     resumed.restore(json.loads(json.dumps(course.numbers())))
     assert differences(resumed, course) == []
