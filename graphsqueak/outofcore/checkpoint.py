@@ -28,7 +28,7 @@ __all__ = ["Saved", "digest", "load", "save"]
 
 FORMAT = "graphsqueak solve"
 # Version of the layout above. Files of other versions are rejected.
-VERSION = 1
+VERSION = 2
 # Arrays with one row per node.
 _BLOCKS = ("x", "residual", "direction", "image")
 _IDS = ("ids", "ids_text", "ids_end")
