@@ -97,7 +97,7 @@ def test_an_error_above_1_is_told_in_words(edges, tmp_path, capsys):
     assert abs(float(most) - 1 - float(error)) <= 0.05 * float(most)  # to two digits
     assert "%" not in printed
     assert "accuracy" not in printed
-    assert "Keep more edges: --epsilon 0.5 takes about 2,640" in printed
+    assert "Keep more edges: --epsilon 0.5 takes about 2,400" in printed
 
 
 def test_ids_come_back_as_they_were(tmp_path):

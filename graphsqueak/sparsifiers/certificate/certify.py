@@ -350,6 +350,9 @@ class _LanczosCertifier:
 
     def _should_invert(self, extremes):
         """Return whether only the highest ratio is unknown, and the inverse pencil is faster."""
+        # The edges of a source that samples them, such as a projection, are another graph.
+        if not self._laplacian.is_materialized:
+            return False
         if not self._rule.is_close(extremes.epsilon[0], 1 - extremes.lowest[0]):
             return False
         # Both runs together have to bound kappa within KAPPA_RTOL, and the second needs rtol of it.
@@ -361,15 +364,15 @@ class _LanczosCertifier:
         is_faster = 2 * n_edges <= extremes.kappa[0] * self._sparsifier.n_edges
         return is_faster and SOLVER_BYTES_PER_EDGE * n_edges <= MAX_GRAPH_BYTES
 
-    def _report_progress(self, n_edges, _fraction_of_pass):
+    def _report_progress(self, n_edges, fraction_of_pass):
         n_steps = len(self._history)
         n_before = max(self._laplacian.n_passes, n_steps) * (self._laplacian.n_edges or 0)
         note = ""
         if self._history:
             lower, upper = self._history[-1]
             note = f"error {lower:.3g} to {upper:.3g} after step {n_steps}"
-        # The number of steps that remain is unknown.
-        self._report(n_before + n_edges, np.nan, note)
+        fraction = self._rule.fraction_done(self._history, fraction_of_pass)
+        self._report(n_before + n_edges, fraction, note)
 
 
 def _inverse(value):

@@ -115,3 +115,21 @@ class StoppingRule(NamedTuple):
         steps = "1 step" if n_steps == 1 else f"{n_steps} steps"
         reason = f"; {ROUNDING_DOMINATES}" if is_limited else ""
         return f"after {steps} the sparsifier is {' and '.join(parts)}{reason}"
+
+    def fraction_done(self, history, fraction_of_step):
+        """Return the expected fraction of all steps that is done, or NaN without a trend.
+
+        The logarithms of the last four gaps between the bounds are extrapolated linearly.
+        """
+        if len(history) < 2:
+            return np.nan
+        lower, upper = np.transpose(history[-4:])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gaps = np.log(upper / lower)
+            rate = np.log(gaps[0] / gaps[-1]) / (len(gaps) - 1)
+            n_more = np.log(gaps[-1] / np.log1p(self.rtol)) / rate
+        # An infinite upper bound, or bounds that do not improve.
+        if not (np.isfinite(n_more) and rate > 0):
+            return np.nan
+        n_expected = min(len(history) + max(n_more, 1.0), self.max_steps)
+        return min((len(history) + fraction_of_step) / n_expected, 1.0)

@@ -133,7 +133,7 @@ def degree_sketch(
         tail, head, weight, in_forest, inv_degree, edges_per_node=_EDGES_PER_NODE, seed=seed
     )
     solver = LaplacianSolver(coarse, ridge=ridge, random_state=seed)
-    # The solver has a matrix of its own: the edges would add 15 % to the peak memory of a stream.
+    # The solver has a matrix of its own: the edges would only add to the peak memory of a stream.
     del coarse
 
     # Only the convergence probes are solved.

@@ -8,12 +8,11 @@ independently, or by one of the methods that keep degrees (`dependent_rounding`,
 *The final sample.* During the stream a spanning forest is kept with probability 1, at its own,
 light weights, which wastes one edge per node. At the end the forest is sampled like all other
 edges. A forest edge is restored only if the sample lost a component without it, at the weight that
-it would have been given. This weight, 1 / (c r), is at most 1 / c of the cut that it restores:
-1 / r is at most the weight of any cut between both ends. By Foster's theorem every cut has at least
-c edges in expectation, so that independent sampling leaves a given cut empty with probability at
-most exp(-c), and dependent rounding much less often. Restored edges add P(empty) / p to the
-expected weight of the edge. Below c = 4 this would be more than 2 %, and the forest is kept with
-probability 1.
+it would have been given, but never heavier than the cut that it restores. By Foster's theorem every
+cut has at least c edges in expectation, so that independent sampling leaves a given cut empty with
+probability at most exp(-c), and dependent rounding much less often. Restored edges add P(empty) to
+the relative weight of the cut, and P(empty) / p to that of the edge. Below c = 4 this would be more
+than 2 %, and the forest is kept with probability 1.
 
 References
 ----------
@@ -26,7 +25,7 @@ from itertools import pairwise
 import numba
 import numpy as np
 
-from graphsqueak.graph.forest import make_sets, union_edges
+from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.randomness import child_seed, uniforms
 from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.error_prediction import MIN_SCALE_WITHOUT_FOREST
@@ -131,12 +130,16 @@ def sample_to_budget(edges, leverage, budget, n_nodes, *, bridge, method, seed):
                 chosen = uniforms(seed_of_attempt, 0, prob.size) < prob
         if is_certain is bridge:
             # The forest was sampled like all other edges: restore components that were lost.
-            chosen[_edges_to_restore(chosen, edges, n_nodes)] = True
+            restored, weight = _edges_to_restore(chosen, edges, leverage, scale, n_nodes)
+            chosen[restored] = True
         n_excess = np.count_nonzero(chosen) - budget
         if n_excess <= 0:
             break
         n_expected -= 2 * n_excess
         attempt += 1
+    if is_certain is bridge:
+        # With this leverage, w / p is the new weight of a restored edge.
+        leverage[restored] = edges.weight[restored] / (scale * weight)
     return _select(edges, leverage, is_certain, scale, chosen), bridge[chosen]
 
 
@@ -165,15 +168,34 @@ def _select(edges, leverage, is_certain, scale, chosen):
     return edges.select(slice(0, close_gaps(edges, part, size)))
 
 
-def _edges_to_restore(chosen, edges, n_nodes):
-    """Return forest edges without which the sample loses a component."""
+def _edges_to_restore(chosen, edges, leverage, scale, n_nodes):
+    """Return forest edges without which the sample loses a component, and their new weights."""
     parent = make_sets(n_nodes)
     # In blocks, to bound temporary memory.
-    for start, stop in pairwise(parts(chosen.size)):
-        kept = start + np.flatnonzero(chosen[start:stop])
-        union_edges(parent, edges.tail[kept], edges.head[kept])
+    blocks = [slice(start, stop) for start, stop in pairwise(parts(chosen.size))]
+    for block in blocks:
+        kept = np.flatnonzero(chosen[block])
+        union_edges(parent, edges.tail[block][kept], edges.head[block][kept])
+    piece = find_all(parent)
     forest = np.flatnonzero(edges.in_forest)
-    return forest[union_edges(parent, edges.tail[forest], edges.head[forest])]
+    restored = forest[union_edges(parent, edges.tail[forest], edges.head[forest])]
+
+    # The weight of all edges that leave each piece bounds the weight of a restored edge: across a
+    # light cut, estimated resistances can be too small by many orders of magnitude.
+    cut_weight = np.zeros(n_nodes)
+    if restored.size:
+        for block in blocks:
+            tail_piece = piece[edges.tail[block]]
+            head_piece = piece[edges.head[block]]
+            crossing = np.flatnonzero(tail_piece != head_piece)
+            for end in (tail_piece, head_piece):
+                np.add.at(cut_weight, end[crossing], edges.weight[block][crossing])
+    largest = np.minimum(
+        cut_weight[piece[edges.tail[restored]]], cut_weight[piece[edges.head[restored]]]
+    )
+    own_weight = edges.weight[restored]
+    weight = np.clip(own_weight / (scale * leverage[restored]), own_weight, largest)
+    return restored, weight
 
 
 @parallel_njit

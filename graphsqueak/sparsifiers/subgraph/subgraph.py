@@ -147,7 +147,8 @@ def largest_ratio(above: EdgeList, below: EdgeList, *, seed: int) -> float:
         lanczos.step(product)
         last = largest
         largest = float(lanczos.ritz[1])
-        is_converged = largest <= (1 + _TOL) * last
+        # The relative error of a Ritz value is about the square of that of its vector.
+        is_converged = largest <= (1 + _TOL**2) * last
     return largest or 1.0
 
 

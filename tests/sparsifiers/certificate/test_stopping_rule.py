@@ -62,3 +62,12 @@ def test_unresolved_bounds_are_described():
     both = describe([(0.5, 0.9)], unknown, is_limited=True)
     assert both.startswith(f"{text} and too light by at least 0 and at most 0.7; ")
     assert both.endswith("use method='dense'")
+
+
+def test_progress_extrapolates_gaps_that_shrink_geometrically():
+    """Gaps of 1.6, 0.8, 0.4 and 0.2 in the logarithm: log1p(rtol) = 0.1 needs one more step."""
+    rule = StoppingRule(max_steps=100, rtol=np.expm1(0.1), goal=None)
+    history = [(1.0, np.exp(gap)) for gap in (1.6, 0.8, 0.4, 0.2)]
+    assert rule.fraction_done(history, 0.0) == pytest.approx(4 / 5)
+    assert rule.fraction_done(history, 0.5) == pytest.approx(4.5 / 5)
+    assert np.isnan(rule.fraction_done(history[:1], 0.0))
