@@ -46,8 +46,9 @@ def test_every_method_is_measured_on_both_numbers_of_labels(story):
 
 
 def test_sparse_methods_stay_within_a_twentieth(story):
-    """One pass holds as many exact sums beside it."""
-    most = {"5 % and three passes": 0.05, "5 % and one pass": 0.1, "plain sparsifier": 0.05}
+    """One pass also has a sum for each node, class and fold of the labels: 2 classes, 4 folds."""
+    sums = 2 * 4 * story["nodes"] / story["edges_read"]
+    most = {"5 % and three passes": 0.05, "5 % and one pass": 0.05 + sums, "plain sparsifier": 0.05}
     held = {row["method"]: row["edges"] / story["edges_read"] for row in story["rows"]}
     assert all(held[method] <= share for method, share in most.items())
 
