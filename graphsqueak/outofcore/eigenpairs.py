@@ -198,7 +198,7 @@ def lobpcg(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues and eigenvectors from a starting block with at least k columns.
 
-    scipy's `lobpcg` has an absolute tolerance for all columns of the block, which takes 1.5 to 4
+    scipy's `lobpcg` has an absolute tolerance for all columns of the block, which takes 1.3 to 4
     times as many passes (ten pairs on grids, block models, small-world and heavy-tailed graphs).
 
     Parameters

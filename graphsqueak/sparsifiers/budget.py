@@ -269,8 +269,8 @@ def check_memory_limit(n_bytes: int, n_edges: int | None = None) -> int:
 def in_memory_bytes(n_nodes: int, n_edges: int) -> int:
     """Return the memory of a process that chooses a subgraph of a graph in memory.
 
-    The graph counts as two samples of its edges: the edges, and the matrix of the solver. The
-    estimate is rough, within about 20 % for 3 to 20 edges per node.
+    The graph counts as two samples of its edges: the edges, and the matrix of the solver. This is
+    a rough estimate that was not compared with measurements.
 
     >>> in_memory_bytes(10**6, 3 * 10**6) >> 20
     1349

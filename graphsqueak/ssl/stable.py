@@ -79,7 +79,7 @@ __all__ = [
 ]
 
 # Probes for the diagonal of M. Up to twice as many labels get a column each, which is exact.
-# Halved: leave-one-out scores of 100 labels are off by 4 % of their spread instead of 3 %.
+# The sensitivity was not measured.
 N_PROBES = 16
 # Relative residual of leave-one-out with a sketched diagonal, whose own error is a few percent.
 # With 1e-4, a fit takes 20 % longer. An exact M is inverted, and is solved to a tenth of it.
