@@ -55,8 +55,9 @@ N_COLUMNS_OF_STREAM = 8
 # read again in every step.
 MAX_GRAPH_BYTES = 5 * 2**27
 
-# Memory of a solver with approximate Cholesky per edge, roughly. It decides which graphs are small enough
-# for the inverse pencil: halved or doubled, those of 9.0 or 2.2 instead of 4.5 million edges.
+# Approximate memory of a solver with approximate Cholesky per edge. It decides which graphs are
+# small enough for the inverse pencil: halved or doubled, those of 9.0 or 2.2 instead of 4.5
+# million edges.
 SOLVER_BYTES_PER_EDGE = 150
 
 
