@@ -32,8 +32,8 @@ import numpy as np
 from real_data import add_data_option, data_file, load_present
 
 SEED = 271_828
-WORDS = ["--marks", "--drop-common", "0", "--drop-rare", "0", "--min-mails", "3", "--sublinear"]
-WORDS += ["--headers"]  # as `spam` has it
+WORDS = ["--punctuation", "--drop-common", "0", "--drop-rare", "0", "--min-mails", "3"]
+WORDS += ["--sublinear", "--headers"]  # as `spam` has it
 RECALL = 0.95
 DRAWS = {20: 10, 40: 4, 100: 3, 400: 3, 1000: 3}  # fewer labels, more luck, more draws
 
@@ -91,7 +91,7 @@ class Study:
     def __init__(self, mails, folder, n_asked):
         self.mails, self.folder = mails, folder
         self.edges, table = folder / "edges.parquet", folder / "labels.csv"
-        neighbors = ["neighbors", mails, "-k", "10", "-o", self.edges, "--labels", table]
+        neighbors = ["neighbors", mails, "-k", "10", "-o", self.edges, "--label-template", table]
         self.seconds_of_graph = squeak(*neighbors, "--deduplicate", *WORDS)
         self.ids, self.truth = read_table(table, "label")
         if (self.truth < 0).any():
@@ -142,7 +142,7 @@ class Study:
         model, fresh = self.folder / "learned.model", self.folder / "now.model"
         known = self._known(labeled, self._plain)
         boxes = [self._box("box", self.others), self._box("new", self.asked)]
-        begin = ["spam", boxes[0], "--layout", "folders", "--known", known, "--force"]
+        begin = ["spam", boxes[0], "--layout", "folders", "--labels", known, "--force"]
         begin += ["-o", self.folder / "box.csv", "--model"]
         if not model.exists():
             self.seconds_of_box = squeak(*begin, model)
@@ -150,7 +150,7 @@ class Study:
         squeak(*begin, fresh)  # other labels; no mail is read again
         out = self.folder / "scores.csv"
         options = ["--layout", "folders", "--model", fresh, "-o", out, "--force"]
-        seconds = squeak("spam", boxes[1], "--known", known, *options)
+        seconds = squeak("spam", boxes[1], "--labels", known, *options)
         names, score = read_table(out, "score", float)
         row_of = {name: row for row, name in enumerate(names)}
         score = score[[row_of[self._plain(mail)] for mail in self.asked]]

@@ -44,10 +44,10 @@ def main():
 def rounds(folder, n_kills, n_edges):
     path, checkpoint = folder / "edges.tsv", folder / "run.ckpt"
     write_edges(sources.erdos_renyi(20_000, n_edges, random_state=SEED), path)
-    program = [sys.executable, "-m", "graphsqueak", "sparsify", str(path), "--edges", "160000"]
+    program = [sys.executable, "-m", "graphsqueak", "sparsify", str(path), "--n-edges", "160000"]
     program += ["--seed", "8", "--quiet", "--force", "-o"]
     straight, resumed = folder / "straight.tsv", folder / "resumed.tsv"
-    saving = ["--checkpoint", str(checkpoint), "--every", "0", "--resume"]
+    saving = ["--checkpoint", str(checkpoint), "--checkpoint-interval", "0", "--resume"]
     subprocess.run([*program, str(straight)], check=True)
     timed([*program, str(resumed), *saving])
     checkpoint.unlink()

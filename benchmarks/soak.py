@@ -66,7 +66,7 @@ def main():
 
 def soak(folder, n_edges, every):
     straight, resumed, saved = (folder / name for name in ("straight.tsv", "out.tsv", "run.ckpt"))
-    options = ["-", "--edges", str(max(n_edges // 150, 200_000)), "--seed", "8", "--quiet"]
+    options = ["-", "--n-edges", str(max(n_edges // 150, 200_000)), "--seed", "8", "--quiet"]
     with piped("random", BATCH, [*options, "--force", "-o", str(straight)]) as process:
         watched(process)  # compiled code is ready from here on
     peaks = []
@@ -89,7 +89,7 @@ def soak(folder, n_edges, every):
         str(resumed),
         "--checkpoint",
         str(saved),
-        "--every",
+        "--checkpoint-interval",
         every,
         "--resume",
     ]
@@ -128,7 +128,7 @@ def shapes(folder, quick):
         "parallel edges": ("-", "twins", 10**8 // share, 5, 1),
     }
     for name, (source, kind, size, budget, kept) in cases.items():
-        options = [source, "--edges", str(budget), "--json", "--force", "-o"]
+        options = [source, "--n-edges", str(budget), "--json", "--force", "-o"]
         options += [str(folder / "shape.parquet")]
         began = time.perf_counter()
         with piped(kind, size, options) as process:

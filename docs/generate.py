@@ -16,6 +16,7 @@ import typer
 import graphsqueak
 from graphsqueak._lazy import tables_of_contents
 from graphsqueak.cli import app
+from graphsqueak.cli.help_pages import panel_of, split_help
 
 ROOT = Path(__file__).parent.parent
 NOTE = "<!-- written by docs/generate.py; do not edit -->\n"
@@ -40,14 +41,14 @@ def main():
 
 
 def commands():
-    """A section per command: what it does, an example, its arguments and options."""
+    """Return a section per command: what it does, examples, its arguments and options."""
     parts = [f"{NOTE}# Commands\n\nEvery command exits with 0, or with 2 and one line on standard "]
     parts += ["error where the input needs a look. Completion for your shell: "]
     parts += ["[tour.md](tour.md#completion).\n"]
     for name, command in sorted(typer.main.get_command(app).commands.items()):
-        parts.append(f"\n## {name}\n\n{_described(command.help)}\n")
-        parts.append("| | meaning | default |\n| --- | --- | --- |\n")
-        parts += [_row(parameter) for parameter in command.params if parameter.name != "help"]
+        parts.append(f"\n## {name}\n\n{_describe(command.help)}\n")
+        parts.append("| | | meaning | default |\n| --- | --- | --- | --- |\n")
+        parts += [_row(parameter) for parameter in command.params]
     return "".join(parts)
 
 
@@ -96,21 +97,25 @@ def _own_names():
     return [n for n in graphsqueak.__all__ if n not in _packages()]
 
 
-def _described(help_text):
-    """The docstring, its example as a block."""
-    text, _, example = inspect.cleandoc(help_text).partition("Example: ")
-    return f"{_escaped(text.strip())}\n\n    {' '.join(example.split())}\n"
+def _describe(help_text):
+    """Return the help of a command, with its examples as a block."""
+    text = split_help(help_text)
+    examples = "\n".join(f"    {example}" for example in text.examples)
+    return f"{_escaped(text.summary)}\n\n{_escaped(text.details)}\n\n{examples}\n"
 
 
 def _row(parameter):
     options = [*parameter.opts, *parameter.secondary_opts]
     is_option = parameter.opts[0].startswith("-")
-    shown = ", ".join(f"`{option}`" for option in options) if is_option else parameter.metavar
-    is_silent = any(parameter.default is nothing for nothing in (None, False, ...))
-    default = "" if is_silent else f"`{parameter.default}`"
+    names = ", ".join(f"`{option}`" for option in options) if is_option else parameter.metavar
+    has_default = not any(parameter.default is value for value in (None, False, ...))
+    default = f"`{parameter.default}`" if has_default else ""
+    if isinstance(parameter.show_default, str):
+        default = _escaped(parameter.show_default)
     if parameter.required:
-        default = "needed"
-    return f"| {shown} | {_escaped(parameter.help or '')} | {default} |\n"
+        default = "required"
+    panel = panel_of(parameter) if is_option else ""
+    return f"| {names} | {panel} | {_escaped(parameter.help)} | {default} |\n"
 
 
 def _table(module, public):

@@ -84,7 +84,7 @@ def test_the_installed_command_works(scripts, tmp_path):
     command = scripts / "graphsqueak"
     assert run(command, "--version", folder=tmp_path).strip() == __version__
     (tmp_path / "edges.tsv").write_text("ann bob\nbob cy\ncy ann\n")
-    options = ("-o", "sparse.tsv", "--edges", "3", "--seed", "7", "--json")
+    options = ("-o", "sparse.tsv", "--n-edges", "3", "--seed", "7", "--json")
     record = json.loads(run(command, "sparsify", "edges.tsv", *options, folder=tmp_path))
     assert (record["nodes"], record["edges_kept"]) == (3, 3)
     assert (tmp_path / "sparse.tsv").exists()

@@ -1,7 +1,8 @@
-"""The command line: read arguments, call the library, print. No mathematics here.
+"""The command line: parse arguments, call the library, print.
 
-An error of the user is one line on standard error, with parameters of the library as options
-(columns=(0, 1) is --columns 0,1), and exit code 2.
+Wrong input ends a command with exit code 2 and one line on standard error, in which parameters of
+the library are written as options (columns=(0, 1) is --columns 0,1). For this, the parameters of
+commands and of option groups (`groups`) have the names of the library's parameters.
 """
 
 import re
@@ -19,6 +20,7 @@ from graphsqueak import __version__
 from graphsqueak.cli.certify import certify
 from graphsqueak.cli.demo import demo
 from graphsqueak.cli.dictionary import dictionary
+from graphsqueak.cli.help_pages import PanelCommand
 from graphsqueak.cli.info import info
 from graphsqueak.cli.label import label
 from graphsqueak.cli.learn import learn
@@ -33,12 +35,9 @@ from graphsqueak.system.terminal import is_open_at_start, print_message, printab
 
 __all__ = ["app", "as_option", "options_of", "run", "show_warning"]
 
-# Parameters of the library whose options are named otherwise.
-_OTHER_NAMES = {"n_parts": "parts", "random_state": "seed", "weighted": "weights"}
-
 app = typer.Typer(
     name="graphsqueak",
-    help="Graphs too large to keep: read, measure, sparsify and label edge files of any size.",
+    help="Shrink, measure and label graphs that are too large for memory, from edge files.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -56,7 +55,7 @@ for command in (
     spam,
     sparsify,
 ):
-    app.command()(command)
+    app.command(cls=PanelCommand)(command)
 
 
 def _print_version(wanted: bool):
@@ -68,41 +67,49 @@ def _print_version(wanted: bool):
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="And stop.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ):
     pass
 
 
 def run(arguments=None):
-    """Run one command and return its exit code; no command at all asks for help."""
-    arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    """Run one command and return its exit code. Without a command, the help is printed."""
+    if arguments is None:
+        arguments = sys.argv[1:]
+    if not arguments:
+        arguments = ["--help"]
     if "--json" in arguments and not is_open_at_start(1):
-        return _complain("--json prints on standard output, which is closed; leave it open", 2)
+        return _print_error("--json prints on standard output, which is closed; leave it open", 2)
     try:
         with stoppable(), _warnings_in_one_line(arguments):
             return app(arguments, prog_name="graphsqueak", standalone_mode=False) or 0
     except Exit as stop:
         return stop.exit_code
     except TyperException as mistake:
-        return _complain(mistake.format_message() + _where_to_look(mistake), 2)
+        # Typer prefixes the reason with the kind of its own error.
+        message = mistake.format_message().replace("Value error, ", "")
+        return _print_error(message + _see_help(mistake), 2)
     except InputError as mistake:
-        return _complain(mistake.render(partial(as_option, options_of(arguments))), 2)
+        return _print_error(mistake.render(partial(as_option, options_of(arguments))), 2)
     except OSError as failure:
         name = failure.filename or "input or output"
-        return _complain(f"{name}: {failure.strerror or failure}", 2)
+        return _print_error(f"{name}: {failure.strerror or failure}", 2)
     except MemoryError as failure:
         reason = str(failure) or "the input is too large for this machine"
-        return _complain(f"out of memory: {reason}", 2)
+        return _print_error(f"out of memory: {reason}", 2)
     except Stopped as stop:
-        return _complain(_how_to_go_on(stop, arguments), 128 + stop.number)
+        return _print_error(_describe_stop(stop, arguments), 128 + stop.number)
     except (Abort, KeyboardInterrupt):
-        return _complain("interrupted", 130)
+        return _print_error("interrupted", 130)
 
 
 @contextmanager
 def _warnings_in_one_line(arguments):
-    """Print a warning as one line on standard error, with parameters as options."""
+    """Print each warning as one line on standard error, with parameters as options."""
 
     def print_warning(message, category, filename, lineno, file=None, line=None):
         if isinstance(message, Message):
@@ -118,14 +125,10 @@ def _warnings_in_one_line(arguments):
 def options_of(arguments):
     """Return the options of the command in `arguments`, by the name of the parameter they set."""
     commands = typer.main.get_command(app).commands
-    options = {}
     for name in arguments:
         if name in commands:
-            options = {option.name: option for option in commands[name].params}
-            break
-    return options | {
-        library: options[own] for library, own in _OTHER_NAMES.items() if own in options
-    }
+            return {option.name: option for option in commands[name].params}
+    return {}
 
 
 def as_option(options, parameter):
@@ -154,28 +157,29 @@ def as_option(options, parameter):
     return f"{name} {shlex.quote(str(value))}"
 
 
-def _where_to_look(mistake):
-    """The help of the command that was meant, as far as it is known."""
+def _see_help(mistake):
+    """Return a pointer to the help of the command, if it is known."""
+    # Only usage errors of Typer have a context.
     context = getattr(mistake, "ctx", None)
     return f" See {context.command_path} --help." if context else ""
 
 
-def _how_to_go_on(stop, arguments):
-    """How a stopped run is resumed, or what it leaves."""
+def _describe_stop(stop, arguments):
+    """Return the command that resumes a stopped run, or the files that it has written."""
     if stop.checkpoint is None:
         written = ", ".join(written_paths())
-        said = f"{written} had been written" if written else "nothing was written"
-        return f"stopped; {said}"
-    words = list(arguments)
-    words += [] if "--resume" in words else ["--resume"]
-    again = " ".join(map(_quoted, ["graphsqueak", *words]))
-    return f"stopped and saved in {stop.checkpoint}; go on with: {again}"
+        return f"stopped; {written} had been written" if written else "stopped; nothing was written"
+    words = ["graphsqueak", *arguments]
+    if "--resume" not in words:
+        words.append("--resume")
+    command = " ".join(map(_quote, words))
+    return f"stopped and saved in {stop.checkpoint}; resume with: {command}"
 
 
-def _quoted(word):
-    r"""A word of a command that can be pasted into a shell, control characters escaped.
+def _quote(word):
+    r"""Return a word of a command that can be pasted into a shell, control characters escaped.
 
-    >>> print(_quoted("two words.tsv"), _quoted("a\x1b'b.tsv"))
+    >>> print(_quote("two words.tsv"), _quote("a\x1b'b.tsv"))
     'two words.tsv' $'a\x1b\'b.tsv'
     """
     if printable(word) == word:
@@ -185,11 +189,12 @@ def _quoted(word):
 
 
 def show_warning(message, category, filename, lineno, file=None, line=None):
-    """Print a warning as `warnings.showwarning` does, but as a message of the program."""
-    _complain(f"warning: {message}", 0)
+    """Print a warning as a message of the program; a `warnings.showwarning`."""
+    _print_error(f"warning: {message}", 0)
 
 
-def _complain(message, code):
+def _print_error(message, code):
+    """Print a message of the program and return the exit code."""
     _print_on_stderr("graphsqueak: " + message)
     return code
 

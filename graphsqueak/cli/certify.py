@@ -1,69 +1,88 @@
-"""graphsqueak certify: how good a sparsifier is, measured on the whole edge file."""
+"""graphsqueak certify: the error of a sparsifier, measured on the whole edge file."""
 
 from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options
-from graphsqueak.cli.reading import Edges, Reading, reads_edges, tell_understood
+from graphsqueak.cli.groups import Printing, Seed, with_option_groups
+from graphsqueak.cli.help_pages import ADVANCED
+from graphsqueak.cli.output import print_json, print_line
+from graphsqueak.cli.reading import Edges, Reading, report_schema
 
 __all__ = ["certify"]
 
 
-@reads_edges
+@with_option_groups
 def certify(
     edges: Edges,
     sparsifier: Annotated[
         str, typer.Argument(metavar="SPARSIFIER", help="Edge file of the sparsifier.")
     ],
     delta: Annotated[
-        float, typer.Option(help="The upper bound may fail with this probability.")
+        float,
+        typer.Option(metavar="PROBABILITY", help="Probability that the upper bound is wrong."),
     ] = 0.01,
-    steps: Annotated[int, typer.Option(help="Most steps of Lanczos.")] = 500,
     rtol: Annotated[
-        float, typer.Option(help="Stop when the bounds are this close, relative to the lower.")
+        float,
+        typer.Option(
+            metavar="FRACTION", help="Stop when the bounds differ by this fraction of the lower."
+        ),
     ] = 0.02,
-    ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/certify.md.")] = 0.0,
+    steps: Annotated[
+        int,
+        typer.Option("--max-iter", metavar="N", help="Maximum number of Lanczos steps."),
+    ] = 500,
+    ridge: Annotated[
+        float,
+        typer.Option(
+            metavar="GAMMA",
+            help="Compare L + GAMMA I instead of L, see docs/certify.md.",
+            rich_help_panel=ADVANCED,
+        ),
+    ] = 0.0,
     *,
     reading: Reading,
-    seed: options.Seed = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    printing: Printing,
+    random_state: Seed = None,
 ):
-    """Bound the error of a sparsifier from both sides, over all of EDGES.
+    """Measure the error of a sparsifier, with a lower and an upper bound over all edges.
 
-    Edges that take no more than 640 MiB, 28 million or more, are read once, others once per step.
+    Inputs that take no more than 640 MiB, 28 million edges or more, are read once, others once per
+    step.
 
-    epsilon_upper bounds the error: the weight between any group of nodes and all others is, in the
-    sparsifier, within (1 +- epsilon_upper) of the graph's, with probability 1 - delta, and so is
-    every x'Lx. An error of epsilon_lower was found. Up to 2000 nodes both are the exact error.
+    epsilon_upper bounds the error: with probability 1 - delta, every cut (the weight between a
+    group of nodes and all others) and every x'Lx of the sparsifier is within (1 +- epsilon_upper)
+    of the graph's. epsilon_lower is an error that was found. Up to 2000 nodes both are exact.
 
-    kappa is how far apart the ratios of both are at most, whatever common factor the weights get;
-    optimal_scale is the one with the least error.
+    kappa bounds the ratio of the largest and the smallest of these quotients, which does not depend
+    on a common factor of the weights. optimal_scale is the factor with the smallest error.
 
-    Example: graphsqueak certify edges.tsv.gz sparse.tsv
+    Examples:
+      graphsqueak certify edges.tsv.gz sparse.tsv
+      graphsqueak certify edges.tsv sparse.tsv --rtol 0.2
+      graphsqueak certify edges.tsv sparse.tsv --json
     """
-    from graphsqueak.sparsifiers import certify as measure
+    from graphsqueak.sparsifiers import certify as measure_error
 
-    source = reading.open(edges, seed)
-    small = reading.open_result(sparsifier)
-    certificate = measure(
+    source = reading.open(edges, random_state)
+    sparsifier_source = reading.open_result(sparsifier)
+    certificate = measure_error(
         source,
-        small.to_edge_list(),
+        sparsifier_source.to_edge_list(),
         delta=delta,
         steps=steps,
         rtol=rtol,
         ridge=ridge,
-        random_state=seed,
-        progress=options.shows_progress(quiet=quiet, as_json=as_json),
+        random_state=random_state,
+        progress=printing.progress,
     )
-    understood = tell_understood(source, quiet=quiet)
-    tell_understood(small, quiet=quiet)
-    if as_json:
+    schema = report_schema(source, quiet=printing.quiet)
+    report_schema(sparsifier_source, quiet=printing.quiet)
+    if printing.as_json:
         names = ("steps", "passes", "seconds", "problem", "unresolved")
         record = certificate.figures() | {name: getattr(certificate, name) for name in names}
-        options.print_json(record | {"input": understood})
-    elif not quiet:
+        print_json(record | {"input": schema})
+    elif not printing.quiet:
         for name, value, meaning in certificate.rows():
-            shown = f"{value:.4g}" if isinstance(value, float) else value
-            options.print_line(f"{name:<14} {shown!s:<12} {meaning}".rstrip())
+            text = f"{value:.4g}" if isinstance(value, float) else str(value)
+            print_line(f"{name:<14} {text:<12} {meaning}".rstrip())

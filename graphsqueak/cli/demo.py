@@ -1,4 +1,4 @@
-"""graphsqueak demo: what to do with a dense graph on disk, and when to have no such graph."""
+"""graphsqueak demo: sparsify, certify and label a graph that is shipped with the package."""
 
 import sys
 import time
@@ -7,104 +7,127 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options
+from graphsqueak.cli.groups import Force, Printing, Seed, with_option_groups
+from graphsqueak.cli.help_pages import OUTPUT
+from graphsqueak.cli.output import check_matplotlib, check_outputs, print_json, print_lines
 
 __all__ = ["demo"]
 
 
+@with_option_groups
 def demo(
-    out: Annotated[
-        str, typer.Option("-o", "--out", help="Folder for the graph, the pictures and the page.")
-    ] = "graphsqueak-demo",
-    quick: Annotated[bool, typer.Option("--quick", help="A few mails, in seconds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use few mails; takes seconds.")] = False,
     full: Annotated[
         bool,
         typer.Option(
-            "--full", help="Measure seven methods from 20, 100 and 1,000 labels, too: minutes."
+            "--full",
+            help="Compare seven methods at 20, 100 and 1,000 labels as well; takes minutes.",
         ),
     ] = False,
-    force: options.Force = False,
-    seed: options.Seed = 7,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    out: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FOLDER",
+            help="Folder for the graph, the figures and the page.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "graphsqueak-demo",
+    force: Force = False,
+    *,
+    printing: Printing,
+    random_state: Seed = 7,
 ):
-    """Sparsify, certify and label a graph of 4 million edges on disk: one minute.
+    """Sparsify, certify and label a graph of 4 million edges on disk, in a minute.
 
     Each of 5,876 mails, which are shipped with the package, is joined to a sixth of all others. The
-    file of edges is read, and never held: a twentieth is kept and certified, and after three reads
-    the labels are those of the whole graph. OUT gets that file (dense.parquet), the mails
-    (mails.npz), labels.csv, clusters.png, spectrum.png and the page, index.html; with --full also
-    rows.csv and accuracy.png. The commands at the end work on these files.
+    file of edges is streamed, never loaded: 5 % of the edges are kept and certified, and after
+    three passes the labels are those of the whole graph. The folder gets that file (dense.parquet),
+    the mails (mails.npz), labels.csv, clusters.png, spectrum.png and a page, index.html; with
+    --full also rows.csv and accuracy.png. The commands at the end use these files.
 
-    Example: graphsqueak demo --quick
+    Examples:
+      graphsqueak demo --quick
+      graphsqueak demo
+      graphsqueak demo --full -o comparison
     """
     from graphsqueak.demo import page, story, study
     from graphsqueak.report.table import text_table
-    from graphsqueak.system.memory import peak_rss
     from graphsqueak.system.progress import reporter
 
-    options.check_drawing("demo")
+    check_matplotlib("demo")
     folder = page.open_folder(out)
-    there = next((path for name in page.FILES if (path := folder / name).exists()), None)
-    options.check_outputs({"--out": there}, [], force=force, quiet=quiet)
+    existing = next((path for name in page.FILES if (path := folder / name).exists()), None)
+    check_outputs({"--out": existing}, [], printing=printing, force=force)
     began = time.perf_counter()
-    progress = options.shows_progress(quiet=quiet, as_json=as_json)
 
-    def tell(*texts):
-        if not quiet and not as_json:
+    def show(*texts):
+        if printing.text:
             for text in texts:
-                options.print_lines(f"{text}\n")
+                print_lines(f"{text}\n")
             sys.stdout.flush()
 
-    tell("One minute, and once half a minute to compile; demo --quick takes seconds.")
+    show("This takes a minute, and half a minute more to compile once; demo --quick takes seconds.")
     mails = study.load_mails(quick=quick)
-    dense = story.DenseFile.write(mails, folder / "dense.parquet", progress=progress)
+    dense = story.DenseFile.write(mails, folder / "dense.parquet", progress=printing.progress)
     page.write_inputs(dense, folder)
-    tell(page.tell_problem(dense))
-    small = story.make_small(dense, seed=seed, progress=progress)
-    tell(*page.tell_small(small))
-    labeled = story.label_both(dense, seed=seed, progress=progress)
-    tell(page.tell_labels(labeled))
+    show(page.tell_problem(dense))
+    small = story.make_small(dense, seed=random_state, progress=printing.progress)
+    show(*page.tell_small(small))
+    labeled = story.label_both(dense, seed=random_state, progress=printing.progress)
+    show(page.tell_labels(labeled))
     rows = []
     if full:
-        graph = study.sparsify_mails(mails, seed=seed, progress=progress)
+        graph = study.sparsify_mails(mails, seed=random_state, progress=printing.progress)
         n_draws = study.QUICK_DRAWS if quick else study.DRAWS
-        rows = study.label_mails(graph, n_draws=n_draws, seed=seed, progress=progress)
+        rows = study.label_mails(
+            graph, n_draws=n_draws, seed=random_state, progress=printing.progress
+        )
         header, cells = page.accuracy_table(rows)
-        tell(text_table(cells, header=header))
-    tell(page.tell_choice(dense, labeled))
-    with reporter(progress, "drawing the page"):
+        show(text_table(cells, header=header))
+    show(page.tell_choice(dense, labeled))
+    with reporter(printing.progress, "drawing the page"):
         clusters = story.draw_clusters(labeled, small.sparsifier)
         page.write_files(folder, dense, small, labeled, clusters, rows)
     seconds = time.perf_counter() - began
-    tell(
-        f"The clusters before and after, and all of this as a page: {folder}/index.html "
-        f"({seconds:.0f} s; the whole graph was held only to compare).",
-        "By hand, with the files that are there:",
+    show(
+        f"The clusters before and after, and all of the above as a page: {folder}/index.html "
+        f"({seconds:.0f} s; the whole graph was loaded for the comparison only).",
+        "The same steps as commands, on the files in the folder:",
         "\n".join(f"  {command}" for command in page.commands(folder)),
         page.OWN_MAILS,
     )
-    if as_json:
-        certificate = small.certificate
-        options.print_json(
+    if printing.as_json:
+        record = _record(dense, small, labeled)
+        print_json(
             {
                 "quick": quick,
                 "nodes": len(mails.labels),
-                "edges_read": dense.n_edges,
-                "edges_kept": small.sparsifier.n_edges,
-                "stream_seconds": small.seconds,
-                "certify_seconds": certificate.seconds,
-                "epsilon_lower": certificate.epsilon_lower,
-                "epsilon_upper": certificate.epsilon_upper,
-                "accuracy_exact": labeled.exact,
-                "accuracy_three_reads": labeled.reread,
-                "accuracy_few_neighbors": labeled.few,
-                "labels_asked": labeled.n_asked,
-                "labels_different": labeled.n_different,
-                "edges_few_neighbors": labeled.n_few,
+                **record,
                 "seconds": seconds,
-                "peak_rss_bytes": peak_rss(),
                 "rows": [asdict(row) for row in rows],
                 "out": str(folder),
             }
         )
+
+
+def _record(dense, small, labeled):
+    from graphsqueak.system.memory import peak_rss
+
+    certificate = small.certificate
+    return {
+        "edges_read": dense.n_edges,
+        "edges_kept": small.sparsifier.n_edges,
+        "stream_seconds": small.seconds,
+        "certify_seconds": certificate.seconds,
+        "epsilon_lower": certificate.epsilon_lower,
+        "epsilon_upper": certificate.epsilon_upper,
+        "accuracy_exact": labeled.exact,
+        "accuracy_three_reads": labeled.reread,
+        "accuracy_few_neighbors": labeled.few,
+        "labels_asked": labeled.n_asked,
+        "labels_different": labeled.n_different,
+        "edges_few_neighbors": labeled.n_few,
+        "peak_rss_bytes": peak_rss(),
+    }

@@ -1,26 +1,24 @@
-"""graphsqueak info: what is in an edge file, or how far a checkpoint is."""
+"""graphsqueak info: the contents of an edge file, or the progress of a checkpoint."""
 
-from graphsqueak.cli import options
-from graphsqueak.cli.dry_run import forecast_of, forecast_record, tell_forecast
-from graphsqueak.cli.reading import Edges, Reading, reads_edges, tell_understood
+from graphsqueak.cli.forecasts import forecast_of, forecast_record, print_forecast
+from graphsqueak.cli.groups import Printing, with_option_groups
+from graphsqueak.cli.output import print_json, print_table
+from graphsqueak.cli.reading import Edges, Reading, report_schema
 
-__all__ = ["info", "readable"]
+__all__ = ["info", "summary_rows"]
 
 
-@reads_edges
-def info(
-    edges: Edges,
-    *,
-    reading: Reading,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-):
-    """Nodes, edges, weights, components and degrees of an edge file, and what sparsify would give.
+@with_option_groups
+def info(edges: Edges, *, reading: Reading, printing: Printing):
+    """Report nodes, edges, weights, components and degrees, and forecast sparsifiers.
 
-    Reads the file twice, a pipe once: without the forecast. For a checkpoint of sparsify: how far
-    it is.
+    Files are read twice. A pipe is read once, without a forecast. For a checkpoint of sparsify, the
+    progress of its run is reported.
 
-    Example: graphsqueak info edges.tsv.gz
+    Examples:
+      graphsqueak info edges.tsv.gz
+      graphsqueak info edges.tsv --json
+      graphsqueak info monday.ckpt
     """
     from dataclasses import asdict
 
@@ -28,76 +26,70 @@ def info(
     from graphsqueak.sparsifiers.stream.checkpoint import is_checkpoint
 
     if len(edges) == 1 and is_checkpoint(edges[0]):
-        _tell_progress(edges[0], as_json=as_json, quiet=quiet)
+        record = _progress_of(edges[0])
+        _print_record(record, {"checkpoint": edges[0]} | record, printing)
         return
     source = reading.open(edges)
-    if reading.from_pairs:
-        _tell_pairs(source, as_json=as_json, quiet=quiet)
+    if reading.project:
+        record = source.describe()
+        schema = report_schema(source, quiet=printing.quiet)
+        _print_record(record | {"input": schema}, record, printing)
         return
-    summary = summarize(source, progress=options.shows_progress(quiet=quiet, as_json=as_json))
-    understood = tell_understood(source, quiet=quiet)
+    summary = summarize(source, progress=printing.progress)
+    schema = report_schema(source, quiet=printing.quiet)
     forecast = None
     if source.is_rereadable and summary.edges:
         forecast = forecast_of(source, summary.edges)
-    if as_json:
-        more = {} if forecast is None else forecast_record(forecast)
-        options.print_json(asdict(summary) | more | {"input": understood})
-    elif not quiet:
-        options.print_table(readable(summary))
+    if printing.as_json:
+        forecasts = {} if forecast is None else forecast_record(forecast)
+        print_json(asdict(summary) | forecasts | {"input": schema})
+    elif not printing.quiet:
+        print_table(summary_rows(summary))
         if forecast is not None:
-            tell_forecast(forecast)
+            print_forecast(forecast)
 
 
-def _tell_pairs(source, *, as_json, quiet):
-    """Sizes of a table of pairs and of its graph."""
-    record = source.describe()
-    understood = tell_understood(source, quiet=quiet)
-    if as_json:
-        options.print_json(record | {"input": understood})
-    elif not quiet:
-        options.print_table({name.replace("_", " "): value for name, value in record.items()})
-
-
-def _tell_progress(path, *, as_json, quiet):
-    """How far the run had come that wrote this checkpoint."""
-    from graphsqueak.sparsifiers import load_stream
-
-    stream = load_stream(path)
-    record = {
-        "nodes": stream.n_nodes_,
-        "edges_seen": stream.n_edges_seen_,
-        "edges_kept": stream.n_kept_,
-        "budget": stream.budget_,
-        "shrinks": stream.n_shrinks_,
-    }
-    if as_json:
-        options.print_json(record)
-    elif not quiet:
-        options.print_table(
-            {"checkpoint": path} | {k.replace("_", " "): v for k, v in record.items()}
-        )
-
-
-def readable(summary):
-    """The summary in a newcomer's words."""
-    weights = f"{summary.weight_min:.4g} to {summary.weight_max:.4g}"
+def summary_rows(summary):
+    """Return the figures of a summary under readable names."""
+    weights = "all 1"
+    if summary.weighted:
+        weights = f"{summary.weight_min:.4g} to {summary.weight_max:.4g}"
     dropped = {
         "self-loops dropped": summary.self_loops,
         "zero weights dropped": summary.zero_weights,
         "bad lines skipped": summary.bad_lines,
     }
-    degrees = (summary.degree_min, summary.degree_median, summary.degree_max)
     return {
         "nodes": summary.nodes,
         "edges": summary.edges,
         **{name: count for name, count in dropped.items() if count},
         "components": summary.components,
         "isolated nodes": summary.isolated_nodes,
-        "edges per node": "{:,} to {:,}, median {:,g}".format(
-            *(degrees[0], degrees[2], degrees[1])
-        ),
-        "weights": weights if summary.weighted else "all 1",
+        "edges per node": f"{summary.degree_min:,} to {summary.degree_max:,}, "
+        f"median {summary.degree_median:,g}",
+        "weights": weights,
         "total weight": f"{summary.weight_total:,.10g}",
         "node ids": summary.id_kind,
         "seconds": summary.seconds,
     }
+
+
+def _progress_of(checkpoint):
+    """Return how far the run of a checkpoint has come."""
+    from graphsqueak.sparsifiers import load_stream
+
+    stream = load_stream(checkpoint)
+    return {
+        "nodes": stream.n_nodes_,
+        "edges_seen": stream.n_edges_seen_,
+        "edges_kept": stream.n_kept_,
+        "budget": stream.budget_,
+        "shrinks": stream.n_shrinks_,
+    }
+
+
+def _print_record(record, rows, printing):
+    if printing.as_json:
+        print_json(record)
+    elif not printing.quiet:
+        print_table({name.replace("_", " "): value for name, value in rows.items()})

@@ -1,20 +1,39 @@
-"""graphsqueak label: labels for all nodes of an edge file from those of a few."""
+"""graphsqueak label: labels of all nodes of an edge file from those of a few."""
 
 import itertools
 import time
-from typing import Annotated, Any, NamedTuple
+import warnings
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import typer
 
-from graphsqueak.cli import options
-from graphsqueak.cli.dry_run import DryRun, beginning_of_edges, tell_dry_run
+from graphsqueak.cli.dry_run import describe_beginning, print_dry_run
+from graphsqueak.cli.groups import DryRun, Force, Printing, Seed, Size, Window, with_option_groups
+from graphsqueak.cli.help_pages import ADVANCED, OUTPUT
 from graphsqueak.cli.label_table import read_label_table
-from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
+from graphsqueak.cli.labeled_nodes import (
+    absent_nodes,
+    accuracy,
+    note_on_absent_nodes,
+    with_absent_nodes,
+)
+from graphsqueak.cli.output import (
+    check_format,
+    check_outputs,
+    print_json,
+    print_line,
+    print_summary,
+)
+from graphsqueak.cli.reading import Edges, Reading, paths_read, report_schema
 from graphsqueak.errors import InputError
 
 __all__ = ["label"]
 
-_OTHERS = {
+# Class of the estimator by the name of --method. The first two estimate eta and class priors.
+METHODS = {
+    "sparse-hfs": "SparseHFSClassifier",
+    "stable-hfs": "StableHFSClassifier",
     "hfs": "HFSClassifier",
     "simple-hfs": "SimpleHFSClassifier",
     "subsampling": "SubsampledHFSClassifier",
@@ -22,180 +41,241 @@ _OTHERS = {
     "1nn": "NearestLabelClassifier",
     "poisson": "PoissonClassifier",
 }
-_OWN = ("sparse-hfs", "stable-hfs")
-_METHODS = (*_OWN, *_OTHERS)
+STABLE_METHODS = ("sparse-hfs", "stable-hfs")
 
 
-@reads_edges
+@dataclass(frozen=True, kw_only=True)
+class Classifier:
+    """The classifier and its parameters."""
+
+    method: Annotated[
+        Literal[tuple(METHODS)],
+        typer.Option(
+            help="Classifier. sparse-hfs streams the edges in a few passes. stable-hfs loads the "
+            "graph. Others are baselines."
+        ),
+    ] = "sparse-hfs"
+    passes: Annotated[
+        str,
+        typer.Option(
+            "--max-passes",
+            metavar="N|auto",
+            help="Maximum number of passes over the edges (sparse-hfs). auto stops when the labels "
+            "have settled, after at most four passes; a pipe has one.",
+        ),
+    ] = "auto"
+    eta: Annotated[
+        float | None,
+        typer.Option(
+            metavar="ETA",
+            help="Weight of smoothness over the graph: large values follow the neighbors, small "
+            "values the labels.",
+            show_default="estimate",
+            rich_help_panel=ADVANCED,
+        ),
+    ] = None
+    calibrated: Annotated[
+        bool,
+        typer.Option(
+            "--calibrated",
+            help="Calibrate the class fractions to probabilities; needs 20 labels.",
+        ),
+    ] = False
+
+    def make(self, size, *, random_state, progress):
+        """Return the estimator; an InputError if options do not go together."""
+        from graphsqueak import ssl
+
+        budget = size.budget()
+        if self.passes != "auto" and not (self.passes.isdecimal() and int(self.passes) > 0):
+            raise InputError(f"--max-passes {self.passes} is neither auto nor a positive number")
+        if self.method != "sparse-hfs" and self.passes != "auto":
+            raise InputError("--max-passes is for --method sparse-hfs; others load the graph")
+        if self.method != "sparse-hfs" and budget != (None, None, None):
+            raise InputError("--keep, --n-edges and --epsilon are for --method sparse-hfs")
+        if self.method not in STABLE_METHODS:
+            if self.eta is not None:
+                raise InputError("--eta is for the methods sparse-hfs and stable-hfs")
+            if self.calibrated:
+                raise InputError("--calibrated and --recall are for sparse-hfs and stable-hfs")
+        estimator = getattr(ssl, METHODS[self.method])(random_state=random_state)
+        if self.method in STABLE_METHODS:
+            eta = "auto" if self.eta is None else self.eta
+            estimator.set_params(eta=eta, calibrated=self.calibrated)
+        if self.method == "sparse-hfs":
+            passes = self.passes if self.passes == "auto" else int(self.passes)
+            estimator.set_params(**budget._asdict(), passes=passes, progress=progress)
+        return estimator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detection:
+    """The search for nodes of one class."""
+
+    positive_class: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="Class to look for, such as fraud. Adds the columns score and flagged.",
+        ),
+    ] = None
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Flag the N unlabeled nodes with the highest scores."),
+    ] = None
+    min_score: Annotated[
+        float | None, typer.Option(metavar="SCORE", help="Flag nodes with at least this score.")
+    ] = None
+    recall: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION",
+            help="Flag the fewest nodes that are expected to include this fraction of the class. "
+            "Implies --calibrated.",
+        ),
+    ] = None
+
+    def check(self, classes):
+        """Raise an InputError if the options do not fit each other or the labels."""
+        has_rule = (self.top, self.min_score, self.recall) != (None, None, None)
+        if self.positive_class is None and has_rule:
+            raise InputError(
+                "--top, --min-score and --recall need --positive-class, the class to look for"
+            )
+        if self.positive_class is not None and self.positive_class not in map(str, classes):
+            raise InputError(
+                f"--positive-class {self.positive_class} is not a class of the labels; check its "
+                "spelling"
+            )
+
+
+@with_option_groups
 def label(
     edges: Edges,
     labels: Annotated[
         str,
         typer.Argument(
             metavar="LABELS",
-            help="Table with the columns node and label, and maybe weight and truth (csv, tsv, "
-            "parquet).",
+            help="Table with the columns node and label, and optionally weight and truth (csv, "
+            "tsv, parquet).",
         ),
     ],
     out: Annotated[
-        str, typer.Option("-o", "--out", help="Table to write: .tsv, .csv, .parquet or .arrow.")
-    ],
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(_METHODS)}.")] = "sparse-hfs",
-    eta: Annotated[
-        float | None,
-        typer.Option(
-            help="Larger: follow the neighbors; smaller: the labels (default: by itself)."
-        ),
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Of sparse-hfs: error of cuts allowed.")
-    ] = None,
-    n_edges: Annotated[
-        int | None, typer.Option("--edges", help="Of sparse-hfs: edges to hold.")
-    ] = None,
-    keep: Annotated[
-        float | None,
-        typer.Option(
-            metavar="FRACTION",
-            parser=options.fraction,
-            help="Edges to hold (sparse-hfs only): 0.05 or 5%.",
-        ),
-    ] = None,
-    passes: Annotated[
         str,
         typer.Option(
-            metavar="auto|N",
-            help="Of sparse-hfs: how often to read the edges at most; 1 is a single read. auto "
-            "reads until the labels have settled, up to four times; a pipe once.",
+            "-o",
+            "--out",
+            metavar="PATH",
+            help="Table to write: .tsv, .csv, .parquet or .arrow.",
+            rich_help_panel=OUTPUT,
         ),
-    ] = "auto",
-    window: options.Window = None,
-    half_life: options.HalfLife = None,
-    sets: Annotated[
+    ],
+    prediction_sets: Annotated[
         float | None,
         typer.Option(
-            help="Write the classes that a node may have, too: the right one is among them with "
-            "probability 1 - 2 SETS (0.1, say), if the labeled nodes were drawn at random."
+            metavar="ALPHA",
+            help="Add a column of classes that contains the right one with probability "
+            "1 - 2 ALPHA, if the labeled nodes were drawn at random.",
+            rich_help_panel=OUTPUT,
         ),
-    ] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            help="The class to look for, such as fraud: OUT gets the columns score and flagged."
-        ),
-    ] = None,
-    top: Annotated[int | None, typer.Option(help="Flag so many nodes without a label.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="Flag scores from here on.")] = None,
-    recall: Annotated[
-        float | None,
-        typer.Option(help="Flag the fewest that should hold this share of the class (calibrates)."),
     ] = None,
     per_class: Annotated[
-        bool, typer.Option("--per-class", help="Write a column share_CLASS for every class.")
+        bool,
+        typer.Option(
+            "--per-class", help="Add a column share_CLASS per class.", rich_help_panel=OUTPUT
+        ),
     ] = False,
-    calibrated: Annotated[
-        bool, typer.Option("--calibrated", help="Make shares probabilities (from 20 labels on).")
-    ] = False,
-    force: options.Force = False,
+    force: Force = False,
     dry_run: DryRun = False,
     *,
+    classifier: Classifier,
+    detection: Detection,
+    size: Size,
     reading: Reading,
-    seed: options.Seed = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    window: Window,
+    printing: Printing,
+    random_state: Seed = None,
 ):
-    """Label every node of a graph from a few labeled ones.
+    """Label every node of a graph, given the labels of a few.
 
-    Nodes that are joined strongly get the same label. OUT has the columns node, label and
-    confidence. sparse-hfs reads the edges a few times and never holds them, with the labels of
-    stable-hfs on the whole graph; of a pipe, read once, its labels are those of a small part. The
-    other methods hold the graph, and of those stable-hfs is the one to take. Nodes that no label
-    reaches get the most frequent label and confidence 1 / classes. OUT also has the nodes of LABELS
-    without an edge: with their own label and confidence 1, or as unreached. An empty label is none.
-    A column weight tells how far a label is trusted: 2 is two labels, 0 is none, nothing is 1. With
-    a column truth the accuracy over the nodes without a label is measured. With --sets there is a
-    column set, its classes separated by |.
+    The output has the columns node, label and confidence. Nodes that are strongly connected get
+    the same label. Nodes in components without a label get the most frequent label and confidence
+    1 / classes. Nodes of LABELS without an edge are included as well: with their own label and
+    confidence 1, or like components without a label.
 
-    Example: graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
+    The method sparse-hfs streams the edges and never loads them, with the labels of stable-hfs on
+    the whole graph. A pipe is read once, and its labels are those of a part of the edges. Other
+    methods load the graph.
+
+    In LABELS, an empty label means unknown. A column weight is the weight of each label in the loss
+    (empty is 1, 0 ignores the label). With a column truth, the accuracy over unlabeled nodes is
+    reported. Classes of a prediction set are separated by |.
+
+    Examples:
+      graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
+      graphsqueak label edges.tsv labels.csv -o labeled.csv --method stable-hfs
+      graphsqueak label edges.tsv labels.csv -o labeled.csv --positive-class red --top 10
     """
-    import warnings
-
     from graphsqueak.sources.files.writing import write_columns
-    from graphsqueak.sparsifiers.budget import Budget
-    from graphsqueak.ssl.base import UnreachedWarning
-    from graphsqueak.ssl.decisions.homophily import HomophilyWarning
-    from graphsqueak.ssl.evaluation.detection import find_positives
-    from graphsqueak.ssl.labels import AbsentLabelsWarning
 
     began = time.perf_counter()
-    options.check_table(out)
-    model = _model(method, eta, Budget(n_edges, epsilon, keep), passes, seed)
-    if calibrated or recall is not None:
-        if method not in _OWN:
-            raise InputError("--calibrated and --recall are for sparse-hfs and stable-hfs only")
-        model.set_params(calibrated=True)
-    if method == "sparse-hfs":
-        model.set_params(progress=options.shows_progress(quiet=quiet, as_json=as_json))
-    source = reading.open(edges, seed)
-    options.check_outputs(
+    check_format(out)
+    if detection.recall is not None:
+        # The expected recall is a sum of probabilities.
+        classifier = replace(classifier, calibrated=True)
+    model = classifier.make(size, random_state=random_state, progress=printing.progress)
+    source = reading.open(edges, random_state)
+    check_outputs(
         {"--out": out},
         [*paths_read(edges, source), labels],
+        printing=printing,
         force=force or dry_run,
-        quiet=quiet,
-        as_json=as_json,
     )
     label_table = read_label_table(labels, ids=reading.ids)
-    given, truth, weight, _ = label_table
-    if weight and method not in _OWN:
+    given = label_table.given
+    if label_table.weight and classifier.method not in STABLE_METHODS:
         raise InputError(
-            f"{labels} has weights of labels, which are for sparse-hfs and stable-hfs only; take "
-            "one of these, or the column weight away"
+            f"{labels} has weights of labels, which are for sparse-hfs and stable-hfs; use one of "
+            "these, or remove the column weight"
         )
-    recent = _recent(source, model, reading, {"window": window, "half_life": half_life})
-    if sets is not None:
-        _check_sets(sets, given)
-    ways: dict[str, Any] = {"top": top, "threshold": threshold, "recall": recall}
-    if positive is None and ways != dict.fromkeys(ways):
-        raise InputError("--top, --threshold and --recall need --positive, the class to look for")
-    if positive is not None and positive not in set(map(str, given.values())):
-        raise InputError(f"--positive {positive} is no class of the labels; check its spelling")
+    graph = _select_recent(source, model, window, reading)
+    if prediction_sets is not None:
+        _check_prediction_sets(prediction_sets, given)
+    detection.check(given.values())
     if dry_run:
-        said = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} kinds"
-        tell_dry_run([beginning_of_edges(source), said], [out], force=force, as_json=as_json)
+        text = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} classes"
+        print_dry_run(
+            [describe_beginning(source), text], [out], force=force, as_json=printing.as_json
+        )
         return
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", HomophilyWarning)
-        warnings.simplefilter("always", AbsentLabelsWarning)
-        warnings.simplefilter("ignore", UnreachedWarning)
-        model.fit(recent, given, **({"sample_weight": weight} if weight else {}))
-    doubts = [str(w.message) for w in told if w.category is not AbsentLabelsWarning]
-    absent = _absent_nodes(label_table.nodes, model.ids_)
-    # A label of weight 0 is none.
-    trusted = {node: value for node, value in given.items() if weight.get(node, 1.0) > 0}
-    labeled = _with_absent_nodes(model, absent, trusted)
-    confidence = labeled.label_distributions_.max(axis=1)
-    table = {"node": labeled.ids_, "label": labeled.transduction_, "confidence": confidence}
-    sizes = {} if sets is None else _add_sets(table, model, labeled, sets, given)
-    if per_class:
-        shares = zip(labeled.classes_.tolist(), labeled.label_distributions_.T, strict=True)
-        table |= {f"share_{name}": column for name, column in shares}
-    if positive is not None:
-        found = find_positives(labeled, positive, known=given, truth=truth, **ways)
-        table |= {"score": found[0], "flagged": found[1]}
-        sizes |= found[2]
-    write_columns(table, out)
+    messages = _fit(model, graph, given, label_table.weight)
+    absent = absent_nodes(label_table.nodes, model.ids_)
+    # A label of weight 0 is ignored.
+    effective = {
+        node: value for node, value in given.items() if label_table.weight.get(node, 1.0) > 0
+    }
+    labeled = with_absent_nodes(model, absent, effective)
+    columns, record = _output_columns(
+        model,
+        labeled,
+        label_table,
+        detection=detection,
+        prediction_sets=prediction_sets,
+        per_class=per_class,
+    )
+    write_columns(columns, out)
     n_absent_labels = int(labeled.reached_[len(model.ids_) :].sum())
     record = {
         "nodes": len(labeled.ids_),
         "labelled": len(given),
-        "weighted": len(weight),
+        "weighted": len(label_table.weight),
         "classes": len(model.classes_),
         "reached": int(labeled.reached_.sum()),
         "homophily": model.homophily_,
         "homophily_error": model.homophily_error_,
         "without_an_edge": len(absent),
         "without_an_edge_or_label": len(absent) - n_absent_labels,
-        "warnings": doubts,
+        "warnings": messages,
         "eta": getattr(model, "eta_", None),
         "edges_read": getattr(model, "n_edges_seen_", source.n_edges_read),
         "edges_used": getattr(model, "n_edges_used_", source.n_edges_read),
@@ -203,161 +283,148 @@ def label(
         "passes": getattr(model, "n_passes_", 1),
         "undecided": getattr(model, "n_undecided_", 0),
         "seconds": time.perf_counter() - began,
-        "method": method,
-        "seed": seed,
-        **sizes,
+        "method": classifier.method,
+        "seed": random_state,
+        **record,
+        "input": report_schema(source, quiet=printing.quiet),
     }
-    record["input"] = tell_understood(source, quiet=quiet)
-    if truth:
-        record["accuracy"] = _accuracy(labeled, given, truth)
-    if as_json:
-        options.print_json(record)
+    if label_table.truth:
+        record["accuracy"] = accuracy(labeled, given, label_table.truth)
+    if printing.as_json:
+        print_json(record)
         return
-    for doubt in doubts:
-        options.print_line(f"warning: {doubt}", on_stderr=True)
-    if absent and not quiet:
-        said = _note_on_absent(labels, absent, n_absent_labels)
-        options.print_line(said, on_stderr=True)
-    if not quiet:
-        accuracy = record.get("accuracy")  # None, too, where every node with a truth is labeled
-        said = "" if accuracy is None else f", accuracy {accuracy:.3f}"
-        alike = f"homophily {model.homophily_:.2f} +- {model.homophily_error_:.2f}, "
-        alike = alike if model.homophily_error_ < 0.5 else ""
-        said += f", {sizes['average_set_size']:.2f} classes in a set" if sets is not None else ""
-        said += f", {sizes['flagged']:,} flagged as {positive}" if positive is not None else ""
-        for name in ("auc", "average_precision", "precision", "recall", "calibration_error"):
-            said += f", {name} {sizes[name]:.3f}" if sizes.get(name) is not None else ""
-        options.print_summary(
-            f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in "
-            f"{record['classes']} classes, {record['reached']:,} reached, "
-            f"{alike}"
-            f"{_passes_told(record)} {record['seconds']:.1f} s{said}, in {out}",
-            out,
-        )
+    for message in messages:
+        print_line(f"warning: {message}", on_stderr=True)
+    if not printing.quiet:
+        if absent:
+            print_line(note_on_absent_nodes(labels, absent, n_absent_labels), on_stderr=True)
+        print_summary(f"{_describe(record, detection.positive_class)}, in {out}", out)
 
 
-def _recent(source, model, reading, times):
-    """The edges that count: sparse-hfs finds them itself."""
+def _fit(model, graph, given, weight):
+    """Fit the classifier and return its warnings, except those that the summary reports."""
+    from graphsqueak.ssl.base import UnreachedWarning
+    from graphsqueak.ssl.decisions.homophily import HomophilyWarning
+    from graphsqueak.ssl.labels import AbsentLabelsWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", HomophilyWarning)
+        warnings.simplefilter("always", AbsentLabelsWarning)
+        warnings.simplefilter("ignore", UnreachedWarning)
+        if weight:
+            model.fit(graph, given, sample_weight=weight)
+        else:
+            model.fit(graph, given)
+    return [str(one.message) for one in caught if one.category is not AbsentLabelsWarning]
+
+
+def _select_recent(source, model, window, reading):
+    """Return the edges that count. The streamed classifier selects them itself."""
+    from graphsqueak.sources.recent import recent_edges
     from graphsqueak.sources.times import Duration
 
-    times = {name: time for name, time in times.items() if time is not None}
-    if not times:
+    window.check(reading.time)
+    durations = {"window": window.window, "half_life": window.half_life}
+    durations = {name: value for name, value in durations.items() if value is not None}
+    if not durations:
         return source
-    if reading.time is None:
-        raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
-    if any(isinstance(time, Duration) for time in times.values()):
+    if any(isinstance(value, Duration) for value in durations.values()):
         source.expect_seconds()
-    if hasattr(model, "window"):
-        model.set_params(**times)
+    if "window" in model.get_params():
+        model.set_params(**durations)
         return source
-    from graphsqueak.sources.recent import recent_edges
-
-    return recent_edges(source, **times)
+    return recent_edges(source, **durations)
 
 
-def _model(method, eta, budget, passes, seed):
-    from graphsqueak.validation import check_choice
+def _output_columns(model, labeled, label_table, *, detection, prediction_sets, per_class):
+    """Return the columns of the output table, and figures about them for the record."""
+    from graphsqueak.ssl.evaluation.detection import find_positives
 
-    check_choice("method", method, _METHODS)
-    if passes != "auto" and not (passes.isdecimal() and int(passes) > 0):
-        raise InputError(f"--passes {passes} is neither auto nor a number of reads, 1 or more")
-    if method != "sparse-hfs" and passes != "auto":
-        raise InputError("--passes is for --method sparse-hfs only; the others hold the graph")
-    if method != "sparse-hfs" and budget != (None, None, None):
-        raise InputError("--epsilon, --edges and --keep are for --method sparse-hfs only")
-    if eta is not None and method not in _OWN:
-        raise InputError("--eta is for the methods sparse-hfs and stable-hfs only")
-    eta = "auto" if eta is None else eta
-    if method == "sparse-hfs":
-        from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier
-
-        passes = passes if passes == "auto" else int(passes)
-        return SparseHFSClassifier(**budget._asdict(), passes=passes, eta=eta, random_state=seed)
-
-    from graphsqueak import ssl
-
-    if method == "stable-hfs":
-        return ssl.StableHFSClassifier(eta=eta, random_state=seed)
-    return getattr(ssl, _OTHERS[method])(random_state=seed)
-
-
-class _LabeledNodes(NamedTuple):
-    """The nodes of EDGES, then those of LABELS without an edge, with the attributes of a model."""
-
-    ids_: Any
-    classes_: Any
-    transduction_: Any
-    label_distributions_: Any
-    reached_: Any
-
-
-def _absent_nodes(nodes, ids):
-    """The nodes of a table of labels that no edge has, in the order of the table."""
-    absent = {str(node): node for node in nodes}
-    for name in ids.tolist():
-        absent.pop(str(name), None)
-    return list(absent.values())
+    columns = {
+        "node": labeled.ids_,
+        "label": labeled.transduction_,
+        "confidence": labeled.label_distributions_.max(axis=1),
+    }
+    record = {}
+    if prediction_sets is not None:
+        is_in_set = _prediction_sets(model, labeled, prediction_sets)
+        names = list(map(str, model.classes_.tolist()))
+        columns["set"] = ["|".join(itertools.compress(names, row)) for row in is_in_set]
+        record["prediction_sets"] = prediction_sets
+        record["average_set_size"] = _average_set_size(is_in_set, labeled, label_table.given)
+    if per_class:
+        for name, column in zip(
+            labeled.classes_.tolist(), labeled.label_distributions_.T, strict=True
+        ):
+            columns[f"share_{name}"] = column
+    if detection.positive_class is not None:
+        score, is_flagged, figures = find_positives(
+            labeled,
+            detection.positive_class,
+            known=label_table.given,
+            truth=label_table.truth,
+            top=detection.top,
+            threshold=detection.min_score,
+            recall=detection.recall,
+        )
+        columns["score"] = score
+        columns["flagged"] = is_flagged
+        record |= figures
+    return columns, record
 
 
-def _with_absent_nodes(model, absent, given):
-    """All nodes of EDGES and LABELS. Of those without an edge, a label that is given is certain.
+def _check_prediction_sets(alpha, given):
+    from graphsqueak.validation import check_real
 
-    Those without a label are treated as the nodes of the graph that no label reaches: they get the
-    most frequent label, with the same probability of every class.
+    check_real("prediction_sets", alpha, above=0.0, below=0.5)
+    for value in given.values():
+        if "|" in str(value):
+            raise InputError(f"class {value!r} contains |, which separates classes; rename it")
+
+
+def _prediction_sets(model, labeled, alpha):
+    """Return which classes are in the set of each node, shape (nodes, classes).
+
+    A given label is the only possible class. Without a label and an edge every class is possible.
     """
     import numpy as np
 
-    n_classes = len(model.classes_)
-    code = {value: number for number, value in enumerate(model.classes_.tolist())}
-    codes = {node: code[value] for node, value in given.items()}
-    in_graph = [codes[node] for node in codes.keys() - set(absent)]
-    most_frequent = int(np.bincount(in_graph, minlength=n_classes).argmax())
-    is_labeled = np.array([node in codes for node in absent], dtype=bool)
-    absent_codes = np.array([codes.get(node, most_frequent) for node in absent], dtype=np.int64)
-    shares = np.full((len(absent), n_classes), 1 / n_classes)
-    shares[is_labeled] = np.eye(n_classes)[absent_codes[is_labeled]]
-    return _LabeledNodes(
-        ids_=_joined_ids(model.ids_, absent),
-        classes_=model.classes_,
-        transduction_=np.concatenate([model.transduction_, model.classes_[absent_codes]]),
-        label_distributions_=np.concatenate([model.label_distributions_, shares]),
-        reached_=np.concatenate([model.reached_, is_labeled]),
-    )
+    sets = model.prediction_sets(alpha)
+    absent = labeled.label_distributions_[len(sets) :] > 0
+    return np.concatenate([sets, absent])
 
 
-def _joined_ids(ids, absent):
-    """Ids of both, as text if not all of them are integers."""
-    import numpy as np
-
-    both = [*ids.tolist(), *absent]
-    if all(isinstance(node, int) for node in both):
-        return np.array(both)
-    return np.array([str(node) for node in both], dtype=object)
+def _average_set_size(is_in_set, labeled, given):
+    """Return the mean number of classes in the sets of nodes without a given label."""
+    known = set(map(str, given))
+    is_unlabeled = [str(node) not in known for node in labeled.ids_.tolist()]
+    return float(is_in_set[is_unlabeled].sum(axis=1).mean()) if any(is_unlabeled) else 1.0
 
 
-def _note_on_absent(labels, absent, n_labeled):
-    """What became of the nodes of LABELS that have no edge.
+def _describe(record, positive_class):
+    """Return the summary of a run in one line."""
+    parts = [
+        f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in {record['classes']} "
+        "classes",
+        f"{record['reached']:,} reached",
+    ]
+    if record["homophily_error"] < 0.5:
+        parts.append(f"homophily {record['homophily']:.2f} +- {record['homophily_error']:.2f}")
+    parts.append(f"{_describe_passes(record)} {record['seconds']:.1f} s")
+    if record.get("accuracy") is not None:
+        parts.append(f"accuracy {record['accuracy']:.3f}")
+    if "average_set_size" in record:
+        parts.append(f"{record['average_set_size']:.2f} classes in a set")
+    if "flagged" in record:
+        parts.append(f"{record['flagged']:,} flagged as {positive_class}")
+    for name in ("auc", "average_precision", "precision", "recall", "calibration_error"):
+        if record.get(name) is not None:
+            parts.append(f"{name} {record[name]:.3f}")
+    return ", ".join(parts)
 
-    >>> _note_on_absent("labels.csv", [77, 78, 79], 2)
-    'note: 3 nodes of labels.csv have no edge (77 is one): 2 keep their labels, 1 unreached; ...'
-    >>> _note_on_absent("labels.csv", ["ann"], 0)
-    "note: 1 node of labels.csv has no edge ('ann'): 1 unreached; check the spelling"
-    """
-    n_unreached = len(absent) - n_labeled
-    if len(absent) == 1:
-        said = f"note: 1 node of {labels} has no edge ({absent[0]!r})"
-    else:
-        said = f"note: {len(absent):,} nodes of {labels} have no edge ({absent[0]!r} is one)"
-    became = []
-    if n_labeled:
-        became.append("1 keeps its label" if n_labeled == 1 else f"{n_labeled:,} keep their labels")
-    if n_unreached:
-        became.append(f"{n_unreached:,} unreached")
-    return f"{said}: {', '.join(became)}; check the spelling"
 
-
-def _passes_told(record):
-    """How often the edges were read, and how many labels may differ from the whole graph's."""
+def _describe_passes(record):
+    """Return the number of passes, and how many labels may differ from those of the whole graph."""
     if record["method"] != "sparse-hfs":
         return "in"
     if record["undecided"] is None:
@@ -368,36 +435,3 @@ def _passes_told(record):
         f"in {record['passes']} passes, after which about {record['undecided']:,} labels may "
         "still differ from those of the whole graph, in"
     )
-
-
-def _check_sets(alpha, given):
-    from graphsqueak.validation import check_real
-
-    check_real("--sets", alpha, above=0.0, below=0.5)
-    for value in given.values():
-        if "|" in str(value):
-            raise InputError(f"class {value!r} holds a |, which separates classes; rename it")
-
-
-def _add_sets(table, model, labeled, alpha, given):
-    """Put the column set into the table; returns what is told about the sets."""
-    import numpy as np
-
-    sets = model.prediction_sets(alpha)
-    # A given label is the only possible class; without a label and an edge every class is possible.
-    absent = labeled.label_distributions_[len(sets) :] > 0
-    sets = np.concatenate([sets, absent])
-    names = list(map(str, model.classes_.tolist()))
-    table["set"] = ["|".join(itertools.compress(names, row)) for row in sets]
-    known = set(map(str, given))
-    is_other = [str(node) not in known for node in labeled.ids_.tolist()]
-    size = float(sets[is_other].sum(axis=1).mean()) if any(is_other) else 1.0
-    return {"sets": alpha, "average_set_size": size}
-
-
-def _accuracy(model, given, truth):
-    """Share of the nodes with a truth and without a label that are right."""
-    asked = {str(node): str(value) for node, value in truth.items() if node not in given}
-    pairs = zip(map(str, model.ids_.tolist()), map(str, model.transduction_.tolist()), strict=True)
-    right = [asked[node] == label for node, label in pairs if node in asked]
-    return sum(right) / len(right) if right else None

@@ -1,4 +1,4 @@
-"""Tables of labels: node, label and perhaps weight and truth."""
+"""Tables of labels: columns node and label, and optionally weight and truth."""
 
 import io
 import math
@@ -13,10 +13,11 @@ __all__ = ["LabelTable", "read_label_table", "read_labels"]
 
 
 def read_labels(path: str | Path) -> tuple[dict, dict]:
-    """Labels and truths by node id, of a csv, tsv or Parquet file.
+    """Read labels and truths by node id from a csv, tsv or Parquet file.
 
-    An empty label, or -1, is none: the row may still hold a truth. Without a header of these names
-    the two columns are node and label. A node may be named twice, but not with two labels.
+    An empty label, or -1, means unknown; the row may still have a truth. In a table without a
+    header of these names, the two columns are node and label. A node may have several rows, but not
+    with different labels.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ def read_labels(path: str | Path) -> tuple[dict, dict]:
     Returns
     -------
     given, truth : dict
-        Ids that all look like numbers are numbers; estimators match them with text, too.
+        Ids that all look like integers are integers. Estimators match them with text as well.
 
     Examples
     --------
@@ -40,10 +41,16 @@ def read_labels(path: str | Path) -> tuple[dict, dict]:
 
 
 class LabelTable(NamedTuple):
-    """A table of labels: by node id the labels that are given, the truths and the label weights.
+    """A table of labels.
 
-    `weight` is empty if the table has no such column. `nodes` are all nodes of the table in order,
-    also those without a label.
+    Attributes
+    ----------
+    given, truth : dict
+        Labels and truths by node id.
+    weight : dict
+        Weights of labels by node id; empty without such a column.
+    nodes : list
+        All nodes of the table in order, including those without a label.
     """
 
     given: dict
@@ -53,7 +60,9 @@ class LabelTable(NamedTuple):
 
 
 def read_label_table(path: str | Path, *, ids: str = "auto") -> LabelTable:
-    """As `read_labels`, with the weight of each label (empty is 1) and all nodes of the table.
+    """Read a table of labels, with the weight of each label and all nodes.
+
+    See `read_labels`. An empty weight is 1.
 
     Parameters
     ----------
@@ -84,7 +93,7 @@ def read_label_table(path: str | Path, *, ids: str = "auto") -> LabelTable:
         if row.get("weight") not in (None, "") and node in given:
             weight[node] = _as_weight(row["weight"], path, number)
     if not given:
-        raise InputError(f"{path} labels no node at all; label at least one")
+        raise InputError(f"{path} labels no node; label at least one")
     return LabelTable(given, truth, weight, list(nodes))
 
 
@@ -97,8 +106,8 @@ def _as_weight(value, path, number):
         is_table = str(path).lower().endswith((".parquet", ".pq"))
         place = f"row {number + 1}" if is_table else f"line {number + 2}"
         raise InputError(
-            f"{path}, {place}: the weight {value!r} of a label is no finite number that is at "
-            "least 0; mend it, or leave it empty"
+            f"{path}, {place}: the weight {value!r} of a label is not a finite number of 0 or "
+            "more; correct it, or leave it empty"
         )
     return weight
 
@@ -132,7 +141,7 @@ def _read_table(path, ids):
 
 
 def _read_text_table(source, separator, ids):
-    """A table of text, with node ids that are read as `read_edges` reads them: 007 is not 7."""
+    """Read a text table, with node ids as `read_edges` reads them: 007 is not 7."""
     import polars as pl
 
     from graphsqueak.sources.files.fields import fits_integer
@@ -142,7 +151,7 @@ def _read_text_table(source, separator, ids):
     if ids == "integer" or not table.schema[node].is_numeric():
         return table
     texts = pl.read_csv(source, separator=separator, columns=[node], infer_schema=False)[node]
-    # If there is no header, the name of the column is an id as well.
+    # Without a header, the name of the column is an id as well.
     written = [*texts.drop_nulls(), *([node] if node[:1].isdecimal() else [])]
     kind = "uint64" if table.schema[node].is_unsigned_integer() else "int64"
     are_integers = all(fits_integer(text.encode(), kind, canonical=True) for text in written)
@@ -151,16 +160,18 @@ def _read_text_table(source, separator, ids):
 
 
 def _with_integers(table, path):
-    """The table with integers where pandas has made floats of them, since a column had gaps.
+    """Return the table with integers instead of the floats that pandas makes of them.
 
-    Columns of lists or structs are refused.
+    It does so in columns with missing values. Columns of lists or structs are refused.
     """
     import polars as pl
 
-    for name in [name for name in ("node", "label", "truth") if name in table.columns]:
+    for name in ("node", "label", "truth"):
+        if name not in table.columns:
+            continue
         if table.schema[name].is_nested():
             raise InputError(
-                f"{path}: the column {name} holds {table.schema[name]}, not texts or numbers; "
+                f"{path}: column {name} has type {table.schema[name]}, not text or numbers; "
                 "write one value per row"
             )
         if not table.schema[name].is_float():
@@ -169,29 +180,31 @@ def _with_integers(table, path):
         given = values.drop_nulls()
         if not (given == given.floor()).all():
             continue
+        # Larger integers may have been rounded.
         n_bits = 24 if table.schema[name] == pl.Float32 else 53
         if (given.abs() > 2.0**n_bits).any():
             raise InputError(
-                f"{path}: the column {name} holds floats beyond 2^{n_bits}, which may have been "
-                "rounded to other integers; write it as integers or as text"
+                f"{path}: column {name} has floats beyond 2^{n_bits}, which may have been rounded "
+                "to other integers; write it as integers or as text"
             )
         table = table.with_columns(values.cast(pl.Int64))
     return table
 
 
 def _name_columns(table, path):
-    """The table with columns node and label; a first line that is no header becomes a row."""
+    """Return the table with columns node and label; a first line without a header becomes a row."""
     import polars as pl
 
     if {"node", "label"} <= set(table.columns):
         return table
     if table.width != 2:
         raise InputError(f"{path} has columns {table.columns}; name two of them node and label")
-    first = dict(zip(("node", "label"), table.columns, strict=True))
-    rest = table.rename(dict(zip(table.columns, ("node", "label"), strict=True)))
-    row = pl.DataFrame({key: [value] for key, value in first.items()})
+    node, label = table.columns
+    rest = table.rename({node: "node", label: "label"})
+    row = pl.DataFrame({"node": [node], "label": [label]})
     try:
         row = row.cast(dict(rest.schema))
     except pl.exceptions.PolarsError:
-        return rest  # the names of the columns in the user's own words
+        # The first line is a header with other names.
+        return rest
     return pl.concat([row, rest])

@@ -1,157 +1,190 @@
 """graphsqueak learn: one pass of an online kernel learner over a table of any size."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from graphsqueak.cli import options
+from graphsqueak.cli.groups import Checkpointing, Force, Printing, Seed, with_option_groups
+from graphsqueak.cli.help_pages import ADVANCED, OUTPUT
+from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
+from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written
 from graphsqueak.system.remote import exists, remove
 
 __all__ = ["learn"]
 
+# Class of the online learner by the name of --learner.
+LEARNERS = {
+    "con-kons": "CONKONS",
+    "pros-n-kons": "PROSNKONS",
+    "b-kons": "BKONS",
+    "kernel-ogd": "KernelOGD",
+    "fogd": "FOGD",
+    "nogd": "NOGD",
+    "dual-sgd": "DualSGD",
+    "skegd": "SkeGD",
+    "bogd": "BOGD",
+    "bpa-s": "BPAS",
+    "rbp": "RBP",
+    "forgetron": "Forgetron",
+    "projectron": "Projectron",
+    "projectron++": "ProjectronPP",
+}
 
+
+@with_option_groups
 def learn(
     table: Annotated[
         str, typer.Argument(metavar="TABLE", help="Rows to learn from: .csv, .tsv or .parquet.")
     ],
-    target: Annotated[str, typer.Option("--target", metavar="COLUMN", help="What to predict.")],
-    out: Annotated[
-        str | None,
-        typer.Option("-o", "--out", help="Write the predictions: .csv, .tsv or .parquet."),
-    ] = None,
-    learner: Annotated[
-        str,
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="Column to predict.")],
+    task: Annotated[
+        Literal["auto", "regression", "classification"], typer.Option(help="Kind of the target.")
+    ] = "auto",
+    n_components: Annotated[
+        int,
         typer.Option(
-            help="con-kons, pros-n-kons, b-kons, kernel-ogd, fogd, nogd, dual-sgd, skegd, bogd, or "
-            "for classes bpa-s, rbp, forgetron, projectron, projectron++."
+            "-m", "--n-landmarks", metavar="N", help="Maximum number of rows that are kept."
         ),
+    ] = 100,
+    learner: Annotated[
+        Literal[tuple(LEARNERS)],
+        typer.Option(help="Algorithm. bpa-s to projectron++ are for classification only."),
     ] = "con-kons",
-    task: Annotated[str, typer.Option(help="auto, regression or classification.")] = "auto",
     features: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="Columns to predict from: a,b,c. [default: all others]"),
+        typer.Option(
+            metavar="LIST", help="Columns to predict from: a,b,c.", show_default="all others"
+        ),
     ] = None,
     classes: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="All labels, if the first rows do not have all."),
+        typer.Option(
+            metavar="LIST",
+            help="All labels, if the first rows do not have all of them.",
+            rich_help_panel=ADVANCED,
+        ),
     ] = None,
-    n_components: Annotated[
-        int, typer.Option("-m", "--atoms", help="Points that the learner may keep.")
-    ] = 100,
     gamma: Annotated[
         str | None,
         typer.Option(
-            help="Of the Gaussian kernel of standardized features, or auto: seven widths side by "
-            "side, mixed by their losses. [default: 1/features]"
+            metavar="GAMMA|auto",
+            help="Kernel exp(-GAMMA |x - y|^2) of standardized features. auto runs seven widths "
+            "and mixes them by their losses.",
+            show_default="1 / features",
+            rich_help_panel=ADVANCED,
         ),
     ] = None,
     discount: Annotated[
-        float, typer.Option(help="con-kons: weight of a round for each later one; 1 forgets none.")
+        float,
+        typer.Option(
+            metavar="FACTOR",
+            help="Factor by which the weight of past rows falls per row; 1 forgets none "
+            "(con-kons, pros-n-kons and b-kons).",
+            rich_help_panel=ADVANCED,
+        ),
     ] = 1.0,
-    checkpoint: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Save the state in this file now and then.")
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="PATH",
+            help="Write the predictions: .csv, .tsv or .parquet.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
-    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to save.")] = 60.0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
-    force: options.Force = False,
-    seed: options.Seed = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    force: Force = False,
+    *,
+    checkpointing: Checkpointing,
+    printing: Printing,
+    random_state: Seed = None,
 ):
-    """Predict every row, then learn from it, and tell how good the predictions were.
+    """Predict every row of a table, then learn from it, and report the prequential error.
 
-    The table is read once, in batches; features are standardized by the first one. The error is
-    that of predictions made before their row was seen: there is no need for a test set.
+    The table is read once, in batches. Features are standardized by the first batch. The error is
+    that of predictions made before their row was seen, so that no test set is needed.
 
-    Example: graphsqueak learn houses.csv --target price -o predictions.csv
+    Examples:
+      graphsqueak learn houses.csv --target price
+      graphsqueak learn houses.csv --target price -o predictions.csv
+      graphsqueak learn houses.csv --target price --n-landmarks 200 --gamma auto
     """
     from graphsqueak.online.table import is_predictions, learn_table, predictions_of
 
     if out is not None:
-        options.check_table(out)
+        check_format(out)
+    checkpoint = checkpointing.checkpoint
     side_outputs = []
     if checkpoint is not None and out is not None:
         side_outputs.append(("list of predictions", predictions_of(checkpoint), is_predictions))
-    options.check_outputs(
+    check_outputs(
         {"--checkpoint": checkpoint, "--out": out},
         [table],
-        side_outputs=side_outputs,
+        printing=printing,
         force=force,
-        quiet=quiet,
-        as_json=as_json,
-        resumes=checkpoint if resume else None,
+        side_outputs=side_outputs,
+        resumed_checkpoint=checkpointing.resumed_path,
     )
-    made = _learner(learner, n_components, gamma, discount, seed)
-    for _, path, is_own in side_outputs:
-        if force and exists(path) and not is_own(path):
+    estimator = _make_learner(learner, n_components, gamma, discount, random_state)
+    for _, path, is_of_earlier_run in side_outputs:
+        if force and exists(path) and not is_of_earlier_run(path):
             remove(path)
     run = learn_table(
-        made,
+        estimator,
         table,
         target=target,
         task=task,
-        features=None if features is None else _names(features),
-        classes=None if classes is None else _names(classes),
+        features=None if features is None else _split(features),
+        classes=None if classes is None else _split(classes),
         out=out,
         checkpoint=checkpoint,
-        every=every,
-        resume=resume,
-        progress=options.shows_progress(quiet=quiet, as_json=as_json),
+        every=checkpointing.checkpoint_interval,
+        resume=checkpointing.resume,
+        progress=printing.progress,
     )
     if checkpoint is not None:
         note_written(checkpoint, [out])
-    if as_json:
-        options.print_json({**run._asdict(), "learner": learner, "seed": seed})
-    elif not quiet:
-        what = "wrong labels" if run.task == "classification" else "mean squared error"
-        options.print_summary(
-            f"{what} {run.loss:.4g} over {run.n_rows:,} rows (the best constant: {run.guess:.4g}), "
-            f"{run.n_support} points kept, {run.seconds:.1f} s" + (f", in {out}" if out else ""),
+    if printing.as_json:
+        print_json({**run._asdict(), "learner": learner, "seed": random_state})
+    elif not printing.quiet:
+        loss = "error rate" if run.task == "classification" else "mean squared error"
+        print_summary(
+            f"{loss} {run.loss:.4g} over {run.n_rows:,} rows (the best constant: {run.guess:.4g}), "
+            f"{run.n_support} rows kept, {run.seconds:.1f} s" + (f", in {out}" if out else ""),
             out,
         )
 
 
-def _names(text):
-    return [name.strip() for name in text.split(",")]
+def _split(names):
+    return [name.strip() for name in names.split(",")]
 
 
-def _width(text):
-    """Parameters of the kernel, from what stands after --gamma."""
-    from graphsqueak.errors import InputError
+def _make_learner(name, n_components, gamma, discount, random_state):
+    """Return the learner, with the options that its class has."""
+    from inspect import signature
 
-    if text == "auto":
-        return text
-    try:
-        return {"gamma": float(text)}
-    except ValueError:
-        raise InputError(f"--gamma {text} is neither a number nor auto") from None
-
-
-def _learner(name, n_components, gamma, discount, seed):
-    """The learner that the options describe."""
     from graphsqueak import online
-    from graphsqueak.errors import InputError
 
-    kernel = {} if gamma is None else {"kernel_params": _width(gamma)}
-    atoms, random = {"n_components": n_components}, {"random_state": seed}
-    newton = {**kernel, **atoms, **random, "discount": discount}
-    makers = {
-        "con-kons": lambda: online.CONKONS(**newton),
-        "pros-n-kons": lambda: online.PROSNKONS(**newton),
-        "b-kons": lambda: online.BKONS(**newton),
-        "kernel-ogd": lambda: online.KernelOGD(**kernel),
-        "fogd": lambda: online.FOGD(**kernel, **atoms, **random),
-        "nogd": lambda: online.NOGD(**kernel, **atoms),
-        "dual-sgd": lambda: online.DualSGD(**kernel, **atoms, **random),
-        "skegd": lambda: online.SkeGD(**kernel, **atoms, **random),
-        "bogd": lambda: online.BOGD(**kernel, **atoms, **random),
-        "bpa-s": lambda: online.BPAS(**kernel, **atoms),
-        "rbp": lambda: online.RBP(**kernel, **atoms, **random),
-        "forgetron": lambda: online.Forgetron(**kernel, **atoms),
-        "projectron": lambda: online.Projectron(**kernel, **atoms),
-        "projectron++": lambda: online.ProjectronPP(**kernel, **atoms),
+    learner = getattr(online, LEARNERS[name])
+    options = {
+        "n_components": n_components,
+        "discount": discount,
+        "random_state": random_state,
     }
-    if name not in makers:
-        raise InputError(f"--learner {name} is not one of {', '.join(makers)}")
-    return makers[name]()
+    parameters = signature(learner).parameters
+    if discount != 1 and "discount" not in parameters:
+        raise InputError(f"--discount is for con-kons, pros-n-kons and b-kons, not for {name}")
+    options = {key: value for key, value in options.items() if key in parameters}
+    if gamma is not None:
+        options["kernel_params"] = _kernel_params(gamma)
+    return learner(**options)
+
+
+def _kernel_params(gamma):
+    if gamma == "auto":
+        return gamma
+    try:
+        return {"gamma": float(gamma)}
+    except ValueError:
+        raise InputError(f"--gamma {gamma} is neither a number nor auto") from None

@@ -1,70 +1,86 @@
-"""graphsqueak merge: checkpoints or sparsifiers of parts of one graph, made one."""
+"""graphsqueak merge: checkpoints or sparsifiers of the parts of a graph, merged into one."""
 
 import time
 from typing import Annotated
 
 import typer
 
-from graphsqueak.cli import options
-from graphsqueak.cli.reading import tell_understood
+from graphsqueak.cli.groups import Force, NoHeaderOut, Printing, Seed, Size, with_option_groups
+from graphsqueak.cli.help_pages import OUTPUT
+from graphsqueak.cli.output import (
+    check_format,
+    check_outputs,
+    print_json,
+    print_summary,
+    write_result,
+)
+from graphsqueak.cli.reading import report_schema
 
 __all__ = ["merge"]
 
 
+@with_option_groups
 def merge(
     parts: Annotated[
         list[str],
-        typer.Argument(metavar="PART...", help="Checkpoints, or edge files (sparsifiers)."),
+        typer.Argument(metavar="PART...", help="Checkpoints, or sparsifiers (edge files)."),
     ],
-    out: Annotated[str, typer.Option("-o", "--out", help="Where to write the sparsifier.")],
-    n_edges: Annotated[int | None, typer.Option("--edges", help="Edges to keep, at most.")] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="Accuracy from which the number of edges is predicted.")
-    ] = None,
-    keep: Annotated[
-        float | None,
+    out: Annotated[
+        str,
         typer.Option(
-            metavar="FRACTION", parser=options.fraction, help="Edges to keep: 0.05 or 5%."
+            "-o", "--out", metavar="PATH", help="Edge file to write.", rich_help_panel=OUTPUT
         ),
-    ] = None,
-    force: options.Force = False,
-    no_header_out: options.NoHeaderOut = False,
-    seed: options.Seed = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    ],
+    *,
+    size: Size,
+    printing: Printing,
+    force: Force = False,
+    no_header_out: NoHeaderOut = False,
+    random_state: Seed = None,
 ):
-    """Merge what several runs have made of edge-disjoint parts of one graph.
+    """Merge checkpoints or sparsifiers of edge-disjoint parts of one graph.
 
-    Checkpoints are merged with the budget they were made with, and know the exact degrees.
-    Sparsifiers are added up; give --edges, --epsilon or --keep to thin the sum.
+    Checkpoints are merged within the budget of their runs, with the exact degrees. Sparsifiers are
+    added up; --keep, --n-edges or --epsilon samples the sum.
 
-    Example: graphsqueak merge monday.ckpt tuesday.ckpt -o week.tsv
+    Examples:
+      graphsqueak merge monday.ckpt tuesday.ckpt -o week.tsv
+      graphsqueak merge north.tsv south.tsv -o all.tsv
+      graphsqueak merge north.tsv south.tsv -o all.tsv --keep 0.5
     """
     from graphsqueak.sparsifiers.merge_files import merge_edge_files
 
     began = time.perf_counter()
-    options.check_table(out)
-    options.check_outputs({"--out": out}, parts, force=force, quiet=quiet, as_json=as_json)
-    made = merge_edge_files(parts, n_edges=n_edges, epsilon=epsilon, keep=keep, random_state=seed)
-    options.write_result(made.sparsifier, out, header=not no_header_out)
+    check_format(out)
+    check_outputs({"--out": out}, parts, printing=printing, force=force)
+    merged = merge_edge_files(
+        parts,
+        n_edges=size.n_edges,
+        epsilon=size.epsilon,
+        keep=size.keep,
+        random_state=random_state,
+    )
+    sparsifier = merged.sparsifier
+    write_result(sparsifier, out, header=not no_header_out)
     record = {
         "parts": len(parts),
-        "nodes": made.sparsifier.n_nodes,
-        "edges_read": made.n_edges_read,
-        "edges_kept": made.sparsifier.n_edges,
-        "ridge": made.ridge,
-        "components": int(made.sparsifier.components().max(initial=-1)) + 1,
+        "nodes": sparsifier.n_nodes,
+        "edges_read": merged.n_edges_read,
+        "edges_kept": sparsifier.n_edges,
+        "ridge": merged.ridge,
+        "components": int(sparsifier.components().max(initial=-1)) + 1,
         "seconds": time.perf_counter() - began,
-        "seed": seed,
+        "seed": random_state,
     }
-    if made.source is not None:
-        record["input"] = tell_understood(made.source, quiet=quiet)
-    if as_json:
-        options.print_json(record)
-    elif not quiet:
-        options.print_summary(
+    # Checkpoints have no schema.
+    if merged.source is not None:
+        record["input"] = report_schema(merged.source, quiet=printing.quiet)
+    if printing.as_json:
+        print_json(record)
+    elif not printing.quiet:
+        ridge = f"; accurate up to a ridge of {merged.ridge:g}" if merged.ridge else ""
+        print_summary(
             f"{record['edges_kept']:,} edges on {record['nodes']:,} nodes from {len(parts)} parts "
-            f"of {record['edges_read']:,} edges, in {out}"
-            + (f"; accurate up to a ridge of {made.ridge:g}" if made.ridge else ""),
+            f"of {record['edges_read']:,} edges, in {out}{ridge}",
             out,
         )

@@ -1,140 +1,154 @@
-"""graphsqueak resistance: the effective resistance of every edge, or of given pairs."""
+"""graphsqueak resistance: the effective resistance of every edge, or of given pairs of nodes."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from graphsqueak.cli import options
-from graphsqueak.cli.reading import Edges, Reading, paths_read, reads_edges, tell_understood
+from graphsqueak.cli.groups import Force, Keep, NEdges, Printing, Seed, with_option_groups
+from graphsqueak.cli.help_pages import OUTPUT
+from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
+from graphsqueak.cli.reading import Edges, Reading, paths_read, report_schema
+from graphsqueak.errors import InputError
 
 __all__ = ["resistance"]
 
 
-@reads_edges
+@with_option_groups
 def resistance(
     edges: Edges,
     out: Annotated[
-        str, typer.Option("-o", "--out", help="Table to write: .tsv, .csv, .parquet or .arrow.")
-    ],
-    pairs: Annotated[
-        str | None,
-        typer.Option(metavar="PAIRS", help="File of two columns of node ids, instead of edges."),
-    ] = None,
-    method: Annotated[str, typer.Option(help="auto, exact or sketch.")] = "auto",
-    rtol: Annotated[float, typer.Option(help="Mean relative error allowed to a sketch.")] = 0.05,
-    keep: Annotated[
-        float | None,
+        str,
         typer.Option(
-            metavar="FRACTION",
-            parser=options.fraction,
-            help="Do not hold EDGES but 0.05 or 5% of them, and read EDGES several times.",
+            "-o",
+            "--out",
+            metavar="PATH",
+            help="Table to write: .tsv, .csv, .parquet or .arrow.",
+            rich_help_panel=OUTPUT,
         ),
+    ],
+    node_pairs: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="File of two columns of node ids, instead of all edges."),
     ] = None,
-    n_edges: Annotated[
-        int | None, typer.Option("--edges", help="The same, of at most so many edges.")
-    ] = None,
+    method: Annotated[
+        Literal["auto", "exact", "sketch"], typer.Option(help="How resistances are computed.")
+    ] = "auto",
+    rtol: Annotated[
+        float, typer.Option(metavar="FRACTION", help="Mean relative error of sketches.")
+    ] = 0.05,
     bounds: Annotated[
         bool,
         typer.Option(
-            "--bounds", help="With --keep or --edges: what each is proved to lie between, instead."
+            "--bounds",
+            help="With --keep or --n-edges: write proved lower and upper bounds instead.",
         ),
     ] = False,
-    force: options.Force = False,
+    keep: Keep = None,
+    n_edges: NEdges = None,
+    force: Force = False,
     *,
     reading: Reading,
-    seed: options.Seed = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    printing: Printing,
+    random_state: Seed = None,
 ):
-    """Effective resistance of every edge, or of pairs of nodes: how far apart they are.
+    """Compute the effective resistance of every edge, or of pairs of nodes.
 
-    OUT has the columns source, target, weight (edges only) and resistance. Between components it
-    is infinite. A pair of a node with itself is left out. With --keep or --edges, EDGES are not
-    held in memory but read once for a sparsifier and some times more: pairs are solved for to
-    --rtol, edges are sketched. --bounds writes lower and upper instead of resistance, from a
-    certificate of the sparsifier.
+    The output has the columns source, target, weight (edges only) and resistance, which is infinite
+    between components. Pairs of a node with itself are omitted.
 
-    Example: graphsqueak resistance edges.tsv -o resistance.tsv
+    With --keep or --n-edges, EDGES are streamed, never loaded: one pass makes a sparsifier of this
+    size, and further passes solve for pairs to --rtol, or sketch all edges. --bounds writes lower
+    and upper, from a certificate of the sparsifier.
+
+    Examples:
+      graphsqueak resistance edges.tsv -o resistance.tsv
+      graphsqueak resistance edges.tsv --method exact -o resistance.parquet
+      graphsqueak resistance edges.tsv --keep 0.5 --bounds -o bounds.tsv
     """
     import time
 
     import numpy as np
 
-    from graphsqueak.errors import InputError
     from graphsqueak.outofcore import effective_resistance
-    from graphsqueak.outofcore.pencil import find_sparsifier, rereadable
     from graphsqueak.sources import write_columns
-    from graphsqueak.sparsifiers.budget import Budget
 
     began = time.perf_counter()
-    options.check_table(out)
-    is_read = keep is not None or n_edges is not None
+    check_format(out)
+    is_streamed = keep is not None or n_edges is not None
     if keep is not None and n_edges is not None:
-        raise InputError("give --keep 0.1 or --edges 100000, not both")
-    if bounds and not is_read:
-        raise InputError("--bounds come from a sparsifier; give --keep 0.1 or --edges as well")
-    source = reading.open(edges, seed)
-    options.check_outputs(
-        {"--out": out},
-        [*paths_read(edges, source), *([] if pairs is None else [pairs])],
-        force=force,
-        quiet=quiet,
-        as_json=as_json,
+        raise InputError("give --keep 0.1 or --n-edges 100000, not both")
+    if bounds and not is_streamed:
+        raise InputError("--bounds needs a sparsifier; give --keep 0.1 or --n-edges 100000 as well")
+    source = reading.open(edges, random_state)
+    pair_files = [] if node_pairs is None else [node_pairs]
+    check_outputs(
+        {"--out": out}, [*paths_read(edges, source), *pair_files], printing=printing, force=force
     )
-    progress = options.shows_progress(quiet=quiet, as_json=as_json)
-    if is_read:
-        whole = rereadable(source)
-        graph = find_sparsifier(whole, Budget(n_edges, None, keep), None, seed, progress)
-        more = {"sparsifier": graph, "bounds": bounds, "progress": progress}
-    else:
-        whole = graph = source if reading.from_pairs else source.to_edge_list()
-        more = {}
-    ends = None if pairs is None else _read_pairs(pairs, graph)
+    graph, sparsifier = _open_graph(source, reading, keep, n_edges, random_state, printing.progress)
+    ends = None
+    if node_pairs is not None:
+        ends = _read_node_pairs(node_pairs, graph if sparsifier is None else sparsifier)
     result = effective_resistance(
-        whole,
+        graph,
         None if ends is None else np.column_stack(ends),
         method=method,
         rtol=rtol,
-        random_state=seed,
-        **more,
+        sparsifier=sparsifier,
+        bounds=bounds,
+        random_state=random_state,
+        progress=is_streamed and printing.progress,
     )
     names = ("lower", "upper") if bounds else ("resistance",)
-    table = dict(zip(names, np.atleast_2d(result.T), strict=True))
+    columns = dict(zip(names, np.atleast_2d(result.T), strict=True))
+    nodes = graph if sparsifier is None else sparsifier
     if ends is None:
-        write_columns(_rows(whole, table), out)
+        write_columns(_edge_table(graph, columns), out)
     else:
-        write_columns({"source": graph.ids[ends[0]], "target": graph.ids[ends[1]]} | table, out)
+        tail, head = ends
+        write_columns({"source": nodes.ids[tail], "target": nodes.ids[head]} | columns, out)
     record = {
-        "nodes": graph.n_nodes,
+        "nodes": nodes.n_nodes,
         "edges": source.n_edges_read,
         "resistances": len(result),
         "seconds": time.perf_counter() - began,
-        "input": tell_understood(source, quiet=quiet),
+        "input": report_schema(source, quiet=printing.quiet),
     }
-    if as_json:
-        options.print_json(record)
-    elif not quiet:
-        options.print_summary(
-            f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}", out
-        )
+    if printing.as_json:
+        print_json(record)
+    elif not printing.quiet:
+        print_summary(f"{len(result):,} resistances in {record['seconds']:.2f} s, in {out}", out)
 
 
-def _rows(graph, table):
-    """Ends, weights and figures of all edges, a batch at a time."""
+def _open_graph(source, reading, keep, n_edges, random_state, progress):
+    """Return the graph, and its sparsifier if the graph is streamed."""
+    from graphsqueak.outofcore.pencil import find_sparsifier, rereadable
+    from graphsqueak.sparsifiers.budget import Budget
+
+    if keep is None and n_edges is None:
+        return source if reading.project else source.to_edge_list(), None
+    graph = rereadable(source)
+    budget = Budget(n_edges=n_edges, epsilon=None, keep=keep)
+    return graph, find_sparsifier(graph, budget, None, random_state, progress)
+
+
+def _edge_table(graph, columns):
+    """Yield ends, weights and figures of all edges, one batch at a time."""
     begin = 0
     for batch in graph:
         rows = slice(begin, begin + batch.n_edges)
-        ids = batch.ids
-        edges = {"source": ids[batch.tail], "target": ids[batch.head], "weight": batch.weight}
-        yield edges | {name: column[rows] for name, column in table.items()}
+        edges = {
+            "source": batch.ids[batch.tail],
+            "target": batch.ids[batch.head],
+            "weight": batch.weight,
+        }
+        yield edges | {name: column[rows] for name, column in columns.items()}
         begin = rows.stop
 
 
-def _read_pairs(path, graph):
-    """Node numbers of the pairs in a file, in its order."""
+def _read_node_pairs(path, graph):
+    """Return the node numbers of the pairs in a file, in the order of the file."""
     import numpy as np
 
-    from graphsqueak.errors import InputError
     from graphsqueak.nodes.numbering import make_node_finder
     from graphsqueak.sources import read_edges
 

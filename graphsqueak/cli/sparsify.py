@@ -1,347 +1,346 @@
-"""graphsqueak sparsify: one pass over an edge file, a small reweighted graph out."""
+"""graphsqueak sparsify: one pass over edge files, a small reweighted graph out."""
 
-import math
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import typer
 
-from graphsqueak.cli import options
-from graphsqueak.cli.dry_run import (
-    DryRun,
-    beginning_of_edges,
+from graphsqueak.cli.dry_run import describe_beginning, print_dry_run
+from graphsqueak.cli.forecasts import (
+    expected_result,
     forecast_record,
-    tell_dry_run,
-    tell_forecast,
+    forecast_small_input,
+    print_forecast,
 )
-from graphsqueak.cli.reading import (
-    Edges,
-    Reading,
-    paths_read,
-    reading_words,
-    reads_edges,
-    tell_understood,
+from graphsqueak.cli.groups import (
+    Checkpointing,
+    DryRun,
+    Force,
+    NoHeaderOut,
+    Parallel,
+    Printing,
+    Seed,
+    Size,
+    Window,
+    with_option_groups,
 )
+from graphsqueak.cli.help_pages import ADVANCED, OUTPUT, TIME
+from graphsqueak.cli.output import (
+    check_format,
+    check_matplotlib,
+    check_outputs,
+    print_json,
+    print_line,
+    print_summary,
+    print_table,
+    write_result,
+)
+from graphsqueak.cli.reading import Edges, Reading, paths_read, report_schema
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written, resumable_from, written_together
 
 __all__ = ["sparsify"]
 
-_SMALL = 2**26  # bytes of input that are read once more without being asked for
-_FEW = 2.0  # edges a node: fewer are warned of
 
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """How edges are sampled, and whether the error is measured."""
 
-@reads_edges
-def sparsify(
-    edges: Edges,
-    out: Annotated[
-        str | None,
-        typer.Option("-o", "--out", help="Edge file to write: .tsv, .csv, .parquet, .mtx ..."),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Largest error allowed: 0.5 lets every cut be off by a half."),
-    ] = None,
-    n_edges: Annotated[int | None, typer.Option("--edges", help="Edges to keep, at most.")] = None,
-    keep: Annotated[
-        float | None,
-        typer.Option(
-            metavar="FRACTION", parser=options.fraction, help="Edges to keep: 0.05 or 5%."
-        ),
-    ] = None,
     method: Annotated[
-        str,
+        Literal["auto", "fast", "subgraph", "thesis"],
         typer.Option(
-            help="auto, fast: the stream. subgraph: a preconditioner with few edges, chosen from a "
-            "graph that is held; cuts, degrees and total weight are not preserved. thesis: "
-            "Algorithm 11 with its proof constants."
+            help="Sampling method. auto and fast: one pass. subgraph: a preconditioner with few "
+            "edges, chosen from a graph in memory; cuts, degrees and total weight are not "
+            "preserved. thesis: Algorithm 11 with its proof constants.",
+            rich_help_panel=ADVANCED,
         ),
-    ] = "auto",
-    ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/sparsify.md.")] = 0.0,
-    window: options.Window = None,
-    buckets: Annotated[int, typer.Option(help="Parts of a window: it forgets one at a time.")] = 16,
-    half_life: options.HalfLife = None,
-    follow: Annotated[
-        bool,
+    ] = "auto"
+    ridge: Annotated[
+        float,
         typer.Option(
-            "--follow",
-            help="EDGES is a file that grows, or a pipe: write --out anew every --every seconds, "
-            "until Ctrl-C or the end of the pipe.",
+            metavar="GAMMA",
+            help="Preserve L + GAMMA I instead of L, see docs/sparsify.md.",
+            rich_help_panel=ADVANCED,
         ),
-    ] = False,
+    ] = 0.0
     certify: Annotated[
         bool | None,
         typer.Option(
             "--certify/--no-certify",
-            help="Measure the error on the whole file; with --epsilon, search for the fewest edges "
-            "(default: with --epsilon or --report, unless the input is a pipe).",
+            help="Measure the error on the whole input. With --epsilon, search for the fewest "
+            "edges.",
+            show_default="with --epsilon or --report, unless the input is a pipe",
+            rich_help_panel=ADVANCED,
         ),
-    ] = None,
-    delta: Annotated[float, typer.Option(help="Chance that a certificate is wrong.")] = 0.01,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH",
-            help="Save the state in this file now and then; of a tree, finished parts in a folder.",
-        ),
-    ] = None,
-    every: Annotated[
+    ] = None
+    delta: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="How often to save, or to write (--follow)."),
-    ] = 60.0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, help="Start that many processes, and share the parts."),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster: tcp://host:8786."),
-    ] = None,
-    tree: Annotated[
-        str | None,
         typer.Option(
-            help="Read the input in parts and merge them: guided, balanced, sequential, states per "
-            "merge, or auto (default with --workers, --scheduler): guided, with --memory balanced."
+            metavar="PROBABILITY",
+            help="Probability that a certificate is wrong.",
+            rich_help_panel=ADVANCED,
         ),
-    ] = None,
-    parts: Annotated[int | None, typer.Option(min=1, help="About how many parts.")] = None,
-    memory_limit: Annotated[
+    ] = 0.01
+
+
+@with_option_groups
+def sparsify(
+    edges: Edges,
+    out: Annotated[
         str | None,
         typer.Option(
-            "--memory",
-            "--memory-limit",
-            metavar="SIZE",
-            help="Of the process, or of each worker: 2GB, 512MiB; a number alone is GiB. It "
-            "shrinks earlier to keep to it, or refuses to begin.",
+            "-o",
+            "--out",
+            metavar="PATH",
+            help="Edge file to write: .tsv, .csv, .parquet, .mtx ...",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write a page (HTML) on what was read, kept, certified."),
+        typer.Option(
+            metavar="PATH",
+            help="Write an HTML page about the input, the result and its error.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
-    force: options.Force = False,
-    no_header_out: options.NoHeaderOut = False,
-    dry_run: DryRun = False,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
+    estimate_cost: Annotated[
+        bool,
+        typer.Option(
+            "--estimate-cost",
+            help="Only estimate time, memory and traffic of a merge tree, from a sample.",
+            rich_help_panel=ADVANCED,
+        ),
+    ] = False,
+    buckets: Annotated[
+        int,
+        typer.Option(
+            "--n-panes",
+            metavar="N",
+            help="Number of panes of a window. Edges are forgotten one pane at a time.",
+            rich_help_panel=TIME,
+        ),
+    ] = 16,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            help="Read a growing file or a pipe, and write --out again every "
+            "--checkpoint-interval seconds, until Ctrl-C or the end of the pipe.",
+            rich_help_panel=TIME,
+        ),
     ] = False,
     *,
+    size: Size,
+    method: Method,
     reading: Reading,
-    seed: options.Seed = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
+    window: Window,
+    checkpointing: Checkpointing,
+    parallel: Parallel,
+    printing: Printing,
+    force: Force = False,
+    dry_run: DryRun = False,
+    no_header_out: NoHeaderOut = False,
+    random_state: Seed = None,
 ):
-    """Keep a small, reweighted part of the edges that behaves like all of them.
+    """Keep a small, reweighted part of the edges that preserves cuts and random walks.
 
-    One pass in fixed memory. All nodes and components stay (with --method thesis: components with
-    probability 0.99). Give exactly one of --epsilon, --edges and --keep. What stays alike are cuts
-    (the weight between a group of nodes and all others), distances by resistance and random walks,
-    and clusters while some five edges a node are kept; not single edges or triangles. Edges have no
-    direction.
+    One pass in fixed memory. All nodes and components are kept (with --method thesis, components
+    with probability 0.99). Cuts (the weight between a group of nodes and all others), effective
+    resistances and random walks are preserved, and clusters if about five edges per node are kept.
+    Single edges and triangles are not. Edges have no direction.
 
-    --epsilon is measured by reading the file again, and met with few edges: up to four runs search
-    for the fewest. On a pipe the number of edges follows from the predicted error.
+    The error of --epsilon is measured by reading the input again, and up to four runs search for
+    the fewest edges that meet it. For a pipe, the number of edges follows from the predicted error.
 
-    With --time, --window and --half-life forget: only the edges of the last while count, or older
-    ones count less.
+    With --time, --window counts only recent edges, and --half-life gives recent edges more weight.
 
-    --workers or --scheduler read parts of the input apart and merge what they keep, on processes of
-    this machine or on a Dask cluster.
+    With --workers or --scheduler, parts of the input are processed separately and merged, in
+    processes of this machine or on a Dask cluster.
 
-    Example: graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
+    Examples:
+      graphsqueak sparsify edges.tsv.gz -o sparse.tsv --keep 0.05
+      graphsqueak sparsify edges.tsv -o sparse.parquet --epsilon 0.5
+      graphsqueak sparsify edges.tsv -o sparse.tsv --n-edges 1000 --report report.html
     """
     from graphsqueak.sparsifiers.config import SparsifyConfig
-    from graphsqueak.sparsifiers.result import error_in_short, next_step, uses, verdict
     from graphsqueak.sparsifiers.run import run_sparsify
-    from graphsqueak.system.memory import size_in_bytes
-    from graphsqueak.system.progress import reporter
 
-    source = reading.open(edges, seed, follow=follow)
-    options.check_budget(epsilon, n_edges, keep)
-    forgets: dict[str, Any] = {"half_life": half_life, "window": window, "buckets": buckets}
-    if (window is not None or half_life is not None) and reading.time is None:
-        raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
+    source = reading.open(edges, random_state, follow=follow)
+    size.check_exactly_one()
+    window.check(reading.time)
+    certify = method.certify
     if certify is None and report is not None and source.is_rereadable:
         certify = True
     config = SparsifyConfig(
-        n_edges=n_edges,
-        epsilon=epsilon,
-        keep=keep,
-        method=method,
-        ridge=ridge,
-        **forgets,
+        n_edges=size.n_edges,
+        epsilon=size.epsilon,
+        keep=size.keep,
+        method=method.method,
+        ridge=method.ridge,
+        half_life=window.half_life,
+        window=window.window,
+        buckets=buckets,
         certify=certify,
-        delta=delta,
-        workers=workers,
-        scheduler=scheduler,
-        tree=tree or ("auto" if plan else None),
-        n_parts=parts,
-        memory_limit=None if memory_limit is None else size_in_bytes(memory_limit),
-        checkpoint=checkpoint,
-        every=every,
-        resume=resume,
-        random_state=seed,
-        progress=options.shows_progress(quiet=quiet, as_json=as_json),
+        delta=method.delta,
+        workers=parallel.workers,
+        scheduler=parallel.scheduler,
+        tree=parallel.tree or ("auto" if estimate_cost else None),
+        n_parts=parallel.n_parts,
+        memory_limit=parallel.memory_limit,
+        checkpoint=checkpointing.checkpoint,
+        every=checkpointing.checkpoint_interval,
+        resume=checkpointing.resume,
+        random_state=random_state,
+        progress=printing.progress,
     )
-    if plan:
-        _print_plan(source, config, as_json=as_json)
+    if estimate_cost:
+        _print_cost(source, config, as_json=printing.as_json)
         return
     if out is None:
-        raise InputError("--out FILE is missing: where to write the sparsifier")
-    if follow and (certify or config.is_tree or report is not None or dry_run or out == "-"):
+        raise InputError("--out PATH is missing: the file to write the sparsifier to")
+    if follow and (config.certify or config.is_tree or report is not None or dry_run or out == "-"):
         raise InputError(
-            "--follow writes --out, a file, again and again, and does nothing else: leave "
-            "--certify, --report, --dry-run, --workers, --scheduler and --tree away"
+            "--follow writes a file, --out, again and again; omit --certify, --report, --dry-run, "
+            "--workers, --scheduler and --tree"
         )
-    config.is_certified(source)  # refuses a pipe before the work
-    options.check_table(out)
+    # Raises an error for a pipe, before the work.
+    config.is_certified(source)
+    check_format(out)
     if report is not None:
-        options.check_drawing("--report")
-    options.check_outputs(
-        {"--checkpoint": checkpoint, "--out": out, "--report": report},
+        check_matplotlib("--report")
+    check_outputs(
+        {"--checkpoint": checkpointing.checkpoint, "--out": out, "--report": report},
         paths_read(edges, source),
-        force=force or dry_run or (follow and resume),
-        quiet=quiet,
-        as_json=as_json,
-        resumes=checkpoint if resume else None,
+        printing=printing,
+        force=force or dry_run or (follow and checkpointing.resume),
+        resumed_checkpoint=checkpointing.resumed_path,
     )
     if follow:
-        _follow(source, config, out, header=not no_header_out, quiet=quiet, as_json=as_json)
+        _follow(source, config, out, header=not no_header_out, printing=printing)
         return
     if dry_run:
-        _dry_run(source, config, [out, report], force=force, as_json=as_json)
+        _print_dry_run(source, config, [out, report], force=force, as_json=printing.as_json)
         return
-    if not (quiet or as_json or config.is_tree or config.is_timed) and epsilon is None:
-        forecast = _forecast_of_small(source, config)
-        if forecast is not None and (said := _expected_in_short(forecast, config)):
-            options.print_line(said, on_stderr=True)
-    with resumable_from(checkpoint):
+    if printing.text and not (config.is_tree or config.is_timed or config.epsilon is not None):
+        forecast = forecast_small_input(source, config)
+        expected = None if forecast is None else expected_result(forecast, config)
+        if expected is not None:
+            print_line(expected, on_stderr=True)
+    with resumable_from(config.checkpoint):
         result = run_sparsify(source, config)
         with written_together():
-            options.write_result(result.sparsifier, out, header=not no_header_out)
+            write_result(result.sparsifier, out, header=not no_header_out)
             if report is not None:
-                from graphsqueak.sparsifiers.run_page import write_report
+                _write_report(result, report, edges=edges, out=out, source=source, reading=reading)
+            if config.checkpoint is not None:
+                note_written(config.checkpoint, [out, report])
+    schema = report_schema(source, quiet=printing.quiet, dropped=result.dropped)
+    if printing.as_json:
+        print_json(result.record() | {"input": schema})
+    elif not printing.quiet:
+        _print_result(result, out)
 
-                with reporter(config.progress, "drawing the page"):
-                    write_report(
-                        result,
-                        report,
-                        edges=edges,
-                        out=out,
-                        is_rereadable=source.is_rereadable and not config.is_timed,
-                        reading=reading_words(reading),
-                    )
-            if checkpoint is not None:
-                note_written(checkpoint, [out, report])
-    understood = tell_understood(source, quiet=quiet, dropped=result.dropped)
-    if as_json:
-        options.print_json(result.record() | {"input": understood})
-    elif not quiet:
-        stream = result.stream
-        times = "" if result.span is None else " of times {:.15g} to {:.15g}".format(*result.span)
-        options.print_summary(
-            f"{result.sparsifier.n_edges:,} of {stream.n_edges_recent_:,} edges{times} on "
-            f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, "
-            f"{error_in_short(result)}, in {out}",
-            out,
+
+def _print_result(result, out):
+    """Print sizes and time, then the error in words and what to do about it."""
+    from graphsqueak.sparsifiers.result import error_in_short, next_step, uses, verdict
+
+    stream = result.stream
+    times = ""
+    if result.span is not None:
+        times = " of times {:.15g} to {:.15g}".format(*result.span)
+    print_summary(
+        f"{result.sparsifier.n_edges:,} of {stream.n_edges_recent_:,} edges{times} on "
+        f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {error_in_short(result)}, in {out}",
+        out,
+    )
+    for text in (verdict(result), uses(result), next_step(result)):
+        if text:
+            print_summary(text, out)
+
+
+def _write_report(result, report, *, edges, out, source, reading):
+    from graphsqueak.sparsifiers.run_page import write_report
+    from graphsqueak.system.progress import reporter
+
+    config = result.config
+    with reporter(config.progress, "drawing the page"):
+        write_report(
+            result,
+            report,
+            edges=edges,
+            out=out,
+            is_rereadable=source.is_rereadable and not config.is_timed,
+            reading=reading.words(),
         )
-        for said in (verdict(result), uses(result), next_step(result)):
-            if said:
-                options.print_summary(said, out)
 
 
-def _forecast_of_small(source, config):
-    """The forecast of a file that is read in a moment, or of its recent edges; else None."""
-    if not source.is_rereadable:
-        return None
-    if sum(part.n_bytes() for part in source.parts) > _SMALL:
-        return None
-    from graphsqueak.sparsifiers.forecast import Forecast
-
-    recent = source
-    if config.is_timed:
-        from graphsqueak.sources.recent import recent_edges
-
-        recent = recent_edges(source, window=config.window, half_life=config.half_life)
-    edges = recent.to_edge_list()
-    return Forecast(edges) if edges.n_edges else None
-
-
-def _expected_in_short(forecast, config):
-    """Return the expected result in one line, with a better option if it is poor."""
-    n_edges = config.n_edges
-    if n_edges is None:
-        if config.keep is None:
-            return ""
-        n_edges = math.ceil(config.keep * forecast.n_edges)
-    if n_edges >= forecast.n_edges or n_edges < forecast.n_forest:
-        return ""
-    method = "subgraph" if config.method == "subgraph" else "fast"
-    row = forecast.expect(n_edges, method=method)
-    error = f"of about {row.epsilon:.2g}" if row.epsilon < 1 else "above 1"
-    kappa = f"{row.kappa:.2g}" if row.kappa < 100 else f"{row.kappa:,.0f}"
-    said = f"expected: {row.n_edges:,} edges, an error {error}, a kappa of about {kappa}"
-    per_node = n_edges / forecast.n_nodes
-    if per_node >= _FEW or method == "subgraph":
-        return said
-    enough = math.ceil(100 * forecast.fraction_for(0.5)) / 100
-    better = f"; --keep {enough:g} gives an error of about 0.5" if enough < 1 else ""
-    option = "--edges" if config.keep is None else "--keep"
-    return f"warning: {option} leaves {per_node:.1f} edges per node; {said}{better}"
-
-
-def _follow(source, config, out, *, header, quiet, as_json):
-    """Write the sparsifier of a growing file again and again, and say so."""
+def _follow(source, config, out, *, header, printing):
+    """Write the sparsifier of a growing file at intervals, with a line each."""
     from graphsqueak.sparsifiers.run import follow_stream
 
     n_written = 0
 
     def write(stream):
         nonlocal n_written
-        result = stream.sparsifier()
-        options.write_result(result, out, header=header)
+        sparsifier = stream.sparsifier()
+        write_result(sparsifier, out, header=header)
         n_written += 1
-        said = f"{result.n_edges:,} edges of {stream.n_edges_recent_:,} so far, in {out}"
-        if not quiet and not as_json:
-            options.print_line(said, on_stderr=True)
+        if printing.text:
+            text = f"{sparsifier.n_edges:,} edges of {stream.n_edges_recent_:,} so far, in {out}"
+            print_line(text, on_stderr=True)
 
     stream = follow_stream(source, config, write)
-    if stream.n_edges_seen_:
-        understood = tell_understood(source, quiet=quiet)
-        if as_json:
-            record = {"nodes": stream.n_nodes_, "edges_read": stream.n_edges_seen_}
-            record |= {"written": n_written, "seed": config.random_state, "input": understood}
-            options.print_json(record)
+    if stream.n_edges_seen_ == 0:
+        return
+    schema = report_schema(source, quiet=printing.quiet)
+    if printing.as_json:
+        print_json(
+            {
+                "nodes": stream.n_nodes_,
+                "edges_read": stream.n_edges_seen_,
+                "written": n_written,
+                "seed": config.random_state,
+                "input": schema,
+            }
+        )
 
 
-def _dry_run(source, config, paths, *, force, as_json):
+def _print_dry_run(source, config, paths, *, force, as_json):
+    """Print what would be read and written, and a forecast if the input is small."""
     from graphsqueak.sparsifiers.run import open_stream
 
-    reads = [beginning_of_edges(source)]
+    inputs = [describe_beginning(source)]
     n_seen = 0 if config.is_tree else open_stream(config).n_edges_seen_
     if n_seen:
-        reads.append(f"{config.checkpoint}, which has seen {n_seen:,} edges")
-    writes = [path for path in paths if path is not None]
-    forecast = _forecast_of_small(source, config)
-    more = {} if forecast is None else forecast_record(forecast)
+        inputs.append(f"{config.checkpoint}, which has seen {n_seen:,} edges")
+    forecast = forecast_small_input(source, config)
     if forecast is not None and not as_json:
-        tell_forecast(forecast)
-        if said := _expected_in_short(forecast, config):
-            options.print_line(said)
-        options.print_line()
-    tell_dry_run(reads, writes, force=force, as_json=as_json, more=more)
+        print_forecast(forecast)
+        expected = expected_result(forecast, config)
+        if expected is not None:
+            print_line(expected)
+        print_line()
+    print_dry_run(
+        inputs,
+        [path for path in paths if path is not None],
+        force=force,
+        as_json=as_json,
+        record={} if forecast is None else forecast_record(forecast),
+    )
 
 
-def _print_plan(source, config, *, as_json):
-    """Print what a merge tree would cost, as JSON or for a person."""
+def _print_cost(source, config, *, as_json):
+    """Print what a merge tree would cost, as JSON or for people."""
     from graphsqueak.sparsifiers.cost import estimate_cost
     from graphsqueak.system.memory import readable_size
 
     cost = estimate_cost(source, config)
     if as_json:
-        options.print_json(cost._asdict())
+        print_json(cost._asdict())
         return
-    options.print_table(
+    print_table(
         {
             "nodes, about": cost.nodes,
             "edges, about": cost.edges,

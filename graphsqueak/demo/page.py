@@ -31,7 +31,7 @@ __all__ = [
 FILES = ("dense.parquet", "mails.npz", "labels.csv", "clusters.png", "spectrum.png", "index.html")
 OWN_MAILS = (
     "With mails of your own, give neighbors their folder, mbox or csv in place of mails.npz, and "
-    "--labels FILE for a table of all mails in which you fill in some labels."
+    "--label-template PATH for a table of all mails in which you fill in some labels."
 )
 _LESSON = (
     "In one pass, with exact sums at labeled nodes, labels are nearly as good as after three "
@@ -100,7 +100,7 @@ def commands(folder: Path) -> list[str]:
         for words in (
             ["info", dense],
             ["sparsify", dense, "-o", sparse, *keep, "--report", report],
-            ["label", dense, labels, "-o", labeled, *keep, "--passes", str(PASSES)],
+            ["label", dense, labels, "-o", labeled, *keep, "--max-passes", str(PASSES)],
             ["neighbors", points, "-k", str(FEW_NEIGHBORS), "-o", few],
             ["label", few, labels, "-o", few_labeled, "--method", "stable-hfs"],
         )

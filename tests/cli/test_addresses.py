@@ -10,7 +10,7 @@ from graphsqueak.system.atomic import Stopped, resumable_from
 
 fsspec = pytest.importorskip("fsspec")
 
-SPARSIFY = ["--edges", "300", "--seed", "8", "--quiet"]
+SPARSIFY = ["--n-edges", "300", "--seed", "8", "--quiet"]
 TREE = ["--tree", "balanced", "--parts", "3"]
 AT = "memory://bucket"
 
@@ -53,7 +53,7 @@ def test_a_resumed_run_replaces_what_it_has_written_itself(store, how, tmp_path,
     command = ["sparsify", f"{AT}/edges.tsv", "-o", f"{AT}/out.tsv", *SPARSIFY, *how]
     command += ["--checkpoint", f"{AT}/run.ckpt"]
     assert run(command) == 2
-    assert "--resume to go on from it" in capsys.readouterr().err
+    assert "--resume to continue from it" in capsys.readouterr().err
     assert run([*command, "--resume"]) == 0
     assert same(store, "out.tsv", tmp_path)
     store.pipe_file("/bucket/out.tsv", b"changed by hand")

@@ -28,11 +28,11 @@ def folder(tmp_path, monkeypatch):
     ("arguments", "said"),
     [
         (["sparsify", "edges.tsv", "-o", "out.tsv", "--keep", "0.5"], "begins with ann - bob"),
-        (["label", "edges.tsv", "labels.csv", "-o", "out.csv"], "2 labels of 2 kinds"),
+        (["label", "edges.tsv", "labels.csv", "-o", "out.csv"], "2 labels of 2 classes"),
         (["neighbors", "points.npy", "-k", "2", "-o", "out.tsv"], "4 coordinates"),
         (["neighbors", "points.parquet", "-k", "1", "-o", "out.tsv"], "2 coordinates"),
         (["neighbors", "points.csv", "-k", "1", "-o", "out.tsv"], "2 coordinates"),
-        (["neighbors", "SMSSpamCollection", "-k", "1", "-o", "out.tsv"], "lying as sms"),
+        (["neighbors", "SMSSpamCollection", "-k", "1", "-o", "out.tsv"], "layout sms"),
     ],
 )
 def test_it_looks_and_leaves_no_file(folder, arguments, said, capsys):
@@ -78,7 +78,7 @@ def test_it_says_which_files_it_would_replace_and_where_it_would_go_on(folder, c
     arguments = ["sparsify", "edges.tsv", "-o", "out.tsv", "--keep", "0.5"]
     assert run([*arguments, "--checkpoint", "run.ckpt", "--resume", "--dry-run"]) == 0
     printed = capsys.readouterr().out
-    assert "out.tsv, which is there already: add --force" in printed
+    assert "out.tsv, which exists: add --force" in printed
     assert "run.ckpt, which has seen 3 edges" in printed
     assert run([*arguments, "--force", "--dry-run"]) == 0
     assert "in place of the file that is there" in capsys.readouterr().out

@@ -24,7 +24,7 @@ from graphsqueak.sparsifiers.run import run_stream
 from graphsqueak.system import atomic
 
 PROGRAM = [sys.executable, "-m", "graphsqueak"]
-BUDGET = ["--edges", "20000", "--seed", "8"]
+BUDGET = ["--n-edges", "20000", "--seed", "8"]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def small_disk(tmp_path):
 
 def test_a_full_disk_keeps_the_output_of_the_last_run(edges, small_disk, capsys):
     out = small_disk / "out.tsv"
-    assert run(["sparsify", str(edges), "--edges", "400", "-o", str(out), "--quiet"]) == 0
+    assert run(["sparsify", str(edges), "--n-edges", "400", "-o", str(out), "--quiet"]) == 0
     before = out.read_bytes()
     (small_disk / "filler").write_bytes(bytes(1_000_000))
     assert run(["sparsify", str(edges), *BUDGET, "-o", str(out), "--force"]) == 2
@@ -153,8 +153,8 @@ def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path
     """The input is a pipe that falls silent, so that the signal certainly comes before the end."""
     text = "".join(f"{u} {(u * u + 7 * v) % 997}\n" for v in range(2600) for u in range(1000))
     saved, out, straight = tmp_path / "my run.ckpt", tmp_path / "out.tsv", tmp_path / "straight.tsv"
-    command = [*PROGRAM, "sparsify", "-", "--edges", "90000", "--seed", "8"]
-    saving = ["-o", str(out), "--checkpoint", str(saved), "--every", "0"]
+    command = [*PROGRAM, "sparsify", "-", "--n-edges", "90000", "--seed", "8"]
+    saving = ["-o", str(out), "--checkpoint", str(saved), "--checkpoint-interval", "0"]
     process = subprocess.Popen(
         [*command, *saving], stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -172,7 +172,7 @@ def test_a_signal_saves_what_was_seen_and_the_command_it_prints_goes_on(tmp_path
     assert not out.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["my run.ckpt"]
     assert 0 < StreamSparsifier.load(saved).n_edges_seen_ < 2_600_000
-    again = shlex.split(said.partition("go on with: ")[2])
+    again = shlex.split(said.partition("resume with: ")[2])
     assert again[0] == "graphsqueak"
     if number == signal.SIGINT:
         return  # one way round is enough
@@ -205,9 +205,9 @@ def stop_at(monkeypatch):
 @pytest.mark.parametrize(
     "options",
     [
-        ["--edges", "4000", "--certify"],
-        ["--edges", "600", "--method", "subgraph", "--certify"],
-        ["--edges", "4000", "--certify", "--tree", "balanced", "--parts", "2"],
+        ["--n-edges", "4000", "--certify"],
+        ["--n-edges", "600", "--method", "subgraph", "--certify"],
+        ["--n-edges", "4000", "--certify", "--tree", "balanced", "--parts", "2"],
         ["--epsilon", "0.5"],
     ],
     ids=["certify", "subgraph", "tree", "epsilon"],
@@ -230,9 +230,9 @@ def test_a_run_is_resumed_from_any_later_pass(
             break
         assert code == 143
         said = capsys.readouterr().err
-        assert f"stopped and saved in {saved}; go on with: graphsqueak sparsify" in said
+        assert f"stopped and saved in {saved}; resume with: graphsqueak sparsify" in said
         assert not (tmp_path / "out.tsv").exists()
-        again = shlex.split(said.partition("go on with: ")[2])
+        again = shlex.split(said.partition("resume with: ")[2])
         assert again[-1] == "--resume"
         assert run(again[1:]) == 0
         assert (tmp_path / "out.tsv").read_bytes() == straight
@@ -245,7 +245,7 @@ def test_a_run_is_resumed_from_any_later_pass(
 def test_a_stop_after_the_passes_names_the_checkpoint(edges, tmp_path, monkeypatch, capsys, where):
     """While edges are resampled to the budget, or while the report is drawn."""
     monkeypatch.chdir(tmp_path)
-    command = ["sparsify", str(edges), "--edges", "4000", "--seed", "8", "--quiet"]
+    command = ["sparsify", str(edges), "--n-edges", "4000", "--seed", "8", "--quiet"]
     command += ["--report", "report.html", "--checkpoint", "run.ckpt", "-o", "out.tsv"]
 
     def stop(*args, **kwargs):
@@ -257,7 +257,7 @@ def test_a_stop_after_the_passes_names_the_checkpoint(edges, tmp_path, monkeypat
         else:
             patch.setattr(run_page, "html_page", stop)
         assert run(command) == 130
-    assert "stopped and saved in run.ckpt; go on with: " in capsys.readouterr().err
+    assert "stopped and saved in run.ckpt; resume with: " in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["run.ckpt"]
     assert run([*command, "--resume"]) == 0
     assert (tmp_path / "report.html").exists()
@@ -288,7 +288,7 @@ def test_control_c_ends_a_run_on_workers_and_names_the_finished_parts(tmp_path):
     for number in range(2):
         write_edges(sources.erdos_renyi(300, 20_000, random_state=number), parts / f"{number}.tsv")
     write_edges(sources.erdos_renyi(3000, 6_000_000, random_state=2), parts / "2.tsv")
-    options = ["--edges", "2000", "--seed", "8", "--workers", "2", "--checkpoint", str(leaves)]
+    options = ["--n-edges", "2000", "--seed", "8", "--workers", "2", "--checkpoint", str(leaves)]
     process = subprocess.Popen(
         [*PROGRAM, "sparsify", str(parts), "-o", str(tmp_path / "out.tsv"), *options],
         stderr=subprocess.PIPE,
@@ -301,7 +301,7 @@ def test_control_c_ends_a_run_on_workers_and_names_the_finished_parts(tmp_path):
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     assert "Traceback" not in said
-    assert f"saved in {leaves}; go on with: graphsqueak sparsify" in said
+    assert f"saved in {leaves}; resume with: graphsqueak sparsify" in said
     assert said.rstrip().endswith("--resume")
 
 
@@ -437,7 +437,7 @@ def test_closed_standard_input(capsys, monkeypatch):
 @pytest.mark.slow
 def test_two_runs_that_write_one_output(edges, tmp_path):
     out = tmp_path / "out.tsv"
-    command = [*PROGRAM, "sparsify", str(edges), "--edges", "20000", "-o", str(out), "--quiet"]
+    command = [*PROGRAM, "sparsify", str(edges), "--n-edges", "20000", "-o", str(out), "--quiet"]
     # One of the two may begin when the other has ended already.
     command.append("--force")
     both = [subprocess.Popen([*command, "--seed", seed]) for seed in ("1", "2")]
@@ -452,7 +452,7 @@ def test_a_result_that_its_format_cannot_hold_is_written_beside(tmp_path, capsys
     """Matrix Market has no text ids; that is no reason to lose the run."""
     named, out = tmp_path / "named.tsv", tmp_path / "out.mtx"
     named.write_text("".join(f"u{i % 30}\tv{i % 29}\n" for i in range(800)))
-    assert run(["sparsify", str(named), "-o", str(out), "--edges", "100", "--seed", "8"]) == 2
+    assert run(["sparsify", str(named), "-o", str(out), "--n-edges", "100", "--seed", "8"]) == 2
     assert f"The result is in {out}.parquet" in capsys.readouterr().err
     assert not out.exists()
     assert read_edges(f"{out}.parquet").to_edge_list().n_edges <= 100

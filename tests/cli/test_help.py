@@ -1,8 +1,7 @@
-"""What a newcomer is told: help with examples that work, completion, places checked first."""
+"""Help pages, their examples, completion, and checks of output paths before the work."""
 
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -14,10 +13,22 @@ import typer
 
 from graphsqueak import StreamSparsifier, write_edges
 from graphsqueak.cli import app, run
+from graphsqueak.cli.help_pages import split_help
 from graphsqueak.sources import block_model
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = sorted(typer.main.get_command(app).commands)
+COMMANDS = typer.main.get_command(app).commands
+EXAMPLES = [
+    (name, example)
+    for name, command in sorted(COMMANDS.items())
+    for example in split_help(command.help).examples
+]
+OPTIONS = [
+    (name, option)
+    for name, command in sorted(COMMANDS.items())
+    for option in command.params
+    if option.param_type_name == "option"
+]
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +36,20 @@ def folder(tmp_path_factory):
     """The files that the examples of the help speak of."""
     folder = tmp_path_factory.mktemp("examples")
     graph = block_model(100, 2_000, random_state=7).to_edge_list()
-    for name in ("edges.tsv.gz", "edges.tsv", "sparse.tsv"):
+    for name in ("edges.tsv.gz", "edges.tsv", "sparse.tsv", "north.tsv", "south.tsv"):
         write_edges(graph, folder / name)
     (folder / "labels.csv").write_text("node,label\n0,red\n1,blue\n2,green\n3,gray\n")
     rows = "".join(f"{t % 9},{100 + 3.5 * (t % 9)}\n" for t in range(60))
     (folder / "houses.csv").write_text("rooms,price\n" + rows)
     for part in ("cur", "new", "tmp"):
         (folder / "Maildir" / part).mkdir(parents=True)
-    for name, text in {"a": "lunch at noon", "b": "cheap pills", "c": "lunch?"}.items():
-        (folder / "Maildir" / "new" / name).write_text(f"Subject: {text}\n\n{text}\n")
+    texts = {"a": "lunch at noon", "b": "cheap pills", "c": "lunch?", "d": "noon", "e": "pills now"}
+    box = ""
+    for name, text in (texts | {"f": "cheap lunch", "g": "now or never"}).items():
+        mail = f"Subject: {text}\n\n{text}\n"
+        (folder / "Maildir" / "new" / name).write_text(mail)
+        box += f"From {name}@example.org Thu Jan  1 00:00:00 1970\n{mail}\n"
+    (folder / "archive.mbox").write_text(box)
     (folder / "known.csv").write_text("node,label\nnew/a,ham\nnew/b,spam\n")
     np.save(folder / "points.npy", np.random.default_rng(7).normal(size=(40, 3)))
     for name in ("monday.ckpt", "tuesday.ckpt"):
@@ -42,18 +58,54 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_example_of_the_help_works(command, folder, monkeypatch, capsys):
+def test_help_lists_the_examples(command, capsys):
+    examples = split_help(COMMANDS[command].help).examples
+    assert len(examples) == 3
     assert run([command, "--help"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    example = re.search(r"Example: (graphsqueak .*?) (?:Arguments|Options):", said)[1]
+    printed = capsys.readouterr().out
+    assert all(f"\n  {example}\n" in printed for example in examples)
+
+
+# test_demo.py runs the demo.
+@pytest.mark.parametrize(
+    ("command", "example"), [one for one in EXAMPLES if one[0] != "demo"], ids=str
+)
+def test_the_examples_of_the_help_work(command, example, folder, monkeypatch):
     program, *arguments = shlex.split(example)
     assert (program, arguments[0]) == ("graphsqueak", command)
-    if command == "demo":
-        assert arguments[1:] == ["--quick"]  # which test_demo.py runs
-        return
     monkeypatch.chdir(folder)
-    force = ["--force"] if "-o" in arguments else []  # the files are there already
-    assert run([*arguments, *force]) == 0
+    has_output = "-o" in arguments or "--report" in arguments
+    assert run([*arguments, *(["--force"] if has_output else [])]) == 0
+
+
+def test_the_help_of_sparsify_fits_a_screen(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["sparsify", "--help"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) <= 40
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_complete_help_has_all_options(command, capsys):
+    assert run([command, "--help-all"]) == 0
+    complete = capsys.readouterr().out
+    assert "More options" not in complete
+    assert run([command, "--help"]) == 0
+    short = capsys.readouterr().out
+    for option in COMMANDS[command].params:
+        if option.param_type_name == "option" and not option.is_eager:
+            assert option.opts[-1] in short
+            assert f"  {', '.join(option.opts)}" in complete
+
+
+@pytest.mark.parametrize(("command", "option"), OPTIONS, ids=lambda one: getattr(one, "name", one))
+def test_options_have_a_metavar_a_help_text_and_one_form_of_default(command, option):
+    assert option.help[0].isupper()
+    assert "default" not in option.help
+    if not option.is_flag:
+        text = option.display_type_rich(ctx=None) if option.metavar is None else option.metavar
+        assert text.isupper() or text.startswith("<") or "|" in text
+    names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
+    assert names in (ROOT / "docs/cli.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -113,12 +165,12 @@ def test_a_slip_is_answered_with_where_to_look(arguments, look, capsys):
     assert capsys.readouterr().err.strip().endswith(look)
 
 
-@pytest.mark.parametrize("given", [[], ["--keep", "0.1", "--edges", "9"]])
-def test_how_small_is_asked_in_the_words_of_the_options(given, folder, capsys):
+@pytest.mark.parametrize("given", [[], ["--keep", "0.1", "--n-edges", "9"]])
+def test_one_size_is_needed(given, folder, capsys):
     path = str(folder / "edges.tsv")
     assert run(["sparsify", path, "-o", str(folder / "out.tsv"), *given]) == 2
     said = capsys.readouterr().err
-    assert "how small" in said
+    assert "specify exactly one of --keep, --n-edges and --epsilon" in said
     assert "n_edges" not in said
 
 

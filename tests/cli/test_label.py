@@ -131,7 +131,7 @@ def test_a_small_budget_is_kept(tmp_path, capsys):
     write_edges(block_model(300, 30_000, n_blocks=2, random_state=5), edges)
     labels.write_text("node,label\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
     out = tmp_path / "out.tsv"
-    command = ["label", str(edges), str(labels), "-o", str(out), "--edges", "2000", "--json"]
+    command = ["label", str(edges), str(labels), "-o", str(out), "--n-edges", "2000", "--json"]
     assert run([*command, "--seed", "7"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["edges_read"] == 30_000
@@ -147,7 +147,7 @@ def test_a_labeled_node_without_an_edge_keeps_its_label(tmp_path, capsys, method
     rows = [f"{v},{CLUB[v]}\n" for v in (0, 1, 33, 32)] + ["77,Officer\n", "78,Mr. Hi\n"]
     labels.write_text("node,label\n" + "".join(rows))
     command = ["label", str(edges), str(labels), "-o", str(out), "--method", method]
-    extra = ["--per-class", "--positive", "Officer"]
+    extra = ["--per-class", "--positive-class", "Officer"]
     assert run([*command, *extra]) == 0
     said = capsys.readouterr().err
     assert "have no edge (77 is one): 2 keep their labels; check the spelling" in said
@@ -210,7 +210,7 @@ def test_sets_are_written_beside_the_labels(files, capsys, method):
     rows = [f"n{v},{CLUB[v] if v in known else ''}\n" for v in KARATE]
     labels.write_text("node,label\n" + "".join(rows))
     command = ["label", str(edges), str(labels), "-o", str(out), "--method", method, "--json"]
-    assert run([*command, "--sets", "0.2", "--seed", "7"]) == 0
+    assert run([*command, "--prediction-sets", "0.2", "--seed", "7"]) == 0
     record = json.loads(capsys.readouterr().out)
     table = pl.read_csv(out)
     assert table.columns == ["node", "label", "confidence", "set"]
@@ -222,18 +222,21 @@ def test_sets_are_written_beside_the_labels(files, capsys, method):
     assert all(label in found for label, found in others)
     mean = sum(len(found) for _, found in others) / len(others)
     assert record["average_set_size"] == pytest.approx(mean)
-    assert record["sets"] == 0.2
+    assert record["prediction_sets"] == 0.2
     assert set(table["set"]) <= {"Mr. Hi", "Officer", "Mr. Hi|Officer"}
 
 
 @pytest.mark.parametrize(
     ("rate", "name", "said"),
-    [("0.7", "a", "--sets=0.7 must be above 0.0 and below 0.5"), ("0.1", "a|b", "holds a |")],
+    [
+        ("0.7", "a", "--prediction-sets 0.7 must be above 0.0 and below 0.5"),
+        ("0.1", "a|b", "contains |"),
+    ],
 )
 def test_sets_that_cannot_be_written_leave_nothing_behind(files, capsys, rate, name, said):
     edges, labels, out = files
     labels.write_text(f"node,label\nn0,{name}\nn33,c\n")
-    assert run(["label", str(edges), str(labels), "-o", str(out), "--sets", rate]) == 2
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--prediction-sets", rate]) == 2
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.err.count("\n") == 1
@@ -242,7 +245,7 @@ def test_sets_that_cannot_be_written_leave_nothing_behind(files, capsys, rate, n
 
 def test_sets_are_told_in_words(files, capsys):
     edges, labels, out = files
-    assert run(["label", str(edges), str(labels), "-o", str(out), "--sets", "0.3"]) == 0
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--prediction-sets", "0.3"]) == 0
     assert "2.00 classes in a set" in capsys.readouterr().out  # two labels say nothing
 
 
@@ -253,10 +256,10 @@ def test_passes_are_told_and_a_pipe_has_one(tmp_path, capsys):
     write_edges(block_model(300, 40_000, n_blocks=2, random_state=7), edges)
     labels.write_text("node,label\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
     command = ["label", str(edges), str(labels), "-o", str(tmp_path / "out.csv"), "--force"]
-    command += ["--edges", "2000", "--seed", "7"]
+    command += ["--n-edges", "2000", "--seed", "7"]
     records = {}
     for passes in ("auto", "1", "2"):
-        assert run([*command, "--passes", passes, "--json"]) == 0
+        assert run([*command, "--max-passes", passes, "--json"]) == 0
         records[passes] = json.loads(capsys.readouterr().out)
     assert records["1"]["passes"] == 1
     assert records["1"]["undecided"] is None
@@ -265,10 +268,10 @@ def test_passes_are_told_and_a_pipe_has_one(tmp_path, capsys):
     assert 0 <= records["auto"]["undecided"] < 300
     assert run(command) == 0
     assert "labels may still differ from those of the whole graph" in capsys.readouterr().out
-    assert run([*command, "--passes", "none"]) == 2
-    assert "--passes none is neither auto nor a number of reads" in capsys.readouterr().err
-    assert run([*command[:-4], "--method", "hfs", "--passes", "2"]) == 2
-    assert "--passes is for --method sparse-hfs only" in capsys.readouterr().err
+    assert run([*command, "--max-passes", "none"]) == 2
+    assert "--max-passes none is neither auto nor a positive number" in capsys.readouterr().err
+    assert run([*command[:-4], "--method", "hfs", "--max-passes", "2"]) == 2
+    assert "--max-passes is for --method sparse-hfs" in capsys.readouterr().err
 
 
 def test_floats_that_pandas_made_of_integers_are_the_integers(tmp_path, capsys):
@@ -330,13 +333,22 @@ def test_every_node_of_labels_is_in_the_result(tmp_path, capsys, method):
     assert record["accuracy"] == 0.5  # of 71 and 73
 
 
-@pytest.mark.parametrize("way", [["--top", "40"], ["--threshold", "0.5"], ["--recall", "1"], []])
+@pytest.mark.parametrize("way", [["--top", "40"], ["--min-score", "0.5"], ["--recall", "1"], []])
 def test_nodes_without_an_edge_are_flagged_as_others_are(tmp_path, capsys, way):
     edges, labels, out = (tmp_path / name for name in ("edges.tsv", "labels.csv", "out.csv"))
     edges.write_text("".join(f"n{u}\tn{v}\n" for u, v in KARATE.edges) + "lost1\tlost2\n")
     known = [f"n{v},{CLUB[v]}\n" for v in (0, 1, 33, 32)]
     labels.write_text("node,label\n" + "".join(known) + "alone1,Officer\nalone2,\n")
-    command = ["label", str(edges), str(labels), "-o", str(out), "--positive", "Officer", "--json"]
+    command = [
+        "label",
+        str(edges),
+        str(labels),
+        "-o",
+        str(out),
+        "--positive-class",
+        "Officer",
+        "--json",
+    ]
     assert run([*command, *way, "--seed", "1"]) == 0
     record = json.loads(capsys.readouterr().out)
     table = pl.read_csv(out)
@@ -345,7 +357,7 @@ def test_nodes_without_an_edge_are_flagged_as_others_are(tmp_path, capsys, way):
     assert row["alone2"] == row["lost1"] == row["lost2"]
     others = table.filter(~pl.col("node").is_in(["n0", "n1", "n33", "n32", "alone1"]))
     assert record["flagged"] == others["flagged"].sum()
-    if way[:1] == ["--threshold"]:
+    if way[:1] == ["--min-score"]:
         assert (others["flagged"] == (others["score"] >= 0.5)).all()
 
 
@@ -354,7 +366,7 @@ def test_sets_and_weights_of_nodes_without_an_edge(tmp_path, capsys):
     edges.write_text("".join(f"{u}\t{v}\n" for u, v in KARATE.edges))
     known = [f"{v},{CLUB[v]},1\n" for v in (0, 1, 2, 3, 33, 32, 31, 30)]
     labels.write_text("node,label,weight\n" + "".join(known) + "70,Officer,2\n71,,\n72,Officer,0\n")
-    assert run(["label", str(edges), str(labels), "-o", str(out), "--sets", "0.2"]) == 0
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--prediction-sets", "0.2"]) == 0
     assert "3 nodes of" in capsys.readouterr().err
     table = pl.read_csv(out)
     assert table["set"].tail(3).to_list() == ["Officer", "Mr. Hi|Officer", "Mr. Hi|Officer"]

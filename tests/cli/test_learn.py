@@ -60,7 +60,7 @@ def test_every_format_is_the_same_table(tmp_path, capsys, suffix):
         frame.write_csv(path, separator="\t" if suffix == ".tsv" else ",")
     out = tmp_path / "out.parquet"
     assert run(["learn", str(path), "--target", "kind", "-o", str(out), "--seed", "1"]) == 0
-    assert "wrong labels" in capsys.readouterr().out
+    assert "error rate" in capsys.readouterr().out
     wrong = np.mean(pl.read_parquet(out)["prediction"].to_numpy() != KIND)
     assert wrong < 0.15
 
@@ -105,12 +105,12 @@ def test_batches_change_nothing_but_the_scale(tmp_path):
         (["--target", "cost"], "no column 'cost'; its columns are a, b, c, price, kind"),
         (["--target", "price"], "column 'kind' holds String, not numbers"),
         (["--target", "price", "--features", "a,z"], "no column 'z'"),
-        (["--target", "price", "--features", "a", "--task", "guess"], "--task guess"),
-        (["--target", "price", "--features", "a", "--learner", "svm"], "--learner svm is not one"),
+        (["--target", "price", "--features", "a", "--task", "guess"], "--task"),
+        (["--target", "price", "--features", "a", "--learner", "svm"], "--learner"),
         (["--target", "price", "--features", "a", "--gamma", "wide"], "neither a number nor auto"),
         (["--target", "price", "--features", "a", "--learner", "rbp"], "'hinge' is for labels"),
         (["--target", "price", "--features", "a", "--resume"], "needs a checkpoint"),
-        (["--target", "price", "--features", "a", "-m", "0"], "--atoms 0 must be at least 1"),
+        (["--target", "price", "--features", "a", "-m", "0"], "--n-landmarks 0 must be at least 1"),
         (["--target", "kind", "--features", "a", "--classes", "ant,bee"], "label 'cat' in row"),
         (["--target", "price", "--features", "a", "-o", "x.mtx"], "x.mtx"),
     ],
@@ -192,7 +192,7 @@ def test_a_stop_is_saved_and_told_how_to_go_on(houses, tmp_path, monkeypatch, ca
     with monkeypatch.context() as patch:
         patch.setattr(table_module, "table_batches", stopped)
         assert run(words) == 143
-    assert "go on with: graphsqueak learn" in capsys.readouterr().err
+    assert "resume with: graphsqueak learn" in capsys.readouterr().err
     assert not Path("out.csv").exists()
 
 
@@ -201,7 +201,7 @@ def test_a_checkpoint_goes_on_only_with_its_own_run(houses, tmp_path, monkeypatc
     words = ["learn", houses, "--target", "price", "--seed", "3", "--checkpoint", "run.ckpt"]
     assert run([*words, "-o", "out.csv"]) == 0
     assert run([*words, "-o", "out.csv"]) == 2  # it is there
-    assert "--resume to go on from it" in capsys.readouterr().err
+    assert "--resume to continue from it" in capsys.readouterr().err
     again = [*words, "--resume"]
     assert run([*again, "-o", "out.csv"]) == 0
     capsys.readouterr()
@@ -246,7 +246,7 @@ def test_atoms_are_points_of_the_table(tmp_path, capsys, method):
     record = json.loads(capsys.readouterr().out)
     atoms = pl.read_parquet(out)
     assert atoms.columns == ["row", "weight", "x0", "x1", "x2"]
-    assert len(atoms) == record["atoms"] == 60
+    assert len(atoms) == record["landmarks"] == 60
     np.testing.assert_array_equal(atoms.select("x0", "x1", "x2").to_numpy(), POINTS[atoms["row"]])
     assert record["held_out"] == 150
     assert 0 < record["unexplained"] < 0.05
@@ -274,4 +274,4 @@ def test_more_atoms_explain_more(tmp_path, capsys):
     assert pl.read_csv(tmp_path / "atoms.csv")["id"][0].startswith("p")
     words = ["dictionary", str(tmp_path / "points.csv"), "-m", "5", "-o", "x.csv"]
     assert run([*words, "--method", "best"]) == 2
-    assert "--method best is not one of squeak" in capsys.readouterr().err
+    assert "is not one of 'squeak'" in capsys.readouterr().err

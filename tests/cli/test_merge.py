@@ -50,14 +50,14 @@ def test_sparsifiers_add_up_and_are_thinned_on_request(parts, tmp_path):
     expected = sum(read_edges(file).to_edge_list().weight.sum() for file in files)
     assert whole.weight.sum() == pytest.approx(expected)
     assert reference.epsilon(graph, whole) < 0.3
-    assert merged(files, tmp_path / "thin.tsv", "--edges", "1500").n_edges <= 1_500
+    assert merged(files, tmp_path / "thin.tsv", "--n-edges", "1500").n_edges <= 1_500
 
 
 @pytest.mark.parametrize(
     ("chosen", "more", "said"),
     [
         (["0.ckpt", "1.tsv"], [], "is not a checkpoint, but other files are"),
-        (["0.ckpt", "1.ckpt"], ["--edges", "9"], "have a budget already; remove n_edges"),
+        (["0.ckpt", "1.ckpt"], ["--n-edges", "9"], "have a budget already; remove n_edges"),
     ],
 )
 def test_what_does_not_fit_is_refused(parts, tmp_path, capsys, chosen, more, said):

@@ -138,7 +138,7 @@ ASKED = {
         {"--time 3": {(1, 2, 2.0), (2, 3, 2.0), (3, 1, 2.0)}}),
     "KONECT of two kinds": (
         "% bip unweighted\n% 3 3 3\n1 2\n2 3\n3 1\n",
-        {"--one-kind": PLAIN,
+        {"--unipartite": PLAIN,
          "--bipartite": {("source:1", "target:2", 1.0), ("source:2", "target:3", 1.0),
                          ("source:3", "target:1", 1.0)}}),
     "MovieLens": (
@@ -177,7 +177,7 @@ ASKED = {
 
 ADVICE = re.compile(
     r"--(?:columns|time|delimiter) (?:'[^']*'|[^ ;]*[^ ;,])|"
-    r"--(?:no-weights|weights|one-kind|bipartite|header|no-header)\b(?!-)"
+    r"--(?:no-weights|weights|unipartite|bipartite|header|no-header)\b(?!-)"
 )
 
 
@@ -198,7 +198,7 @@ def write(path, data):
 
 def sparsify(path, *options):
     """All edges of a file, as the command line reads them."""
-    words = ["sparsify", str(path), "-o", "out.csv", "--edges", "1000", "--force", "--seed", "1"]
+    words = ["sparsify", str(path), "-o", "out.csv", "--n-edges", "1000", "--force", "--seed", "1"]
     return run([*words, *options])
 
 

@@ -78,7 +78,15 @@ def test_a_corpus_of_mail_becomes_a_graph_with_labels(tmp_path, capsys):
     path, out, labels = tmp_path / "sms.txt", tmp_path / "sms.tsv", tmp_path / "labels.csv"
     lines = ["spam\twin cheap money", "spam\twin money now", "ham\tlunch today", "ham\tlunch soon"]
     path.write_text("\n".join([*lines, lines[0]]))
-    options = ["--drop-common", "0", "--drop-rare", "0", "--deduplicate", "--labels", str(labels)]
+    options = [
+        "--drop-common",
+        "0",
+        "--drop-rare",
+        "0",
+        "--deduplicate",
+        "--label-template",
+        str(labels),
+    ]
     command = ["neighbors", str(path), "-k", "1", "-o", str(out), "--weight", "unit", *options]
     assert run([*command, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -97,9 +105,13 @@ def test_a_corpus_of_mail_becomes_a_graph_with_labels(tmp_path, capsys):
         ("x,y\n1,2\n3,4\n", ["-k", "2"], "below the number of points, 2"),
         ("x,word\n1,a\n3,b\n", ["-k", "1"], "column 'word' holds"),
         ("x,y\n1,\n3,4\n", ["-k", "1"], "column 'y' is empty in row 1"),
-        ("x,y\n1,2\n3,4\n", ["-k", "1", "--metric", "manhattan"], "--metric manhattan"),
+        ("x,y\n1,2\n3,4\n", ["-k", "1", "--metric", "manhattan"], "--metric"),
         ("x,y\n1,2\n3,4\n", ["-k", "1", "--layout", "csv"], "must be called text"),
-        ("x,y\n1,2\n3,4\n", ["-k", "1", "--labels", "l.csv"], "--labels is for mail"),
+        (
+            "x,y\n1,2\n3,4\n",
+            ["-k", "1", "--label-template", "l.csv"],
+            "--label-template is for mail",
+        ),
         ("x,y\n1,2\n3,4,5\n", ["-k", "1"], "cannot be read as csv"),
     ],
 )

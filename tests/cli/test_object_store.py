@@ -14,7 +14,7 @@ from graphsqueak.cli import run
 
 ROOT = Path(__file__).parents[2]
 WHY = "needs a server of S3's protocol: pip install 'graphsqueak[test-remote]'"
-SPARSIFY = ["--edges", "2000", "--seed", "6", "--quiet"]
+SPARSIFY = ["--n-edges", "2000", "--seed", "6", "--quiet"]
 KILLED = """
 import os, signal
 import graphsqueak as gs

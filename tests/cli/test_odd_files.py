@@ -63,7 +63,7 @@ def named(first, rows, separator=","):
 
 ASKS_WEIGHT = r"looks like times.*--no-weights.*--weights"
 ASKS_HEADER = r"--header.*--no-header"
-ASKS_KINDS = r"--bipartite.*--one-kind"
+ASKS_KINDS = r"--bipartite.*--unipartite"
 CSV_FLOATS = lines(ENDS.astype(float), ",")
 PARQUET_FLOATS = parquet(
     pa.table({"source": ENDS[:, 0].astype(float), "target": ENDS[:, 1].astype(float)})
@@ -137,7 +137,7 @@ CASES = [
         edges=N, nodes=BOTH, says="user and item kept apart",
     ),
     Case(
-        "users and items as one kind", "b.csv", named(("user", "item"), ENDS), ("--one-kind",),
+        "users and items as one kind", "b.csv", named(("user", "item"), ENDS), ("--unipartite",),
         edges=N, nodes=NODES,
     ),
     Case(
@@ -272,11 +272,11 @@ OVER_INPUT = [
     ["label", "edges.tsv", "labels.csv", "-o", "labels_link.csv"],
     ["label", "edges.tsv", "labels.csv", "-o", "edges.tsv"],
     ["resistance", "edges.tsv", "-o", "hard.tsv"],
-    ["resistance", "edges.tsv", "--pairs", "pairs.csv", "-o", "pairs.csv"],
+    ["resistance", "edges.tsv", "--node-pairs", "pairs.csv", "-o", "pairs.csv"],
     ["merge", "edges.tsv", "mine.tsv", "-o", "edges.tsv"],
     ["neighbors", "points.csv", "-k", "1", "-o", "points.csv"],
-    ["neighbors", "parts", "-k", "1", "-o", "out.tsv", "--labels", "parts/a.tsv"],
-    ["neighbors", "points.csv", "-k", "1", "-o", "out.tsv", "--labels", "out.tsv"],
+    ["neighbors", "parts", "-k", "1", "-o", "out.tsv", "--label-template", "parts/a.tsv"],
+    ["neighbors", "points.csv", "-k", "1", "-o", "out.tsv", "--label-template", "out.tsv"],
     [*SPARSIFY, "-o", "file:edges.tsv"],
     [*SPARSIFY, "-o", "file://edges.tsv"],
     [*SPARSIFY, "-o", "local://edges.tsv"],
@@ -296,7 +296,7 @@ OVER_INPUT = [
     ["label", "edges.tsv", "labels.csv", "-o", "file:labels.csv"],
     ["label", "edges.tsv", "file:labels.csv", "-o", "labels.csv"],
     ["resistance", "edges.tsv", "-o", "local://edges.tsv"],
-    ["resistance", "edges.tsv", "--pairs", "file:pairs.csv", "-o", "pairs.csv"],
+    ["resistance", "edges.tsv", "--node-pairs", "file:pairs.csv", "-o", "pairs.csv"],
     ["merge", "parts/*.tsv", "-o", "parts/a.tsv"],
     ["merge", "edges.tsv", "-o", "file://edges.tsv"],
     ["neighbors", "file:points.csv", "-k", "1", "-o", "points.csv"],
@@ -306,9 +306,9 @@ OVER_INPUT = [
     ["learn", "file:points.csv", "--target", "x", "--checkpoint", "points.csv"],
     ["learn", "run.predictions", "--target", "x", "-o", "out.csv", "--checkpoint", "run"],
     ["learn", "sums.sha256", "--target", "x", "--checkpoint", "sums"],
-    ["spam", "mails.csv", "--known", "labels.csv", "-o", "file:mails.csv"],
-    ["spam", "mails.csv", "--known", "labels.csv", "--model", "file:labels.csv"],
-    ["spam", "mails.csv", "--known", "labels.csv", "-o", "out.csv", "--model", "./out.csv"],
+    ["spam", "mails.csv", "--labels", "labels.csv", "-o", "file:mails.csv"],
+    ["spam", "mails.csv", "--labels", "labels.csv", "--model", "file:labels.csv"],
+    ["spam", "mails.csv", "--labels", "labels.csv", "-o", "out.csv", "--model", "./out.csv"],
 ]
 
 

@@ -9,17 +9,17 @@ from graphsqueak.errors import Parameter
 @pytest.mark.parametrize(
     ("command", "parameter", "text"),
     [
-        ("sparsify", Parameter("n_edges", 40), "--edges 40"),
+        ("sparsify", Parameter("n_edges", 40), "--n-edges 40"),
         ("sparsify", Parameter("memory_limit"), "--memory"),
         ("sparsify", Parameter("random_state"), "--seed"),
         ("sparsify", Parameter("n_parts"), "--parts"),
         ("info", Parameter("weighted", True), "--weights"),
         ("info", Parameter("weighted", False), "--no-weights"),
-        ("info", Parameter("bipartite", False), "--one-kind"),
+        ("info", Parameter("bipartite", False), "--unipartite"),
         ("info", Parameter("columns", ("my id", 2)), "--columns 'my id,2'"),
         ("info", Parameter("delimiter", "|"), "--delimiter '|'"),
         ("neighbors", Parameter("n_neighbors", 3), "--neighbors 3"),
-        ("dictionary", Parameter("n_components", 3), "--atoms 3"),
+        ("dictionary", Parameter("n_components", 3), "--n-landmarks 3"),
         # An option that the command does not have, and an argument, are named as in Python.
         ("info", Parameter("n_edges", 40), "n_edges=40"),
         ("info", Parameter("edges"), "edges"),

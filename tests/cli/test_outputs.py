@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-COMMAND = ["sparsify", "edges.tsv", "-o", "out.tsv", "--edges", "300", "--seed", "8", "--quiet"]
+COMMAND = ["sparsify", "edges.tsv", "-o", "out.tsv", "--n-edges", "300", "--seed", "8", "--quiet"]
 
 
 @pytest.mark.parametrize("how", [[], ["--tree", "balanced", "--parts", "2"]], ids=["one", "tree"])
@@ -31,7 +31,7 @@ def test_a_resumed_run_replaces_what_it_has_written_itself(folder, how, capsys):
     assert run(command) == 0
     first = (folder / "out.tsv").read_bytes()
     assert run(command) == 2
-    assert "--resume to go on from it" in capsys.readouterr().err
+    assert "--resume to continue from it" in capsys.readouterr().err
     assert run([*command, "--resume"]) == 0
     assert (folder / "out.tsv").read_bytes() == first
     (folder / "out.tsv").write_text("changed by hand")
@@ -67,13 +67,13 @@ def test_a_table_goes_to_standard_output(folder, capsysbinary):
 def test_a_result_that_its_format_cannot_hold_replaces_nothing(folder, capsys):
     (folder / "named.tsv").write_text("".join(f"u{i % 30}\tv{i % 29}\n" for i in range(800)))
     (folder / "out.mtx.parquet").write_text("mine")
-    assert run(["sparsify", "named.tsv", "-o", "out.mtx", "--edges", "100", "--seed", "8"]) == 2
+    assert run(["sparsify", "named.tsv", "-o", "out.mtx", "--n-edges", "100", "--seed", "8"]) == 2
     assert "The result is in out.mtx.2.parquet" in capsys.readouterr().err
     assert (folder / "out.mtx.parquet").read_text() == "mine"
 
 
 def test_addresses_on_disk_are_read_and_written_as_paths(folder, capsys):
-    command = ["sparsify", "--edges", "300", "--seed", "8", "--quiet"]
+    command = ["sparsify", "--n-edges", "300", "--seed", "8", "--quiet"]
     assert run([*command, "edges.tsv", "-o", "plain.tsv"]) == 0
     address = f"file://localhost{folder}/two%20words.tsv"
     assert run([*command, f"file://{folder}/edges.tsv", "-o", address]) == 0
@@ -236,7 +236,15 @@ def test_labels_and_edges_of_mails_appear_together(folder, capsys):
     mails = ["spam,cheap pills offer money", "ham,see you at lunch tomorrow"]
     rows = "".join(f"{mails[number % 2]} {number}\n" for number in range(16))
     (folder / "mails.csv").write_text(f"label,text\n{rows}")
-    command = ["neighbors", "mails.csv", "-o", "mails.tsv", "--labels", "labels.csv", "--quiet"]
+    command = [
+        "neighbors",
+        "mails.csv",
+        "-o",
+        "mails.tsv",
+        "--label-template",
+        "labels.csv",
+        "--quiet",
+    ]
     assert run([*command, "-k", "50"]) == 2
     assert "must be below the number of points" in capsys.readouterr().err
     assert not (folder / "labels.csv").exists()

@@ -112,7 +112,7 @@ def test_labels_that_folders_tell_are_there_and_the_others_empty(tmp_path, capsy
         (folder / f"{i}.eml").write_text(raw(i))
     (tmp_path / "mails" / "notes.txt").write_text("no mail")
     labels = tmp_path / "labels.csv"
-    outputs = ["-o", str(tmp_path / "e.tsv"), "--labels", str(labels)]
+    outputs = ["-o", str(tmp_path / "e.tsv"), "--label-template", str(labels)]
     assert run(["neighbors", str(tmp_path / "mails"), "-k", "3", *outputs]) == 0
     assert "the 7 empty labels" in capsys.readouterr().out
     rows = pl.read_csv(labels).select("node", "label").rows()
@@ -126,7 +126,7 @@ def test_a_subject_is_no_formula_and_one_line(tmp_path):
     for i, subject in enumerate(subjects):
         (folder / f"{i}.eml").write_text(f"Subject: {subject}\n\nbody {i}\n")
     labels = tmp_path / "labels.csv"
-    outputs = ["-o", str(tmp_path / "e.tsv"), "--labels", str(labels)]
+    outputs = ["-o", str(tmp_path / "e.tsv"), "--label-template", str(labels)]
     assert run(["neighbors", str(folder), "-k", "2", *outputs, "--quiet"]) == 0
     found = pl.read_csv(labels)["subject"].to_list()
     assert found == ['\'=HYPERLINK("http://x")', "a, b", '"quoted"', "body 3"]
@@ -136,7 +136,7 @@ def test_a_subject_is_no_formula_and_one_line(tmp_path):
     ("table", "said"),
     [
         ("id,v1,v2\na,1,2\nb,3,4\nc,5,7\n", "2 coordinates"),
-        ("id,text\na,lunch at noon\nb,cheap pills\nc,cheap lunch at noon\n", "as csv"),
+        ("id,text\na,lunch at noon\nb,cheap pills\nc,cheap lunch at noon\n", "layout csv"),
     ],
 )
 def test_a_csv_of_numbers_is_points_and_one_of_texts_is_mail(tmp_path, capsys, table, said):

@@ -29,32 +29,43 @@ def said(capsys, *arguments):
 
 
 def test_pairs_are_sparsified_certified_and_described(folder, capsys):
-    told = said(capsys, "info", "pairs.csv", "--pairs")
+    told = said(capsys, "info", "pairs.csv", "--project")
     assert (told["entities"], told["pairs"], told["components"]) == (30, 90, 2)
     made = said(
-        capsys, "sparsify", "pairs.csv", "--pairs", "-o", "out.csv", "--edges", "90", "--seed", "4",
-        "--degree", "4", "--certify",
+        capsys, "sparsify", "pairs.csv", "--project", "-o", "out.csv", "--n-edges", "90",
+        "--seed", "4", "--clique-degree", "4", "--certify",
     )  # fmt: skip
     assert made["nodes"] == 30
     assert any("is not built" in remark for remark in made["input"]["remarks"])
     assert read_edges("out.csv").to_edge_list().n_edges <= 90
-    proved = said(capsys, "certify", "pairs.csv", "out.csv", "--pairs", "--seed", "4")
+    proved = said(capsys, "certify", "pairs.csv", "out.csv", "--project", "--seed", "4")
     assert proved["epsilon_upper"] == pytest.approx(made["epsilon_upper"], rel=1e-6)
 
 
 def test_accounts_are_labeled_by_shared_devices(folder, capsys):
-    said(capsys, "label", "pairs.csv", "labels.csv", "--pairs", "-o", "out.csv", "--edges", "90")
+    said(
+        capsys, "label", "pairs.csv", "labels.csv", "--project", "-o", "out.csv", "--n-edges", "90"
+    )
     rows = [line.split(",")[:2] for line in (folder / "out.csv").read_text().splitlines()[1:]]
     assert all(label == "ab"[int(node[3:]) % 2] for node, label in rows)
 
 
-def test_resistances_between_entities_are_read_by_another_name(folder, capsys):
-    """There --pairs are the nodes between which to measure."""
+def test_resistances_between_entities(folder, capsys):
     (folder / "between.csv").write_text("acc0,acc2\n")
-    read = ["pairs.csv", "--from-pairs", "--degree", "2", "-o", "r.csv", "--rtol", "1e-8"]
+    read = ["pairs.csv", "--project", "--clique-degree", "2", "-o", "r.csv", "--rtol", "1e-8"]
     assert run(["resistance", *read, "--columns", "account,device"]) == 2
     assert "never built" in capsys.readouterr().err
-    said(capsys, "resistance", *read, "--pairs", "between.csv", "--edges", "120", "--seed", "3")
+    said(
+        capsys,
+        "resistance",
+        *read,
+        "--node-pairs",
+        "between.csv",
+        "--n-edges",
+        "120",
+        "--seed",
+        "3",
+    )
     found = float((folder / "r.csv").read_text().splitlines()[1].split(",")[2])
     pairs = read_pairs("pairs.csv", entity="account", attribute="device")
     inverse = np.linalg.pinv(pairs.multiply(np.eye(30)))
@@ -66,14 +77,17 @@ def test_resistances_between_entities_are_read_by_another_name(folder, capsys):
 @pytest.mark.parametrize(
     ("words", "wrong"),
     [
-        (["--pairs", "--keep", "0.1"], "never enumerated"),
-        (["--pairs", "--edges", "9", "--duplicates", "once"], "--duplicates"),
-        (["--pairs", "--edges", "9", "--columns", "account"], "--columns"),
-        (["--max-size", "9", "--edges", "9"], "give --pairs"),
-        (["--pairs", "--normalize", "sum", "--edges", "9"], "normalize"),
-        (["--pairs", "--epsilon", "0.1", "--degree", "2"], "cannot be met"),
-        (["--pairs", "--edges", "9", "--workers", "1"], "held by attribute"),
-        (["--pairs", "--edges", "29", "--method", "subgraph", "--degree", "4"], "never built"),
+        (["--project", "--keep", "0.1"], "never enumerated"),
+        (["--project", "--n-edges", "9", "--duplicates", "once"], "--duplicates"),
+        (["--project", "--n-edges", "9", "--columns", "account"], "--columns"),
+        (["--max-group-size", "9", "--n-edges", "9"], "give --project"),
+        (["--project", "--normalize", "sum", "--n-edges", "9"], "normalize"),
+        (["--project", "--epsilon", "0.1", "--clique-degree", "2"], "cannot be met"),
+        (["--project", "--n-edges", "9", "--workers", "1"], "held by attribute"),
+        (
+            ["--project", "--n-edges", "29", "--method", "subgraph", "--clique-degree", "4"],
+            "never built",
+        ),
     ],
 )
 def test_what_pairs_cannot_be(folder, words, wrong, capsys):

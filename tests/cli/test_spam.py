@@ -36,7 +36,7 @@ def test_a_maildir_is_scored_and_later_only_what_is_new_is_read(box, tmp_path, c
     names = [f"cur/{key}:2,RS" for key in keys]  # as they were called when somebody read them
     known = write_known(tmp_path / "known.csv", names, labels)
     out, model = tmp_path / "scores.csv", tmp_path / "spam.model"
-    command = ["spam", str(path), "--known", known, "-o", str(out), "--model", str(model)]
+    command = ["spam", str(path), "--labels", known, "-o", str(out), "--model", str(model)]
     assert run([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["mails"], told["labelled"], told["new"]) == (20, 4, 20)
@@ -67,12 +67,12 @@ def test_without_an_output_the_table_is_printed(tmp_path, capsys):
     box.close()
     keys = [f"box.mbox/{number}" for number in range(8)]
     known = write_known(tmp_path / "known.csv", keys, {0: 0, 1: 1})
-    assert run(["spam", str(tmp_path / "box.mbox"), "--known", known]) == 0
+    assert run(["spam", str(tmp_path / "box.mbox"), "--labels", known]) == 0
     printed = capsys.readouterr()
     rows = [line.split("\t") for line in printed.out.splitlines()]
     assert rows[0] == ["id", "label", "score"]
     assert [label for _, label, _ in rows[1:]] == ["ham", "spam"] * 4
-    assert "8 mails, 2 of them labeled and 8 read now: 4 spam, 4 ham" in printed.err
+    assert "8 mails, 2 of them labeled and 8 read in this run: 4 spam, 4 ham" in printed.err
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_bad_labels_are_one_line_and_nothing_is_written(box, tmp_path, capsys, r
     path, _, keys = box
     known = write_known(tmp_path / "known.csv", [f"new/{key}" for key in keys], rows)
     outputs = ["-o", str(tmp_path / "s.csv"), "--model", str(tmp_path / "m")]
-    assert run(["spam", str(path), "--known", known, "--quiet", *outputs]) == 2
+    assert run(["spam", str(path), "--labels", known, "--quiet", *outputs]) == 2
     complaint = capsys.readouterr().err
     assert said in complaint
     assert complaint.count("\n") == 1
@@ -99,10 +99,10 @@ def test_files_of_another_kind_are_refused(box, tmp_path, capsys):
     known = write_known(tmp_path / "known.csv", names, {0: "ham", 1: "spam"})
     (tmp_path / "other").write_text("no model")
     model = ["--model", str(tmp_path / "other"), "--quiet"]
-    assert run(["spam", str(path), "--known", known, *model]) == 2
+    assert run(["spam", str(path), "--labels", known, *model]) == 2
     assert "another kind of file" in capsys.readouterr().err
     assert (tmp_path / "other").read_text() == "no model"
-    assert run(["spam", str(tmp_path / "none"), "--known", known, "--quiet"]) == 2
+    assert run(["spam", str(tmp_path / "none"), "--labels", known, "--quiet"]) == 2
     assert "does not exist" in capsys.readouterr().err
-    assert run(["spam", str(path), "--known", str(tmp_path / "none"), "--quiet"]) == 2
+    assert run(["spam", str(path), "--labels", str(tmp_path / "none"), "--quiet"]) == 2
     assert "check the path of the labels" in capsys.readouterr().err

@@ -49,7 +49,7 @@ def test_the_file_is_a_sparsifier_of_the_file(edges, tmp_path, capsys):
 
 
 def test_keep_and_edges_are_promises(edges, tmp_path, capsys):
-    for option, value, most in (("--keep", "0.1", 6000), ("--edges", "4000", 4000)):
+    for option, value, most in (("--keep", "0.1", 6000), ("--n-edges", "4000", 4000)):
         out = tmp_path / f"out{option}.tsv"
         assert run(["sparsify", str(edges), "-o", str(out), option, value]) == 0
         assert 0.9 * most <= read_edges(out).to_edge_list().n_edges <= most
@@ -88,7 +88,7 @@ def test_an_error_that_needs_every_edge_is_explained(tmp_path, capsys):
 @pytest.mark.filterwarnings("ignore::graphsqueak.errors.AccuracyWarning")
 def test_an_error_above_1_is_told_in_words(edges, tmp_path, capsys):
     """A forest and a few edges: some cuts weigh many times as much as in the graph."""
-    arguments = ["--edges", "330", "--method", "fast", "--certify", "--seed", "3"]
+    arguments = ["--n-edges", "330", "--method", "fast", "--certify", "--seed", "3"]
     assert run(["sparsify", str(edges), "-o", str(tmp_path / "out.tsv"), *arguments]) == 0
     printed = capsys.readouterr().out
     error = re.search(r"error ([\d.]+), kappa [\d.,]+ \(measured, exact\)", printed)[1]
@@ -105,7 +105,7 @@ def test_ids_come_back_as_they_were(tmp_path):
     names = [f"user {i:03d}" for i in range(60)]
     rows = [f"{a},{b}" for i, a in enumerate(names) for b in names[:i]]
     path.write_text("\n".join(rows))
-    assert run(["sparsify", str(path), "-o", str(out), "--edges", "400", "--quiet"]) == 0
+    assert run(["sparsify", str(path), "-o", str(out), "--n-edges", "400", "--quiet"]) == 0
     assert sorted(read_edges(out).to_edge_list().ids.tolist()) == names
 
 
@@ -113,9 +113,9 @@ def test_ids_come_back_as_they_were(tmp_path):
     ("extra", "message"),
     [
         ([], "exactly one"),
-        (["--keep", "0.1", "--edges", "5"], "exactly one"),
+        (["--keep", "0.1", "--n-edges", "5"], "exactly one"),
         (["--keep", "2"], "at most 1"),
-        (["--edges", "100"], "too few to keep 300 nodes connected"),
+        (["--n-edges", "100"], "too few to keep 300 nodes connected"),
         (["--keep", "0.1", "--resume"], "--resume needs --checkpoint"),
     ],
 )
@@ -129,7 +129,7 @@ def test_mistakes(edges, tmp_path, capsys, extra, message):
 def test_a_checkpoint_of_another_run_is_refused(edges, tmp_path, capsys):
     other, saved, out = tmp_path / "other.tsv", tmp_path / "run.ckpt", str(tmp_path / "out.tsv")
     write_edges(sources.erdos_renyi(300, 60_000, random_state=78), other)
-    base = ["-o", out, "--checkpoint", str(saved), "--every", "0", "--seed", "5"]
+    base = ["-o", out, "--checkpoint", str(saved), "--checkpoint-interval", "0", "--seed", "5"]
     assert run(["sparsify", str(edges), "--keep", "0.1", *base, "--quiet"]) == 0
     resume = [*base, "--resume"]
     for arguments, message in (
@@ -148,12 +148,12 @@ def test_a_checkpoint_of_another_run_is_refused(edges, tmp_path, capsys):
 def test_killed_at_random_moments_and_resumed_the_bytes_are_the_same(tmp_path):
     path = tmp_path / "edges.parquet"
     write_edges(sources.erdos_renyi(2000, 3_000_000, random_state=79), path)
-    command = [sys.executable, "-m", "graphsqueak", "sparsify", str(path), "--edges", "30000"]
+    command = [sys.executable, "-m", "graphsqueak", "sparsify", str(path), "--n-edges", "30000"]
     straight, resumed = tmp_path / "straight.tsv", tmp_path / "resumed.tsv"
     subprocess.run([*command, "-o", str(straight), "--seed", "8", "--quiet"], check=True)
     checkpoint = tmp_path / "run.ckpt"
     command += ["-o", str(resumed), "--seed", "8", "--quiet"]
-    command += ["--checkpoint", str(checkpoint), "--every", "0", "--resume"]
+    command += ["--checkpoint", str(checkpoint), "--checkpoint-interval", "0", "--resume"]
     moments, kills = random.Random(99_118), 0
     for _ in range(6):
         if not killed_after_a_checkpoint(command, checkpoint, moments.uniform(0.0, 0.03)):
@@ -198,9 +198,9 @@ def aligned(graph, result):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--edges", "100000000", "--memory", "2GB"], "at most 16,854,272 fit"),
-        (["--edges", "1000", "--memory", "100MB"], "allow at least 600 MiB"),
-        (["--edges", "1000", "--memory", "much"], "'much' is not a memory size"),
+        (["--n-edges", "100000000", "--memory", "2GB"], "at most 16,854,272 fit"),
+        (["--n-edges", "1000", "--memory", "100MB"], "allow at least 600 MiB"),
+        (["--n-edges", "1000", "--memory", "much"], "'much' is not a memory size"),
     ],
 )
 def test_a_memory_limit_that_is_too_small_is_refused_before_the_run(

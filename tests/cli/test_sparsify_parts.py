@@ -29,7 +29,17 @@ def folder(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_killed_run_redoes_only_unfinished_parts(folder, tmp_path, capsys):
-    command = ["sparsify", str(folder), "--edges", "9000", "--seed", "6", "--parts", "16", "--json"]
+    command = [
+        "sparsify",
+        str(folder),
+        "--n-edges",
+        "9000",
+        "--seed",
+        "6",
+        "--parts",
+        "16",
+        "--json",
+    ]
     straight, resumed, leaves = tmp_path / "a.tsv", tmp_path / "b.tsv", tmp_path / "leaves"
     assert run([*command, "--tree", "balanced", "-o", str(straight)]) == 0
     command += ["--tree", "balanced", "--checkpoint", str(leaves), "-o", str(resumed)]
@@ -53,7 +63,7 @@ def test_a_killed_run_redoes_only_unfinished_parts(folder, tmp_path, capsys):
 
 
 def test_a_plan_needs_no_output_and_knows_its_input(folder, tmp_path, capsys):
-    asked = ["sparsify", str(folder), "--edges", "9000", "--plan", "--workers", "2"]
+    asked = ["sparsify", str(folder), "--n-edges", "9000", "--estimate-cost", "--workers", "2"]
     assert run([*asked, "--parts", "16", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["parts"] == 16
@@ -70,11 +80,11 @@ def test_a_plan_needs_no_output_and_knows_its_input(folder, tmp_path, capsys):
     [
         (["--tree", "oak", "-o", "x.tsv"], "--tree oak is not"),
         (["--parts", "3", "-o", "x.tsv"], "--parts is for merge trees"),
-        ([], "--out FILE is missing"),
+        ([], "--out PATH is missing"),
     ],
 )
 def test_mistakes_are_one_line(folder, capsys, wrong, said):
-    assert run(["sparsify", str(folder), "--edges", "9000", *wrong]) == 2
+    assert run(["sparsify", str(folder), "--n-edges", "9000", *wrong]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -84,5 +94,5 @@ def test_a_pipe_cannot_be_cut(capsys, monkeypatch):
     os.close(writer)
     with open(reader, "rb", buffering=0) as pipe:
         monkeypatch.setattr(sys, "stdin", type("Pipe", (), {"buffer": pipe}))
-        assert run(["sparsify", "-", "--edges", "9", "--tree", "balanced", "-o", "x.tsv"]) == 2
+        assert run(["sparsify", "-", "--n-edges", "9", "--tree", "balanced", "-o", "x.tsv"]) == 2
     assert "a pipe cannot" in capsys.readouterr().err

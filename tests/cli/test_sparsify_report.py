@@ -75,7 +75,7 @@ def test_numbers_are_written_as_people_do(tmp_path):
     rows = [f"{u},{v},1342.25\n" for u in range(46) for v in range(u)]
     (tmp_path / "edges.csv").write_text("".join(rows))
     where = tmp_path / "report.html"
-    arguments = [str(tmp_path / "edges.csv"), "-o", str(tmp_path / "out.tsv"), "--edges", "55"]
+    arguments = [str(tmp_path / "edges.csv"), "-o", str(tmp_path / "out.tsv"), "--n-edges", "55"]
     reading = ["--no-header", "--weights"]
     more = ["--report", str(where), "--quiet", "--seed", "7"]
     assert run(["sparsify", *arguments, *reading, *more]) == 0
@@ -113,7 +113,7 @@ def test_a_pipe_is_reported_without_a_certificate(tmp_path, monkeypatch):
     os.mkfifo(pipe)
     feeder = subprocess.Popen(["sh", "-c", f"printf '0 1\\n1 2\\n2 0\\n' > {pipe}"])
     where = tmp_path / "report.html"
-    arguments = ["sparsify", str(pipe), "-o", str(tmp_path / "out.tsv"), "--edges", "9"]
+    arguments = ["sparsify", str(pipe), "-o", str(tmp_path / "out.tsv"), "--n-edges", "9"]
     assert run([*arguments, "--report", str(where), "--quiet"]) == 0
     assert feeder.wait() == 0
     text = where.read_text()
@@ -124,7 +124,7 @@ def test_a_pipe_is_reported_without_a_certificate(tmp_path, monkeypatch):
 
 
 def test_without_matplotlib_it_is_refused_before_the_work(tmp_path, monkeypatch, capsys):
-    import graphsqueak.cli.options as module
+    import graphsqueak.cli.output as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     (tmp_path / "edges.tsv").write_text("0 1\n1 2\n")

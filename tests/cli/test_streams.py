@@ -15,7 +15,7 @@ from graphsqueak.cli import run
 from graphsqueak.sources import write_columns
 
 PROGRAM = [sys.executable, "-m", "graphsqueak"]
-SPARSIFY = ["sparsify", "edges.tsv", "-o", "-", "--edges", "300", "--seed", "8"]
+SPARSIFY = ["sparsify", "edges.tsv", "-o", "-", "--n-edges", "300", "--seed", "8"]
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_names_of_files_reach_the_terminal_without_control_characters(folder, ca
     source = f"{ODD}.tsv"
     (folder / "edges.tsv").rename(folder / source)
     report = [source, "-o", f"out{ODD}.tsv", "--report", f"r{ODD}.html", "--checkpoint", ODD]
-    options = ["--edges", "300", "--seed", "8"]
+    options = ["--n-edges", "300", "--seed", "8"]
     assert run(["sparsify", *report, *options]) == 0
     printed = capsys.readouterr()
     assert f"in out{SHOWN}.tsv" in printed.out
@@ -179,11 +179,11 @@ def test_the_command_that_resumes_a_run_can_be_pasted(folder, monkeypatch, capsy
         monkeypatch.setattr(
             StreamSparsifier, "sparsifier", lambda *_, **__: os.kill(os.getpid(), 2)
         )
-        words = ["sparsify", "edges.tsv", "-o", "out.tsv", "--edges", "300", "--checkpoint", name]
+        words = ["sparsify", "edges.tsv", "-o", "out.tsv", "--n-edges", "300", "--checkpoint", name]
         assert run([*words, "--quiet"]) == 130
         said = capsys.readouterr().err
         assert said.count("\n") == 1
-        command = said.partition("go on with: ")[2].strip()
+        command = said.partition("resume with: ")[2].strip()
         shown = subprocess.run(
             ["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True
         ).stdout
@@ -198,7 +198,7 @@ def test_columns_and_ids_reach_the_terminal_without_control_characters(folder, c
     (folder / "pairs.csv").write_text("source,target\nc\x1b[1m,b\n")
     assert run(["info", "columns.csv"]) == 2
     assert run(["learn", "columns.csv", "--target", "x"]) == 2
-    assert run(["resistance", "ids.csv", "-o", "out.csv", "--pairs", "pairs.csv"]) == 2
+    assert run(["resistance", "ids.csv", "-o", "out.csv", "--node-pairs", "pairs.csv"]) == 2
     assert run(["sparsify", "ids.csv", "-o", "out.csv", "--keep", "0.5", "--dry-run"]) == 0
     printed = capsys.readouterr()
     assert r"so\x1b[1mu" in printed.err
@@ -241,7 +241,7 @@ def test_a_home_folder_that_does_not_exist(folder, capsys):
         ["label", "edges.tsv", nowhere, "-o", "out.tsv"],
         ["neighbors", nowhere, "-k", "2", "-o", "out.tsv"],
         ["learn", nowhere, "--target", "x"],
-        ["spam", nowhere, "--known", nowhere],
+        ["spam", nowhere, "--labels", nowhere],
         ["demo", "--quick", "-o", nowhere],
     ):
         assert run([*words, "--quiet"]) == 2

@@ -45,7 +45,7 @@ def said(capsys, *arguments):
 def test_a_window_and_a_half_life_are_certified_against_their_own_graph(events, capsys):
     for forgets in (["--window", "1000"], ["--half-life", "300"]):
         told = said(
-            capsys, "sparsify", "events.csv", "-o", "out.csv", "--edges", "400", "--time", "ts",
+            capsys, "sparsify", "events.csv", "-o", "out.csv", "--n-edges", "400", "--time", "ts",
             *forgets, "--certify", "--force",
         )  # fmt: skip
         assert told["epsilon_upper"] < 0.8
@@ -59,7 +59,7 @@ def test_a_window_and_a_half_life_are_certified_against_their_own_graph(events, 
 
 def test_it_ends_where_it_would_have_ended(events, capsys):
     """Stopped in the middle and resumed with the rest: the same bytes."""
-    plain = ["sparsify", "events.csv", "--edges", "300", "--time", "ts", "--window", "1500"]
+    plain = ["sparsify", "events.csv", "--n-edges", "300", "--time", "ts", "--window", "1500"]
     said(capsys, *plain, "-o", "once.csv")
     text = events.read_text()
     events.write_text("".join(text.splitlines(keepends=True)[:1800]))
@@ -98,7 +98,7 @@ def test_labels_over_time(events, capsys):
 
 def test_mistakes_are_one_line(events, capsys):
     Path("labels.csv").write_text("node,label\n1,a\n2,b\n")
-    start = ["sparsify", "events.csv", "-o", "out.csv", "--edges", "400"]
+    start = ["sparsify", "events.csv", "-o", "out.csv", "--n-edges", "400"]
     for arguments, expected in (
         ([*start, "--window", "5"], "--time COLUMN"),
         ([*start, "--time", "ts", "--window", "-5"], "window"),
@@ -152,9 +152,9 @@ def wait_until(test, process):
 def test_a_growing_file_is_followed_killed_resumed_and_ended(events):
     """A real process and a real file: fresh results, kill -9 in between, an end by SIGTERM."""
     command = [
-        sys.executable, "-m", "graphsqueak", "sparsify", "events.csv", "--follow", "--every", "0.2",
-        "-o", "live.csv", "--edges", "300", "--time", "ts", "--window", "1500", "--seed", "4",
-        "--checkpoint", "run.ckpt",
+        sys.executable, "-m", "graphsqueak", "sparsify", "events.csv", "--follow",
+        "--checkpoint-interval", "0.2", "-o", "live.csv", "--n-edges", "300", "--time", "ts",
+        "--window", "1500", "--seed", "4", "--checkpoint", "run.ckpt",
     ]  # fmt: skip
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
 
@@ -212,14 +212,14 @@ def dated(tmp_path, monkeypatch):
 
 def keep_all(capsys, *arguments, file="events.csv"):
     """The record of a run that drops no edge but those that are too old."""
-    plain = ["sparsify", file, "-o", "out.csv", "--edges", "5000", "--force", *ENDS]
+    plain = ["sparsify", file, "-o", "out.csv", "--n-edges", "5000", "--force", *ENDS]
     return said(capsys, *plain, *arguments)
 
 
 @pytest.mark.parametrize("span", ["7d", "1w", "168h", "10080m", "604800s", "604800", "7 d", "7.0d"])
 def test_a_window_has_a_unit_or_that_of_its_column(span, dated, capsys):
     for column in ("unix", "date"):
-        told = keep_all(capsys, "--time", column, "--window", span, "--buckets", "7")
+        told = keep_all(capsys, "--time", column, "--window", span, "--n-panes", "7")
         assert told["until"] - told["since"] <= 8 * 24 * HOUR
         assert 7 * 24 <= told["edges_in_window"] <= 8 * 24
         assert told["edges_read"] == 720
@@ -235,10 +235,10 @@ def test_a_window_over_timestamps_of_a_table(dated, capsys):
         assert told["since"] == expected["since"]
 
 
-@pytest.mark.parametrize("option", ["--window", "--half-life", "--slack"])
+@pytest.mark.parametrize("option", ["--window", "--half-life", "--allowed-lateness"])
 def test_a_unit_needs_times_in_seconds(option, dated, capsys):
-    plain = ["sparsify", "events.csv", "-o", "out.csv", "--edges", "500", *ENDS]
-    plain += ["--half-life", "10"] if option == "--slack" else []
+    plain = ["sparsify", "events.csv", "-o", "out.csv", "--n-edges", "500", *ENDS]
+    plain += ["--half-life", "10"] if option == "--allowed-lateness" else []
     assert run([*plain, "--time", "milli", option, "7d"]) == 2
     assert "in milliseconds, and a span such as 7d needs dates" in (told := capsys.readouterr().err)
     assert "an hour is 3,600,000" in told
@@ -297,10 +297,10 @@ def test_spans_with_units_in_python(dated):
 
 def test_messages_of_a_window_count_its_edges(dated, capsys):
     words = ["sparsify", "events.csv", "-o", "out.csv", "--time", "unix", "--seed", "1", *ENDS]
-    window = ["--window", "7d", "--buckets", "7"]
+    window = ["--window", "7d", "--n-panes", "7"]
     told = keep_all(capsys, "--time", "unix", *window)
     n_recent = told["edges_in_window"]
-    assert run([*words, *window, "--edges", "80", "--force", "--report", "page.html"]) == 0
+    assert run([*words, *window, "--n-edges", "80", "--force", "--report", "page.html"]) == 0
     summary = capsys.readouterr().out
     assert f" of {n_recent} edges of times " in summary
     assert not re.search(r"\b720\b", summary)

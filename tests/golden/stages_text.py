@@ -287,28 +287,31 @@ def write_inputs(folder):
 COMMANDS = (
     "info edges.tsv",
     "info edges.tsv --json",
-    "info devices.csv --from-pairs --json",
+    "info devices.csv --project --json",
     "info missing.tsv",
     "info timed.csv",
-    "sparsify edges.tsv -o sparse.tsv --edges 300 --seed 1 --json",
-    "sparsify edges.tsv -o sparse.tsv --edges 300 --seed 1",
+    "sparsify edges.tsv -o sparse.tsv --n-edges 300 --seed 1 --json",
+    "sparsify edges.tsv -o sparse.tsv --n-edges 300 --seed 1",
     "sparsify edges.tsv -o sparse2.tsv --keep 50% --seed 1 --certify --json",
     "sparsify timed.csv -o recent.tsv --time when --columns source,target --window 300"
-    " --edges 200 --seed 1 --json",
+    " --n-edges 200 --seed 1 --json",
     "sparsify edges.tsv -o no.tsv --keep 2",
-    "sparsify edges.tsv -o saved.tsv --edges 300 --seed 1 --checkpoint run.ckpt --quiet",
+    "sparsify edges.tsv -o saved.tsv --n-edges 300 --seed 1 --checkpoint run.ckpt --quiet",
     "info run.ckpt",
     "merge run.ckpt run.ckpt -o merged.tsv --seed 1 --json",
     "sparsify edges.tsv -o no.tsv --keep 0.5 --dry-run",
-    "sparsify devices.csv --from-pairs -o projected.tsv --edges 60 --seed 1 --json",
+    "sparsify devices.csv --project -o projected.tsv --n-edges 60 --seed 1 --json",
     "certify edges.tsv sparse.tsv --seed 1 --json",
     "resistance edges.tsv -o resistance.csv --json",
-    "resistance edges.tsv -o pairs.out.csv --pairs pairs.csv --json",
-    "resistance edges.tsv -o bounds.csv --pairs pairs.csv --edges 300 --bounds --seed 1 --json",
+    "resistance edges.tsv -o pairs.out.csv --node-pairs pairs.csv --json",
+    "resistance edges.tsv -o bounds.csv --node-pairs pairs.csv --n-edges 300 --bounds --seed 1"
+    " --json",
     "label edges.tsv labels.csv -o sparse-hfs.csv --seed 1 --json",
-    "label edges.tsv labels.csv -o kept.csv --edges 300 --passes 1 --per-class --seed 1 --json",
-    "label edges.tsv labels.csv -o sets.csv --method stable-hfs --sets 0.2 --seed 1 --json",
-    "label edges.tsv labels.csv -o positive.csv --positive b --top 5 --seed 1 --json",
+    "label edges.tsv labels.csv -o kept.csv --n-edges 300 --max-passes 1 --per-class --seed 1"
+    " --json",
+    "label edges.tsv labels.csv -o sets.csv --method stable-hfs --prediction-sets 0.2 --seed 1"
+    " --json",
+    "label edges.tsv labels.csv -o positive.csv --positive-class b --top 5 --seed 1 --json",
     "label edges.tsv labels.csv -o simple.csv --method simple-hfs --seed 1",
     "label edges.tsv labels.csv -o no.csv --method magic",
     "neighbors points.npy -k 4 -o neighbors.csv --json",
@@ -319,7 +322,7 @@ COMMANDS = (
     "learn table.csv --target kind -o kind.csv --features a,b,c -m 15 --seed 1 --json",
     "learn table.csv --target price --learner fogd --features a,b -m 15 --seed 1",
     "learn table.csv --target size",
-    "spam mails.csv --known known.csv --seed 1 --json -o spam.csv",
+    "spam mails.csv --labels known.csv --seed 1 --json -o spam.csv",
 )
 
 

@@ -132,7 +132,7 @@ def test_a_page_tells_both_total_weights_and_all_degrees(tmp_path):
     graph = EdgeList(tail=ends[0], head=ends[1], weight=rng.lognormal(size=5000), n_nodes=60)
     write_edges(graph, tmp_path / "g.csv")
     page, out = tmp_path / "page.html", tmp_path / "h.csv"
-    arguments = ["sparsify", str(tmp_path / "g.csv"), "-o", str(out), "--edges", "600"]
+    arguments = ["sparsify", str(tmp_path / "g.csv"), "-o", str(out), "--n-edges", "600"]
     assert run([*arguments, "--seed", "3", "--quiet", "--report", str(page)]) == 0
     kept, text = read_edges(out).to_edge_list(), page.read_text()
     rows = dict(re.findall(r"<td>([^<]*)</td><td>([^<]*)</td>", text))

@@ -11,7 +11,7 @@ from graphsqueak.cli.sparsify import sparsify as sparsify_command
 from graphsqueak.sparsifiers.config import METHODS, SparsifyConfig
 
 # Fields of the configuration whose options have other names.
-COMMAND_NAMES = {"n_parts": "parts", "random_state": "seed"}
+COMMAND_NAMES = {"every": "checkpoint_interval"}
 # Fields that the command line sets itself: `options` has no options, `progress` follows --quiet.
 NOT_IN_COMMAND = {"options", "progress"}
 
@@ -60,7 +60,7 @@ def test_types_of_the_function_are_those_of_the_configuration_or_text():
 
 
 def test_command_has_an_option_with_the_same_default_for_every_field():
-    options = parameter_defaults(inspect.unwrap(sparsify_command))
+    options = parameter_defaults(sparsify_command)
     for name, default in config_defaults().items():
         if name not in NOT_IN_COMMAND:
             assert options[COMMAND_NAMES.get(name, name)] == default, name

@@ -148,7 +148,7 @@ def test_a_corrupt_part_is_named_and_nothing_is_written(cluster, tmp_path, capsy
     out = tmp_path / "out"
     out.mkdir()
     where = ["--scheduler", cluster.scheduler_address, "--parts", "4"]
-    arguments = ["sparsify", str(tmp_path / "part*"), "--edges", "900", *where]
+    arguments = ["sparsify", str(tmp_path / "part*"), "--n-edges", "900", *where]
     assert run([*arguments, "-o", str(out / "sparse.tsv")]) == 2
     assert "part2.parquet" in capsys.readouterr().err
     assert list(out.iterdir()) == []

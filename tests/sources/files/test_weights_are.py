@@ -163,7 +163,7 @@ def test_the_command_line_says_how_distances_were_read(tmp_path, monkeypatch, ca
     assert run(["info", "roads.csv"]) == 2
     said = capsys.readouterr().err
     assert "--columns from,to,distance_km for the weights as well, with --weights-are dist" in said
-    assert run(["info", "roads.csv", "--weights-are", "distance", "--pairs"]) == 2
+    assert run(["info", "roads.csv", "--weights-are", "distance", "--project"]) == 2
     assert "--weights-are" in capsys.readouterr().err
 
 

@@ -118,7 +118,7 @@ def test_the_merge_command_keeps_the_components(kind, tmp_path):
             stream.save(files[-1])
         else:
             write_edges(stream.sparsifier(), files[-1])
-    more = [] if kind == "ckpt" else ["--edges", str(budget)]
+    more = [] if kind == "ckpt" else ["--n-edges", str(budget)]
     assert run(["merge", *files, "-o", str(tmp_path / "all.tsv"), "--seed", "3", *more]) == 0
     result = read_edges(tmp_path / "all.tsv").to_edge_list()
     label = dict(zip(result.ids.tolist(), result.components().tolist(), strict=True))

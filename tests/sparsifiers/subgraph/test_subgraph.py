@@ -157,7 +157,7 @@ def test_a_file_is_read_twice_and_gives_what_memory_gives(tmp_path, capsys):
     graph = delaunay(400)
     write_edges(graph, tmp_path / "mesh.tsv")
     out = str(tmp_path / "out.tsv")
-    command = ["sparsify", str(tmp_path / "mesh.tsv"), "-o", out, "--edges", "450", "--seed", "5"]
+    command = ["sparsify", str(tmp_path / "mesh.tsv"), "-o", out, "--n-edges", "450", "--seed", "5"]
     assert run([*command, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["method"] == "fast"

@@ -56,7 +56,7 @@ def fraud(tmp_path):
 
 def test_the_command_flags_and_tells(fraud, capsys):
     words, truth, known, out = fraud
-    assert run([*words, "--positive", "fraud", "--top", "40", "--per-class", "--json"]) == 0
+    assert run([*words, "--positive-class", "fraud", "--top", "40", "--per-class", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     table = pl.read_csv(out)
     node = table["node"].to_numpy()
@@ -71,7 +71,7 @@ def test_the_command_flags_and_tells(fraud, capsys):
 def test_a_share_that_is_to_be_found_is_found(fraud, capsys):
     """Within six standard deviations of a binomial number of hits."""
     words, truth, known, _ = fraud
-    assert run([*words, "--positive", "fraud", "--recall", "0.8"]) == 0
+    assert run([*words, "--positive-class", "fraud", "--recall", "0.8"]) == 0
     said = capsys.readouterr().out
     assert "flagged as fraud" in said
     assert "average_precision" in said
@@ -83,9 +83,9 @@ def test_a_share_that_is_to_be_found_is_found(fraud, capsys):
 @pytest.mark.parametrize(
     ("more", "match"),
     [
-        (["--top", "5"], "need --positive"),
-        (["--positive", "frod"], "no class of the labels"),
-        (["--positive", "fraud", "--recall", "0.5", "--method", "hfs"], "stable-hfs only"),
+        (["--top", "5"], "need --positive-class"),
+        (["--positive-class", "frod"], "no class of the labels"),
+        (["--positive-class", "fraud", "--recall", "0.5", "--method", "hfs"], "stable-hfs only"),
     ],
 )
 def test_mistakes_are_told(fraud, capsys, more, match):
