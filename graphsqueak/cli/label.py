@@ -49,7 +49,7 @@ class Classifier:
     """The classifier and its parameters."""
 
     method: Annotated[
-        Literal[tuple(METHODS)],
+        Literal[tuple(METHODS)],  # type: ignore[valid-type]
         typer.Option(
             help="Classifier. sparse-hfs streams the edges in a few passes. stable-hfs loads the "
             "graph. Others are baselines."

@@ -48,7 +48,7 @@ def learn(
         ),
     ] = 100,
     learner: Annotated[
-        Literal[tuple(LEARNERS)],
+        Literal[tuple(LEARNERS)],  # type: ignore[valid-type]
         typer.Option(help="Algorithm. bpa-s to projectron++ are for classification only."),
     ] = "con-kons",
     features: Annotated[
