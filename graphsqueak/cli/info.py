@@ -68,7 +68,7 @@ def _tell_progress(path, *, as_json, quiet):
         "edges_seen": stream.n_edges_seen_,
         "edges_kept": stream.n_kept_,
         "budget": stream.budget_,
-        "shrinks": stream.n_shrinks_,
+        "resparsifications": stream.n_resparsifications_,
     }
     if as_json:
         options.print_json(record)

@@ -52,7 +52,9 @@ def learn(
     checkpoint: Annotated[
         str | None, typer.Option(metavar="FILE", help="Save the state in this file now and then.")
     ] = None,
-    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often to save.")] = 60.0,
+    checkpoint_interval: Annotated[
+        float, typer.Option("--every", metavar="SECONDS", help="How often to save.")
+    ] = 60.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     force: options.Force = False,
     seed: options.Seed = None,
@@ -95,7 +97,7 @@ def learn(
         classes=None if classes is None else _names(classes),
         out=out,
         checkpoint=checkpoint,
-        every=every,
+        checkpoint_interval=checkpoint_interval,
         resume=resume,
         progress=options.shows_progress(quiet=quiet, as_json=as_json),
     )

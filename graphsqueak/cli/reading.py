@@ -132,7 +132,7 @@ class Reading:
     bipartite: Bipartite = None
     duplicates: Duplicates = "sum"
     time: Time = None
-    slack: Slack = 0.0
+    allowed_lateness: Slack = 0.0
     from_pairs: FromPairs = False
     normalize: Normalize = "size"
     max_size: MaxSize = None
@@ -163,7 +163,7 @@ class Reading:
             "bipartite": "auto" if self.bipartite is None else self.bipartite,
             "duplicates": self.duplicates,
             "time": None if self.time is None else _column(self.time),
-            "slack": self.slack,
+            "allowed_lateness": self.allowed_lateness,
         }
         if follow:
             from graphsqueak.sources.following import follow_edges
@@ -306,7 +306,7 @@ def reading_words(reading):
         *_either(reading.bipartite, "--bipartite", "--one-kind"),
         *([] if reading.duplicates == "sum" else ["--duplicates", reading.duplicates]),
         *([] if reading.time is None else ["--time", reading.time]),
-        *([] if reading.slack == 0 else ["--slack", f"{reading.slack:g}"]),
+        *([] if reading.allowed_lateness == 0 else ["--slack", f"{reading.allowed_lateness:g}"]),
         *(["--pairs"] if reading.from_pairs else []),
         *([] if reading.normalize == "size" else ["--normalize", reading.normalize]),
         *([] if reading.max_size is None else ["--max-size", str(reading.max_size)]),

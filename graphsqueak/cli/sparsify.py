@@ -51,14 +51,16 @@ def sparsify(
     method: Annotated[
         str,
         typer.Option(
-            help="auto, fast: the stream. subgraph: a preconditioner with few edges, chosen from a "
-            "graph that is held; cuts, degrees and total weight are not preserved. thesis: "
-            "Algorithm 11 with its proof constants."
+            help="auto, stream: sample the stream. subgraph: a preconditioner with few edges, "
+            "chosen from a graph in memory; cuts, degrees and total weight are not preserved. "
+            "kelner-levin: Algorithm 11 with its proof constants."
         ),
     ] = "auto",
     ridge: Annotated[float, typer.Option(help="For experts: gamma, see docs/sparsify.md.")] = 0.0,
     window: options.Window = None,
-    buckets: Annotated[int, typer.Option(help="Parts of a window: it forgets one at a time.")] = 16,
+    n_panes: Annotated[
+        int, typer.Option("--buckets", help="Parts of a window: it forgets one at a time.")
+    ] = 16,
     half_life: options.HalfLife = None,
     follow: Annotated[
         bool,
@@ -84,9 +86,11 @@ def sparsify(
             help="Save the state in this file now and then; of a tree, finished parts in a folder.",
         ),
     ] = None,
-    every: Annotated[
+    checkpoint_interval: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="How often to save, or to write (--follow)."),
+        typer.Option(
+            "--every", metavar="SECONDS", help="How often to save, or to write (--follow)."
+        ),
     ] = 60.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
     workers: Annotated[
@@ -122,7 +126,7 @@ def sparsify(
     force: options.Force = False,
     no_header_out: options.NoHeaderOut = False,
     dry_run: DryRun = False,
-    plan: Annotated[
+    estimate_cost: Annotated[
         bool, typer.Option("--plan", help="Only estimate time, memory and traffic, from a sample.")
     ] = False,
     *,
@@ -133,11 +137,11 @@ def sparsify(
 ):
     """Keep a small, reweighted part of the edges that behaves like all of them.
 
-    One pass in fixed memory. All nodes and components stay (with --method thesis: components with
-    probability 0.99). Give exactly one of --epsilon, --edges and --keep. What stays alike are cuts
-    (the weight between a group of nodes and all others), distances by resistance and random walks,
-    and clusters while some five edges a node are kept; not single edges or triangles. Edges have no
-    direction.
+    One pass in fixed memory. All nodes and components stay (with --method kelner-levin: components
+    with probability 0.99). Give exactly one of --epsilon, --edges and --keep. What stays alike are
+    cuts (the weight between a group of nodes and all others), distances by resistance and random
+    walks, and clusters while some five edges a node are kept; not single edges or triangles. Edges
+    have no direction.
 
     --epsilon is measured by reading the file again, and met with few edges: up to four runs search
     for the fewest. On a pipe the number of edges follows from the predicted error.
@@ -158,7 +162,7 @@ def sparsify(
 
     source = reading.open(edges, seed, follow=follow)
     options.check_budget(epsilon, n_edges, keep)
-    forgets: dict[str, Any] = {"half_life": half_life, "window": window, "buckets": buckets}
+    forgets: dict[str, Any] = {"half_life": half_life, "window": window, "n_panes": n_panes}
     if (window is not None or half_life is not None) and reading.time is None:
         raise InputError("--window and --half-life need the times of edges; give --time COLUMN")
     if certify is None and report is not None and source.is_rereadable:
@@ -174,17 +178,17 @@ def sparsify(
         delta=delta,
         workers=workers,
         scheduler=scheduler,
-        tree=tree or ("auto" if plan else None),
+        tree=tree or ("auto" if estimate_cost else None),
         n_parts=parts,
         memory_limit=None if memory_limit is None else size_in_bytes(memory_limit),
         checkpoint=checkpoint,
-        every=every,
+        checkpoint_interval=checkpoint_interval,
         resume=resume,
         random_state=seed,
         progress=options.shows_progress(quiet=quiet, as_json=as_json),
     )
-    if plan:
-        _print_plan(source, config, as_json=as_json)
+    if estimate_cost:
+        _print_cost(source, config, as_json=as_json)
         return
     if out is None:
         raise InputError("--out FILE is missing: where to write the sparsifier")
@@ -276,7 +280,7 @@ def _expected_in_short(forecast, config):
         n_edges = math.ceil(config.keep * forecast.n_edges)
     if n_edges >= forecast.n_edges or n_edges < forecast.n_forest:
         return ""
-    method = "subgraph" if config.method == "subgraph" else "fast"
+    method = "subgraph" if config.method == "subgraph" else "stream"
     row = forecast.expect(n_edges, method=method)
     error = f"of about {row.epsilon:.2g}" if row.epsilon < 1 else "above 1"
     kappa = f"{row.kappa:.2g}" if row.kappa < 100 else f"{row.kappa:,.0f}"
@@ -332,7 +336,7 @@ def _dry_run(source, config, paths, *, force, as_json):
     tell_dry_run(reads, writes, force=force, as_json=as_json, more=more)
 
 
-def _print_plan(source, config, *, as_json):
+def _print_cost(source, config, *, as_json):
     """Print what a merge tree would cost, as JSON or for a person."""
     from graphsqueak.sparsifiers.cost import estimate_cost
     from graphsqueak.system.memory import readable_size

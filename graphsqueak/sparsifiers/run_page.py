@@ -115,8 +115,8 @@ def _verdict_parts(result):
     yield "heading", "Verdict"
     yield "text", f"{n_kept:,} of {n_read:,} edges were kept: {error_in_short(result)}."
     yield "text", f"{verdict(result)} {uses(result)} {next_step(result)}"
-    error = result.probe_error
-    if error is not None and math.isfinite(error) and not result.stream.is_whole_:
+    error = result.cut_error_lower
+    if error is not None and math.isfinite(error) and not result.stream.is_exact_:
         yield (
             "text",
             "That is the worst case: of eight random groups of nodes none is off by more than "
@@ -127,7 +127,7 @@ def _verdict_parts(result):
 def _next_step_parts(result, edges, out, reading, *, is_rereadable):
     """Yield commands and code for working with the result."""
     yield "heading", "What to do next"
-    if is_rereadable and next_step(result) and not result.stream.is_whole_:
+    if is_rereadable and next_step(result) and not result.stream.is_exact_:
         # `out` may be a path or a remote address: both have slashes.
         folder, slash, name = out.rpartition("/")
         closer = f"{folder}{slash}closer-{name}"
@@ -230,11 +230,11 @@ def _degree_parts(result):
 
 def _describe_weights(result):
     """Return how the weights of the sparsifier follow from those of the graph."""
-    if result.stream.is_whole_:
+    if result.stream.is_exact_:
         return "Nothing was dropped, so that every node has its degree."
     if result.method == "subgraph":
         return _SUBGRAPH.format(factor=result.factor)
-    is_scaled = result.method == "fast" and result.config.options.rescale_to_degrees
+    is_scaled = result.method == "stream" and result.config.options.rescale_to_degrees
     return _SCALED if is_scaled else _UNBIASED
 
 
