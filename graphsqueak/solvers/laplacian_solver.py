@@ -375,7 +375,10 @@ class LaplacianSolver(ReprMixin):
     def _warn_of_residual(self, largest_entry):
         cause = f"max_iter={self.max_iter} was reached"
         if self.n_iter_ < self.max_iter:
-            cause = f"rounding of x, whose largest entry is {largest_entry:.2g} times b's"
+            cause = (
+                f"no further progress, by rounding of x, whose largest entry is "
+                f"{largest_entry:.2g} times b's, or because the preconditioner is poor"
+            )
         warnings.warn(
             ConvergenceWarning(
                 f"{self.solver_} stopped after {self.n_iter_} steps at a relative "
