@@ -89,12 +89,6 @@ def write_report(
     reading : sequence of str
         Options of the command line for reading the edges, used in the commands on the page.
     """
-    import matplotlib
-
-    # Without a display.
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     name = ", ".join("a pipe" if each == "-" else each for each in edges)
     parts = [
         *_verdict_parts(result),
@@ -104,7 +98,6 @@ def write_report(
         *_error_parts(result),
         *_degree_parts(result),
     ]
-    pyplot.close("all")
     with atomic_file(path) as file:
         file.write(html_page(f"Sparsifier of {name}", parts).encode())
 
@@ -195,7 +188,9 @@ def _error_parts(result):
     yield _table(certificate.rows(), words=True)
     if certificate.ratios.size:
         yield "text", _SPECTRUM
-        yield "html", picture(certificate.plot().figure, alt="Ratios of sparsifier to graph")[1]
+        figure = _new_figure(6.0, 3.5)
+        certificate.plot(figure.subplots())
+        yield "html", picture(figure, alt="Ratios of sparsifier to graph")[1]
 
 
 def _degree_parts(result):
@@ -215,7 +210,9 @@ def _degree_parts(result):
             most=_format_number(change.max(initial=0.0)),
         ),
     )
-    yield "html", picture(degrees_of_both(before, after), alt="Degrees of graph and sparsifier")[1]
+    figure = _new_figure(8.5, 3.2)
+    degrees_of_both(before, after, figure=figure)
+    yield "html", picture(figure, alt="Degrees of graph and sparsifier")[1]
     ends = np.concatenate([sparsifier.tail, sparsifier.head])
     n_kept = np.bincount(ends, minlength=sparsifier.n_nodes)
     largest = np.argsort(-before, kind="stable")[:_N_NODES_SHOWN]
@@ -226,6 +223,13 @@ def _degree_parts(result):
         caption="The nodes of largest degree",
     )
     yield "text", f"Made by graphsqueak {__version__}."
+
+
+def _new_figure(width, height):
+    """Return a figure that pyplot does not manage: the caller's figures and backend stay."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _describe_weights(result):
