@@ -52,9 +52,13 @@ def sparsify(
 ) -> EdgeList:
     """Sparsify a graph: return a small reweighted graph with nearly the same Laplacian.
 
-    The result H has the nodes of the graph G and satisfies
-    (1 - eps) x' L_G x <= x' L_H x <= (1 + eps) x' L_G x for all vectors x. So it preserves cuts,
-    effective resistances and eigenvalues up to a factor of 1 +- eps.
+    Use it if an algorithm is too slow on all edges of a graph, or if they do not fit in memory. The
+    result H has the nodes of the graph G and satisfies
+
+        (1 - eps) x' L_G x  <=  x' L_H x  <=  (1 + eps) x' L_G x
+
+    for all vectors x: cuts, effective resistances and eigenvalues change by a factor of at most
+    1 +- eps.
 
     Parameters
     ----------

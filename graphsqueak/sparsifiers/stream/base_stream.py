@@ -53,10 +53,10 @@ class BaseStream(ReprMixin):
         "n_edges_seen_": "edges seen",
         "n_nodes_": "nodes seen",
         "n_components_": "components",
-        "budget_": "edges it may keep",
-        "n_kept_": "edges held now",
-        "n_resparsifications_": "times it was thinned",
-        "epsilon_predicted_": "epsilon, predicted",
+        "budget_": "edges of the sparsifier",
+        "n_kept_": "edges in memory",
+        "n_resparsifications_": "resparsifications",
+        "epsilon_predicted_": "predicted error",
     }
 
     kind: str  # of its checkpoints

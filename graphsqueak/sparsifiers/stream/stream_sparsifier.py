@@ -39,38 +39,43 @@ __all__ = ["StreamSparsifier"]
 
 
 class StreamSparsifier(BaseStream):
-    """Spectral sparsifier of a stream of edges, in constant memory.
+    """Spectral sparsifier of a graph whose edges arrive in batches.
+
+    Use it if the edges do not fit in memory, or arrive one batch after the other: `partial_fit`
+    processes a batch once, and `sparsifier` returns a sparsifier of all edges so far, at any time.
+    Memory depends on the numbers of nodes and of edges kept, not on the length of the stream. For a
+    graph that is complete, `sparsify` takes one call and can certify the result.
 
     Parameters
     ----------
     n_edges : int, optional
-        Number of edges of the sparsifier. At most this many are returned, and at least 90 % of
-        them if it is 40 or more. Exactly one of `n_edges`, `epsilon` and `keep` must be given.
+        Maximum number of edges of the sparsifier. At least 90 % of them are returned if it is 40 or
+        more. Give exactly one of `n_edges`, `epsilon` and `keep`.
     epsilon : float, optional
-        Predicted error of the sparsifier. Memory is that of 2 n / epsilon^2 edges, which a dense
-        graph needs.
+        Predicted error of the sparsifier. Memory is that of 2 n / epsilon^2 edges, the number that
+        a dense graph needs.
     keep : float, optional
-        Fraction of the edges seen.
-    method : {"stream", "kelner-levin"}
+        Fraction of the edges to keep.
+    method : {"stream", "kelner-levin"}, default="stream"
         "stream" keeps a spanning forest, and with it the components of the graph. "kelner-levin" is
         Algorithm 11 of the thesis with its proof constants: no budget, no forest, and a guarantee
-        for `epsilon` with probability 0.99. It needs thousands of copies per edge, so that only
-        graphs with more edges per node than that are sparsified at all.
+        for `epsilon` with probability 0.99. It needs thousands of copies per edge, so that it only
+        drops edges of graphs with more edges per node than that.
     n_copies : int, optional
-        Copies of the Kelner-Levin method, instead of `epsilon`. With few copies components may be
-        lost.
-    ridge : float
-        A ridge gamma > 0 asks for an (eps, gamma)-sparsifier. It may be coarser where the spectrum
-        of L is below gamma, and needs fewer edges.
+        Number of copies per edge for `method="kelner-levin"`, instead of `epsilon`. With few copies
+        components may be lost.
+    ridge : float, default=0.0
+        A positive value gamma requests an (eps, gamma)-sparsifier. It may be less accurate where
+        the spectrum of L lies below gamma, and needs fewer edges.
     priority_nodes : collection of ids, optional
-        Nodes whose edges are oversampled, for example those with labels. They may use
-        `priority_fraction` of the budget. Ids are numbers if batches have no ids.
-    priority_fraction : float
-        Fraction of the budget for edges at priority nodes.
+        Nodes whose edges are oversampled, for example those with labels. Without ids in the
+        batches, these are node numbers.
+    priority_fraction : float, default=0.5
+        Maximum fraction of the budget for edges at priority nodes.
     options : StreamOptions, optional
-        Parts of the method "stream", to be switched off for study.
-    random_state : int, Generator or None
-        Seed. The result does not depend on batches or on the number of threads.
+        Tuning parameters of `method="stream"`.
+    random_state : int, Generator or None, default=None
+        Seed. The result does not depend on the batches or on the number of threads.
 
     Attributes
     ----------
@@ -89,7 +94,7 @@ class StreamSparsifier(BaseStream):
     epsilon_predicted_ : float
         Predicted error.
     is_exact_ : bool
-        Whether no edge was dropped, so that the error is 0.
+        Whether no edge was dropped: the error is 0.
     cut_error_lower_ : float
         After `sparsifier()`, a lower bound of its error: the largest relative error of eight random
         cuts, or of a bottleneck cut that changed by more than chance. Infinite if components
@@ -101,6 +106,14 @@ class StreamSparsifier(BaseStream):
     --------
     TimedSparsifier : Sliding windows and exponential decay.
     sparsify : One call for a whole graph, with a certificate.
+    certify : Measure the error of a sparsifier.
+
+    Notes
+    -----
+    Edges are sampled with probabilities proportional to their leverages, weight times effective
+    resistance. When the sample exceeds a multiple of the budget, its resistances are estimated and
+    it is sampled again. Streams of different edges can be merged, see `merge`. Their states can be
+    saved and loaded (`save`, `load`).
 
     Examples
     --------

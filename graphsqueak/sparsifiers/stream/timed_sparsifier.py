@@ -53,17 +53,23 @@ _N_HALF_LIVES = 32
 class TimedSparsifier(BaseStream):
     """Spectral sparsifier of a sliding window, or of edges that decay with time.
 
+    Use it if old edges should count less, or not at all: interactions of the last week, or messages
+    whose weight halves every day. Edges arrive in batches of `TimedEdges`, and `sparsifier` returns
+    a sparsifier of the recent ones at any time. Without times, use `StreamSparsifier`.
+
     Parameters
     ----------
-    n_edges, epsilon, keep : exactly one
-        As in `StreamSparsifier`, for the edges that are not forgotten.
+    n_edges, epsilon, keep : int or float, optional
+        Size of the result, as in `StreamSparsifier`, for the edges that are not forgotten. Give
+        exactly one of them.
     window : float, optional
         Length of the window, in the unit of the times. At least one of `window` and `half_life`
         must be given.
     half_life : float, optional
         Time in which the weight of an edge halves.
-    n_panes : int
-        Number of panes of a window. The oldest is kept until all of it is too old.
+    n_panes : int, default=16
+        Number of panes of a window. A pane is dropped as soon as all of it is too old. More panes
+        follow the window more closely and need more memory.
     priority_nodes, priority_fraction, options, random_state
         As in `StreamSparsifier`.
 
