@@ -71,7 +71,7 @@ def proved(name, graph):
     made = certify_and_search(graph, stream, stream.sparsifier(consume=True), config)
     seconds = time.perf_counter() - began
     fewer = sparsify(
-        graph, n_edges=int(made.sparsifier.n_edges / 1.1), method="fast", random_state=SEED
+        graph, n_edges=int(made.sparsifier.n_edges / 1.1), method="stream", random_state=SEED
     )
     return {
         "graph": name,

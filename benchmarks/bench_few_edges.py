@@ -274,7 +274,7 @@ def compare_kappa(graph, per_node):
     n_edges = int(per_node * graph.n_nodes)
     methods = {
         "subgraph": lambda: sparsify(graph, n_edges=n_edges, method="subgraph", random_state=SEED),
-        "stream": lambda: sparsify(graph, n_edges=n_edges, method="fast", random_state=SEED),
+        "stream": lambda: sparsify(graph, n_edges=n_edges, method="stream", random_state=SEED),
         "forest": lambda: forest_and_random_edges(graph, n_edges),
         "uniform": lambda: sparsify(graph, n_edges=n_edges, method="uniform", random_state=SEED),
     }

@@ -52,7 +52,7 @@ def main():
     row = measure(
         QUICK if options.quick else options.share,
         folder=options.folder,
-        every=options.every,
+        checkpoint_interval=options.every,
         report=not options.json,
     )
     if options.json:
@@ -61,7 +61,7 @@ def main():
         print("  ".join(f"{key} {value}" for key, value in row.items()))
 
 
-def measure(share, *, folder, every, report):
+def measure(share, *, folder, checkpoint_interval, report):
     """One run, or the rest of one, and its figures."""
     n_nodes, n_edges = round(share * N_NODES), round(share * N_EDGES)
     checkpoint = None
@@ -80,7 +80,13 @@ def measure(share, *, folder, every, report):
     n_before = stream.n_edges_seen_
     tell = Lines(n_edges, n_before) if report else False
     processor, began = time.process_time(), time.perf_counter()
-    run_stream(stream, source, progress=tell, checkpoint=checkpoint, every=every)
+    run_stream(
+        stream,
+        source,
+        progress=tell,
+        checkpoint=checkpoint,
+        checkpoint_interval=checkpoint_interval,
+    )
     passed = time.perf_counter() - began
     sparsifier = stream.sparsifier(consume=True)
     seconds, processor = time.perf_counter() - began, time.process_time() - processor
@@ -91,7 +97,7 @@ def measure(share, *, folder, every, report):
         "edges": stream.n_edges_seen_,
         "of these since the start": n_new,
         "kept": sparsifier.n_edges,
-        "shrinks": stream.n_shrinks_,
+        "resparsifications": stream.n_resparsifications_,
         "seconds": round(seconds, 1),
         "of these the last shrink": round(seconds - passed, 1),
         "processor seconds": round(processor, 1),
@@ -99,7 +105,7 @@ def measure(share, *, folder, every, report):
         "of these to make it": round(1e9 * making, 1),
         "peak GiB": round(peak_rss() / 2**30, 2),
         "components": stream.n_components_,
-        "error of random cuts": round(stream.probe_error_, 5),
+        "error of random cuts": round(stream.cut_error_lower_, 5),
         "error predicted": round(stream.epsilon_predicted_, 3),
     }
 

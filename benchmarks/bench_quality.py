@@ -163,7 +163,7 @@ def verdict(row, methods):
 
 def thesis(edges, n_edges, seed):
     n_copies = max(n_edges // edges.n_nodes, 1)
-    stream = StreamSparsifier(method="thesis", n_copies=n_copies, random_state=seed)
+    stream = StreamSparsifier(method="kelner-levin", n_copies=n_copies, random_state=seed)
     return stream.partial_fit(edges).sparsifier()
 
 

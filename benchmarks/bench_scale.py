@@ -83,7 +83,7 @@ def measure(name, size):
         "nodes": result.n_nodes,
         "edges": n_edges,
         "kept": result.n_edges,
-        "shrinks": stream.n_shrinks_,
+        "resparsifications": stream.n_resparsifications_,
         "first run": round(first[2], 2),
         "seconds": round(seconds, 2),
         "processor seconds": round(processor, 2),

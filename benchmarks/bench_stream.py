@@ -76,7 +76,7 @@ def in_memory(n_edges, n_nodes, budget):
         "what": "memory",
         "edges": n_edges,
         "kept": kept,
-        "shrinks": stream.n_shrinks_,
+        "resparsifications": stream.n_resparsifications_,
         "seconds": seconds,
         "million edges/s": n_edges / seconds / 1e6,
     }
@@ -129,7 +129,7 @@ def growth(n_edges):
         "edges": n_edges,
         "seconds": seconds,
         "ns/edge": 1e9 * seconds / n_edges,
-        "shrinks": stream.n_shrinks_,
+        "resparsifications": stream.n_resparsifications_,
         "peak MiB": peak_rss() / 2**20,
     }
 

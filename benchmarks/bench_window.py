@@ -2,7 +2,7 @@
 
     python benchmarks/bench_window.py [--quick] [--json] [--seeds N]
 
-Every graph lasts three windows, so that a ring of 16 buckets has turned round twice. eps comes from
+Every graph lasts three windows, so that a ring of 16 panes has been filled twice. eps comes from
 all generalized eigenvalues of (L_H, L_G), G being the edges of the span that the result says it
 has (for decay: all edges, decayed), and is the median over seeds. `held` is the largest number of
 edges kept at any time, in budgets; a window may hold 19.

@@ -105,15 +105,17 @@ def streams(folder):
 
     yield gs.StreamOptions(n_probes=3)
     yield stream()
-    yield stream(ridge=0.5, favored_nodes=[1, 2], favored_share=0.3).partial_fit(graph())
+    yield stream(ridge=0.5, priority_nodes=[1, 2], priority_fraction=0.3).partial_fit(graph())
     yield timed_stream(window=8)
-    yield timed_stream(window=8, buckets=3).partial_fit(timed())
+    yield timed_stream(window=8, n_panes=3).partial_fit(timed())
     yield timed_stream(half_life=5.0).partial_fit(timed())
     yield timed_stream(window=8.0).partial_fit(timed())
     shown = timed_stream(window=8).partial_fit(timed())
     shown.sparsifier()
     yield shown
-    yield gs.StreamSparsifier(method="thesis", n_copies=3, random_state=3).partial_fit(graph())
+    yield gs.StreamSparsifier(method="kelner-levin", n_copies=3, random_state=3).partial_fit(
+        graph()
+    )
 
 
 def solvers(folder):
@@ -247,12 +249,12 @@ def test_signatures_name_every_parameter(cls):
 
 @pytest.mark.parametrize(
     ("cls", "times"),
-    [(gs.StreamSparsifier, {}), (sparsifiers.TimedSparsifier, {"window": 8, "buckets": 16})],
+    [(gs.StreamSparsifier, {}), (sparsifiers.TimedSparsifier, {"window": 8, "n_panes": 16})],
 )
 def test_a_stream_shows_its_parameters(cls, times):
     parameters = inspect.signature(cls).parameters
     assert {"n_edges", "epsilon", "keep", "options", "random_state"} <= parameters.keys()
-    time_parameters = {"window", "half_life", "buckets"}
+    time_parameters = {"window", "half_life", "n_panes"}
     assert parameters.keys() & time_parameters == (time_parameters if times else set())
     stream = cls(n_edges=9, **times)
     assert type(stream) is cls

@@ -66,7 +66,7 @@ def expected_result(forecast, config):
         n_edges = math.ceil(config.keep * forecast.n_edges)
     if not forecast.n_forest <= n_edges < forecast.n_edges:
         return None
-    method = "subgraph" if config.method == "subgraph" else "fast"
+    method = "subgraph" if config.method == "subgraph" else "stream"
     row = forecast.expect(n_edges, method=method)
     error = f"of about {row.epsilon:.2g}" if row.epsilon < 1 else "above 1"
     kappa = f"{row.kappa:.2g}" if row.kappa < 100 else f"{row.kappa:,.0f}"

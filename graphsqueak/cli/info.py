@@ -84,7 +84,7 @@ def _progress_of(checkpoint):
         "edges_seen": stream.n_edges_seen_,
         "edges_kept": stream.n_kept_,
         "budget": stream.budget_,
-        "shrinks": stream.n_shrinks_,
+        "resparsifications": stream.n_resparsifications_,
     }
 
 

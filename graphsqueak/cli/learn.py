@@ -139,7 +139,7 @@ def learn(
         classes=None if classes is None else _split(classes),
         out=out,
         checkpoint=checkpoint,
-        every=checkpointing.checkpoint_interval,
+        checkpoint_interval=checkpointing.checkpoint_interval,
         resume=checkpointing.resume,
         progress=printing.progress,
     )

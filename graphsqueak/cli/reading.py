@@ -190,7 +190,7 @@ class Reading:
             bipartite="auto" if self.bipartite is None else self.bipartite,
             duplicates=self.duplicates,
             time=None if self.time is None else _column(self.time),
-            slack=self.allowed_lateness,
+            allowed_lateness=self.allowed_lateness,
         )
 
     def open_result(self, path):

@@ -47,11 +47,11 @@ class Method:
     """How edges are sampled, and whether the error is measured."""
 
     method: Annotated[
-        Literal["auto", "fast", "subgraph", "thesis"],
+        Literal["auto", "stream", "subgraph", "kelner-levin"],
         typer.Option(
-            help="Sampling method. auto and fast: one pass. subgraph: a preconditioner with few "
+            help="Sampling method. auto and stream: one pass. subgraph: a preconditioner with few "
             "edges, chosen from a graph in memory; cuts, degrees and total weight are not "
-            "preserved. thesis: Algorithm 11 with its proof constants.",
+            "preserved. kelner-levin: Algorithm 11 with its proof constants.",
             rich_help_panel=ADVANCED,
         ),
     ] = "auto"
@@ -112,10 +112,9 @@ def sparsify(
             rich_help_panel=ADVANCED,
         ),
     ] = False,
-    buckets: Annotated[
+    n_panes: Annotated[
         int,
         typer.Option(
-            "--n-panes",
             metavar="N",
             help="Number of panes of a window. Edges are forgotten one pane at a time.",
             rich_help_panel=TIME,
@@ -145,7 +144,7 @@ def sparsify(
 ):
     """Keep a small, reweighted part of the edges that preserves cuts and random walks.
 
-    One pass in fixed memory. All nodes and components are kept (with --method thesis, components
+    One pass in fixed memory. All nodes and components are kept (with --method kelner-levin, components
     with probability 0.99). Cuts (the weight between a group of nodes and all others), effective
     resistances and random walks are preserved, and clusters if about five edges per node are kept.
     Single edges and triangles are not. Edges have no direction.
@@ -180,7 +179,7 @@ def sparsify(
         ridge=method.ridge,
         half_life=window.half_life,
         window=window.window,
-        buckets=buckets,
+        n_panes=n_panes,
         certify=certify,
         delta=method.delta,
         workers=parallel.workers,
@@ -189,7 +188,7 @@ def sparsify(
         n_parts=parallel.n_parts,
         memory_limit=parallel.memory_limit,
         checkpoint=checkpointing.checkpoint,
-        every=checkpointing.checkpoint_interval,
+        checkpoint_interval=checkpointing.checkpoint_interval,
         resume=checkpointing.resume,
         random_state=random_state,
         progress=printing.progress,

@@ -73,7 +73,7 @@ def learn_table(
     out: str | Path | None = None,
     batch_size: int = _BATCH,
     checkpoint: str | Path | None = None,
-    every: float = 60.0,
+    checkpoint_interval: float = 60.0,
     resume: bool = False,
     progress: Progress = False,
 ) -> TableRun:
@@ -99,9 +99,10 @@ def learn_table(
     batch_size : int
         Rows at a time; the first so many decide scale, task and classes.
     checkpoint : str or Path, optional
-        Save the state in this file every `every` seconds, at the end, and when the run is stopped.
-    every : float
-        Seconds.
+        Save the state in this file every `checkpoint_interval` seconds, at the end, and when the
+        run is stopped.
+    checkpoint_interval : float
+        Seconds between two checkpoints.
     resume : bool
         Go on from the checkpoint, if it is there: to the same bytes as in one go.
     progress : bool or callable
@@ -122,7 +123,7 @@ def learn_table(
     """
     check_choice("task", task, ("auto", "regression", "classification"))
     size = check_count("batch_size", batch_size)
-    check_real("every", every, least=0.0)
+    check_real("checkpoint_interval", checkpoint_interval, least=0.0)
     if resume and checkpoint is None:
         raise InputError("resume needs a checkpoint to go on from; give ", Parameter("checkpoint"))
     outputs = {"out": out, "checkpoint": checkpoint}
@@ -131,7 +132,7 @@ def learn_table(
     check_outputs({name: given for name, given in outputs.items() if given is not None}, [path])
     given = {"batch_size": size, "target": target, "task": task, "learner": repr(learner)}
     given |= {"features": features, "classes": classes}
-    saved = _Saved(checkpoint, given, every, keeps=out is not None)
+    saved = _Saved(checkpoint, given, checkpoint_interval, keeps=out is not None)
     began, state = time.perf_counter(), saved.open() if resume else None
     with ExitStack() as stack:
         stack.enter_context(resumable_from(checkpoint))
@@ -182,9 +183,11 @@ def is_predictions(path):
 class _Saved:
     """The checkpoint of a run, and its predictions beside it, if there are to be any."""
 
-    def __init__(self, path, given, every, *, keeps):
+    def __init__(self, path, given, checkpoint_interval, *, keeps):
         self.path = None if path is None else local_path(path)
-        self.given, self.every, self.keeps = {"format": _FORMAT, **given}, every, keeps
+        self.given = {"format": _FORMAT, **given}
+        self.checkpoint_interval = checkpoint_interval
+        self.keeps = keeps
         self.state, self._file, self._last, self._n_rows = None, None, time.monotonic(), 0
 
     def open(self):
@@ -230,7 +233,7 @@ class _Saved:
         self.state = state
         if self._file is not None:
             self._file.write(state.encode(predicted).tobytes())
-        if self.path is not None and time.monotonic() - self._last > self.every:
+        if self.path is not None and time.monotonic() - self._last > self.checkpoint_interval:
             self._save()
 
     def _save(self):

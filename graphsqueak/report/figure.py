@@ -194,19 +194,25 @@ def degree_calibration(
     return ax
 
 
-def degrees_of_both(whole: ArrayLike, sparse: ArrayLike) -> "Figure":
-    """Weighted degrees of a graph and of its sparsifier: how they are spread, and their ratio.
+def degrees_of_both(
+    whole: ArrayLike, sparse: ArrayLike, *, figure: "Figure | None" = None
+) -> "Figure":
+    """Plot weighted degrees of a graph and of its sparsifier: their distributions and their ratio.
 
     Parameters
     ----------
     whole, sparse : ndarray
         Weighted degrees of the same nodes.
+    figure : matplotlib Figure, optional
+        An empty figure. Default: a new one of 8.5 x 3.2 inches.
 
     Returns
     -------
     matplotlib Figure
     """
-    figure, (left, right) = pyplot().subplots(1, 2, figsize=(8.5, 3.2), layout="constrained")
+    if figure is None:
+        figure = pyplot().figure(figsize=(8.5, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
     seen = (np.asarray(whole) > 0) & (np.asarray(sparse) > 0)
     pairs = ((np.asarray(whole)[seen], "graph"), (np.asarray(sparse)[seen], "sparsifier"))
     both = np.concatenate([degrees for degrees, _ in pairs])

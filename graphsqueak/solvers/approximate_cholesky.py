@@ -15,7 +15,15 @@ import numpy as np
 
 from graphsqueak.solvers.elimination import eliminate
 from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, as_unsigned, split_by_work
-from graphsqueak.solvers.vectors import add_scaled, common_width, load, scale, store, zeros
+from graphsqueak.solvers.vectors import (
+    MAX_WIDTH,
+    add_scaled,
+    common_width,
+    load,
+    scale,
+    store,
+    zeros,
+)
 from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
 
 __all__ = ["ApproximateCholesky"]
@@ -86,6 +94,7 @@ class ApproximateCholesky:
             fraction,
             inverse_pivot,
             self._z,
+            zeros(MAX_WIDTH, r.dtype),
             zeros(width, r.dtype),
         )
         return self._z
@@ -168,11 +177,19 @@ def _sort_depth_first(start, target):
 
 
 @parallel_njit
-def _substitute(start, target, fraction, inverse_pivot, z, zero):
-    """Solve in place, for independent groups of as many columns as `zero` has."""
-    for group in numba.prange(z.shape[1] // len(zero)):
-        k = np.uint64(group * len(zero))
-        _substitute_columns(start, target, fraction, inverse_pivot, z, k, zero)
+def _substitute(start, target, fraction, inverse_pivot, z, wide, narrow):
+    """Solve in place, for independent groups of as many columns as the tuples have."""
+    # Each group reads the factor once, so most groups are as wide as possible.
+    n_wide = z.shape[1] // len(wide)
+    first_narrow = n_wide * len(wide)
+    n_narrow = (z.shape[1] - first_narrow) // len(narrow)
+    for group in numba.prange(n_wide + n_narrow):
+        if group < n_wide:
+            k = np.uint64(group * len(wide))
+            _substitute_columns(start, target, fraction, inverse_pivot, z, k, wide)
+        else:
+            k = np.uint64(first_narrow + (group - n_wide) * len(narrow))
+            _substitute_columns(start, target, fraction, inverse_pivot, z, k, narrow)
 
 
 @inline_njit

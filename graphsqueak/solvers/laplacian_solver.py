@@ -43,6 +43,9 @@ DEFAULT_MAX_ITER = 20_000
 class LaplacianSolver(ReprMixin):
     """Solver of linear systems with the Laplacian of a graph.
 
+    Use it for potentials, harmonic functions and label propagation on a graph that fits in memory:
+    the graph is analyzed once, and `solve` can be called for many right-hand sides.
+
     Solves A x = b with A = L + diag(ridge) by preconditioned conjugate gradients, for all columns
     of a block at once. Convergence is decided by the residual b - A x, computed from x itself. The
     iteration restarts if the residual of its recursion has drifted from it.
@@ -98,11 +101,11 @@ class LaplacianSolver(ReprMixin):
 
     _shown: ClassVar[dict[str, str]] = {
         "matrix.n_nodes": "nodes",
-        "tol": "relative residual wanted",
-        "solver": "solver asked for",
+        "tol": "tolerance",
+        "solver": "solver",
         "solver_": "solver of the last solve",
-        "n_iter_": "steps of the last solve",
-        "residual_": "largest relative residual of it",
+        "n_iter_": "iterations of the last solve",
+        "residual_": "relative residual of the last solve",
     }
 
     def __init__(
@@ -375,7 +378,10 @@ class LaplacianSolver(ReprMixin):
     def _warn_of_residual(self, largest_entry):
         cause = f"max_iter={self.max_iter} was reached"
         if self.n_iter_ < self.max_iter:
-            cause = f"rounding of x, whose largest entry is {largest_entry:.2g} times b's"
+            cause = (
+                f"no further progress, by rounding of x, whose largest entry is "
+                f"{largest_entry:.2g} times b's, or because the preconditioner is poor"
+            )
         warnings.warn(
             ConvergenceWarning(
                 f"{self.solver_} stopped after {self.n_iter_} steps at a relative "

@@ -62,7 +62,7 @@ class Multigrid:
             keep=False,
         )
         self._levels = [_build_level(level) for level in hierarchy.levels[:-1]]
-        self._coarsest = _invert_coarsest(hierarchy.levels[-1].A)
+        self._coarsest = _invert_coarsest([level.A for level in hierarchy.levels])
 
     def __call__(self, r):
         """Return the result of one V-cycle on r."""
@@ -93,11 +93,18 @@ def _build_level(level):
     return _Level(level.A.tocsr(), level.P.tocsr(), level.P.T.tocsr(), smoothing)
 
 
-def _invert_coarsest(matrix):
+def _invert_coarsest(matrices):
     """Return the pseudo-inverse of the coarsest matrix, or of its diagonal if it is large."""
-    # Aggregation may stop early, as on graphs without edges; those have no dense inverse.
-    if matrix.shape[0] <= 4 * MAX_COARSEST_NODES:
-        return np.linalg.pinv(matrix.toarray(), rcond=1e-12, hermitian=True)
+    matrix = matrices[-1]
     diagonal = matrix.diagonal()
-    inverse = np.divide(1.0, diagonal, out=np.zeros(diagonal.size), where=diagonal > 0)
-    return scipy.sparse.diags_array(inverse)
+    # Aggregation may stop early, as on graphs without edges; those have no dense inverse.
+    if matrix.shape[0] > 4 * MAX_COARSEST_NODES:
+        inverse = np.divide(1.0, diagonal, out=np.zeros(diagonal.size), where=diagonal > 0)
+        return scipy.sparse.diags_array(inverse)
+    # A component that was aggregated to one node has an entry that would be 0 without rounding
+    # errors of the finer matrices, so these define which eigenvalues count as zero.
+    largest = max(abs(finer.diagonal()).max(initial=0.0) for finer in matrices)
+    values, vectors = np.linalg.eigh(matrix.toarray())
+    is_zero = values <= 1e-12 * largest
+    inverse = np.divide(1.0, values, out=np.zeros(values.size), where=~is_zero)
+    return (vectors * inverse) @ vectors.T

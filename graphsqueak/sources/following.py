@@ -82,7 +82,7 @@ class _FollowedFile(FileSource):
         return self._found
 
     def _batches(self) -> Iterator[EdgeList]:
-        order = None if self.options.time is None else TimeOrder(self.options.slack)
+        order = None if self.options.time is None else TimeOrder(self.options.allowed_lateness)
         batcher, numbering = None, None
         for lines in self._whole_lines():
             if lines:

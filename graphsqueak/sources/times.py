@@ -5,7 +5,7 @@
     arrow_times     the same of a column of a Parquet or Arrow file, with timestamps and dates
     as_time_span    a span of time: a number in any unit, or a text such as 7d, which is in seconds
     unit_of_times   the unit of plain numbers that can only be Unix times
-    TimeOrder       whether times come in order, up to a slack
+    TimeOrder       whether times come in order, up to an allowed lateness
 
 Times are held in double precision: seconds to a fraction of a microsecond, Unix nanoseconds to
 about 200 of them.
@@ -180,29 +180,29 @@ def arrow_times(column):
 
 
 class TimeOrder:
-    """Edges in the order of their times, none earlier than the latest before it by over `slack`.
+    """Check that times are ordered, up to an allowed lateness.
 
-    >>> order = TimeOrder(slack=2.0)
+    >>> order = TimeOrder(allowed_lateness=2.0)
     >>> order.check(np.array([1.0, 5.0, 3.0]), None)
     >>> order.check(np.array([7.0, 4.0]), lambda row: f"line {4 + row}")
     Traceback (most recent call last):
-    graphsqueak.errors.InputError: line 5: time 4 comes after 7, later than slack=2.0 allows; ...
+    graphsqueak.errors.InputError: line 5: time 4 comes after 7, later than allowed_lateness=2.0 ...
     """
 
-    def __init__(self, slack):
-        self._slack, self._latest = slack, -math.inf
+    def __init__(self, allowed_lateness):
+        self._allowed_lateness, self._latest = allowed_lateness, -math.inf
 
     def check(self, time, where):
         """Take the times of the next edges; `where(row)` names the place of one of them."""
         if time.size == 0:
             return
         latest = np.maximum.accumulate(np.maximum(time, self._latest))
-        late = time < latest - self._slack
+        late = time < latest - self._allowed_lateness
         if late.any():
             row = int(np.argmax(late))
             raise InputError(
                 f"{where(row)}: time {time[row]:.15g} comes after {latest[row]:.15g}, later than ",
-                Parameter("slack", self._slack),
-                " allows; give a larger slack (inf takes any order), or sort the edges by time",
+                Parameter("allowed_lateness", self._allowed_lateness),
+                " allows; allow more (inf takes any order), or sort the edges by time",
             )
         self._latest = latest[-1]

@@ -25,7 +25,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "merge_edge_files": "merge_files",
         "run_sparsify": "run",
         "subgraph_sparsifier": "subgraph.subgraph",
-        "thesis_copies": "stream.kelner_levin",
+        "kelner_levin_copies": "stream.kelner_levin",
         "uniform_sparsifier": "baselines",
         "write_report": "run_page",
     },

@@ -15,7 +15,7 @@ from graphsqueak.sparsifiers.resistance.effective import effective_resistance as
 from graphsqueak.sparsifiers.result import SparsifyResult as SparsifyResult
 from graphsqueak.sparsifiers.run import run_sparsify as run_sparsify
 from graphsqueak.sparsifiers.run_page import write_report as write_report
-from graphsqueak.sparsifiers.stream.kelner_levin import thesis_copies as thesis_copies
+from graphsqueak.sparsifiers.stream.kelner_levin import kelner_levin_copies as kelner_levin_copies
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier as TimedSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import load_stream as load_stream
@@ -38,13 +38,13 @@ __all__ = [
     "effective_resistance",
     "estimate_cost",
     "grow_tree",
+    "kelner_levin_copies",
     "kors_sparsifier",
     "load_stream",
     "low_stretch_forest",
     "merge_edge_files",
     "run_sparsify",
     "subgraph_sparsifier",
-    "thesis_copies",
     "uniform_sparsifier",
     "write_report",
 ]

@@ -22,7 +22,7 @@ from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["METHODS", "SparsifyConfig"]
 
-METHODS = ("auto", "fast", "subgraph", "thesis")
+METHODS = ("auto", "stream", "subgraph", "kelner-levin")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class SparsifyConfig:
     ridge: float = 0.0
     half_life: float | None = None
     window: float | None = None
-    buckets: int = 16
+    n_panes: int = 16
     options: StreamOptions = field(default_factory=StreamOptions)
     certify: bool | None = None
     delta: float = 0.01
@@ -58,7 +58,7 @@ class SparsifyConfig:
     n_parts: int | None = None
     memory_limit: int | None = None
     checkpoint: str | os.PathLike | None = None
-    every: float = 60.0
+    checkpoint_interval: float = 60.0
     resume: bool = False
     random_state: RandomState = None
     progress: Progress = False
@@ -68,8 +68,8 @@ class SparsifyConfig:
         self.budget.validate()
         check_real("ridge", self.ridge, least=0.0)
         check_real("delta", self.delta, above=0.0, below=1.0)
-        check_real("every", self.every, least=0.0)
-        check_count("buckets", self.buckets)
+        check_real("checkpoint_interval", self.checkpoint_interval, least=0.0)
+        check_count("n_panes", self.n_panes)
         if self.n_parts is not None:
             check_count("n_parts", self.n_parts)
         if self.memory_limit is not None:
@@ -88,9 +88,9 @@ class SparsifyConfig:
             )
 
     def _check_method(self):
-        if self.method == "thesis" and (self.epsilon is None or self.ridge > 0):
+        if self.method == "kelner-levin" and (self.epsilon is None or self.ridge > 0):
             raise InputError(
-                Parameter("method", "thesis"), " takes epsilon, no budget and no ridge"
+                Parameter("method", "kelner-levin"), " takes epsilon, no budget and no ridge"
             )
         # The memory limit holds for subgraphs as well; other options are those of the stream.
         has_options = self.options != StreamOptions(memory_limit=self.options.memory_limit)
@@ -106,13 +106,13 @@ class SparsifyConfig:
             duration = getattr(self, name)
             if duration is not None:
                 check_real(name, duration, above=0.0, below=float("inf"))
-        if self.is_timed and (self.method == "thesis" or self.ridge > 0 or self.is_tree):
+        if self.is_timed and (self.method == "kelner-levin" or self.ridge > 0 or self.is_tree):
             raise InputError(
                 Parameter("window"),
                 " and ",
                 Parameter("half_life"),
                 " take ",
-                Parameter("method", "fast"),
+                Parameter("method", "stream"),
                 ", no ridge, and one pass: leave out workers, scheduler and tree",
             )
 
@@ -156,19 +156,19 @@ class SparsifyConfig:
 
     @property
     def certified_epsilon(self) -> float | None:
-        """Error that must be certified; the thesis method has a guarantee of its own."""
-        return None if self.method == "thesis" else self.epsilon
+        """Error that must be certified; the Kelner-Levin method has a guarantee of its own."""
+        return None if self.method == "kelner-levin" else self.epsilon
 
     @property
     def stream_method(self) -> str:
-        """Method of the stream: "fast" or "thesis"."""
-        return "thesis" if self.method == "thesis" else "fast"
+        """Method of the stream: "stream" or "kelner-levin"."""
+        return "kelner-levin" if self.method == "kelner-levin" else "stream"
 
     def stream_settings(self) -> dict[str, Any]:
         """Return the parameters of the stream but options and seed."""
         names = ["n_edges", "epsilon", "keep", "ridge"]
         if self.is_timed:
-            names += ["half_life", "window", "buckets"]
+            names += ["half_life", "window", "n_panes"]
         settings = {name: getattr(self, name) for name in names}
         return settings | {"method": self.stream_method}
 
@@ -186,7 +186,7 @@ class SparsifyConfig:
         Raises an InputError if that was asked for and the graph does not fit into memory.
         """
         # A stream that dropped no edge is the graph itself.
-        if self.method != "subgraph" or stream.is_whole_ or not stream.n_edges_seen_:
+        if self.method != "subgraph" or stream.is_exact_ or not stream.n_edges_seen_:
             return False
         if not source.is_materialized:
             raise _refused_subgraph(
@@ -220,4 +220,6 @@ class SparsifyConfig:
 
 
 def _refused_subgraph(problem):
-    return InputError(Parameter("method", "subgraph"), f" {problem} ", Parameter("method", "fast"))
+    return InputError(
+        Parameter("method", "subgraph"), f" {problem} ", Parameter("method", "stream")
+    )

@@ -64,8 +64,8 @@ def estimate_cost(graph: GraphLike, config: SparsifyConfig) -> CostEstimate:
     --------
     >>> from graphsqueak.sources import erdos_renyi
     >>> graph = erdos_renyi(500, 40_000, random_state=7).to_edge_list()
-    >>> plan = estimate_cost(graph, SparsifyConfig(n_edges=4000, workers=2, n_parts=8))
-    >>> plan.parts, plan.levels, plan.edges, plan.nodes
+    >>> cost = estimate_cost(graph, SparsifyConfig(n_edges=4000, workers=2, n_parts=8))
+    >>> cost.parts, cost.levels, cost.edges, cost.nodes
     (8, 3, 40000, 500)
     """
     pieces = split(as_stream(graph), config.n_parts)
@@ -123,10 +123,10 @@ def cost_of_tree(
 
     One thread reads or merges `edges_per_second` edges.
 
-    >>> plan = cost_of_tree(
+    >>> cost = cost_of_tree(
     ...     10**6, 10**9, 10**7, 64, edges_per_second=1e6, tree="balanced", workers=8
     ... )
-    >>> plan.levels, plan.moved_bytes // 10**9
+    >>> cost.levels, cost.moved_bytes // 10**9
     (6, 23)
     """
     shape = as_tree(tree, n_parts, allow_guided=True)

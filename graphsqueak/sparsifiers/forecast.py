@@ -140,13 +140,13 @@ class Forecast:
             n_forest=state.n_unions,
         )
 
-    def expect(self, n_edges: int, *, method: str = "fast") -> Expected:
+    def expect(self, n_edges: int, *, method: str = "stream") -> Expected:
         """Forecast a sparsifier with at most `n_edges` edges.
 
         Parameters
         ----------
         n_edges : int
-        method : {"fast", "subgraph"}
+        method : {"stream", "subgraph"}
             Method of `sparsify`.
         """
         n_edges = min(n_edges, self.n_edges)

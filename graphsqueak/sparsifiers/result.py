@@ -46,7 +46,7 @@ class SparsifyResult:
     stream : StreamSparsifier or TimedSparsifier
         The stream that made it: counters, exact degrees, predicted error.
     certificate : Certificate or None
-    method : {"fast", "subgraph", "thesis"}
+    method : {"stream", "subgraph", "kelner-levin"}
     epsilon_predicted : float
         Predicted error, 0 if no edge was dropped.
     n_runs : int
@@ -89,9 +89,9 @@ class SparsifyResult:
         return 1 + self.epsilon_predicted if self.method == "subgraph" else 1.0
 
     @property
-    def probe_error(self) -> float | None:
+    def cut_error_lower(self) -> float | None:
         """Error of the stream on a few cuts; None for a subgraph, which it did not make."""
-        return None if self.method == "subgraph" else self.stream.probe_error_
+        return None if self.method == "subgraph" else self.stream.cut_error_lower_
 
     def record(self) -> dict[str, Any]:
         """Return the figures by name, as `graphsqueak sparsify --json` prints them."""
@@ -104,9 +104,9 @@ class SparsifyResult:
             "method": self.method,
             "factor": self.factor,
             "total_weight_ratio": self.total_weight_ratio,
-            "shrinks": stream.n_shrinks_,
+            "resparsifications": stream.n_resparsifications_,
             "epsilon_predicted": self.epsilon_predicted,
-            "probe_error": self.probe_error,
+            "cut_error_lower": self.cut_error_lower,
             "components": stream.n_components_,
             "seed": self.config.random_state,
         }
@@ -154,7 +154,7 @@ def error_in_short(result: SparsifyResult) -> str:
     >>> error_in_short(run_sparsify(complete(300), SparsifyConfig(n_edges=4800, random_state=7)))
     'error about 0.33 (predicted, not measured)'
     """
-    if result.stream.is_whole_:
+    if result.stream.is_exact_:
         return "error 0: nothing was dropped"
     if result.certificate is None:
         error = result.epsilon_predicted
@@ -176,7 +176,7 @@ def verdict(result: SparsifyResult) -> str:
     """
     stream = result.stream
     certificate = result.certificate
-    if stream.is_whole_:
+    if stream.is_exact_:
         if result.span is not None:
             return "The output has all edges that are not too old."
         n_parallel = stream.n_edges_seen_ - result.sparsifier.n_edges
@@ -220,7 +220,7 @@ def uses(result: SparsifyResult) -> str:
     times as much as the other.
     """
     certificate = result.certificate
-    if result.stream.is_whole_ or certificate is None or not math.isfinite(certificate.kappa):
+    if result.stream.is_exact_ or certificate is None or not math.isfinite(certificate.kappa):
         return ""
     kappa = round_up(certificate.kappa, 3)
     # Conjugate gradients gain a factor of exp(2 / sqrt(kappa)) per step.
@@ -251,7 +251,7 @@ def next_step(result: SparsifyResult) -> str:
     stream = result.stream
     n_nodes = stream.n_nodes_
     n_seen = stream.n_edges_recent_
-    if stream.is_whole_:
+    if stream.is_exact_:
         advice = ""
         if epsilon is not None:
             advice = (

@@ -108,7 +108,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
                 source,
                 progress=config.progress,
                 checkpoint=config.checkpoint,
-                every=config.every,
+                checkpoint_interval=config.checkpoint_interval,
             )
             dropped = {name: getattr(source, name) for name in DROPPED}
     edges_per_second = stream.n_edges_seen_ / (time.perf_counter() - began)
@@ -178,7 +178,7 @@ def run_stream(
     *,
     progress: Progress = False,
     checkpoint: str | os.PathLike | None = None,
-    every: float = 60.0,
+    checkpoint_interval: float = 60.0,
     write: Callable[[Stream], None] | None = None,
 ) -> Stream:
     """Process all batches of `source`, from where the stream stands.
@@ -191,9 +191,10 @@ def run_stream(
     source : EdgeSource or EdgeList
     progress : bool or callable
     checkpoint : path, optional
-        Save the state every `every` seconds, at the end, and when something ends the run between
-        two batches: a signal or a bad line. If that fails, a warning is issued and the run goes on.
-    every : float
+        Save the state every `checkpoint_interval` seconds, at the end, and when something ends the
+        run between two batches: a signal or a bad line. If that fails, a warning is issued and the
+        run goes on.
+    checkpoint_interval : float
         Seconds between two checkpoints.
     write : callable, optional
         Called as `write(stream)` when the state is saved, if new edges have arrived.
@@ -230,7 +231,7 @@ def run_stream(
                     n_read += batch.n_edges
                     if n_old < batch.n_edges:
                         stream.partial_fit(batch.part(n_old))
-                    if time.monotonic() - last_saved > every:
+                    if time.monotonic() - last_saved > checkpoint_interval:
                         save_new_edges()
                     is_consistent = True
                 report(n_read, source.fraction_read, f"kept {stream.n_kept_:,}")
@@ -254,8 +255,8 @@ def follow_stream(
 ) -> Stream:
     """Process edges as they arrive, until a signal or the end of a pipe.
 
-    Every `config.every` seconds, if new edges have arrived, and at the end, `write(stream)` is
-    called and the checkpoint is saved.
+    Every `config.checkpoint_interval` seconds, if new edges have arrived, and at the end,
+    `write(stream)` is called and the checkpoint is saved.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ def follow_stream(
             source,
             progress=config.progress,
             checkpoint=config.checkpoint,
-            every=config.every,
+            checkpoint_interval=config.checkpoint_interval,
             write=write,
         )
     return stream
@@ -340,7 +341,7 @@ def certify_and_search(
         error = certificate.epsilon_upper
         if search.record(sparsifier.n_edges, error):
             best = CertifiedRun(sparsifier, certificate, stream, n_runs=search.n_runs)
-        elif stream.is_whole_ and error > epsilon and not _can_draw_more(source, search):
+        elif stream.is_exact_ and error > epsilon and not _can_draw_more(source, search):
             raise InputError(
                 Parameter("epsilon", epsilon),
                 " cannot be met: all edges drawn of large cliques are kept, at "
@@ -352,7 +353,7 @@ def certify_and_search(
 
 def _certificate(source, sparsifier, stream, config, delta):
     """Return the certificate of a sparsifier; that of a whole graph needs no measurement."""
-    if stream.is_whole_ and source.is_exact:
+    if stream.is_exact_ and source.is_exact:
         return Certificate(0.0, 0.0, 1.0, 1.0, delta=0.0)
     return certify(
         source,

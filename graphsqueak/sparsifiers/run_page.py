@@ -89,12 +89,6 @@ def write_report(
     reading : sequence of str
         Options of the command line for reading the edges, used in the commands on the page.
     """
-    import matplotlib
-
-    # Without a display.
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     name = ", ".join("a pipe" if each == "-" else each for each in edges)
     parts = [
         *_verdict_parts(result),
@@ -104,7 +98,6 @@ def write_report(
         *_error_parts(result),
         *_degree_parts(result),
     ]
-    pyplot.close("all")
     with atomic_file(path) as file:
         file.write(html_page(f"Sparsifier of {name}", parts).encode())
 
@@ -115,8 +108,8 @@ def _verdict_parts(result):
     yield "heading", "Verdict"
     yield "text", f"{n_kept:,} of {n_read:,} edges were kept: {error_in_short(result)}."
     yield "text", f"{verdict(result)} {uses(result)} {next_step(result)}"
-    error = result.probe_error
-    if error is not None and math.isfinite(error) and not result.stream.is_whole_:
+    error = result.cut_error_lower
+    if error is not None and math.isfinite(error) and not result.stream.is_exact_:
         yield (
             "text",
             "That is the worst case: of eight random groups of nodes none is off by more than "
@@ -127,7 +120,7 @@ def _verdict_parts(result):
 def _next_step_parts(result, edges, out, reading, *, is_rereadable):
     """Yield commands and code for working with the result."""
     yield "heading", "What to do next"
-    if is_rereadable and next_step(result) and not result.stream.is_whole_:
+    if is_rereadable and next_step(result) and not result.stream.is_exact_:
         # `out` may be a path or a remote address: both have slashes.
         folder, slash, name = out.rpartition("/")
         closer = f"{folder}{slash}closer-{name}"
@@ -195,7 +188,9 @@ def _error_parts(result):
     yield _table(certificate.rows(), words=True)
     if certificate.ratios.size:
         yield "text", _SPECTRUM
-        yield "html", picture(certificate.plot().figure, alt="Ratios of sparsifier to graph")[1]
+        figure = _new_figure(6.0, 3.5)
+        certificate.plot(figure.subplots())
+        yield "html", picture(figure, alt="Ratios of sparsifier to graph")[1]
 
 
 def _degree_parts(result):
@@ -215,7 +210,9 @@ def _degree_parts(result):
             most=_format_number(change.max(initial=0.0)),
         ),
     )
-    yield "html", picture(degrees_of_both(before, after), alt="Degrees of graph and sparsifier")[1]
+    figure = _new_figure(8.5, 3.2)
+    degrees_of_both(before, after, figure=figure)
+    yield "html", picture(figure, alt="Degrees of graph and sparsifier")[1]
     ends = np.concatenate([sparsifier.tail, sparsifier.head])
     n_kept = np.bincount(ends, minlength=sparsifier.n_nodes)
     largest = np.argsort(-before, kind="stable")[:_N_NODES_SHOWN]
@@ -228,13 +225,20 @@ def _degree_parts(result):
     yield "text", f"Made by graphsqueak {__version__}."
 
 
+def _new_figure(width, height):
+    """Return a figure that pyplot does not manage: the caller's figures and backend stay."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
 def _describe_weights(result):
     """Return how the weights of the sparsifier follow from those of the graph."""
-    if result.stream.is_whole_:
+    if result.stream.is_exact_:
         return "Nothing was dropped, so that every node has its degree."
     if result.method == "subgraph":
         return _SUBGRAPH.format(factor=result.factor)
-    is_scaled = result.method == "fast" and result.config.options.rescale_to_degrees
+    is_scaled = result.method == "stream" and result.config.options.rescale_to_degrees
     return _SCALED if is_scaled else _UNBIASED
 
 

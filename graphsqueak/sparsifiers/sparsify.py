@@ -35,7 +35,7 @@ def sparsify(
     ridge: float = 0.0,
     half_life: float | str | None = None,
     window: float | str | None = None,
-    buckets: int = 16,
+    n_panes: int = 16,
     options: StreamOptions | None = None,
     certify: bool | None = None,
     delta: float = 0.01,
@@ -45,16 +45,20 @@ def sparsify(
     n_parts: int | None = None,
     memory_limit: int | None = None,
     checkpoint: str | os.PathLike | None = None,
-    every: float = 60.0,
+    checkpoint_interval: float = 60.0,
     resume: bool = False,
     random_state: RandomState = None,
     progress: Progress = False,
 ) -> EdgeList:
     """Sparsify a graph: return a small reweighted graph with nearly the same Laplacian.
 
-    The result H has the nodes of the graph G and satisfies
-    (1 - eps) x' L_G x <= x' L_H x <= (1 + eps) x' L_G x for all vectors x. So it preserves cuts,
-    effective resistances and eigenvalues up to a factor of 1 +- eps.
+    Use it if an algorithm is too slow on all edges of a graph, or if they do not fit in memory. The
+    result H has the nodes of the graph G and satisfies
+
+        (1 - eps) x' L_G x  <=  x' L_H x  <=  (1 + eps) x' L_G x
+
+    for all vectors x: cuts, effective resistances and eigenvalues change by a factor of at most
+    1 +- eps.
 
     Parameters
     ----------
@@ -66,17 +70,17 @@ def sparsify(
         Error eps of the result, between 0 and 1.
     keep : float, optional
         Fraction of the edges to keep.
-    method : {"auto", "fast", "subgraph", "thesis", "batch", "uniform", "kors"}, default="auto"
-        Algorithm:
+    method : str, default="auto"
+        Algorithm: "auto", "stream", "subgraph", "kelner-levin", "batch", "uniform" or "kors".
 
-        - "auto" is "fast".
-        - "fast" samples a stream in one pass. The total weight is that of the graph, and degrees
+        - "auto" is "stream".
+        - "stream" samples a stream in one pass. The total weight is that of the graph, and degrees
           are nearly preserved.
         - "subgraph" chooses a low-stretch spanning forest and off-tree edges, for preconditioning
           with few edges. Its condition number kappa is small. All weights are multiplied by one
           factor, so total weight, cuts and degrees are not preserved. It takes two passes, and the
           graph must fit in memory.
-        - "thesis" is the stream of Kelner and Levin with the constants of its proof.
+        - "kelner-levin" is the stream of Kelner and Levin with the constants of its proof.
         - "batch", "uniform" and "kors" are baselines, for graphs in memory: sampling by effective
           resistances (Spielman and Srivastava), uniform sampling, and insertion-only sampling.
     ridge : float, default=0.0
@@ -89,13 +93,13 @@ def sparsify(
     window : float or str, optional
         Length of a sliding window: only edges of the last `window` of time are kept, and at most
         one pane more.
-    buckets : int, default=16
+    n_panes : int, default=16
         Number of panes of the sliding window.
     options : StreamOptions, optional
-        Options of the method "fast".
+        Options of the method "stream".
     certify : bool, optional
         Whether to measure the error, in one pass over the graph per iteration, and store it in
-        `certificate` of the result. With `epsilon` and the method "fast", up to four runs search
+        `certificate` of the result. With `epsilon` and the method "stream", up to four runs search
         for the fewest edges that meet `epsilon`. Default: True with `epsilon`, if the graph can be
         read more than once. For a pipe, the number of edges follows from the predicted error.
     delta : float, default=0.01
@@ -116,7 +120,7 @@ def sparsify(
         below it. A budget that does not fit raises an error before the run.
     checkpoint : path, optional
         File in which the state is saved periodically. For a tree, a folder for finished parts.
-    every : float, default=60.0
+    checkpoint_interval : float, default=60.0
         Seconds between two checkpoints.
     resume : bool, default=False
         Continue from `checkpoint`, if it exists. The result is the same as without interruption.
@@ -183,7 +187,7 @@ def sparsify(
         ridge=ridge,
         half_life=as_time_span("half_life", half_life),
         window=as_time_span("window", window),
-        buckets=buckets,
+        n_panes=n_panes,
         options=StreamOptions() if options is None else options,
         certify=certify,
         delta=delta,
@@ -193,7 +197,7 @@ def sparsify(
         n_parts=n_parts,
         memory_limit=memory_limit,
         checkpoint=checkpoint,
-        every=every,
+        checkpoint_interval=checkpoint_interval,
         resume=resume,
         random_state=random_state,
         progress=progress,

@@ -55,7 +55,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         Share of all edges.
     label_share : "auto" or float in [0, 1)
         A number is the share of the budget that the sparsifier gives to edges at labeled nodes
-        (`favored_nodes`); 0 is a plain sparsifier, and so is "auto" where there are more passes
+        (`priority_nodes`); 0 is a plain sparsifier, and so is "auto" where there are more passes
         than one. In a single pass, "auto" sums the edges at labeled nodes exactly. The sums do
         not count as edges: there are at most four per node and class.
     passes : "auto" or int

@@ -234,8 +234,8 @@ class StreamedEstimator(GraphEstimator):
         """Return a stream that gives a fraction of its budget to edges at labeled nodes."""
         return new_stream(
             **budget._asdict(),
-            favored_nodes=list(labeled) if label_fraction else None,
-            favored_share=label_fraction,
+            priority_nodes=list(labeled) if label_fraction else None,
+            priority_fraction=label_fraction,
             **times,
             random_state=self.random_state,
         )
@@ -252,7 +252,7 @@ class StreamedEstimator(GraphEstimator):
 
     @available_if(lambda self: self.affinity == "precomputed")
     def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:
-        """Take in more edges; labels given with the first ones are favored from then on.
+        """Take in more edges; nodes labelled with the first ones are priority nodes.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class StreamedEstimator(GraphEstimator):
         self._online.y = names if seen.has_explicit_order else y
         self._online.is_stale = True
         late = set(names) - self._online.priority
-        if late and stream.n_shrinks_:
+        if late and stream.n_resparsifications_:
             warnings.warn(
                 LateLabelsWarning(
                     f"{len(late)} labels came after edges had been dropped: for them the graph is "

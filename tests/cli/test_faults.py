@@ -86,7 +86,7 @@ def test_a_checkpoint_that_does_not_fit_does_not_end_the_run(small_disk):
     (small_disk / "filler").write_bytes(bytes(1_000_000))
     source = sources.erdos_renyi(300, 60_000, random_state=77)
     with pytest.warns(SavingWarning, match="No space left on device"):
-        run_stream(stream, source, checkpoint=small_disk / "run.ckpt", every=0.0)
+        run_stream(stream, source, checkpoint=small_disk / "run.ckpt", checkpoint_interval=0.0)
     assert stream.n_edges_seen_ == 60_000
     assert [path.name for path in small_disk.iterdir()] == ["filler"]
 
@@ -399,7 +399,7 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: next(moments))
     stream = StreamSparsifier(n_edges=4000, random_state=5)
     source = sources.erdos_renyi(300, 60_000, random_state=77)
-    run_stream(stream, source, checkpoint=tmp_path / "run.ckpt", every=30.0)
+    run_stream(stream, source, checkpoint=tmp_path / "run.ckpt", checkpoint_interval=30.0)
     assert StreamSparsifier.load(tmp_path / "run.ckpt").n_edges_seen_ == 60_000
 
 

@@ -142,7 +142,7 @@ table.table_batches = until
 target, suffix = sys.argv[1], sys.argv[3]
 table.learn_table(
     CONKONS(n_components=20, random_state=6), "table.parquet", target=target, features=["a", "b"],
-    out="out" + suffix, batch_size=100, checkpoint="run.ckpt", every=0.0, resume=True,
+    out="out" + suffix, batch_size=100, checkpoint="run.ckpt", checkpoint_interval=0.0, resume=True,
 )
 """
 

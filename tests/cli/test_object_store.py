@@ -24,7 +24,7 @@ def die(edges, fraction, note):
         os.kill(os.getpid(), signal.SIGKILL)
 
 source = gs.read_edges("s3://bucket/edges/part0.tsv", batch_size=5_000)
-kept = {"checkpoint": "s3://bucket/run.ckpt", "every": 0.0}
+kept = {"checkpoint": "s3://bucket/run.ckpt", "checkpoint_interval": 0.0}
 gs.sparsify(source, n_edges=2000, random_state=6, progress=die, **kept)
 """
 

@@ -65,12 +65,12 @@ def test_a_killed_run_redoes_only_unfinished_parts(folder, tmp_path, capsys):
 def test_a_plan_needs_no_output_and_knows_its_input(folder, tmp_path, capsys):
     asked = ["sparsify", str(folder), "--n-edges", "9000", "--estimate-cost", "--workers", "2"]
     assert run([*asked, "--parts", "16", "--json"]) == 0
-    plan = json.loads(capsys.readouterr().out)
-    assert plan["parts"] == 16
-    assert (plan["tree"], plan["levels"]) == ("guided", 5)
-    assert plan["edges"] == pytest.approx(800_000, rel=0.05)
-    assert plan["nodes"] == 2_000
-    assert plan["seconds"] >= plan["seconds_of_a_leaf"] * 8
+    cost = json.loads(capsys.readouterr().out)
+    assert cost["parts"] == 16
+    assert (cost["tree"], cost["levels"]) == ("guided", 5)
+    assert cost["edges"] == pytest.approx(800_000, rel=0.05)
+    assert cost["nodes"] == 2_000
+    assert cost["seconds"] >= cost["seconds_of_a_leaf"] * 8
     assert run(asked) == 0
     assert "memory per worker" in capsys.readouterr().out
 

@@ -283,10 +283,13 @@ def test_spans_with_units_in_python(dated):
     source = read_edges("events.csv", columns=("src", "dst"), time="date")
     recent = recent_edges(source, window="7d").to_edge_list()
     assert recent.n_edges == 7 * 24
-    H = sparsify(source, n_edges=5000, window="7d", buckets=7, random_state=1)
+    H = sparsify(source, n_edges=5000, window="7d", n_panes=7, random_state=1)
     assert H.weight.sum() >= 7 * 24
     assert (
-        read_edges("events.csv", columns=(0, 1), time=3, slack="1h").to_edge_list().n_edges == 720
+        read_edges("events.csv", columns=(0, 1), time=3, allowed_lateness="1h")
+        .to_edge_list()
+        .n_edges
+        == 720
     )
     for span in ("7 days", "d", "", "7M", "-7d"):
         with pytest.raises(InputError, match=r"window=.* is not a span of time"):

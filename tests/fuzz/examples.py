@@ -79,7 +79,7 @@ def _checkpoint(ids):
 def _window_checkpoint(folder):
     rng = np.random.default_rng(660_162)
     tail, head = rng.integers(12, size=(2, 80))
-    stream = TimedSparsifier(n_edges=20, window=4.0, buckets=2, random_state=7)
+    stream = TimedSparsifier(n_edges=20, window=4.0, n_panes=2, random_state=7)
     stream.partial_fit(TimedEdges(tail=tail, head=head, time=np.linspace(0.0, 9.0, 80)))
     path = Path(folder) / "window.ckpt"
     stream.save(path)

@@ -107,7 +107,7 @@ def resparsify_in_place():
 def priority_nodes():
     """The kept edges of a stream that oversamples the edges at some nodes."""
     stream = StreamSparsifier(
-        n_edges=700, favored_nodes=range(20), options=SHORT_CHUNKS, random_state=5
+        n_edges=700, priority_nodes=range(20), options=SHORT_CHUNKS, random_state=5
     )
     return state_arrays(stream.partial_fit(social()))
 
@@ -180,7 +180,7 @@ def checkpoint():
 
 def kelner_levin():
     """The chain of Algorithm 11 with few copies."""
-    stream = StreamSparsifier(method="thesis", n_copies=3, random_state=9)
+    stream = StreamSparsifier(method="kelner-levin", n_copies=3, random_state=9)
     return columns(stream.partial_fit(blocks()).sparsifier())
 
 

@@ -114,7 +114,7 @@ CASES: dict[str, tuple[str | bytes, dict]] = {
         {},
     ),
     "times out of order": ("1 2 9\n2 3 7\n3 1 8\n", {"time": 2}),
-    "times out of order, allowed": ("1 2 9\n2 3 7\n3 1 8\n", {"time": 2, "slack": 5.0}),
+    "times out of order, allowed": ("1 2 9\n2 3 7\n3 1 8\n", {"time": 2, "allowed_lateness": 5.0}),
     "a time that is not one": ("1 2 9\n2 3 soon\n", {"time": 2}),
     # Other formats
     "GraphML": ('<?xml version="1.0"?>\n<graphml><graph></graph></graphml>\n', {}),

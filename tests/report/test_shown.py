@@ -29,7 +29,7 @@ def test_solvers_show_their_last_solve():
     solver = LaplacianSolver(EdgeList(tail=[0, 1], head=[1, 2]), tol=1e-8)
     assert repr(solver) == "LaplacianSolver(n_nodes=3, tol=1e-08, solver=auto)"
     solver.solve(np.array([1.0, 0.0, -1.0]))
-    assert f"<td>steps of the last solve</td><td>{solver.n_iter_}</td>" in solver._repr_html_()
+    assert f"<td>iterations of the last solve</td><td>{solver.n_iter_}</td>" in solver._repr_html_()
     read = StreamedSolver(sources.complete(40), keep=0.5, random_state=7)
     assert "EdgeList(n_nodes=40" in repr(read)
     assert "<td>passes over the edges</td><td>1</td>" in read._repr_html_()

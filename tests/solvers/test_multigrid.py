@@ -6,6 +6,7 @@ import pytest
 from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources.synthetic import closed_forms as synthetic
+from graphsqueak.sources.synthetic import random_graphs
 
 
 def copies_of_a_grid(side, n_copies, n_isolated):
@@ -30,3 +31,14 @@ def test_singular_coarse_levels(side, n_copies, n_isolated):
     np.testing.assert_allclose(graph.laplacian() @ x, b, atol=1e-6)
     means = x[: n_copies * side**2].reshape(n_copies, side**2, 3).mean(axis=1)
     np.testing.assert_allclose(means, 0.0, atol=1e-9)
+
+
+def test_a_coarsest_level_of_one_node_has_no_inverse():
+    """Its only entry is rounding errors of the finer levels; a solve does not divide by them."""
+    graph = random_graphs.erdos_renyi(16_000, 96_000, random_state=3).to_edge_list()
+    weight = np.random.default_rng(3).uniform(0.8, 1.0, graph.n_edges)
+    graph = EdgeList(tail=graph.tail, head=graph.head, weight=weight, n_nodes=graph.n_nodes)
+    solver = LaplacianSolver(graph, solver="amg")
+    solver.solve(solver.centered(np.random.default_rng(1).standard_normal((graph.n_nodes, 1))))
+    assert solver.n_iter_ <= 25
+    assert solver.residual_ <= solver.tol

@@ -1,4 +1,4 @@
-"""Times of edges: every way to write them, in order up to a slack, and not taken for weights."""
+"""Times of edges: every way to write them, their order up to an allowed lateness."""
 
 import datetime as dt
 import io
@@ -89,12 +89,16 @@ def test_bad_times_have_a_line_or_are_skipped(tmp_path):
 
 def test_late_edges_are_refused_beyond_the_slack(tmp_path):
     text = b"u,v,ts\n1,2,10\n2,3,8\n\n3,4,12\n4,5,9.5\n"
-    assert times(text, time="ts", slack=2.5).tolist() == [10, 8, 12, 9.5]
-    assert times(text, time="ts", slack=np.inf).size == 4
-    with pytest.raises(InputError, match=r"line 3: time 8 comes after 10, later than slack=0"):
+    assert times(text, time="ts", allowed_lateness=2.5).tolist() == [10, 8, 12, 9.5]
+    assert times(text, time="ts", allowed_lateness=np.inf).size == 4
+    with pytest.raises(
+        InputError, match=r"line 3: time 8 comes after 10, later than allowed_lateness=0"
+    ):
         times(text, time="ts")
-    with pytest.raises(InputError, match=r"line 6: time 9.5 comes after 12.*slack=2.0 allows"):
-        times(text, time="ts", slack=2)
+    with pytest.raises(
+        InputError, match=r"line 6: time 9.5 comes after 12.*allowed_lateness=2.0 allows"
+    ):
+        times(text, time="ts", allowed_lateness=2)
     for number in range(2):  # order goes on from file to file
         (tmp_path / f"{number}.csv").write_text(f"u,v,ts\n1,2,{5 - number}\n")
     with pytest.raises(InputError, match=r"1\.csv, line 2: time 4 comes after 5"):
@@ -111,7 +115,7 @@ def test_late_edges_are_refused_beyond_the_slack(tmp_path):
         ({"time": "when"}, "no column named 'when'"),
         ({"time": 7}, "there is no column 7"),
         ({"time": 1, "columns": (0, 1)}, "one of columns"),
-        ({"time": 2, "slack": -1.0}, "slack"),
+        ({"time": 2, "allowed_lateness": -1.0}, "allowed_lateness"),
         ({"time": 2, "duplicates": "once"}, "duplicates summed"),
         ({"time": 1}, "one column where an edge needs two"),
     ],

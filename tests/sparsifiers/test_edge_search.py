@@ -143,7 +143,7 @@ def test_a_larger_error_never_takes_more_edges():
 
 def test_a_graph_that_needs_all_its_edges_keeps_them():
     result = run_sparsify(cycle(60), SparsifyConfig(epsilon=0.9))
-    assert result.stream.is_whole_
+    assert result.stream.is_exact_
     assert result.sparsifier.n_edges == 60
     assert result.certificate.epsilon_upper == 0.0
 
@@ -152,7 +152,7 @@ def test_a_stream_that_is_read_once_predicts_for_its_own_graph():
     graph = social_graph()
     stream = StreamSparsifier(epsilon=0.5, random_state=14).partial_fit(graph)
     kept = stream.sparsifier()
-    assert not stream.is_whole_
+    assert not stream.is_exact_
     assert stream.budget_ < 0.75 * graph.n_edges
     assert 0.9 * stream.budget_ <= kept.n_edges <= stream.budget_
     assert stream.epsilon_predicted_ == pytest.approx(0.5, rel=0.05)

@@ -21,13 +21,13 @@ DENSE = complete(56)  # 1540 edges
         ({"keep": 0.99}, False),
         ({"epsilon": 0.001}, True),
         ({"epsilon": 0.1}, False),
-        ({"method": "thesis", "epsilon": 0.9}, False),
+        ({"method": "kelner-levin", "epsilon": 0.9}, False),
     ],
 )
 def test_a_stream_knows_whether_anything_was_dropped(settings, is_whole):
     stream = StreamSparsifier(**settings, random_state=5).partial_fit(DENSE)
     sparsifier = stream.sparsifier()
-    assert stream.is_whole_ == is_whole
+    assert stream.is_exact_ == is_whole
     assert (stream.epsilon_predicted_ == 0) == is_whole
     if is_whole:
         assert sparsifier.n_edges == 1540
@@ -68,7 +68,7 @@ def test_few_edges_are_said_to_keep_the_total_weight_but_not_every_cut():
             {"n_edges": 300, "options": StreamOptions(rescale_to_degrees=False)},
             "degrees are not corrected afterwards",
         ),
-        ({"method": "thesis", "epsilon": 0.9}, "degrees are not corrected afterwards"),
+        ({"method": "kelner-levin", "epsilon": 0.9}, "degrees are not corrected afterwards"),
     ],
 )
 def test_the_report_says_how_the_weights_came_about(tmp_path, settings, said):

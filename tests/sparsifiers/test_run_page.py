@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from matplotlib import pyplot
 
 from graphsqueak import sources
 from graphsqueak.sparsifiers import SparsifyConfig, run_sparsify, write_report
@@ -46,3 +47,10 @@ def test_pipe_has_no_commands(tmp_path):
     assert "came from a pipe" in page
     assert "graphsqueak certify" not in page
     assert "Sparsifier of a pipe" in page
+
+
+def test_figures_of_the_caller_stay(tmp_path):
+    figure = pyplot.figure()
+    report(tmp_path / "report.html", certify=True, edges=["edges.tsv"])
+    assert pyplot.get_fignums() == [figure.number]
+    pyplot.close(figure)

@@ -43,7 +43,9 @@ def file_of_edges(tmp_path):
 def test_one_pass_saves_its_state_and_goes_on_from_it(file_of_edges, tmp_path):
     saved, plan = tmp_path / "run.ckpt", {"n_edges": 2000, "random_state": 5}
     whole = sparsify(read_edges(file_of_edges), **plan)
-    first = sparsify(read_edges(file_of_edges, batch_size=7000), **plan, checkpoint=saved, every=0)
+    first = sparsify(
+        read_edges(file_of_edges, batch_size=7000), **plan, checkpoint=saved, checkpoint_interval=0
+    )
     assert StreamSparsifier.load(saved).n_edges_seen_ == 30_000
     half = StreamSparsifier(n_edges=2000, random_state=5)
     half.partial_fit(next(iter(read_edges(file_of_edges, batch_size=12_345)))).save(saved)

@@ -106,10 +106,10 @@ def test_a_bridge_between_large_blocks_is_exact():
         assert found == pytest.approx(weight, rel=1e-12)
 
 
-@pytest.mark.parametrize("method", ["fast", "batch", "kors", "thesis"])
+@pytest.mark.parametrize("method", ["stream", "batch", "kors", "kelner-levin"])
 def test_every_method_keeps_weak_links(method):
     graph = blocks(2, 150, 3000, links=3, weight=1e-6)
-    budget = {"epsilon": 0.9} if method == "thesis" else {"keep": 0.25}
+    budget = {"epsilon": 0.9} if method == "kelner-levin" else {"keep": 0.25}
     for seed in range(5):
         found = cut(sparsify(graph, method=method, random_state=seed, **budget), 150)
         assert 0.3 <= found / 3e-6 <= 3.0

@@ -60,7 +60,7 @@ def read_edges(
     bipartite: bool | str = "auto",
     duplicates: str = "sum",
     time: int | str | None = None,
-    slack: float | str = 0.0,
+    allowed_lateness: float | str = 0.0,
     weights_are: str | None = None,
 ) -> EdgeSource:
     """Read edges from a file, a folder or glob of files, a pipe, or a table, as a stream.
@@ -106,7 +106,7 @@ def read_edges(
     time : int or str, optional
         The column of times, by position from 0 or by name: numbers, or ISO dates, which are read
         as seconds since 1970 (UTC). Batches then are `TimedEdges`.
-    slack : float or str
+    allowed_lateness : float or str
         How much earlier than those before it an edge may be; infinite for any order. A text such as
         "30m" is in seconds and needs times that are dates or Unix seconds.
     weights_are : {"similarity", "distance"}, optional
@@ -130,7 +130,7 @@ def read_edges(
     >>> edges.ids.tolist()
     ['ann', 'bob', 'cy']
     """
-    slack = as_time_span("slack", slack)
+    allowed_lateness = as_time_span("allowed_lateness", allowed_lateness)
     options = ReadOptions(
         check_delimiter(delimiter),
         check_choice("header", header, (True, False, "auto")),
@@ -143,11 +143,13 @@ def read_edges(
         check_choice("bipartite", bipartite, (True, False, "auto")),
         check_choice("duplicates", duplicates, ("sum", "once")),
         time,
-        slack if slack == float("inf") else check_real("slack", slack, least=0.0),
+        allowed_lateness
+        if allowed_lateness == float("inf")
+        else check_real("allowed_lateness", allowed_lateness, least=0.0),
         None
         if weights_are is None
         else check_choice("weights_are", weights_are, ("similarity", "distance")),
-        times_in_seconds=isinstance(slack, Duration),
+        times_in_seconds=isinstance(allowed_lateness, Duration),
     )
     if time is not None and (duplicates == "once" or format in ("mtx", "metis")):
         raise InputError("times are read of text, Parquet and Arrow files, all duplicates summed")
@@ -277,7 +279,7 @@ class FileSource(EdgeSource):
         self._is_spent = not self.is_rereadable
         self._check_unchanged()
         settled, batcher, self._fraction = self._settled, None, 0.0
-        order = None if self.options.time is None else TimeOrder(self.options.slack)
+        order = None if self.options.time is None else TimeOrder(self.options.allowed_lateness)
         for n_done, part in enumerate(self.parts):
             with part.open() as stream:
                 opened = open_part(stream, part, self.options, settled=settled)

@@ -63,7 +63,7 @@ class ReadOptions:
     bipartite: bool | str = "auto"
     duplicates: str = "sum"
     time: int | str | None = None
-    slack: float = 0.0
+    allowed_lateness: float = 0.0
     weights_are: str | None = None
     times_in_seconds: bool = False
     block_bytes: int = 1 << 21

@@ -76,8 +76,8 @@ def certify(
 ) -> Certificate:
     """Bound the error of a sparsifier from below and from above.
 
-    The sparsifier may come from any method. The bounds cover all edges of the graph and all
-    vectors x:
+    Use it to check whether a sparsifier, made by any method, can replace the graph. The bounds
+    cover all edges of the graph and all vectors x:
 
         (1 - epsilon) x' L_G x  <=  x' L_H x  <=  (1 + epsilon) x' L_G x.
 

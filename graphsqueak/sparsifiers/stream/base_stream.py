@@ -53,10 +53,10 @@ class BaseStream(ReprMixin):
         "n_edges_seen_": "edges seen",
         "n_nodes_": "nodes seen",
         "n_components_": "components",
-        "budget_": "edges it may keep",
-        "n_kept_": "edges held now",
-        "n_shrinks_": "times it was thinned",
-        "epsilon_predicted_": "epsilon, predicted",
+        "budget_": "edges of the sparsifier",
+        "n_kept_": "edges in memory",
+        "n_resparsifications_": "resparsifications",
+        "epsilon_predicted_": "predicted error",
     }
 
     kind: str  # of its checkpoints
@@ -68,14 +68,16 @@ class BaseStream(ReprMixin):
         self,
         budget: Budget,
         *,
-        favored_nodes: Collection | None,
-        favored_share: float,
+        priority_nodes: Collection | None,
+        priority_fraction: float,
         options: StreamOptions | None,
         random_state: RandomState,
     ) -> None:
         self.n_edges, self.epsilon, self.keep = budget
-        self.favored_nodes = as_plain_ids(favored_nodes)
-        self.favored_share = check_real("favored_share", favored_share, least=0.0, below=1.0)
+        self.priority_nodes = as_plain_ids(priority_nodes)
+        self.priority_fraction = check_real(
+            "priority_fraction", priority_fraction, least=0.0, below=1.0
+        )
         self.options = StreamOptions() if options is None else options
         self.random_state = random_state
         self.note: dict[str, int] = {}  # a small record that is saved with the state
@@ -125,19 +127,19 @@ class BaseStream(ReprMixin):
         """Return the parameters of the constructor but options and seed."""
         names = inspect.signature(type(self)).parameters.keys() - {"options", "random_state"}
         settings = {name: getattr(self, name) for name in sorted(names)}
-        if self.favored_nodes is not None:
-            settings["favored_nodes"] = sorted(self.favored_nodes, key=str)
+        if self.priority_nodes is not None:
+            settings["priority_nodes"] = sorted(self.priority_nodes, key=str)
         return settings
 
     def _new_state(self, seed, *, ridge=0.0):
-        priority = PriorityNodes(fraction=self.favored_share)
+        priority = PriorityNodes(fraction=self.priority_fraction)
         return StreamState(seed=seed, ridge=ridge, priority=priority)
 
     def _ingest_pane(self, number, tail, head, weight, n_nodes):
         """Process edges of one pane."""
         engine = self._engines[number]
-        if self.favored_nodes:
-            engine.state.priority.look_up(self._numbering, n_nodes, self.favored_nodes)
+        if self.priority_nodes:
+            engine.state.priority.look_up(self._numbering, n_nodes, self.priority_nodes)
         engine.ingest(tail, head, weight, n_nodes)
 
     def _finalize(self, engine, n_edges, *, consume):
@@ -150,11 +152,11 @@ class BaseStream(ReprMixin):
         edges = result.edges
         state = engine.state
         cut_error = state.cuts.error(edges.tail, edges.head, edges.weight, state.n_components)
-        self.probe_error_ = float(np.fmax(cut_error, result.cut_error))
+        self.cut_error_lower_ = float(np.fmax(cut_error, result.cut_error))
         self._result = result._replace(edges=edges.select(slice(0, 0)))
         self._result_n_seen = state.n_seen
-        if self.options.rescale_to_degrees and not self.is_whole_:
-            warn_if_worse(self.epsilon_predicted_, self.probe_error_)
+        if self.options.rescale_to_degrees and not self.is_exact_:
+            warn_if_worse(self.epsilon_predicted_, self.cut_error_lower_)
         return EdgeList.from_validated(
             edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
         )
@@ -246,8 +248,8 @@ class BaseStream(ReprMixin):
                 if getattr(self, name) != getattr(stream, name):
                     raise InputError(f"streams with different {name} cannot be merged")
         ids, node_maps = merge_ids([(s._numbering.ids, s.n_nodes_) for s in streams])
-        favored = frozenset().union(*(stream.favored_nodes or () for stream in streams))
-        changes["favored_nodes"] = favored or None
+        favored = frozenset().union(*(stream.priority_nodes or () for stream in streams))
+        changes["priority_nodes"] = favored or None
         merged = type(self)(**self._settings() | changes, options=self.options)
         merged.random_state = self.random_state if random_state is None else random_state
         merged._seed = _merged_seed([stream._seed for stream in streams], random_state)
@@ -287,7 +289,7 @@ class BaseStream(ReprMixin):
         return sum(engine.state.buffer.n_edges for engine in self._engines.values())
 
     @property
-    def n_shrinks_(self) -> int:
+    def n_resparsifications_(self) -> int:
         """Number of resparsifications."""
         return sum(engine.state.n_resparsifications for engine in self._engines.values())
 
@@ -323,13 +325,13 @@ class BaseStream(ReprMixin):
         return self._final_budget()
 
     @property
-    def is_whole_(self) -> bool:
+    def is_exact_(self) -> bool:
         """Whether no edge was dropped but those that are too old, so that the error is 0."""
-        if self.method != "fast":
+        if self.method != "stream":
             return False
         if self._result is not None:
             return self._result.is_exact
-        return self.n_shrinks_ == 0 and self.n_edges_recent_ <= self.budget_
+        return self.n_resparsifications_ == 0 and self.n_edges_recent_ <= self.budget_
 
     @property
     def epsilon_predicted_(self) -> float:
@@ -337,7 +339,7 @@ class BaseStream(ReprMixin):
 
         Before `sparsifier()` it is the error on a dense graph with as many nodes.
         """
-        if self.is_whole_:
+        if self.is_exact_:
             return 0.0
         if self._result is not None and self._result.predicted_error is not None:
             return self._result.predicted_error

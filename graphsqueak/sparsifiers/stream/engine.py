@@ -23,7 +23,7 @@ __all__ = ["PracticalEngine"]
 
 
 class PracticalEngine:
-    """The engine behind `StreamSparsifier(method="fast")`.
+    """The engine behind `StreamSparsifier(method="stream")`.
 
     Parameters
     ----------

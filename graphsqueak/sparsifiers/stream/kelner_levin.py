@@ -12,7 +12,7 @@ with the resistances of the current H, new edges included. Corrections to the pr
 * probabilities of at most 1;
 * original weights a in p, but weights of H in r;
 * one loop for old and new edges;
-* the number of copies, see `thesis_copies`.
+* the number of copies, see `kelner_levin_copies`.
 
 The theorem is for exact resistances, which need a dense inverse. Those of larger graphs are
 sketched by k random signs. A sketched resistance is below half of the true one with probability at
@@ -46,7 +46,7 @@ from graphsqueak.sparsifiers.stream.finalize import Finalized
 from graphsqueak.sparsifiers.stream.state import Arrays, Numbers, StreamConfig, StreamState
 from graphsqueak.validation import check_count
 
-__all__ = ["KelnerLevinEngine", "kelner_levin_engine", "thesis_copies"]
+__all__ = ["KelnerLevinEngine", "kelner_levin_copies", "kelner_levin_engine"]
 
 # Number of edges for which the guarantee holds: the length of a stream is not known. There are
 # fewer than n_edges / n_nodes resparsifications. Halved or doubled, copies change by 2 %.
@@ -56,7 +56,9 @@ _MAX_EDGES = 10**12
 _DELTA = 0.01
 
 
-def thesis_copies(epsilon: float, *, delta: float, n_nodes: int, n_shrinks: int) -> int:
+def kelner_levin_copies(
+    epsilon: float, *, delta: float, n_nodes: int, n_resparsifications: int
+) -> int:
     """Return the number of copies for an error epsilon with probability 1 - delta.
 
     n_copies >= 13 rho ln(3 n B / delta) / eps^2 with rho = (1 + eps) / (1 - eps), for B
@@ -68,20 +70,20 @@ def thesis_copies(epsilon: float, *, delta: float, n_nodes: int, n_shrinks: int)
     ----------
     epsilon, delta : float
     n_nodes : int
-    n_shrinks : int
+    n_resparsifications : int
         Number B of resparsifications.
 
     Examples
     --------
-    >>> thesis_copies(0.5, delta=0.1, n_nodes=30, n_shrinks=3)
+    >>> kelner_levin_copies(0.5, delta=0.1, n_nodes=30, n_resparsifications=3)
     1233
     """
     rho = (1 + epsilon) / (1 - epsilon)
-    return math.ceil(13 * rho * math.log(3 * n_nodes * n_shrinks / delta) / epsilon**2)
+    return math.ceil(13 * rho * math.log(3 * n_nodes * n_resparsifications / delta) / epsilon**2)
 
 
 class KelnerLevinEngine(PracticalEngine):
-    """The engine behind `StreamSparsifier(method="thesis")`.
+    """The engine behind `StreamSparsifier(method="kelner-levin")`.
 
     Its state holds the original weights of the sampled edges, without a forest and a filter.
 
@@ -193,7 +195,9 @@ def kelner_levin_engine(
     """Return the engine for an error, or for a number of copies instead."""
     if n_copies is None:
         epsilon = Budget(None, epsilon, None).validate().epsilon
-        n_copies = thesis_copies(epsilon, delta=_DELTA, n_nodes=_MAX_EDGES, n_shrinks=1)
+        n_copies = kelner_levin_copies(
+            epsilon, delta=_DELTA, n_nodes=_MAX_EDGES, n_resparsifications=1
+        )
     return KelnerLevinEngine(check_count("n_copies", n_copies), StreamState(seed=seed))
 
 

@@ -39,37 +39,43 @@ __all__ = ["StreamSparsifier"]
 
 
 class StreamSparsifier(BaseStream):
-    """Spectral sparsifier of a stream of edges, in constant memory.
+    """Spectral sparsifier of a graph whose edges arrive in batches.
+
+    Use it if the edges do not fit in memory, or arrive one batch after the other: `partial_fit`
+    processes a batch once, and `sparsifier` returns a sparsifier of all edges so far, at any time.
+    Memory depends on the numbers of nodes and of edges kept, not on the length of the stream. For a
+    graph that is complete, `sparsify` takes one call and can certify the result.
 
     Parameters
     ----------
     n_edges : int, optional
-        Number of edges of the sparsifier. At most this many are returned, and at least 90 % of
-        them if it is 40 or more. Exactly one of `n_edges`, `epsilon` and `keep` must be given.
+        Maximum number of edges of the sparsifier. At least 90 % of them are returned if it is 40 or
+        more. Give exactly one of `n_edges`, `epsilon` and `keep`.
     epsilon : float, optional
-        Predicted error of the sparsifier. Memory is that of 2 n / epsilon^2 edges, which a dense
-        graph needs.
+        Predicted error of the sparsifier. Memory is that of 2 n / epsilon^2 edges, the number that
+        a dense graph needs.
     keep : float, optional
-        Fraction of the edges seen.
-    method : {"fast", "thesis"}
-        "fast" keeps a spanning forest, and with it the components of the graph. "thesis" is
+        Fraction of the edges to keep.
+    method : {"stream", "kelner-levin"}, default="stream"
+        "stream" keeps a spanning forest, and with it the components of the graph. "kelner-levin" is
         Algorithm 11 of the thesis with its proof constants: no budget, no forest, and a guarantee
-        for `epsilon` with probability 0.99. It needs thousands of copies per edge, so that only
-        graphs with more edges per node than that are sparsified at all.
+        for `epsilon` with probability 0.99. It needs thousands of copies per edge, so that it only
+        drops edges of graphs with more edges per node than that.
     n_copies : int, optional
-        Copies of the thesis method, instead of `epsilon`. With few copies components may be lost.
-    ridge : float
-        A ridge gamma > 0 asks for an (eps, gamma)-sparsifier. It may be coarser where the spectrum
-        of L is below gamma, and needs fewer edges.
-    favored_nodes : collection of ids, optional
-        Nodes whose edges are oversampled, for example those with labels. They may use
-        `favored_share` of the budget. Ids are numbers if batches have no ids.
-    favored_share : float
-        Fraction of the budget for edges at favored nodes.
+        Number of copies per edge for `method="kelner-levin"`, instead of `epsilon`. With few copies
+        components may be lost.
+    ridge : float, default=0.0
+        A positive value gamma requests an (eps, gamma)-sparsifier. It may be less accurate where
+        the spectrum of L lies below gamma, and needs fewer edges.
+    priority_nodes : collection of ids, optional
+        Nodes whose edges are oversampled, for example those with labels. Without ids in the
+        batches, these are node numbers.
+    priority_fraction : float, default=0.5
+        Maximum fraction of the budget for edges at priority nodes.
     options : StreamOptions, optional
-        Parts of the fast method, to be switched off for study.
-    random_state : int, Generator or None
-        Seed. The result does not depend on batches or on the number of threads.
+        Tuning parameters of `method="stream"`.
+    random_state : int, Generator or None, default=None
+        Seed. The result does not depend on the batches or on the number of threads.
 
     Attributes
     ----------
@@ -79,7 +85,7 @@ class StreamSparsifier(BaseStream):
         Nodes and connected components seen so far.
     n_kept_ : int
         Edges in memory.
-    n_shrinks_ : int
+    n_resparsifications_ : int
         Number of resparsifications.
     degrees_ : ndarray
         Exact weighted degrees of all nodes.
@@ -87,9 +93,9 @@ class StreamSparsifier(BaseStream):
         Edges of the sparsifier if the stream ended now.
     epsilon_predicted_ : float
         Predicted error.
-    is_whole_ : bool
-        Whether no edge was dropped, so that the error is 0.
-    probe_error_ : float
+    is_exact_ : bool
+        Whether no edge was dropped: the error is 0.
+    cut_error_lower_ : float
         After `sparsifier()`, a lower bound of its error: the largest relative error of eight random
         cuts, or of a bottleneck cut that changed by more than chance. Infinite if components
         differ. NaN after a merge of streams that numbered nodes differently.
@@ -100,6 +106,14 @@ class StreamSparsifier(BaseStream):
     --------
     TimedSparsifier : Sliding windows and exponential decay.
     sparsify : One call for a whole graph, with a certificate.
+    certify : Measure the error of a sparsifier.
+
+    Notes
+    -----
+    Edges are sampled with probabilities proportional to their leverages, weight times effective
+    resistance. When the sample exceeds a multiple of the budget, its resistances are estimated and
+    it is sampled again. Streams of different edges can be merged, see `merge`. Their states can be
+    saved and loaded (`save`, `load`).
 
     Examples
     --------
@@ -122,43 +136,44 @@ class StreamSparsifier(BaseStream):
         n_edges: int | None = None,
         epsilon: float | None = None,
         keep: float | None = None,
-        method: str = "fast",
+        method: str = "stream",
         n_copies: int | None = None,
         ridge: float = 0.0,
-        favored_nodes: Collection | None = None,
-        favored_share: float = PRIORITY_FRACTION,
+        priority_nodes: Collection | None = None,
+        priority_fraction: float = PRIORITY_FRACTION,
         options: StreamOptions | None = None,
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
             Budget(n_edges, epsilon, keep),
-            favored_nodes=favored_nodes,
-            favored_share=favored_share,
+            priority_nodes=priority_nodes,
+            priority_fraction=priority_fraction,
             options=options,
             random_state=random_state,
         )
-        self.method = check_choice("method", method, ("fast", "thesis"))
+        self.method = check_choice("method", method, ("stream", "kelner-levin"))
         self.n_copies = n_copies
         self.ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
         self._engines[0] = self._new_engine(0)
 
     def _new_engine(self, number):
-        if self.method == "fast":
+        if self.method == "stream":
             if self.n_copies is not None:
                 raise InputError(
-                    "n_copies is for ", Parameter("method", "thesis"), "; leave it out"
+                    "n_copies is for ", Parameter("method", "kelner-levin"), "; leave it out"
                 )
             config = StreamConfig(self._budget.validate(), self.options)
             return PracticalEngine(config, self._new_state(self._seed, ridge=self.ridge))
-        if self.favored_nodes:
+        if self.priority_nodes:
             raise InputError(
-                "favored_nodes need ",
-                Parameter("method", "fast"),
+                "priority_nodes need ",
+                Parameter("method", "stream"),
                 "; leave them out or change the method",
             )
         if self.n_edges is not None or self.keep is not None or self.ridge > 0:
             raise InputError(
-                Parameter("method", "thesis"), " takes epsilon or n_copies, no budget and no ridge"
+                Parameter("method", "kelner-levin"),
+                " takes epsilon or n_copies, no budget and no ridge",
             )
         return kelner_levin_engine(self.epsilon, self.n_copies, seed=self._seed)
 
@@ -200,12 +215,12 @@ class StreamSparsifier(BaseStream):
         self._check_not_consumed()
         if self.n_nodes_ == 0:
             raise InputError("no edges have been seen yet; call partial_fit first")
-        if n_edges is not None and self.method == "thesis":
+        if n_edges is not None and self.method == "kelner-levin":
             raise InputError(
                 Parameter("n_edges"),
                 " needs ",
-                Parameter("method", "fast"),
-                "; the thesis method has no budget",
+                Parameter("method", "stream"),
+                "; the Kelner-Levin method has no budget",
             )
         self._is_consumed = consume
         return self._finalize(self._engines[0], n_edges, consume=consume)

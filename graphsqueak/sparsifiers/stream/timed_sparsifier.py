@@ -53,18 +53,24 @@ _N_HALF_LIVES = 32
 class TimedSparsifier(BaseStream):
     """Spectral sparsifier of a sliding window, or of edges that decay with time.
 
+    Use it if old edges should count less, or not at all: interactions of the last week, or messages
+    whose weight halves every day. Edges arrive in batches of `TimedEdges`, and `sparsifier` returns
+    a sparsifier of the recent ones at any time. Without times, use `StreamSparsifier`.
+
     Parameters
     ----------
-    n_edges, epsilon, keep : exactly one
-        As in `StreamSparsifier`, for the edges that are not forgotten.
+    n_edges, epsilon, keep : int or float, optional
+        Size of the result, as in `StreamSparsifier`, for the edges that are not forgotten. Give
+        exactly one of them.
     window : float, optional
         Length of the window, in the unit of the times. At least one of `window` and `half_life`
         must be given.
     half_life : float, optional
         Time in which the weight of an edge halves.
-    buckets : int
-        Number of panes of a window. The oldest is kept until all of it is too old.
-    favored_nodes, favored_share, options, random_state
+    n_panes : int, default=16
+        Number of panes of a window. A pane is dropped as soon as all of it is too old. More panes
+        follow the window more closely and need more memory.
+    priority_nodes, priority_fraction, options, random_state
         As in `StreamSparsifier`.
 
     Attributes
@@ -77,15 +83,15 @@ class TimedSparsifier(BaseStream):
         All edges processed, including those that were forgotten.
     n_edges_recent_ : int
         Edges that are not forgotten; after `sparsifier()`, edges of the result's span.
-    n_nodes_, n_components_, n_kept_, n_shrinks_, degrees_, budget_, epsilon_predicted_
+    n_nodes_, n_components_, n_kept_, n_resparsifications_, degrees_, budget_, epsilon_predicted_
         As in `StreamSparsifier`, for what is kept, decayed to the time of the last edge.
-    is_whole_, probe_error_, ids_
+    is_exact_, cut_error_lower_, ids_
         As in `StreamSparsifier`.
 
     Examples
     --------
     >>> from graphsqueak.graph import TimedEdges
-    >>> stream = TimedSparsifier(n_edges=100, window=8, buckets=4)
+    >>> stream = TimedSparsifier(n_edges=100, window=8, n_panes=4)
     >>> for day in range(20):
     ...     _ = stream.partial_fit(TimedEdges(tail=[day], head=[day + 1], time=[day]))
     >>> stream.sparsifier().tail, stream.span_
@@ -98,7 +104,7 @@ class TimedSparsifier(BaseStream):
     """
 
     kind = TIMED
-    method = "fast"
+    method = "stream"
     ridge = 0.0
     _saved = ("_seed", "n_edges_seen_", "n_too_old_", "_n_nodes", "_latest_time", "checksums_")
 
@@ -110,16 +116,16 @@ class TimedSparsifier(BaseStream):
         keep: float | None = None,
         window: float | None = None,
         half_life: float | None = None,
-        buckets: int = 16,
-        favored_nodes: Collection | None = None,
-        favored_share: float = PRIORITY_FRACTION,
+        n_panes: int = 16,
+        priority_nodes: Collection | None = None,
+        priority_fraction: float = PRIORITY_FRACTION,
         options: StreamOptions | None = None,
         random_state: RandomState = None,
     ) -> None:
         super().__init__(
             Budget(n_edges, epsilon, keep).validate(),
-            favored_nodes=favored_nodes,
-            favored_share=favored_share,
+            priority_nodes=priority_nodes,
+            priority_fraction=priority_fraction,
             options=options,
             random_state=random_state,
         )
@@ -132,7 +138,7 @@ class TimedSparsifier(BaseStream):
             )
         self.window = window
         self.half_life = half_life
-        self.buckets = check_count("buckets", buckets)
+        self.n_panes = check_count("n_panes", n_panes)
         self._pane_width, self._n_full_panes = self._pane_layout()
         self._latest_time = -math.inf
         self.n_edges_seen_ = 0
@@ -145,14 +151,14 @@ class TimedSparsifier(BaseStream):
         """Return the width of a pane, and how many are kept besides the current one."""
         if self.window is None:
             return _N_HALF_LIVES * self.half_life, 1
-        width = self.window / self.buckets
+        width = self.window / self.n_panes
         if self.half_life is not None and width > _N_HALF_LIVES * self.half_life:
             raise InputError(
                 Parameter("window", self.window),
                 f" is {self.window / self.half_life:.0f} half-lives, after which nothing is "
                 "left of an edge; leave window out",
             )
-        return width, self.buckets
+        return width, self.n_panes
 
     def partial_fit(self, batch: GraphLike) -> Self:
         """Process more edges.
@@ -266,7 +272,7 @@ class TimedSparsifier(BaseStream):
             raise InputError(
                 f"edges from {start:.15g} on were asked for, and those before "
                 f"{first_kept * self._pane_width:.15g} are forgotten; ask for later ones, or use a "
-                "longer window and more buckets"
+                "longer window and more panes"
             )
         numbers = [number for number in self._engines if first <= number <= last]
         if not numbers:
@@ -335,7 +341,7 @@ class TimedSparsifier(BaseStream):
         TimedSparsifier
         """
         streams: list[TimedSparsifier] = [self, *others]
-        merged = self._merge(streams, ["window", "half_life", "buckets"], random_state)
+        merged = self._merge(streams, ["window", "half_life", "n_panes"], random_state)
         ids = merged._numbering.ids
         merged._n_nodes = max(s._n_nodes for s in streams) if ids is None else len(ids)
         merged._latest_time = max(stream._latest_time for stream in streams)
@@ -383,14 +389,14 @@ def new_stream(
         Other parameters of the two classes.
     """
     if window is None and half_life is None:
-        settings.pop("buckets", None)
+        settings.pop("n_panes", None)
         return StreamSparsifier(**settings)
-    if settings.pop("method", "fast") != "fast" or settings.pop("ridge", 0.0) > 0:
+    if settings.pop("method", "stream") != "stream" or settings.pop("ridge", 0.0) > 0:
         raise InputError(
             "window and ",
             Parameter("half_life"),
             " take ",
-            Parameter("method", "fast"),
+            Parameter("method", "stream"),
             " and no ridge",
         )
     return TimedSparsifier(window=window, half_life=half_life, **settings)

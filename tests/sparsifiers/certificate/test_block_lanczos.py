@@ -25,7 +25,7 @@ def many_components():
         head=np.append((first + head).ravel(), ends[1]),
         n_nodes=1300,
     ).simplified()
-    return graph, sparsify(graph, keep=0.5, method="fast", random_state=40_418)
+    return graph, sparsify(graph, keep=0.5, method="stream", random_state=40_418)
 
 
 def one_eigenvalue():

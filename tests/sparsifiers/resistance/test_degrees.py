@@ -97,7 +97,7 @@ def test_streams_from_degrees_are_as_accurate_and_resumable(tmp_path):
         result = stream.partial_fit(graph.part(20_000)).sparsifier()
         np.testing.assert_array_equal(resumed.sparsifier().weight, result.weight)
         errors.append(reference.epsilon(simple, result))
-    assert stream.n_shrinks_ > 0
+    assert stream.n_resparsifications_ > 0
     assert errors[0] <= 1.1 * errors[1]
 
 
@@ -116,7 +116,7 @@ def test_outdated_embeddings_are_replaced(inplace_min_edges):
     )
     stream = StreamSparsifier(n_edges=5000, random_state=3, options=options)
     assert reference.epsilon(graph.simplified(), stream.partial_fit(graph).sparsifier()) <= 0.6
-    assert stream.n_shrinks_ > 5
+    assert stream.n_resparsifications_ > 5
 
 
 def test_results_have_no_parallel_edges():
@@ -126,7 +126,7 @@ def test_results_have_no_parallel_edges():
     for batch in source:
         stream.partial_fit(batch)
     result = stream.sparsifier()
-    assert stream.n_shrinks_ > 0
+    assert stream.n_resparsifications_ > 0
     assert result.n_edges == result.simplified().n_edges <= 400_000
     np.testing.assert_allclose(result.degrees(), stream.degrees_, rtol=0.02)
 

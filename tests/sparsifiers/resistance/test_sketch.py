@@ -119,6 +119,6 @@ def test_sparsifier_of_heavy_squares_joined_by_light_edges():
     tail, head = (np.concatenate(ends) for ends in zip(*ring, light, strict=True))
     weight = np.repeat([1e10, 1.0], [400, 99])
     graph = EdgeList(tail=tail, head=head, weight=weight)
-    small = sparsify(graph, n_edges=450, method="fast", random_state=5)
+    small = sparsify(graph, n_edges=450, method="stream", random_state=5)
     assert small.components().max() == 0
     assert small.weight.sum() == pytest.approx(weight.sum(), rel=0.1)

@@ -7,7 +7,7 @@ __all__ = ["engine_state", "stream_config"]
 
 
 def engine_state(stream) -> StreamState:
-    """Return the state of a `StreamSparsifier` with method="fast"."""
+    """Return the state of a `StreamSparsifier` with method="stream"."""
     return stream._engines[0].state
 
 

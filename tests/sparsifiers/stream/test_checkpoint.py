@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::graphsqueak.errors.AccuracyWarn
 SHORT = {"chunk_size": 64}  # short streams are resparsified often
 BUDGET = {"n_edges": 150}
 FRACTION = {"keep": 0.1, "min_budget": 60, **SHORT}
-PRIORITY = {"favored_nodes": list(range(0, 40, 8)), **BUDGET, **SHORT}
+PRIORITY = {"priority_nodes": list(range(0, 40, 8)), **BUDGET, **SHORT}
 WINDOW = {"window": 3.0, "n_edges": 60, **SHORT}
 
 # For every option of StreamSparsifier and StreamOptions: a value that is not the default, and the
@@ -32,11 +32,11 @@ CASES = {
     "n_edges": (170, BUDGET | SHORT),
     "epsilon": (0.8, BUDGET | SHORT),
     "keep": (0.1, BUDGET | SHORT | {"min_budget": 60}),
-    "method": ("thesis", {"epsilon": 0.8, **SHORT}),
-    "n_copies": (9, {"method": "thesis", "n_copies": 7}),
+    "method": ("kelner-levin", {"epsilon": 0.8, **SHORT}),
+    "n_copies": (9, {"method": "kelner-levin", "n_copies": 7}),
     "ridge": (30.0, BUDGET | SHORT),
-    "favored_nodes": ([3, 8, 21], BUDGET | SHORT),
-    "favored_share": (0.25, PRIORITY),
+    "priority_nodes": ([3, 8, 21], BUDGET | SHORT),
+    "priority_fraction": (0.25, PRIORITY),
     "filter_arrivals": (False, BUDGET | SHORT),
     "keep_spanning_forest": (False, BUDGET | SHORT),
     "rescale_to_degrees": (False, BUDGET | SHORT),
@@ -58,9 +58,9 @@ TIMED_CASES = {
     "keep": (0.1, WINDOW | {"min_budget": 60}),
     "window": (4.0, WINDOW),
     "half_life": (1.5, WINDOW),
-    "buckets": (5, WINDOW),
-    "favored_nodes": ([3, 8, 21], WINDOW),
-    "favored_share": (0.25, WINDOW | {"favored_nodes": list(range(0, 40, 8))}),
+    "n_panes": (5, WINDOW),
+    "priority_nodes": ([3, 8, 21], WINDOW),
+    "priority_fraction": (0.25, WINDOW | {"priority_nodes": list(range(0, 40, 8))}),
 }
 OPTIONS = {field.name for field in fields(StreamOptions)}
 # Results of the last `sparsifier()`, which are not part of the stream, and how it was made.
@@ -69,7 +69,7 @@ NOT_SAVED = {
     "_result_n_seen",
     "_result_span",
     "_is_consumed",
-    "probe_error_",
+    "cut_error_lower_",
     "random_state",
 }
 
@@ -134,7 +134,7 @@ def test_a_loaded_stream_continues_bit_for_bit_with_every_option(
     settings = changed_settings(name, value, base)
     uninterrupted = make(settings).partial_fit(edges)
     expected = uninterrupted.sparsifier()
-    assert uninterrupted.n_shrinks_ > 1 or settings.get("epsilon")
+    assert uninterrupted.n_resparsifications_ > 1 or settings.get("epsilon")
     stream = make(settings)
     start = 0
     for stop in (700, 1333, 2600, 3500):
@@ -300,7 +300,7 @@ def test_a_fraction_that_grows_continues_with_the_same_filter(tmp_path):
 def test_the_oversampling_factor_is_restored(tmp_path):
     """The filter needs a finite factor before the next resparsification finds another one."""
     graph = sources.erdos_renyi(60, 40_000, random_state=8).to_edge_list()
-    settings = {"n_edges": 400, "favored_nodes": list(range(0, 60, 5)), "chunk_size": 250}
+    settings = {"n_edges": 400, "priority_nodes": list(range(0, 60, 5)), "chunk_size": 250}
     expected = make(settings).partial_fit(graph)
     stream = make(settings).partial_fit(graph.part(0, 10_000))
     assert 1.0 < engine_state(stream).priority.oversampling < 1e6

@@ -29,7 +29,7 @@ def test_the_error_of_random_cuts_is_a_lower_bound_of_epsilon():
     graph = sources.erdos_renyi(300, 40_000, random_state=6).to_edge_list()
     stream = StreamSparsifier(n_edges=3_000, random_state=6).partial_fit(graph)
     sparsifier = stream.sparsifier()
-    assert 0 < stream.probe_error_ <= reference.epsilon(graph, sparsifier)
+    assert 0 < stream.cut_error_lower_ <= reference.epsilon(graph, sparsifier)
 
 
 def test_a_bad_sparsifier_raises_a_warning():
@@ -59,7 +59,7 @@ def test_checkpoints_and_merges_keep_the_cuts(tmp_path):
     both = parts[0].merge(parts[1])
     assert np.array_equal(engine_state(whole).cuts.table, engine_state(both).cuts.table)
     both.sparsifier()
-    assert both.probe_error_ < both.epsilon_predicted_
+    assert both.cut_error_lower_ < both.epsilon_predicted_
 
 
 def test_cuts_of_streams_with_different_node_numbers_are_unknown():
@@ -70,7 +70,7 @@ def test_cuts_of_streams_with_different_node_numbers_are_unknown():
     both = one.merge(two)
     assert np.isnan(engine_state(both).cuts.table).all()
     both.sparsifier()
-    assert both.probe_error_ == 0.0  # of the bottleneck cuts, which are still compared
+    assert both.cut_error_lower_ == 0.0  # of the bottleneck cuts, which are still compared
 
 
 def test_changes_of_a_bottleneck_cut_are_reported_only_beyond_chance():

@@ -36,7 +36,7 @@ def test_the_unit_of_the_weights_changes_only_the_weights(variant, factor):
             n_edges=220, ridge=1.0 * times, options=options, random_state=6
         ).partial_fit(scaled(weighted_graph(seed=13), times))
         results.append((stream.sparsifier(), stream.merge(other).sparsifier()))
-        assert stream.n_shrinks_ > 1
+        assert stream.n_resparsifications_ > 1
     for one, other in zip(*results, strict=True):
         assert differences(scaled(one, factor), other) == []
 
@@ -49,7 +49,7 @@ def test_the_unit_of_the_weights_changes_only_the_weights_of_windows_and_trees()
     for times in (1.0, factor):
         edges = TimedEdges.from_edges(scaled(graph, times), np.linspace(0, 8, graph.n_edges))
         window = TimedSparsifier(
-            n_edges=120, window=4.0, half_life=2.0, buckets=4, options=options, random_state=5
+            n_edges=120, window=4.0, half_life=2.0, n_panes=4, options=options, random_state=5
         )
         tree = grow_tree(
             split(scaled(graph, times), 4),

@@ -83,7 +83,7 @@ def test_bridges_keep_their_weights_through_every_step(variant, graph, tmp_path)
     settings = {"n_edges": 700, "options": VARIANTS[variant]}
     rtol = 1e-6 if variant == "in place" else 1e-12  # large samples are in single precision
     whole = StreamSparsifier(**settings, random_state=1).partial_fit(graph)
-    assert whole.n_shrinks_ > 0
+    assert whole.n_resparsifications_ > 0
     result = whole.sparsifier()
     assert result.n_edges < 0.7 * graph.simplified().n_edges
     check_bridges(result, graph, rtol)
@@ -96,7 +96,7 @@ def test_bridges_keep_their_weights_through_every_step(variant, graph, tmp_path)
 
 
 def test_bridges_keep_their_weights_in_sparsify(graph):
-    check_bridges(sparsify(graph, n_edges=900, random_state=4, method="fast"), graph, 1e-12)
+    check_bridges(sparsify(graph, n_edges=900, random_state=4, method="stream"), graph, 1e-12)
 
 
 def test_edges_that_are_not_bridges_are_rescaled(graph):
@@ -130,7 +130,7 @@ def test_the_in_place_code_is_as_accurate():
             stream, result = sparsify_in_parts(graph, seed=seed, options=options)
             assert 0.9 * 3000 <= result.n_edges <= 3000
             assert result.weight.dtype == np.float64
-            assert stream.n_shrinks_ > 0
+            assert stream.n_resparsifications_ > 0
             errors[name].append(reference.epsilon(simple, result))
     assert np.median(errors["in place"]) <= 1.1 * np.median(errors["copied"])
 
@@ -183,9 +183,9 @@ def test_the_predicted_error_depends_on_the_number_of_edges_read(n_read, monkeyp
     graph = weighted_graph().part(0, n_read)
     options = StreamOptions(chunk_size=64, high_watermark=6.0)
     stream = StreamSparsifier(n_edges=200, options=options, random_state=5).partial_fit(graph)
-    assert (stream.n_shrinks_ > 0) == (n_read == 4000)
+    assert (stream.n_resparsifications_ > 0) == (n_read == 4000)
     stream.sparsifier()
     ((n_seen, budget, error),) = calls
-    assert n_seen == (4000 if stream.n_shrinks_ else None)
+    assert n_seen == (4000 if stream.n_resparsifications_ else None)
     assert budget == 200
     assert stream.epsilon_predicted_ == error > 0

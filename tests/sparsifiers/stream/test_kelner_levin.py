@@ -8,8 +8,8 @@ from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sparsifiers.stream import kelner_levin
 from graphsqueak.sparsifiers.stream.kelner_levin import (
     _upper_resistances,
+    kelner_levin_copies,
     kelner_levin_engine,
-    thesis_copies,
 )
 from tests import reference
 
@@ -42,7 +42,7 @@ def merged(one, two, *, seed):
 @pytest.mark.slow
 def test_the_theorem_holds_at_its_own_number_of_copies():
     graph = parallel_edges()
-    n_copies = thesis_copies(EPSILON, delta=DELTA, n_nodes=30, n_shrinks=8)
+    n_copies = kelner_levin_copies(EPSILON, delta=DELTA, n_nodes=30, n_resparsifications=8)
     failures = 0
     for seed in range(200):
         engine = run_engine(graph, n_copies, 7_919 * seed + 3)
@@ -146,14 +146,14 @@ def test_probabilities_never_rise():
 
 def test_batches_and_checkpoints_do_not_change_the_result(tmp_path):
     graph = parallel_edges(12, 3000)
-    whole = StreamSparsifier(method="thesis", n_copies=10, random_state=4).partial_fit(graph)
-    pieces = StreamSparsifier(method="thesis", n_copies=10, random_state=4)
+    whole = StreamSparsifier(method="kelner-levin", n_copies=10, random_state=4).partial_fit(graph)
+    pieces = StreamSparsifier(method="kelner-levin", n_copies=10, random_state=4)
     for start in range(0, 3000, 70):
         pieces.partial_fit(graph.part(start, start + 70))
         if start == 1400:
             pieces.save(tmp_path / "run.ckpt")
             pieces = StreamSparsifier.load(tmp_path / "run.ckpt")
-    assert whole.n_shrinks_ > 0
+    assert whole.n_resparsifications_ > 0
     np.testing.assert_array_equal(whole.sparsifier().weight, pieces.sparsifier().weight)
 
 
@@ -178,14 +178,16 @@ def test_sketches_and_samples_have_different_seeds(monkeypatch):
 
     monkeypatch.setattr(kelner_levin, "effective_resistance", note)
     graph = sources.erdos_renyi(1100, 3000, random_state=3).to_edge_list().simplified()
-    StreamSparsifier(method="thesis", n_copies=2, random_state=4).partial_fit(graph).sparsifier()
+    StreamSparsifier(method="kelner-levin", n_copies=2, random_state=4).partial_fit(
+        graph
+    ).sparsifier()
     sample_seed = child_seed(int(np.random.default_rng(4).integers(2**63)), Step.FINAL)
     assert seeds
     assert sample_seed not in seeds
 
 
 def test_numbers_of_copies_of_the_theorem_and_of_the_default():
-    assert thesis_copies(0.5, delta=0.01, n_nodes=10**4, n_shrinks=50) == 2937
+    assert kelner_levin_copies(0.5, delta=0.01, n_nodes=10**4, n_resparsifications=50) == 2937
     assert 4000 < kelner_levin_engine(0.5, None, seed=1).n_copies < 6000
 
 
@@ -193,6 +195,6 @@ def test_numbers_of_copies_of_the_theorem_and_of_the_default():
     "arguments",
     [{"n_edges": 5}, {"keep": 0.5}, {"n_copies": 5, "ridge": 1.0}, {}, {"n_copies": 0}],
 )
-def test_the_thesis_method_has_no_budget_and_no_ridge(arguments):
+def test_the_kelner_levin_method_has_no_budget_and_no_ridge(arguments):
     with pytest.raises(InputError):
-        StreamSparsifier(method="thesis", **arguments)
+        StreamSparsifier(method="kelner-levin", **arguments)

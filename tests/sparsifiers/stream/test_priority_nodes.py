@@ -35,7 +35,7 @@ def neighbors(graph, node):
 
 def test_all_edges_of_a_few_priority_nodes_are_kept(dense):
     graph, batches = dense
-    H = stream_of(batches, favored_nodes=NODES).sparsifier().simplified()
+    H = stream_of(batches, priority_nodes=NODES).sparsifier().simplified()
     assert 3_600 <= H.n_edges <= 4_000
     for node in NODES:
         assert neighbors(H, node).tolist() == neighbors(graph, node).tolist()
@@ -44,7 +44,7 @@ def test_all_edges_of_a_few_priority_nodes_are_kept(dense):
 def test_many_priority_nodes_get_their_fraction_of_the_budget(dense):
     _, batches = dense
     nodes = np.arange(0, N_NODES, 4)
-    H = stream_of(batches, favored_nodes=nodes, favored_share=0.6).sparsifier()
+    H = stream_of(batches, priority_nodes=nodes, priority_fraction=0.6).sparsifier()
     fraction = np.mean(np.isin(H.tail, nodes) | np.isin(H.head, nodes))
     assert H.n_edges <= 4_000
     assert 0.5 < fraction < 0.7
@@ -53,7 +53,7 @@ def test_many_priority_nodes_get_their_fraction_of_the_budget(dense):
 def test_degrees_are_met_with_priority_nodes(dense):
     graph, batches = dense
     nodes = np.arange(0, N_NODES, 4)
-    H = stream_of(batches, favored_nodes=nodes).sparsifier()
+    H = stream_of(batches, priority_nodes=nodes).sparsifier()
     np.testing.assert_allclose(H.degrees(), 6 * graph.degrees(), rtol=0.1)
 
 
@@ -66,7 +66,7 @@ def test_edges_at_priority_nodes_are_unbiased(dense):
     totals = []
     for seed in range(12):
         stream = gs.StreamSparsifier(
-            n_edges=4_000, random_state=seed, favored_nodes=nodes, options=plain
+            n_edges=4_000, random_state=seed, priority_nodes=nodes, options=plain
         )
         for batch in batches:
             stream.partial_fit(batch)
@@ -79,8 +79,8 @@ def test_edges_at_priority_nodes_are_unbiased(dense):
 
 def test_batches_and_checkpoints_do_not_change_the_result(dense, tmp_path):
     _, batches = dense
-    whole = stream_of(batches, favored_nodes=NODES).sparsifier()
-    stream = stream_of(batches[:30], favored_nodes=NODES)
+    whole = stream_of(batches, priority_nodes=NODES).sparsifier()
+    stream = stream_of(batches[:30], priority_nodes=NODES)
     stream.sparsifier()
     stream.save(tmp_path / "half")
     stream = gs.StreamSparsifier.load(tmp_path / "half")
@@ -95,23 +95,23 @@ def test_priority_nodes_are_given_by_id():
     names = np.array([f"n{i}" for i in range(60)], dtype=object)
     full = gs.sources.complete(60).to_edge_list()
     named = EdgeList(tail=full.tail, head=full.head, ids=names)
-    stream = gs.StreamSparsifier(n_edges=500, favored_nodes=["n7"], random_state=7)
+    stream = gs.StreamSparsifier(n_edges=500, priority_nodes=["n7"], random_state=7)
     H = stream.partial_fit(named).sparsifier()
     assert neighbors(H, 7).size == 59
 
 
 def test_merged_streams_have_the_priority_nodes_of_both(dense):
     _, batches = dense
-    first = stream_of(batches[:30], favored_nodes=[3])
-    second = stream_of(batches[30:], favored_nodes=[50])
+    first = stream_of(batches[:30], priority_nodes=[3])
+    second = stream_of(batches[30:], priority_nodes=[50])
     both = first.merge(second)
-    assert set(both.favored_nodes) == {3, 50}
+    assert set(both.priority_nodes) == {3, 50}
     assert engine_state(both).priority.mask[[3, 50]].all()
 
 
-def test_the_thesis_method_has_no_priority_nodes():
-    with pytest.raises(gs.InputError, match="favored_nodes need method='fast'"):
-        gs.StreamSparsifier(method="thesis", epsilon=0.5, favored_nodes=[1])
+def test_the_kelner_levin_method_has_no_priority_nodes():
+    with pytest.raises(gs.InputError, match="priority_nodes need method='stream'"):
+        gs.StreamSparsifier(method="kelner-levin", epsilon=0.5, priority_nodes=[1])
 
 
 @pytest.mark.parametrize(("nodes", "fraction"), [([1, 2, 3, 4, 5, 6], 0.4), ([9], 0.5)])
@@ -152,7 +152,9 @@ def test_edges_at_priority_nodes_leave_the_rest_of_the_budget_to_others(min_node
     graph = gs.sources.erdos_renyi(200, 40_000, random_state=1).to_edge_list()
     nodes = np.arange(0, 200, 10)
     options = gs.StreamOptions(chunk_size=512, degree_approx_min_nodes=min_nodes)
-    stream = gs.StreamSparsifier(n_edges=1600, favored_nodes=nodes, options=options, random_state=7)
+    stream = gs.StreamSparsifier(
+        n_edges=1600, priority_nodes=nodes, options=options, random_state=7
+    )
     result = stream.partial_fit(graph).sparsifier()
     is_priority = np.isin(result.tail, nodes) | np.isin(result.head, nodes)
     assert 0.4 < is_priority.mean() < 0.6

@@ -70,7 +70,7 @@ def merged(graph, **settings):
     [
         lambda graph, n_edges: merged(graph, n_edges=n_edges),
         lambda graph, n_edges: whole(graph, n_edges=n_edges, ridge=0.5),
-        lambda graph, n_edges: whole(graph, n_edges=n_edges, favored_nodes=range(40)),
+        lambda graph, n_edges: whole(graph, n_edges=n_edges, priority_nodes=range(40)),
         lambda graph, n_edges: whole(  # several resparsifications, in place, single precision
             graph,
             n_edges=n_edges,
@@ -92,7 +92,7 @@ def test_a_merge_tree_has_the_total_weight():
     assert small.weight.sum() == pytest.approx(graph.weight.sum(), rel=1e-9)
 
 
-@pytest.mark.parametrize("times", [{"window": 4.0, "buckets": 4}, {"half_life": 2.0}])
+@pytest.mark.parametrize("times", [{"window": 4.0, "n_panes": 4}, {"half_life": 2.0}])
 def test_a_timed_stream_has_the_total_weight_of_the_edges_that_are_not_forgotten(times):
     graph = social_graph()
     time = np.linspace(0.0, 8.0, graph.n_edges)

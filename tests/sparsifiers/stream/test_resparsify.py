@@ -88,7 +88,7 @@ def test_a_resparsification_leaves_about_the_requested_number_of_edges(variant):
     resparsify(state, stream_config(stream), 420)
     assert np.count_nonzero(state.buffer.edges().in_forest) == 199
     assert abs(stream.n_kept_ - 420) < 6 * np.sqrt(221) + 5
-    assert stream.n_shrinks_ == 1
+    assert stream.n_resparsifications_ == 1
 
 
 def test_refiltering_leaves_about_the_requested_number_of_edges():
@@ -112,7 +112,7 @@ def test_a_refilter_counts_edges_at_priority_nodes_as_it_samples_them(is_new):
     graph = weighted_graph(n_edges=9000)
     stream = StreamSparsifier(
         n_edges=400,
-        favored_nodes=range(0, 50, 8),
+        priority_nodes=range(0, 50, 8),
         options=StreamOptions(chunk_size=64),
         random_state=5,
     )

@@ -74,7 +74,7 @@ def test_components_of_the_union_are_kept_by_merges_and_resparsifications(seed, 
         expected = graph.part(0, stop).components()
         np.testing.assert_array_equal(merged.sparsifier().components(), expected)
     again = streams_of(graph, 2, seed + 50, n_edges=budget)[0].merge(merged)
-    assert again.n_shrinks_ > 3
+    assert again.n_resparsifications_ > 3
     assert np.count_nonzero(engine_state(again).buffer.edges().in_forest) == forest_size(graph)
     np.testing.assert_array_equal(again.sparsifier().components(), graph.components())
 
@@ -136,8 +136,8 @@ def test_a_merge_adds_counts_and_keeps_the_settings_of_every_stream():
     streams = [
         StreamSparsifier(
             n_edges=220,
-            favored_nodes=favored,
-            favored_share=0.3,
+            priority_nodes=favored,
+            priority_fraction=0.3,
             ridge=ridge,
             options=options,
             random_state=seed,
@@ -152,15 +152,15 @@ def test_a_merge_adds_counts_and_keeps_the_settings_of_every_stream():
     assert merged.n_edges_seen_ == graph.n_edges
     assert (merged.ridge, state.ridge) == (0.875, 0.875)
     assert np.flatnonzero(state.priority.mask).tolist() == [1, 2, 7]
-    assert merged.favored_nodes == {1, 2, 7}
-    assert (merged.favored_share, state.priority.fraction) == (0.3, 0.3)
+    assert merged.priority_nodes == {1, 2, 7}
+    assert (merged.priority_fraction, state.priority.fraction) == (0.3, 0.3)
     assert state.cut_error >= 0.375
-    assert merged.n_shrinks_ >= sum(stream.n_shrinks_ for stream in streams)
+    assert merged.n_resparsifications_ >= sum(stream.n_resparsifications_ for stream in streams)
     np.testing.assert_allclose(merged.degrees_, graph.degrees(), rtol=1e-12)
     tables = np.sum([engine_state(stream).cuts.table for stream in streams], axis=0)
     np.testing.assert_allclose(state.cuts.table, tables, rtol=1e-12)
     merged.sparsifier()
-    assert merged.probe_error_ >= 0.375
+    assert merged.cut_error_lower_ >= 0.375
 
 
 @pytest.mark.parametrize("unit", [1.0, 2.0**-12])
@@ -169,7 +169,7 @@ def test_a_merge_keeps_the_filter_of_a_leader_and_a_continuation_its_degrees(uni
     options = StreamOptions(chunk_size=64)
     stream = StreamSparsifier(
         n_edges=220,
-        favored_nodes=[3, 4],
+        priority_nodes=[3, 4],
         ridge=2.0 * unit,
         options=options,
         random_state=5,

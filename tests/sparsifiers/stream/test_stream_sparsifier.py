@@ -86,7 +86,7 @@ def test_the_mean_laplacian_is_that_of_the_graph(options, n_read, n_edges, tmp_p
         laplacian = stream.partial_fit(graph.part(2 * cut)).sparsifier().laplacian().toarray()
         total += laplacian
         square += laplacian**2
-        n_resparsifications += stream.n_shrinks_
+        n_resparsifications += stream.n_resparsifications_
     mean = total / n_runs
     sigma = np.sqrt(np.maximum(square / n_runs - mean**2, 0) / n_runs)
     assert n_resparsifications > 3 * n_runs
@@ -104,7 +104,7 @@ def test_components_are_those_of_the_graph_at_any_time():
         so_far = graph.part(0, start + 100)
         np.testing.assert_array_equal(stream.sparsifier().components(), so_far.components())
         assert stream.n_components_ == so_far.components().max() + 1
-    assert stream.n_shrinks_ >= 2
+    assert stream.n_resparsifications_ >= 2
 
 
 @pytest.mark.parametrize("n_edges", [450, 2000, 8000])
@@ -177,7 +177,7 @@ def test_sampled_edges_stay_below_the_high_watermark_and_one_chunk():
     for batch in sources.erdos_renyi(100, 60_000, random_state=4, batch_size=500):
         stream.partial_fit(batch)
         assert stream.n_kept_ <= 3 * 400 + 64
-    assert stream.n_shrinks_ <= 4 * np.log2(60_000 / 1200)
+    assert stream.n_resparsifications_ <= 4 * np.log2(60_000 / 1200)
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e300])

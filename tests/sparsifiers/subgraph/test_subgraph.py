@@ -92,10 +92,10 @@ def test_the_default_is_the_stream_however_few_edges_are_kept(edges_per_node):
     graph = sources.chung_lu(400, 6_000, random_state=SEED).to_edge_list().simplified()
     settings = {"n_edges": int(edges_per_node * 400), "random_state": SEED}
     default = sparsify(graph, **settings)
-    stream = sparsify(graph, method="fast", **settings)
+    stream = sparsify(graph, method="stream", **settings)
     for name in ("tail", "head", "weight"):
         np.testing.assert_array_equal(getattr(default, name), getattr(stream, name))
-    assert run_sparsify(graph, SparsifyConfig(**settings)).method == "fast"
+    assert run_sparsify(graph, SparsifyConfig(**settings)).method == "stream"
 
 
 def test_a_subgraph_on_request_has_the_smaller_kappa():
@@ -103,7 +103,7 @@ def test_a_subgraph_on_request_has_the_smaller_kappa():
     settings = {"n_edges": 1017, "certify": True, "random_state": SEED}
     few = run_sparsify(graph, SparsifyConfig(method="subgraph", **settings))
     assert few.method == few.record()["method"] == "subgraph"
-    stream = run_sparsify(graph, SparsifyConfig(method="fast", **settings))
+    stream = run_sparsify(graph, SparsifyConfig(method="stream", **settings))
     assert few.certificate.kappa < stream.certificate.kappa / 5
     assert few.certificate.epsilon_upper < min(stream.certificate.epsilon_upper, 1)
 
@@ -145,7 +145,7 @@ def test_both_ends_of_the_interval_are_found(name):
         graph = sources.grid(36, 36).to_edge_list()
     else:
         graph = sources.chung_lu(1200, 9000, random_state=SEED).to_edge_list().simplified()
-    thinned = sparsify(graph, n_edges=2 * graph.n_nodes, method="fast", random_state=SEED)
+    thinned = sparsify(graph, n_edges=2 * graph.n_nodes, method="stream", random_state=SEED)
     exact = certify(graph, thinned, method="dense")
     most = largest_ratio(thinned, graph, seed=SEED)
     least = 1 / largest_ratio(graph, thinned, seed=SEED)
@@ -160,7 +160,7 @@ def test_a_file_is_read_twice_and_gives_what_memory_gives(tmp_path, capsys):
     command = ["sparsify", str(tmp_path / "mesh.tsv"), "-o", out, "--n-edges", "450", "--seed", "5"]
     assert run([*command, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record["method"] == "fast"
+    assert record["method"] == "stream"
     assert record["total_weight_ratio"] == pytest.approx(1.0)
     assert run([*command, "--method", "subgraph", "--json", "--force"]) == 0
     record = json.loads(capsys.readouterr().out)
