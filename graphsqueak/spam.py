@@ -1,7 +1,7 @@
 """A spam filter for a mailbox: a few mails are labeled, the others and new ones get a score.
 
-All mails, labeled or not, become points (words and marks, TF-IDF) and are joined to the 10 nearest
-by the cosine, and by half of it to those that are near by their headers, if there are any (see
+All mails, labeled or not, become points (words and punctuation, TF-IDF) and are joined to the 10
+nearest by the cosine, and by half of it to those that are near by their headers, if there are any (see
 `sources.neighbors.views`); Stable-HFS on that graph labels the mails that have no label. A mail
 that comes later is weighed by the words that are known and gets the mean score of its nearest, each
 counted by its cosine (`predict_new`): nothing is fitted. It then joins the graph, for the time when
@@ -266,7 +266,7 @@ def _learned(sides, n_neighbors, random_state):
     texts, headers = sides
     fewest = 3 if len(texts) >= _FEWEST_FOR_RARE else 1
     k = min(n_neighbors, max(len(texts) - 1, 1))
-    points, words = learn_words(texts, min_mails=fewest, sublinear=True, marks=True)
+    points, words = learn_words(texts, min_mails=fewest, sublinear=True, punctuation=True)
     if not words.words:
         return [], []
     graph = neighbor_edges(points, k, random_state=random_state).to_edge_list()

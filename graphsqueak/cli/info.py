@@ -49,7 +49,7 @@ def info(
 
 
 def _tell_pairs(source, *, as_json, quiet):
-    """Sizes of a table of pairs and of its graph."""
+    """Sizes of an entity-attribute table and of its graph."""
     record = source.describe()
     understood = tell_understood(source, quiet=quiet)
     if as_json:

@@ -110,7 +110,12 @@ def neighbors(
         tell_dry_run(reads, writes, force=force, as_json=as_json)
         return
     words = {"drop_common": drop_common, "drop_rare": drop_rare}
-    words |= {"min_mails": min_mails, "sublinear": sublinear, "marks": marks, "headers": headers}
+    words |= {
+        "min_mails": min_mails,
+        "sublinear": sublinear,
+        "punctuation": marks,
+        "headers": headers,
+    }
     progress = options.shows_progress(quiet=quiet, as_json=as_json)
     with written_together():
         with reporter(progress, f"reading {points}"):

@@ -154,7 +154,7 @@ class Reading:
             return self._open_pairs(paths, columns, shared, seed)
         if (self.normalize, self.max_size, self.degree) != ("size", None, None):
             raise InputError(
-                "--normalize, --max-size and --degree are for tables of pairs; give --pairs"
+                "--normalize, --max-size and --degree are for entity-attribute tables; give --pairs"
             )
         shared |= {
             "columns": columns,
@@ -174,7 +174,7 @@ class Reading:
         return read_edges(paths, **shared)
 
     def _open_pairs(self, paths, columns, shared, seed):
-        from graphsqueak.sources.pairs.pair_source import read_pairs
+        from graphsqueak.sources.projections.projection_source import read_projection
 
         if self.time is not None:
             raise InputError("--pairs have no times; leave --time away")
@@ -187,15 +187,15 @@ class Reading:
         columns = columns or ((0, 1, 2) if self.weights else (0, 1))
         if len(columns) not in (2, 3):
             raise InputError("--columns of --pairs are entity, attribute and maybe weight")
-        return read_pairs(
+        return read_projection(
             paths,
             **shared,
             entity=columns[0],
             attribute=columns[1],
             weight=columns[2] if len(columns) == 3 and self.weights is not False else None,
             normalize=self.normalize,
-            max_size=self.max_size,
-            degree="auto" if self.degree is None else self.degree,
+            max_group_size=self.max_size,
+            clique_degree="auto" if self.degree is None else self.degree,
             random_state=seed,
         )
 
@@ -214,7 +214,7 @@ def _column(name):
 def reads_edges(command):
     """A command with the options of `Reading` in the place of its keyword `reading`.
 
-    Where --pairs is something else already, tables of pairs are read by --from-pairs alone.
+    Where --pairs is something else already, entity-attribute tables are read by --from-pairs alone.
     """
     names = [field.name for field in fields(Reading)]
 

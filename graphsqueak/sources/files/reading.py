@@ -327,7 +327,7 @@ class FileSource(EdgeSource):
             chunk = self._prefixed(chunk)
         if chunk.nodes is not None:
             numbering.number(chunk.nodes)
-            batcher.n_nodes = numbering.n_nodes
+            batcher.include_nodes(numbering.n_nodes)
         texts = () if chunk.text is None else (chunk.text,)
         nodes = numbering.number(*texts, chunk.ends)
         self.n_bad_lines += chunk.n_bad_lines
