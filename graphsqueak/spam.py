@@ -1,8 +1,8 @@
 """A spam filter for a mailbox: a few mails are labeled, the others and new ones get a score.
 
 All mails, labeled or not, become points (words and punctuation, TF-IDF) and are joined to the 10
-nearest by the cosine, and by half of it to those that are near by their headers, if there are any (see
-`sources.neighbors.views`); Stable-HFS on that graph labels the mails that have no label. A mail
+nearest by the cosine, and by half of it to those that are near by their headers, if there are any
+(see `sources.neighbors.views`); Stable-HFS on that graph labels the mails that have no label. A mail
 that comes later is weighed by the words that are known and gets the mean score of its nearest, each
 counted by its cosine (`predict_new`): nothing is fitted. It then joins the graph, for the time when
 labels change.
