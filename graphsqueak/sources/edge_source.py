@@ -29,6 +29,7 @@ __all__ = [
     "Chunk",
     "EdgeSource",
     "Opened",
+    "id_kind_of",
 ]
 
 # Memory of a reader per node: two copies of its id, and its slot in the hash table. A file that
@@ -150,6 +151,17 @@ class EdgeSource:
             n_zero_weights=self.n_zero_weights,
         )
         return edges.in_id_order()
+
+
+def id_kind_of(source: EdgeList | EdgeSource) -> str:
+    """Return "integer" or "text", the type of the ids of a source or graph.
+
+    >>> id_kind_of(EdgeList(tail=[0], head=[1]))
+    'integer'
+    """
+    if isinstance(source, EdgeSource):
+        return source.id_kind
+    return "integer" if source.ids.dtype.kind in "iu" else "text"
 
 
 class Chunk(NamedTuple):
