@@ -208,7 +208,7 @@ class Study:
         if not hasattr(self, "points"):
             began = time.process_time()
             words = {"drop_common": 0, "drop_rare": 0, "min_mails": 3}
-            words |= {"sublinear": True, "marks": True}
+            words |= {"sublinear": True, "punctuation": True}
             loaded = load_mail(self.mails, deduplicate=True, **words)
             assert loaded.ids.tolist() == self.ids
             self.points, self.seconds_of_points = loaded.points, time.process_time() - began

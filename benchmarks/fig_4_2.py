@@ -79,7 +79,7 @@ def mails(path):
         data = datasets.load_spam()
     else:
         better = {"drop_common": 0, "drop_rare": 0, "min_mails": 3}
-        better |= {"sublinear": True, "marks": True}
+        better |= {"sublinear": True, "punctuation": True}
         data = datasets.load_mail(path, deduplicate=True, **better)
     known = data.labels >= 0
     return data.points[known], data.labels[known], data.description

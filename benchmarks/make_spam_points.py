@@ -29,7 +29,7 @@ def main():
         drop_rare=0,
         min_mails=3,
         sublinear=True,
-        marks=True,
+        punctuation=True,
     )
     n_words = mails.points.shape[1]
     points = mails.points[:, np.random.default_rng(SEED).permutation(n_words)].tocsr()

@@ -52,7 +52,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "online": "",
         "outofcore": "",
         "read_edges": "sources",
-        "read_pairs": "sources",
+        "read_projection": "sources",
         "smallest_eigenpairs": "outofcore",
         "solvers": "",
         "sources": "",

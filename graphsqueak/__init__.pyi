@@ -14,7 +14,7 @@ from graphsqueak.solvers import LaplacianSolver as LaplacianSolver
 from graphsqueak.sources import EdgeSource as EdgeSource
 from graphsqueak.sources import neighbor_edges as neighbor_edges
 from graphsqueak.sources import read_edges as read_edges
-from graphsqueak.sources import read_pairs as read_pairs
+from graphsqueak.sources import read_projection as read_projection
 from graphsqueak.sources import write_edges as write_edges
 from graphsqueak.spam import SpamFilter as SpamFilter
 from graphsqueak.sparsifiers import Certificate as Certificate
@@ -96,7 +96,7 @@ __all__ = [
     "online",
     "outofcore",
     "read_edges",
-    "read_pairs",
+    "read_projection",
     "smallest_eigenpairs",
     "solvers",
     "sources",

@@ -80,8 +80,9 @@ def load_karate() -> EdgeList:
 def load_spam() -> Points:
     """Load the SpamAssassin public corpus, duplicates left out: 5,876 mails as TF-IDF vectors.
 
-    Words and marks of subject and body, stemmed, in at least three mails; 1 + log(tf) times idf,
-    every mail of length one, but one, which has none of them. The words themselves are not shipped.
+    Words and punctuation of subject and body, stemmed, in at least three mails; 1 + log(tf) times
+    idf, every mail of length one, but one, which has none of them. The words themselves are not
+    shipped.
 
     >>> load_spam()
     Points(n=5876, d=17024, 'SpamAssassin public corpus, TF-IDF')
@@ -122,7 +123,7 @@ def load_mail(
     min_mails: int = 1,
     sublinear: bool = False,
     stemming: bool = True,
-    marks: bool = False,
+    punctuation: bool = False,
     headers: bool = False,
 ) -> Points:
     """Read a corpus of mail from disk and turn every mail into a TF-IDF vector.
@@ -144,8 +145,8 @@ def load_mail(
         1 + log(tf) in place of tf.
     stemming : bool
         Whether to stem.
-    marks : bool
-        Whether to count stop words, single letters and runs of marks as well.
+    punctuation : bool
+        Whether to count stop words, single letters and runs of punctuation as well.
     headers : bool
         Whether to make vectors of the headers, too: by what ways and programs a mail came.
 
@@ -157,7 +158,7 @@ def load_mail(
     Notes
     -----
     The defaults are the thesis'. Better on the corpora that we measured: drop_common=0,
-    drop_rare=0, min_mails=3, sublinear=True, marks=True.
+    drop_rare=0, min_mails=3, sublinear=True, punctuation=True.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def load_mail(
         min_mails=min_mails,
         sublinear=sublinear,
         stemming=stemming,
-        marks=marks,
+        punctuation=punctuation,
     )
     if not read:
         raise InputError(f"{path} holds no readable mail; {source.n_unreadable} could not be read")

@@ -1,7 +1,7 @@
 """Errors about the input and warnings about results.
 
-A message is a sequence of pieces, so that it can name parameters in the words of its reader:
-`InputError(Parameter("keep", 5.0), " is above 1")` reads "keep=5.0 is above 1" in Python and
+A message is a sequence of pieces, so that parameters can be written as arguments or as options:
+`InputError(Parameter("keep", 5.0), " is above 1")` is "keep=5.0 is above 1" in Python and
 "--keep 5.0 is above 1" on the command line.
 """
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class Parameter(NamedTuple):
-    """A parameter that a message mentions, with a value unless `value` is left out.
+    """Parameter in a message, with its value unless that is omitted.
 
     >>> print(Parameter("ids", "text"), Parameter("columns", (0, 1)), Parameter("delimiter"))
     ids='text' columns=(0, 1) delimiter
@@ -38,7 +38,7 @@ class Parameter(NamedTuple):
 
 
 class Message:
-    """Text that mentions parameters: strings, `Parameter`s and other messages, in order.
+    """Text with parameters: strings, `Parameter`s and other messages, in order.
 
     >>> message = Message("pass ", Parameter("keep", 0.1))
     >>> str(Message("too large; ", message))
@@ -67,15 +67,21 @@ class Message:
 
 
 class InputError(Message, ValueError):
-    """The input cannot be used; the message names the problem, its place and the remedy."""
+    """Invalid input; the message names the problem, its place and the fix."""
 
 
 class AccuracyWarning(Message, UserWarning):
-    """A result is less accurate than was predicted."""
+    """Warning that a result is less accurate than predicted."""
 
 
 class ConvergenceWarning(Message, UserWarning):
-    """An iteration stopped before its tolerance; `residual` is the relative residual it reached."""
+    """Warning that an iteration stopped before it reached its tolerance.
+
+    Attributes
+    ----------
+    residual : float
+        Relative residual at the end.
+    """
 
     def __init__(self, *pieces: object, residual: float) -> None:
         super().__init__(*pieces)
@@ -83,8 +89,8 @@ class ConvergenceWarning(Message, UserWarning):
 
 
 class DistanceWeightsWarning(Message, UserWarning):
-    """A column of weights is named like distances but read as similarities: large is close."""
+    """Warning that weights with a name like distances are read as similarities."""
 
 
 class SavingWarning(Message, UserWarning):
-    """A state could not be saved; the run continues without it."""
+    """Warning that a state could not be saved; the run continues."""

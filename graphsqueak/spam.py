@@ -1,8 +1,8 @@
 """A spam filter for a mailbox: a few mails are labeled, the others and new ones get a score.
 
-All mails, labeled or not, become points (words and marks, TF-IDF) and are joined to the 10 nearest
-by the cosine, and by half of it to those that are near by their headers, if there are any (see
-`sources.neighbors.views`); Stable-HFS on that graph labels the mails that have no label. A mail
+All mails, labeled or not, become points (words and punctuation, TF-IDF) and are joined to the 10
+nearest by the cosine, and by half of it to those that are near by their headers, if there are any
+(see `sources.neighbors.views`); Stable-HFS on that graph labels the mails that have no label. Mail
 that comes later is weighed by the words that are known and gets the mean score of its nearest, each
 counted by its cosine (`predict_new`): nothing is fitted. It then joins the graph, for the time when
 labels change.
@@ -23,7 +23,11 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.sources import neighbor_edges, read_mail
 from graphsqueak.sources.mail.layouts import label_of_word
 from graphsqueak.sources.mail.words import header_points, learn_words, weigh_words
-from graphsqueak.sources.neighbors.views import SECOND_SHARE, SecondView, is_near
+from graphsqueak.sources.neighbors.views import (
+    SECOND_VIEW_WEIGHT,
+    SecondView,
+    exceeds_last,
+)
 from graphsqueak.ssl import StableHFSClassifier, UnreachedWarning
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack_state, unpack_state
@@ -255,7 +259,7 @@ class _View:
         if self._last is not None:
             if self._last.size < n_among:
                 self._last = np.append(self._last, _last_cosines(links, n_neighbors))
-            links.data[~is_near(links.data, self._last[links.indices])] = 0.0
+            links.data[~exceeds_last(links.data, self._last[links.indices])] = 0.0
             links.eliminate_zeros()
         links.data *= self._share
         return links
@@ -266,7 +270,7 @@ def _learned(sides, n_neighbors, random_state):
     texts, headers = sides
     fewest = 3 if len(texts) >= _FEWEST_FOR_RARE else 1
     k = min(n_neighbors, max(len(texts) - 1, 1))
-    points, words = learn_words(texts, min_mails=fewest, sublinear=True, marks=True)
+    points, words = learn_words(texts, min_mails=fewest, sublinear=True, punctuation=True)
     if not words.words:
         return [], []
     graph = neighbor_edges(points, k, random_state=random_state).to_edge_list()
@@ -275,7 +279,7 @@ def _learned(sides, n_neighbors, random_state):
     if words is not None:
         near = SecondView(points, n_neighbors)
         graph = near.to_edge_list()
-        views.append(_View(points, words, SECOND_SHARE, near.last))
+        views.append(_View(points, words, SECOND_VIEW_WEIGHT, near.last_cosine))
         joined.append((graph.tail, graph.head, graph.weight))
     return views, joined
 

@@ -1,7 +1,7 @@
-"""Checks of what users hand in, and the words for what is wrong with it.
+"""Checks of arguments and input.
 
-Public functions check once, here, and the functions below them trust. Every message names the
-value, the place and the remedy.
+Public functions check their input once, with these functions, and private functions do not check
+again. Every message names the value, the place and the fix.
 """
 
 import numbers
@@ -25,7 +25,11 @@ __all__ = [
     "check_weights",
 ]
 
-LARGEST_SPAN = 1e120
+# Largest ratio of two weights. Sums of its square, 1e240, stay in the range of double precision,
+# 1e308, with a wide margin for products with other quantities.
+MAX_WEIGHT_RATIO = 1e120
+
+# Characters by name; "" is any run of spaces and tabs.
 _DELIMITERS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": "", " ": "", "whitespace": ""}
 
 
@@ -70,16 +74,16 @@ def check_real(name, value, *, least=-np.inf, above=-np.inf, below=np.inf):
 
 
 def check_span(smallest, largest):
-    """Refuse positive weights so far apart that sums and squares of them leave double precision.
+    """Refuse positive weights whose ratio is too large for sums and squares in double precision.
 
     >>> check_span(1e-300, 1e-200)
     >>> check_span(1e-300, 1e300)
     Traceback (most recent call last):
     graphsqueak.errors.InputError: weights from 1e-300 to 1e+300 are more than 1e+120 apart; ...
     """
-    if largest / LARGEST_SPAN > smallest:
+    if largest / MAX_WEIGHT_RATIO > smallest:
         raise InputError(
-            f"weights from {smallest:g} to {largest:g} are more than {LARGEST_SPAN:g} apart; "
+            f"weights from {smallest:g} to {largest:g} are more than {MAX_WEIGHT_RATIO:g} apart; "
             "double precision cannot hold such a graph: drop the lightest edges or scale them"
         )
 
@@ -87,12 +91,13 @@ def check_span(smallest, largest):
 def check_edges(
     tail: ArrayLike, head: ArrayLike, weight: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the ends of edges as int64 and their weights, 1 where not given, as float64.
+    """Return the ends of edges as int64, and their weights, 1 by default, as float64.
 
     >>> check_edges([0, 2], [1, 0], None)
     (array([0, 2]), array([1, 0]), array([1., 1.]))
     """
-    tail, head = _node_numbers("tail", tail), _node_numbers("head", head)
+    tail = _node_numbers("tail", tail)
+    head = _node_numbers("head", head)
     weight = np.ones(tail.size) if weight is None else np.array(weight, dtype=np.float64)
     if not tail.size == head.size == weight.size or weight.ndim != 1:
         raise InputError(
@@ -128,20 +133,25 @@ def check_weights(weight, *, where="edge"):
     Traceback (most recent call last):
     graphsqueak.errors.InputError: edge 1 has weight -2.0: ...similarities...
     """
-    good = (weight >= 0) & (weight < np.inf)
-    if not good.all():
-        first = int(np.argmin(good))
-        deletes = " (no edge is taken out again: that needs linear sketches of all of them)"
+    is_valid = (weight >= 0) & (weight < np.inf)
+    if not is_valid.all():
+        first = int(np.argmin(is_valid))
+        hint = ""
+        if weight[first] < 0:
+            hint = " (edges cannot be deleted from a stream by negative weights)"
         raise InputError(
             f"{where} {first} has weight {weight[first]}: weights are similarities, "
-            f"finite and not negative{deletes * bool(weight[first] < 0)}; drop or repair this edge"
+            f"finite and not negative{hint}; drop or repair this edge"
         )
 
 
 def check_adjacency(matrix):
-    """Refuse a scipy CSR matrix that is no symmetric adjacency matrix, and say what it looks like.
+    """Refuse a scipy CSR matrix that is not a symmetric adjacency matrix, such as a Laplacian.
 
-    A Laplacian handed in by mistake is recognized.
+    >>> import scipy.sparse
+    >>> check_adjacency(scipy.sparse.csr_array([[1.0, -1.0], [-1.0, 1.0]]))
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: this looks like a Laplacian ...
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"an adjacency matrix is square, not of shape {matrix.shape}")
@@ -152,8 +162,8 @@ def check_adjacency(matrix):
 
 
 def _refuse_laplacian(matrix):
-    off_diagonal = matrix.data.min(initial=0.0)
-    if off_diagonal >= 0:
+    smallest = matrix.data.min(initial=0.0)
+    if smallest >= 0:
         return
     row_sums = np.abs(matrix.sum(axis=1))
     if (row_sums <= 1e-9 * np.abs(matrix.diagonal())).all():
@@ -162,7 +172,7 @@ def _refuse_laplacian(matrix):
             "give the adjacency matrix, diag(L.diagonal()) - L"
         )
     raise InputError(
-        f"the adjacency matrix has a negative entry, {off_diagonal:g}; weights are similarities, "
+        f"the adjacency matrix has a negative entry, {smallest:g}; weights are similarities, "
         "finite and not negative"
     )
 
@@ -177,58 +187,59 @@ def _refuse_asymmetric(matrix):
 
 
 def check_delimiter(delimiter):
-    """The character that a user's word for it means; "" for runs of blanks."""
+    """Return the delimiting character; "" for runs of blanks, "auto" to detect it.
+
+    >>> check_delimiter("tab"), check_delimiter("space"), check_delimiter("|")
+    ('\\t', '', '|')
+    """
     if delimiter == "auto":
         return delimiter
-    character = _DELIMITERS.get(delimiter, delimiter)
-    if character == "" and delimiter in _DELIMITERS:
-        return character
-    if (
-        not isinstance(character, str)
-        or len(character) != 1
-        or not character.isascii()
-        or (character.isalnum() or character in '\n\r"+-.')
-    ):
+    if delimiter in _DELIMITERS:
+        return _DELIMITERS[delimiter]
+    is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if not is_character or delimiter.isalnum() or delimiter in '\n\r"+-.':
         raise InputError(
             Parameter("delimiter", delimiter),
             " is not one character that cannot be part of a number; choose e.g. "
             f"{', '.join(_DELIMITERS)}",
         )
-    return character
+    return delimiter
 
 
 def check_comments(comments):
-    """Marks of comment lines as a tuple."""
+    """Return the characters that begin a comment line, as a tuple."""
     comments = tuple(comments or ())
-    for mark in comments:
-        if not isinstance(mark, str) or len(mark) != 1 or not mark.isascii():
+    for character in comments:
+        if not isinstance(character, str) or len(character) != 1 or not character.isascii():
             raise InputError(
                 Parameter("comments", comments),
-                f" must be single ASCII characters; {mark!r} is not",
+                f" must be single ASCII characters; {character!r} is not",
             )
     return comments
 
 
 def check_ridge(ridge, n_nodes):
-    """`ridge` as one finite number per node, none negative; an InputError else."""
+    """Return `ridge` as one finite number per node, none negative."""
     if np.ndim(ridge) == 0:
         return np.full(n_nodes, check_real("ridge", ridge, least=0.0, below=np.inf))
     ridge = np.array(ridge, dtype=np.float64)
     if ridge.shape != (n_nodes,):
-        raise InputError(f"ridge has shape {ridge.shape}; give a number or {n_nodes} numbers")
-    good = (ridge >= 0) & (ridge < np.inf)
-    if not good.all():
-        node = int(np.argmin(good))
-        raise InputError(f"ridge of node {node} is {ridge[node]}; it must be finite, not negative")
+        raise InputError(f"ridge has shape {ridge.shape}; pass a number or {n_nodes} numbers")
+    is_valid = (ridge >= 0) & (ridge < np.inf)
+    if not is_valid.all():
+        node = int(np.argmin(is_valid))
+        raise InputError(
+            f"ridge of node {node} is {ridge[node]}; it must be finite and not negative"
+        )
     return ridge
 
 
 def check_block(B, n_nodes):
-    """`B` as a block of shape (n_nodes, K) in C order, float32 or float64; an InputError else."""
+    """Return `B` as a block of shape (n_nodes, K) in C order, float32 or float64."""
     array = np.asarray(B)
     if array.dtype.kind not in "fiub" or array.ndim not in (1, 2) or array.shape[0] != n_nodes:
         raise InputError(
-            f"the right-hand side is {array.dtype} of shape {array.shape}; give real numbers of "
+            f"the right-hand side is {array.dtype} of shape {array.shape}; pass real numbers of "
             f"shape ({n_nodes},) or ({n_nodes}, K)"
         )
     dtype = np.float32 if array.dtype == np.float32 else np.float64

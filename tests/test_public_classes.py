@@ -80,7 +80,7 @@ def edge_sources(folder):
     (folder / "pairs.csv").write_text("who,what\na,x\nb,x\nc,y\na,y\n")
     yield gs.read_edges(folder / "edges.csv")
     yield gs.read_edges(folder / "edges.parquet")
-    yield gs.read_pairs(folder / "pairs.csv", random_state=3)
+    yield gs.read_projection(folder / "pairs.csv", random_state=3)
     fresh, read = (gs.neighbor_edges(points(40), 5) for _ in range(2))
     read.to_edge_list()
     yield fresh
@@ -283,7 +283,7 @@ def test_the_text_of_an_object_names_its_class(make, examples):
     for example in examples[make.__name__]:
         text = repr(example)
         plain = object.__repr__(example)
-        described = text.startswith(("<edges of", "<pairs of", "<5 nodes of"))
+        described = text.startswith(("<edges of", "<projection of", "<5 nodes of"))
         assert text.startswith(type(example).__name__) or text == plain or described
         if hasattr(example, "_repr_html_"):
             assert example._repr_html_() is None or "<" in example._repr_html_()

@@ -21,7 +21,7 @@ SEEDS = {name: int(key) for name, key in vars(randomness).items() if name.endswi
 # Where each named key is used. Two places share a key only if they never share a seed: check that
 # before adding a place here.
 USES = {
-    "CYCLE_WORD": {"sources/pairs/cliques.py"},
+    "CYCLE_WORD": {"sources/projections/cliques.py"},
     "ITEM_WORD": {
         "sparsifiers/resistance/degrees.py",
         "sparsifiers/stream/arrival_filter.py",

@@ -62,7 +62,7 @@ def test_a_new_mail_gets_the_mean_score_of_its_nearest(kinds_and_box, tmp_path):
     found = spam.update(write_table(tmp_path / "new.csv", new, 60), {"m0": "ham", "m1": "spam"})
     assert spam._model.n_nodes_ == 60  # nothing was fitted
     assert found.is_new.all()
-    points, learned = learn_words(pl.read_csv(box)["text"], sublinear=True, marks=True)
+    points, learned = learn_words(pl.read_csv(box)["text"], sublinear=True, punctuation=True)
     cosine = cosine_similarity(weigh_words(new, learned), points)
     for row, score in zip(cosine, found.score, strict=True):
         near = np.argsort(-row)[:5]
@@ -131,7 +131,7 @@ def test_headers_that_all_mails_share_change_nothing(tmp_path):
 
 def test_texts_weigh_the_same_as_those_that_taught_the_words():
     words = ["WIN!! money money", "lunch at noon", "money for lunch"]
-    for options in ({"sublinear": True, "marks": True}, {"stemming": False}):
+    for options in ({"sublinear": True, "punctuation": True}, {"stemming": False}):
         points, learned = learn_words(words, **options)
         assert abs(weigh_words(words, learned) - points).max() < 1e-6
         assert weigh_words(["unheard"], learned).nnz == 0

@@ -74,8 +74,8 @@ class OpenGraph:
         )
         if not source.is_materialized:
             raise InputError(
-                "the graph of a table of pairs is never built, and its degrees are not known: "
-                "sparsify it, and look at the sparsifier"
+                "the projection of an entity-attribute table is never built, and its degrees are "
+                "not known: sparsify it, and look at the sparsifier"
             )
         self.held: EdgeList
         if not self.is_read and isinstance(source, EdgeList):

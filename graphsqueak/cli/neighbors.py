@@ -96,7 +96,7 @@ class MailReading:
             "--sublinear", help="Mail: use 1 + log(tf) instead of tf.", rich_help_panel=INPUT
         ),
     ] = False
-    marks: Annotated[
+    punctuation: Annotated[
         bool,
         typer.Option(
             "--punctuation",
@@ -125,7 +125,7 @@ class MailReading:
             drop_rare=self.drop_rare,
             min_mails=self.min_mails,
             sublinear=self.sublinear,
-            marks=self.marks,
+            punctuation=self.punctuation,
             headers=self.headers,
         )
 

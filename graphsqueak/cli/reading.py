@@ -230,7 +230,7 @@ class Reading:
         return self.columns and tuple(map(_column, self.columns.split(",")))
 
     def _open_projection(self, paths, random_state):
-        from graphsqueak.sources.pairs.pair_source import read_pairs
+        from graphsqueak.sources.projections.projection_source import read_projection
 
         if self.time is not None:
             raise InputError("--project reads tables without times; omit --time")
@@ -245,15 +245,15 @@ class Reading:
         if len(columns) not in (2, 3):
             raise InputError("--columns with --project are entity, attribute and optional weight")
         has_weight = len(columns) == 3 and self.weighted is not False
-        return read_pairs(
+        return read_projection(
             paths,
             **self._text_schema(),
             entity=columns[0],
             attribute=columns[1],
             weight=columns[2] if has_weight else None,
             normalize=self.normalize,
-            max_size=self.max_group_size,
-            degree="auto" if self.clique_degree is None else self.clique_degree,
+            max_group_size=self.max_group_size,
+            clique_degree="auto" if self.clique_degree is None else self.clique_degree,
             random_state=random_state,
         )
 

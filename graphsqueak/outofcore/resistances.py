@@ -150,7 +150,7 @@ def effective_resistance(
     is_held = sparsifier is None and all(value is None for value in budget)
     if isinstance(graph, EdgeSource) and not graph.is_materialized and (is_held or pairs is None):
         raise InputError(
-            "the graph of a table of pairs is never built: give the pairs of nodes to "
+            "the graph of an entity-attribute table is never built: give the pairs of nodes to "
             "measure between (",
             Parameter("pairs"),
             "), and ",

@@ -1,4 +1,4 @@
-"""Where edges come from: files of any size, synthetic graphs, points and their neighbors."""
+"""Sources of edges: files, projections, neighbors of points, mails and synthetic graphs."""
 
 from graphsqueak._lazy import lazy_names
 
@@ -6,7 +6,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "EdgeSource": "edge_source",
-        "PairSource": "pairs.pair_source",
+        "ProjectionSource": "projections.projection_source",
         "StreamedLaplacian": "streamed_laplacian",
         "Summary": "summary",
         "SyntheticSource": "synthetic.closed_forms",
@@ -27,7 +27,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "path": "synthetic.closed_forms",
         "read_edges": "files.reading",
         "read_mail": "mail.corpus",
-        "read_pairs": "pairs.pair_source",
+        "read_projection": "projections.projection_source",
         "recent_edges": "recent",
         "small_world": "synthetic.random_graphs",
         "star": "synthetic.closed_forms",

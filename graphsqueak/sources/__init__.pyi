@@ -9,8 +9,8 @@ from graphsqueak.sources.graph_like import as_stream as as_stream
 from graphsqueak.sources.mail.corpus import read_mail as read_mail
 from graphsqueak.sources.mail.words import text_points as text_points
 from graphsqueak.sources.neighbors.edges import neighbor_edges as neighbor_edges
-from graphsqueak.sources.pairs.pair_source import PairSource as PairSource
-from graphsqueak.sources.pairs.pair_source import read_pairs as read_pairs
+from graphsqueak.sources.projections.projection_source import ProjectionSource as ProjectionSource
+from graphsqueak.sources.projections.projection_source import read_projection as read_projection
 from graphsqueak.sources.recent import recent_edges as recent_edges
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian as StreamedLaplacian
 from graphsqueak.sources.summary import Summary as Summary
@@ -32,7 +32,7 @@ from graphsqueak.sources.synthetic.random_graphs import small_world as small_wor
 
 __all__ = [
     "EdgeSource",
-    "PairSource",
+    "ProjectionSource",
     "StreamedLaplacian",
     "Summary",
     "SyntheticSource",
@@ -53,7 +53,7 @@ __all__ = [
     "path",
     "read_edges",
     "read_mail",
-    "read_pairs",
+    "read_projection",
     "recent_edges",
     "small_world",
     "star",

@@ -1,15 +1,15 @@
-"""A stream of batches of edges that can be read again and counts what it drops.
+"""Base class of all edge sources, and the batcher that most of them use.
 
-Every source of edges (a file, a synthetic graph, the neighbors of points) subclasses `EdgeSource`
-and writes one generator, `_batches`. Whoever consumes edges needs only
+A source is an iterable of batches of edges. Every source (a file, a synthetic graph, the neighbors
+of points) subclasses `EdgeSource` and writes one generator, `_batches`. A consumer needs only
 
     for batch in source: ...
 
 where each batch is an `EdgeList` over the nodes seen so far.
 
-A source whose edges come in chunks of any length (a block of lines, a row group) hands them to a
-`Batcher`, so that its batches depend on the stream of edges and on `batch_size` alone. Self-loops
-and edges of weight zero are dropped and counted there; their nodes stay.
+Readers deliver edges in chunks of any length (a block of lines, a row group). A `Batcher` collects
+them, so that the batches depend only on the edges and on `batch_size`. It drops and counts
+self-loops and edges of weight zero; their nodes are kept.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,37 +29,40 @@ __all__ = [
     "Chunk",
     "EdgeSource",
     "Opened",
+    "id_kind_of",
 ]
 
-BYTES_PER_NODE = 40  # of a reader: its id, twice, and its slot in the table
-_NOTHING = np.zeros(0)
+# Memory of a reader per node: two copies of its id, and its slot in the hash table. A file that
+# announces more nodes than fit into memory is refused.
+BYTES_PER_NODE = 40
 
 
 class EdgeSource:
-    """A re-iterable stream of edges; subclasses write `_batches`.
+    """Stream of edges that can be iterated more than once; subclasses write `_batches`.
 
-    Each iteration is one pass and yields the same batches with the same numbering. The counters
-    tell of the current pass, up to where it has come; run one pass at a time to trust them.
+    Subclass it to pass edges of your own to anything that reads a stream: `sparsify`, `certify`,
+    `summarize`, `SparseHFSClassifier`. Each iteration is one pass, and yields the same batches with
+    the same numbering. The counters are those of the current pass: only one pass may be active.
 
     Attributes
     ----------
     n_nodes : int
-        Nodes seen so far, or all of them where the source knows beforehand.
+        Number of nodes seen so far, or of all nodes if the source knows it beforehand.
     n_edges_read : int
-        Edges handed out: every line of a file is one, so parallel edges count singly.
+        Number of edges yielded. Parallel edges are counted separately.
     n_self_loops, n_zero_weights, n_bad_lines : int
-        What was dropped. A self-loop of weight zero counts as a self-loop.
+        Number of dropped edges and lines. A self-loop of weight zero is counted as a self-loop.
     fraction_read : float
-        Share of the source that is behind us, in [0, 1]; NaN where its size is unknown.
+        Fraction of the source that has been read, in [0, 1]; NaN if its size is unknown.
     is_rereadable : bool
-        False for a pipe or a reader of record batches, which can be read once.
+        False for a pipe or a reader of record batches, which allow one pass.
     is_materialized : bool
         False if the edges are a sample of a graph that is never built. Such a source has
-        `multiply`, the exact product with its matrix, and `sample_for`, another sample.
+        `multiply`, the exact product with its Laplacian, and `sample_for`, another sample.
     is_exact : bool
         Whether the edges are all edges of the graph.
     id_kind : {"integer", "text"}
-        What `ids` holds.
+        Type of `ids`.
 
     Examples
     --------
@@ -91,7 +94,10 @@ class EdgeSource:
         return True
 
     def _reset(self) -> None:
-        self.n_edges_read = self.n_self_loops = self.n_zero_weights = self.n_bad_lines = 0
+        self.n_edges_read = 0
+        self.n_self_loops = 0
+        self.n_zero_weights = 0
+        self.n_bad_lines = 0
         self.fraction_read = 0.0
 
     def __iter__(self) -> Iterator[EdgeList]:
@@ -103,24 +109,28 @@ class EdgeSource:
         self.fraction_read = 1.0
 
     def _batches(self):
-        """Yield one `EdgeList` after the other.
+        """Yield `EdgeList`s, at least one: an empty one if there are no edges.
 
-        Nodes and edges are counted here in the base class. What was dropped, `fraction_read` and
-        `_ids` (an array or alike, None for 0, ..., n_nodes - 1) are the subclass's to set. At least
-        one batch is yielded, an empty one if there are no edges.
+        This base class counts nodes and edges. The subclass counts what it drops, and sets
+        `fraction_read` and `_ids` (an array, or None for 0, ..., n_nodes - 1).
         """
         raise NotImplementedError
 
     def expect_seconds(self) -> None:
-        """Refuse times that are not in seconds, as spans such as 7d are; for sources of files."""
+        """Require times in seconds, for time spans such as "7d"; only files need a check."""
 
     @property
     def ids(self) -> np.ndarray:
-        """The user's own name of each node seen so far, shape (n_nodes,)."""
+        """Ids of the nodes seen so far, shape (n_nodes,)."""
         return self.ids_between(0, self.n_nodes)
 
+    @property
+    def node_ids(self) -> Any:
+        """Ids as they are stored; None if they are the numbers 0, ..., n_nodes - 1."""
+        return self._ids
+
     def ids_between(self, start: int, stop: int) -> np.ndarray:
-        """The ids of nodes start, ..., stop - 1, without looking at the others.
+        """Return the ids of nodes start, ..., stop - 1, without decoding the others.
 
         Parameters
         ----------
@@ -129,29 +139,49 @@ class EdgeSource:
         return ids_between(self._ids, start, stop)
 
     def to_edge_list(self) -> EdgeList:
-        """Read everything into one `EdgeList` in memory."""
-        parts = [EdgeList.from_validated([], [], [], n_nodes=0), *self]
-        tail = np.concatenate([batch.tail for batch in parts])
-        head = np.concatenate([batch.head for batch in parts])
-        weight = np.concatenate([batch.weight for batch in parts])
-        ids = first_ids(self._ids, self.n_nodes)
+        """Return all edges in memory."""
+        batches = [EdgeList.from_validated([], [], [], n_nodes=0), *self]
         edges = EdgeList.from_validated(
-            tail,
-            head,
-            weight,
+            np.concatenate([batch.tail for batch in batches]),
+            np.concatenate([batch.head for batch in batches]),
+            np.concatenate([batch.weight for batch in batches]),
             self.n_nodes,
-            ids,
+            first_ids(self._ids, self.n_nodes),
             n_self_loops=self.n_self_loops,
             n_zero_weights=self.n_zero_weights,
         )
         return edges.in_id_order()
 
 
+def id_kind_of(source: EdgeList | EdgeSource) -> str:
+    """Return "integer" or "text", the type of the ids of a source or graph.
+
+    >>> id_kind_of(EdgeList(tail=[0], head=[1]))
+    'integer'
+    """
+    if isinstance(source, EdgeSource):
+        return source.id_kind
+    return "integer" if source.ids.dtype.kind in "iu" else "text"
+
+
 class Chunk(NamedTuple):
     """Edges as a reader delivers them, before their nodes are numbered.
 
-    `ends` is (n, 2) of integer ids (uint64 ones as int64 of the same bits), or (n, 4) of start and
-    stop of the source's and the target's text in `text`. `nodes` are ids to number first.
+    Attributes
+    ----------
+    ends : ndarray
+        Shape (n, 2): integer ids, uint64 ones as int64 of the same bits. Or shape (n, 4): start and
+        stop of the source's and of the target's id in `text`.
+    weight, time : ndarray or None
+    text : ndarray or None
+    nodes : ndarray or None
+        Ids that are numbered before those of the edges.
+    n_bad_lines : int
+    fraction_read : float
+    where : callable or None
+        where(row) names the line or row of an edge; given if edges have times.
+    has_dates : bool
+        Whether the times are written as dates.
     """
 
     ends: np.ndarray
@@ -161,15 +191,26 @@ class Chunk(NamedTuple):
     n_bad_lines: int = 0
     fraction_read: float = 0.0
     time: np.ndarray | None = None
-    where: Callable[[int], str] | None = None  # in what line or row an edge is, where it has a time
-    has_dates: bool = False  # whether the times were written as dates
+    where: Callable[[int], str] | None = None
+    has_dates: bool = False
 
 
 class Opened(NamedTuple):
-    """A file at its beginning: how it is understood, and the chunks to come.
+    """An opened file: its inferred schema, and its chunks.
 
-    `columns` are the names, or numbers, of source, target and weight; `kind` is None for a file
-    without data. Without its chunks, it is what the first file, by `name`, settles for all.
+    Attributes
+    ----------
+    kind : {"int64", "uint64", "text"} or None
+        Type of the ids; None for a file without data.
+    is_weighted : bool
+    chunks : iterator of Chunk, or None
+        None in the schema that the first file sets for all files.
+    columns : tuple
+        Names or numbers of the columns of source, target and weight.
+    remarks : tuple
+    name : str
+    time : str, int or None
+        Column of the times.
     """
 
     kind: str | None
@@ -178,20 +219,24 @@ class Opened(NamedTuple):
     columns: tuple = ()
     remarks: tuple = ()
     name: str = ""
-    time: str | int | None = None  # the column of times
+    time: str | int | None = None
 
 
 class Batcher:
-    """Collect numbered edges and give out full batches.
+    """Collector of numbered edges that yields full batches.
 
     Parameters
     ----------
     batch_size : int
-        Edges per batch; only the last one may be smaller.
+        Edges per batch; only the last batch may be smaller.
     ids : object
-        Handed on to every batch.
-    largest_index : int
-        Up to this number of nodes their numbers are int32.
+        Ids of the nodes, passed to every batch.
+    n_nodes : int
+        Number of nodes known before the first edge.
+
+    Attributes
+    ----------
+    n_nodes, n_self_loops, n_zero_weights : int
 
     Examples
     --------
@@ -203,75 +248,66 @@ class Batcher:
     (array([2], dtype=int32), 1)
     """
 
-    def __init__(self, batch_size, ids, *, largest_index=2**31 - 1):
-        self.n_nodes = self.n_self_loops = self.n_zero_weights = 0
-        self._size, self._ids, self._largest_index = batch_size, ids, largest_index
+    def __init__(self, batch_size, ids, *, n_nodes=0):
+        self.n_nodes = n_nodes
+        self.n_self_loops = 0
+        self.n_zero_weights = 0
+        self._batch_size = batch_size
+        self._ids = ids
+        # Weights of all batches without weights, so that one array serves them all.
         self._ones = np.ones(0)
-        self._open()
+        self._start_batch()
 
-    def _open(self):
-        fits = self.n_nodes + 2 * self._size <= self._largest_index
-        index = np.int32 if fits else np.int64
-        self._tail = np.empty(self._size, dtype=index)
-        self._head = np.empty(self._size, dtype=index)
-        self._weight = self._time = None
-        self._n_filled = 0
+    def include_nodes(self, n_nodes):
+        """Count nodes 0, ..., n_nodes - 1, whether or not they have edges."""
+        self.n_nodes = max(self.n_nodes, n_nodes)
+
+    def count_zero_weights(self, n_zero_weights):
+        """Count edges of weight zero that were dropped before they came here."""
+        self.n_zero_weights += n_zero_weights
 
     def add(self, nodes, weight, time=None):
-        """Append edges (n, 2) and yield every batch that is full and has a successor."""
+        """Append edges, shape (n, 2), and yield every full batch that another edge follows."""
+        nothing = np.zeros(0)
         cursor = 0
         while True:
-            cursor = self._fill(nodes, weight, time, cursor)
+            if weight is not None and self._weight is None:
+                self._weight = np.empty(self._batch_size)
+            if time is not None and self._time is None:
+                self._time = np.empty(self._batch_size)
+            cursor, self._n_filled, n_self_loops, n_zero_weights, self.n_nodes = _fill(
+                nodes,
+                nothing if weight is None else weight,
+                nothing if time is None else time,
+                cursor,
+                self._tail,
+                self._head,
+                nothing if weight is None else self._weight,
+                nothing if time is None else self._time,
+                self._n_filled,
+                self.n_nodes,
+            )
+            self.n_self_loops += n_self_loops
+            self.n_zero_weights += n_zero_weights
             if cursor == len(nodes):
                 return
-            yield self._close()
-
-    def _fill(self, nodes, weight, time, cursor):
-        if weight is not None and self._weight is None:
-            self._weight = np.empty(self._size)
-        if time is not None and self._time is None:
-            self._time = np.empty(self._size)
-        cursor = self._copy_clean(nodes, weight, time, cursor)
-        if cursor == len(nodes):
-            return cursor
-        cursor, self._n_filled, n_loops, n_zeros, self.n_nodes = _fill(
-            nodes,
-            _NOTHING if weight is None else weight,
-            _NOTHING if time is None else time,
-            cursor,
-            self._tail,
-            self._head,
-            _NOTHING if weight is None else self._weight,
-            _NOTHING if time is None else self._time,
-            self._n_filled,
-            self.n_nodes,
-        )
-        self.n_self_loops += n_loops
-        self.n_zero_weights += n_zeros
-        return cursor
-
-    def _copy_clean(self, nodes, weight, time, cursor):
-        """Copy as many edges as fit, if none of them is to be dropped; returns where they end."""
-        new = slice(cursor, min(cursor + self._size - self._n_filled, len(nodes)))
-        n_new = new.stop - cursor
-        tail, head = nodes[new].T
-        if n_new <= 0 or (tail == head).any() or (weight is not None and not weight[new].all()):
-            return cursor
-        own = slice(self._n_filled, self._n_filled + n_new)
-        self._tail[own], self._head[own] = tail, head
-        if weight is not None:
-            self._weight[own] = weight[new]
-        if time is not None:
-            self._time[own] = time[new]
-        self.n_nodes = max(self.n_nodes, int(tail.max()) + 1, int(head.max()) + 1)
-        self._n_filled += n_new
-        return new.stop
+            yield self._finish_batch()
 
     def rest(self):
-        """The last, smaller batch; it may be empty."""
-        return self._close()
+        """Return the last, smaller batch; it may be empty."""
+        return self._finish_batch()
 
-    def _close(self):
+    def _start_batch(self):
+        # An edge adds at most two nodes.
+        fits = self.n_nodes + 2 * self._batch_size < 2**31
+        dtype = np.int32 if fits else np.int64
+        self._tail = np.empty(self._batch_size, dtype=dtype)
+        self._head = np.empty(self._batch_size, dtype=dtype)
+        self._weight = None
+        self._time = None
+        self._n_filled = 0
+
+    def _finish_batch(self):
         n = self._n_filled
         weight = self._weight
         if weight is None:
@@ -283,30 +319,38 @@ class Batcher:
         )
         if self._time is not None:
             batch = TimedEdges.from_edges(batch, self._time[:n])
-        self._open()
+        self._start_batch()
         return batch
 
 
 @njit_cached
-def _fill(nodes, weight, time, cursor, tail, head, filled_weight, filled_time, n_filled, n_nodes):
-    """Copy edges from `cursor` on until one is left that no longer fits."""
-    weighted, timed = weight.size > 0, time.size > 0
-    n_loops = n_zeros = 0
+def _fill(nodes, weight, time, cursor, tail, head, batch_weight, batch_time, n_filled, n_nodes):
+    """Copy edges from `cursor` on, without self-loops and zero weights, until the batch is full.
+
+    Returns the index of the first edge that does not fit, the number of edges in the batch, the
+    numbers of self-loops and zero weights, and the number of nodes.
+    """
+    is_weighted = weight.size > 0
+    is_timed = time.size > 0
+    n_self_loops = 0
+    n_zero_weights = 0
     while cursor < nodes.shape[0]:
-        u, v = nodes[cursor, 0], nodes[cursor, 1]
+        u = nodes[cursor, 0]
+        v = nodes[cursor, 1]
         if u == v:
-            n_loops += 1
-        elif weighted and weight[cursor] == 0:
-            n_zeros += 1
+            n_self_loops += 1
+        elif is_weighted and weight[cursor] == 0:
+            n_zero_weights += 1
         elif n_filled == tail.size:
             break
         else:
-            tail[n_filled], head[n_filled] = u, v
-            if weighted:
-                filled_weight[n_filled] = weight[cursor]
-            if timed:
-                filled_time[n_filled] = time[cursor]
+            tail[n_filled] = u
+            head[n_filled] = v
+            if is_weighted:
+                batch_weight[n_filled] = weight[cursor]
+            if is_timed:
+                batch_time[n_filled] = time[cursor]
             n_filled += 1
         n_nodes = max(n_nodes, u + 1, v + 1)
         cursor += 1
-    return cursor, n_filled, n_loops, n_zeros, n_nodes
+    return cursor, n_filled, n_self_loops, n_zero_weights, n_nodes

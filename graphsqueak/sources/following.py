@@ -1,8 +1,7 @@
-"""Edges that are still being written: the end of a growing file, or a pipe, as a stream of batches.
+"""Edges that are still being written: a growing file or a pipe as a stream of batches.
 
-Whole lines become a batch as soon as they are there; a line that is half written waits for its
-other half. Once there was an edge, empty batches come while nothing else does, a few a second, so
-that whoever reads them can look at the clock.
+Complete lines become a batch as soon as they are written. Between them, after the first edge, empty
+batches are yielded a few times per second, so that the consumer can act at regular times.
 """
 
 import io
@@ -25,24 +24,27 @@ from graphsqueak.sources.times import TimeOrder
 
 __all__ = ["follow_edges"]
 
-_PIECE = 1 << 23  # bytes read at a time
-_FIRST_LINES = 20  # that should be there before the columns are told,
-_PATIENCE = 1.0  # unless no more come for so many seconds
+# The schema of the file is inferred from this many lines, or from fewer if no more come for the
+# number of seconds: a header alone, or a few lines, may be ambiguous.
+MIN_LINES_FOR_SCHEMA = 20
+MAX_SECONDS_WITHOUT_LINES = 1.0
+
+MAX_BYTES_PER_READ = 2**23
 
 
 def follow_edges(path: PathsLike, *, poll: float = 0.2, **reading: Any) -> EdgeSource:
-    """Read edges from a file that grows, or from a pipe, as they come.
+    """Read edges from a growing file or from a pipe as they are written.
 
-    A file is followed for ever: end the loop, or the program. A pipe ends with its writer.
+    A file is followed forever: end the loop, or the program. A pipe ends when its writer closes it.
 
     Parameters
     ----------
     path : str, Path or binary file object
         One plain text file; "-" is standard input.
     poll : float
-        Seconds between two looks at a file to which nothing was added.
+        Seconds between two checks of a file that has not grown.
     **reading
-        As of `read_edges`.
+        Options of `read_edges`.
 
     Returns
     -------
@@ -59,38 +61,46 @@ def follow_edges(path: PathsLike, *, poll: float = 0.2, **reading: Any) -> EdgeS
     source = read_edges(path, **reading)
     assert isinstance(source, FileSource)
     if len(source.parts) > 1 or source.options.duplicates == "once":
-        raise InputError("one file or pipe can be followed, all duplicates summed; give one path")
-    if source.parts[0].path is None and source.parts[0].file is None:
         raise InputError(
-            f"{source.parts[0].name} cannot be followed: it is no file on disk and no pipe; read "
-            "it as it is, or pipe it in"
+            "one file or pipe can be followed, all duplicates summed; pass a single path"
+        )
+    (part,) = source.parts
+    if part.path is None and part.file is None:
+        raise InputError(
+            f"{part.name} cannot be followed: it is neither a local file nor a pipe; use "
+            "read_edges, or pipe it in"
         )
     return _FollowedFile(source.parts, source.options, batch_size=source.batch_size, poll=poll)
 
 
 class _FollowedFile(FileSource):
-    """The stream behind `follow_edges`."""
+    """Stream of the edges of a growing file, returned by `follow_edges`."""
 
     def __init__(self, parts, options, *, batch_size, poll):
         super().__init__(parts, options, batch_size=batch_size)
-        self.is_rereadable, self._poll = False, poll
-        self._schema, self._line = None, 1
+        self.is_rereadable = False
+        self._poll = poll
+        self._schema = None
+        self._line_number = 1
 
     def settle(self):
+        """Return the inferred schema, which is known after the first edges."""
         if self._found is None:
             raise InputError(f"no edges in {self.parts[0].name}; check that this is the right file")
         return self._found
 
     def _batches(self) -> Iterator[EdgeList]:
         order = None if self.options.time is None else TimeOrder(self.options.allowed_lateness)
-        batcher, numbering = None, None
-        for lines in self._whole_lines():
+        numbering = None
+        batcher = None
+        for lines in self._complete_lines():
             if lines:
                 opened = self._open(lines)
                 if batcher is None:
                     is_text = opened.kind == "text" or self.options.bipartite is True
                     numbering = TextIds() if is_text else IntegerIds(opened.kind)
-                    self._ids, self.id_kind = numbering, numbering.kind
+                    self._ids = numbering
+                    self.id_kind = numbering.kind
                     batcher = Batcher(self.batch_size, numbering)
                 for chunk in opened.chunks:
                     if order is not None:
@@ -100,89 +110,100 @@ class _FollowedFile(FileSource):
             if batcher is not None:
                 yield batcher.rest()
         if batcher is None:
+            # Raises an error that names the file.
             self.settle()
         self.fraction_read = 1.0
 
     def _open(self, lines):
-        """Some lines of the file, which the first ones say how to read."""
+        """Return these lines as an opened file, with the schema of the first lines."""
         stream = ByteStream(io.BytesIO(lines), name=self.parts[0].name)
-        schema = self._schema
-        if schema is not None:
-            schema = replace(schema, start=0, first_line=self._line)
+        if self._schema is None:
+            self._schema = first_look(stream, self.options)
+            schema = self._schema
         else:
-            self._schema = schema = first_look(stream, self.options)
-        self._line += lines.count(b"\n")
+            schema = replace(self._schema, start=0, first_line=self._line_number)
+        self._line_number += lines.count(b"\n")
         opened = read_text(stream, self.options, schema=schema)
         if self._found is None:
             self._note_found(opened, stream.name)
         return opened
 
-    def _whole_lines(self):
-        """Bytes that end with a line, empty while nothing comes; the first are some lines of data.
+    def _complete_lines(self):
+        """Yield bytes of complete lines, empty if none came; the first have data.
 
-        Comments and a few lines are held back for a second, to see more of the file.
+        The first lines are collected until there are enough to infer the schema.
         """
-        rest, held, since = b"", b"", clock.monotonic()
+        incomplete = b""
+        collected = b""
+        last_arrival = clock.monotonic()
         for piece in self._pieces():
-            cut = piece.rfind(b"\n") + 1
-            lines, rest = (rest + piece[:cut], piece[cut:]) if cut else (b"", rest + piece)
+            lines, newline, incomplete = (incomplete + piece).rpartition(b"\n")
+            lines += newline
             if self._schema is None:
-                held += lines
-                is_waiting = clock.monotonic() - since < _PATIENCE
-                since = clock.monotonic() if lines else since
-                if (held.count(b"\n") < _FIRST_LINES and is_waiting) or not self._has_data(held):
+                collected += lines
+                is_waiting = clock.monotonic() - last_arrival < MAX_SECONDS_WITHOUT_LINES
+                if lines:
+                    last_arrival = clock.monotonic()
+                is_short = collected.count(b"\n") < MIN_LINES_FOR_SCHEMA
+                if (is_short and is_waiting) or not self._has_data(collected):
                     yield b""
                     continue
-                lines, held = held, b""
+                lines = collected
+                collected = b""
             yield lines
-        last = held + rest + (b"\n" if rest else b"")
-        if last and (self._schema is not None or self._has_data(last)):
-            yield last
+        # The last line may have no end.
+        rest = collected + incomplete + (b"\n" if incomplete else b"")
+        if rest and (self._schema is not None or self._has_data(rest)):
+            yield rest
 
     def _has_data(self, lines):
-        stream = ByteStream(io.BytesIO(lines), name=self.parts[0].name)
-        is_text = not stream.is_compressed and lines
-        if lines and (not is_text or detect_format(stream, self.parts[0], self.options) != "text"):
-            raise InputError(f"{stream.name} is no plain text; only such files can be followed")
-        return bool(lines) and first_look(stream, self.options) is not None
+        if not lines:
+            return False
+        (part,) = self.parts
+        stream = ByteStream(io.BytesIO(lines), name=part.name)
+        if stream.is_compressed or detect_format(stream, part, self.options) != "text":
+            raise InputError(f"{part.name} is not plain text; only text files can be followed")
+        return first_look(stream, self.options) is not None
 
     def _pieces(self):
-        """Bytes as they come, empty while nothing does."""
-        part = self.parts[0]
-        if part.is_rereadable:
-            yield from self._grown(part)
-        elif part.path is not None:
-            with open(part.path, "rb", buffering=0) as file:
-                yield from self._piped(file)
-        else:
-            yield from self._piped(part.file)
-
-    def _grown(self, part):
+        """Yield bytes as they are written, empty if there are none."""
+        (part,) = self.parts
+        if part.path is None:
+            yield from self._read_pipe(part.file)
+            return
         with open(part.path, "rb", buffering=0) as file:
-            while True:
-                piece = file.read(_PIECE)
-                yield piece
-                if piece:
-                    continue
-                if not part.path.exists() or part.path.stat().st_size < file.tell():
-                    raise InputError(
-                        f"{part.name} was removed or cut while it was followed; start again"
-                    )
-                if not os.path.samestat(part.path.stat(), os.fstat(file.fileno())):
-                    raise InputError(f"{part.name} was replaced while it was followed; start again")
-                clock.sleep(self._poll)
+            if part.is_rereadable:
+                yield from self._read_growing(file, part)
+            else:
+                yield from self._read_pipe(file)
 
-    def _piped(self, file):
+    def _read_growing(self, file, part):
+        while True:
+            piece = file.read(MAX_BYTES_PER_READ)
+            yield piece
+            if piece:
+                continue
+            if not part.path.exists() or part.path.stat().st_size < file.tell():
+                raise InputError(
+                    f"{part.name} was removed or truncated while it was followed; start again"
+                )
+            if not os.path.samestat(part.path.stat(), os.fstat(file.fileno())):
+                raise InputError(f"{part.name} was replaced while it was followed; start again")
+            clock.sleep(self._poll)
+
+    def _read_pipe(self, file):
         try:
-            handle = file.fileno()
+            descriptor = file.fileno()
         except (OSError, AttributeError):
-            yield file.read()  # in memory
+            # A file object in memory.
+            yield file.read()
             return
         while True:
-            if not select.select([handle], [], [], self._poll)[0]:
+            readable, _, _ = select.select([descriptor], [], [], self._poll)
+            if not readable:
                 yield b""
                 continue
-            piece = os.read(handle, _PIECE)
+            piece = os.read(descriptor, MAX_BYTES_PER_READ)
             if not piece:
                 return
             yield piece

@@ -1,7 +1,6 @@
-"""The border: every form in which users hold a graph becomes a stream of edges, or an EdgeList.
+"""Conversion of the graphs that users have to a stream of edges, or to an EdgeList.
 
-What is understood is converted here, once; whoever hands in something else is told the line that
-converts it.
+Graphs of other libraries that need a conversion by the user raise an error that shows it.
 """
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
@@ -22,7 +21,7 @@ __all__ = ["ArrowTable", "GraphLike", "as_edge_list", "as_stream"]
 
 
 class ArrowTable(Protocol):
-    """A table of edges that speaks Arrow: of polars, pandas, pyarrow, DuckDB and others."""
+    """Table of edges with the Arrow C stream interface: of polars, pandas, pyarrow or DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
@@ -39,8 +38,8 @@ GraphLike: TypeAlias = Union[
     np.ndarray,
 ]
 
-_READ = "graphsqueak.read_edges({})"
-_CONVERTING = {  # package, and the line for a graph of its
+# Conversions that the error message shows, by package.
+CONVERSIONS = {
     "torch": "graphsqueak.EdgeList.from_scipy(scipy.sparse.coo_array(matrix.to_dense().numpy()))",
     "torch_geometric": (
         "graphsqueak.EdgeList.from_networkx("
@@ -59,12 +58,12 @@ _CONVERTING = {  # package, and the line for a graph of its
 
 
 def as_edge_list(graph: GraphLike) -> EdgeList:
-    """The whole graph in memory.
+    """Convert a graph to an EdgeList in memory.
 
     Parameters
     ----------
     graph : EdgeList, EdgeSource, table, scipy sparse matrix, ndarray, networkx or igraph graph
-        A matrix is a symmetric adjacency matrix; graphs are undirected; of a table the columns are
+        A matrix is a symmetric adjacency matrix. Graphs are undirected. The columns of a table are
         found by their names, as in files.
 
     Returns
@@ -81,18 +80,19 @@ def as_edge_list(graph: GraphLike) -> EdgeList:
 
 
 def as_stream(graph: GraphLike) -> EdgeList | EdgeSource:
-    """The graph as batches of edges.
+    """Convert a graph to batches of edges.
 
     Parameters
     ----------
     graph : EdgeList, EdgeSource, table, scipy sparse matrix, ndarray, networkx or igraph graph
-        A matrix is a symmetric adjacency matrix; graphs are undirected; of a table the columns are
-        found by their names, as in files (`read_edges` takes others).
+        A matrix is a symmetric adjacency matrix. Graphs are undirected. The columns of a table are
+        found by their names, as in files; `read_edges` has options for others.
 
     Returns
     -------
     EdgeSource or EdgeList
-        An EdgeSource as it is, a table as one; anything else as one batch, its EdgeList.
+        An EdgeSource unchanged; a table as an EdgeSource; anything else as an EdgeList, which is
+        one batch.
 
     Examples
     --------
@@ -115,20 +115,21 @@ def as_stream(graph: GraphLike) -> EdgeList | EdgeSource:
     if is_table(graph):
         return read_edges(graph)
     raise InputError(
-        f"a graph of type {type(graph).__name__} is not understood; give {_line(graph, package)}"
+        f"a graph of type {type(graph).__name__} is not supported; pass "
+        f"{_conversion(graph, package)}"
     )
 
 
-def _line(graph: Any, package: str) -> str:
-    """What converts it, where that is known; else all that is understood."""
-    if package in _CONVERTING:
-        return _CONVERTING[package]
+def _conversion(graph: Any, package: str) -> str:
+    """Return the call that converts a graph, or a list of supported types."""
+    if package in CONVERSIONS:
+        return CONVERSIONS[package]
     if isinstance(graph, str) or hasattr(graph, "__fspath__"):
-        return _READ.format(repr(str(graph)))
+        return f"graphsqueak.read_edges({str(graph)!r})"
     if hasattr(graph, "read"):
-        return _READ.format("file")
+        return "graphsqueak.read_edges(file)"
     if isinstance(graph, list | tuple | set) or hasattr(graph, "__next__"):
-        return "graphsqueak.EdgeList.from_pairs(edges), with (source, target, weight) for each edge"
+        return "graphsqueak.EdgeList.from_pairs(edges), with (source, target, weight) per edge"
     if isinstance(graph, dict):
         return "graphsqueak.EdgeList.from_networkx(networkx.Graph(neighbors))"
     return (

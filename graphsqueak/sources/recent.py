@@ -1,7 +1,7 @@
 """The recent edges of a source, exactly: those of a window, or all of them with decayed weights.
 
-Where the edges can be read again, this is what a stream with a window or a half-life is an
-approximation of, and what it is measured against.
+A stream with a window or a half-life approximates the graph of these edges in bounded memory. If
+the source can be read more than once, this module gives the graph itself.
 """
 
 import math
@@ -12,13 +12,15 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.timed_edges import TimedEdges
-from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.edge_source import EdgeSource, id_kind_of
 from graphsqueak.sources.times import Duration, as_time_span
 from graphsqueak.validation import check_real
 
 __all__ = ["RecentEdges", "latest_time", "recent_edges"]
 
-_HALF_LIVES = 32  # after which an edge is forgotten: it has lost all but 2^-32 of its weight
+# Half-lives after which an edge is dropped: its weight is then 2^-32 of what it was, less than the
+# rounding error of single precision.
+MAX_HALF_LIVES = 32
 
 
 def recent_edges(
@@ -29,22 +31,25 @@ def recent_edges(
     since: float | None = None,
     at: float | None = None,
 ) -> "RecentEdges":
-    """The edges of a source that are not too old, their weights decayed.
+    """Return the edges of a source that are recent, with decayed weights.
+
+    Use it for the exact graph of a window or half-life of a file; for a stream that can be read
+    once, pass `window` or `half_life` to `sparsify`.
 
     Parameters
     ----------
     source : EdgeSource or TimedEdges
-        Whose edges have times (`read_edges(..., time=...)`), and which can be read again.
+        Its edges have times (`read_edges(..., time=...)`), and it can be read more than once.
     window : float or str, optional
-        Edges later than `at` - window, in the unit of the times. A text such as "7d", "12h", "30m"
-        or "45s" is in seconds and needs times that are dates or Unix seconds.
+        Keep edges later than `at` - window, in the unit of the times. A text such as "7d", "12h",
+        "30m" or "45s" is in seconds and needs times that are dates or Unix seconds.
     half_life : float or str, optional
-        Time in which the weight of an edge falls to a half; after 32 of them it is forgotten.
+        Time in which the weight of an edge is halved. Edges older than 32 half-lives are dropped.
     since : float, optional
-        Edges from then on, instead of a window.
+        Keep edges from this time on.
     at : float, optional
-        As of when; later edges are left out. Default: the time of the latest edge, for which the
-        source is read once.
+        Time at which to look: later edges are dropped. Default: the time of the latest edge, for
+        which the source is read once.
 
     Returns
     -------
@@ -59,24 +64,33 @@ def recent_edges(
     array([1, 2], dtype=int32)
     """
     if not source.is_rereadable:
-        raise InputError("a pipe can be read once, and its last time is known at its end only")
-    span = as_time_span("window", window)
-    fading = as_time_span("half_life", half_life)
-    for name, value in (("window", span), ("half_life", fading)):
-        if isinstance(value, Duration) and isinstance(source, EdgeSource):
+        raise InputError(
+            "a pipe can be read once, and its latest time is known only at its end; save it to a "
+            "file first"
+        )
+    spans = {
+        "window": as_time_span("window", window),
+        "half_life": as_time_span("half_life", half_life),
+    }
+    for name, span in spans.items():
+        if isinstance(span, Duration) and isinstance(source, EdgeSource):
             source.expect_seconds()
-        if value is not None:
-            check_real(name, value, above=0.0, below=math.inf)
+        if span is not None:
+            check_real(name, span, above=0.0, below=math.inf)
     now = latest_time(source) if at is None else at
-    first = -math.inf if since is None else since
-    after = -math.inf if span is None else now - span
-    if fading is not None and since is None:
-        first = now - _HALF_LIVES * fading
-    return RecentEdges(source, now=now, first=first, after=after, half_life=fading)
+    after = -math.inf
+    if spans["window"] is not None:
+        after = now - spans["window"]
+    first = -math.inf
+    if since is not None:
+        first = since
+    elif spans["half_life"] is not None:
+        first = now - MAX_HALF_LIVES * spans["half_life"]
+    return RecentEdges(source, now=now, first=first, after=after, half_life=spans["half_life"])
 
 
 def latest_time(source: EdgeSource | EdgeList) -> float:
-    """The time of the latest edge, for which all are read.
+    """Return the time of the latest edge, in one pass.
 
     Parameters
     ----------
@@ -86,17 +100,19 @@ def latest_time(source: EdgeSource | EdgeList) -> float:
 
 
 def _times(batch):
-    if not isinstance(batch, TimedEdges) and batch.n_edges:
+    if isinstance(batch, TimedEdges):
+        return batch.time
+    if batch.n_edges:
         raise InputError(
-            "a window or a half-life needs the time of every edge; name its column, ",
+            "a window or a half-life needs the time of every edge; name its column with ",
             Parameter("time"),
-            ", or give TimedEdges",
+            ", or pass TimedEdges",
         )
-    return batch.time if isinstance(batch, TimedEdges) else np.zeros(0)
+    return np.zeros(0)
 
 
 class RecentEdges(EdgeSource):
-    """Edges from `first` on, later than `after` and up to `now`; see `recent_edges`."""
+    """Edges from `first` on, later than `after`, and up to `now`; see `recent_edges`."""
 
     def __init__(
         self,
@@ -108,18 +124,30 @@ class RecentEdges(EdgeSource):
         half_life: float | None,
     ) -> None:
         super().__init__()
-        self._source, self._now, self._half_life = source, now, half_life
-        self._first, self._after = first, after
+        self._source = source
+        self._now = now
+        self._first = first
+        self._after = after
+        self._half_life = half_life
 
     def _batches(self) -> Iterator[EdgeList]:
-        for batch in self._source:
+        source = self._source
+        for batch in source:
             time = _times(batch)
-            chosen = (time >= self._first) & (time > self._after) & (time <= self._now)
-            weight = batch.weight[chosen]
+            is_recent = (time >= self._first) & (time > self._after) & (time <= self._now)
+            weight = batch.weight[is_recent]
             if self._half_life is not None:
-                weight = weight * np.exp2((time[chosen] - self._now) / self._half_life)
-            for name in ("n_self_loops", "n_zero_weights", "n_bad_lines", "fraction_read"):
-                setattr(self, name, getattr(self._source, name))
-            self.id_kind, self._ids = getattr(self._source, "id_kind", "integer"), batch.node_ids
-            ends = (batch.tail[chosen], batch.head[chosen])
-            yield EdgeList.from_validated(*ends, weight, batch.n_nodes, batch.node_ids)
+                weight = weight * np.exp2((time[is_recent] - self._now) / self._half_life)
+            self.n_self_loops = source.n_self_loops
+            self.n_zero_weights = source.n_zero_weights
+            self.n_bad_lines = source.n_bad_lines
+            self.fraction_read = source.fraction_read
+            self.id_kind = id_kind_of(source)
+            self._ids = batch.node_ids
+            yield EdgeList.from_validated(
+                batch.tail[is_recent],
+                batch.head[is_recent],
+                weight,
+                batch.n_nodes,
+                batch.node_ids,
+            )

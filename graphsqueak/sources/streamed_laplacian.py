@@ -1,12 +1,14 @@
-"""L_G X for a graph that is read from its source, edge by edge, in one pass.
+"""Products with the Laplacian L_G of a graph that is streamed from its source.
 
-The product is taken in the numbering of another graph, the sparsifier: nodes are matched by id.
-The first pass looks, in addition, for the connected components. Every pass counts its edges and
-adds up a checksum of them, whatever their order: the passes must see one graph.
+Certificates, eigenvectors and solves of a graph that does not fit into memory need L_G X for blocks
+of vectors X: each product is one pass over the edges. Products are in the node numbers of another
+graph, the sparsifier, whose nodes are matched by id. The first pass also finds the connected
+components. Every pass counts the edges and computes a checksum that does not depend on their order,
+since all passes must have the same edges.
 
-A source that knows a product of its own (`multiply` and `components`: a table of pairs) is asked
-for that instead. It is the product with the graph that the source stands for, not with the edges
-that it hands out.
+A source whose graph is never built (`is_materialized` is False, such as a projection) has a product
+of its own, which is used instead. It is the product with the whole graph, not with the sampled
+edges that the source yields.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,30 +27,41 @@ from graphsqueak.system.kernels import njit_cached, parallel_njit, run_kernel
 
 __all__ = ["StreamedLaplacian", "check_same_edges"]
 
-_CACHE_BYTES = 2**22  # a sum that should stay in the cache beside three others
-_MOST_TERMS = 64  # per node, in a float32 sum
+# A block X up to this size is summed in four partial sums, which then fit into the cache. A larger
+# X has two, to take less memory.
+MAX_BYTES_FOR_FOUR_PARTS = 2**22
+
+# Edges per node after which float32 partial sums are added to the float64 total: the rounding error
+# of a sum grows with its number of terms.
+MAX_EDGES_PER_NODE_IN_FLOAT32 = 64
 
 
 class StreamedLaplacian:
     """The Laplacian of a stream as an operator on the nodes of `sparsifier`.
 
-    Every pass cuts each batch into a fixed number of parts that are added up apart from each other,
-    so that the sum does not depend on the number of threads.
+    Every batch is split into a fixed number of parts with a partial sum each, so that the result
+    does not depend on the number of threads.
+
+    Parameters
+    ----------
+    source : EdgeSource or EdgeList
+    sparsifier : EdgeList
 
     Attributes
     ----------
-    n_passes, n_edges : int
-        How often the source has been read, and how many edges a pass has; None before the first
-        pass, unless the graph is in memory.
-    is_held : bool
-        Whether the graph is in memory, so that a pass reads nothing.
+    n_passes : int
+        Number of passes over the source.
+    n_edges : int or None
+        Edges per pass; None before the first pass, unless the graph is in memory.
+    is_in_memory : bool
+        Whether a product reads nothing from the source.
     is_materialized : bool
         False if the source has a product of its own, see `EdgeSource`.
     component : ndarray or None
-        After the first pass: the smallest node of each node's component.
+        Smallest node of the component of every node; None before the first pass.
     fingerprint : tuple of two ints, or None
-        Edges of a pass and their checksum, which every later pass must have; None before the first
-        pass, and for a graph in memory, which does not change.
+        Number of edges and checksum of a pass, which all later passes must have. None before the
+        first pass, and for a graph in memory, which does not change.
 
     Examples
     --------
@@ -63,92 +76,76 @@ class StreamedLaplacian:
 
     def __init__(self, source: EdgeSource | EdgeList, sparsifier: EdgeList) -> None:
         self._source = source
-        self.is_held = isinstance(source, EdgeList)
         self.is_materialized = source.is_materialized
+        self.is_in_memory = isinstance(source, EdgeList)
+        self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
+        self.n_passes = 0
+        self.component: np.ndarray | None = None
+        self.fingerprint: tuple | None = None
+        self._n_nodes = sparsifier.n_nodes
         self._matching = NodeMatching(sparsifier)
         self._parent = make_sets(sparsifier.n_nodes)
-        self.n_passes = 0
-        self.n_edges = source.n_edges if isinstance(source, EdgeList) else None
-        self.component = self._node = None
-        self.fingerprint: tuple | None = None
+        # The nodes of a source with a product of its own, as nodes of the sparsifier.
+        self._source_nodes: np.ndarray | None = None
 
     def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
-        """L_G X, in one pass over the source.
+        """Return L_G X, in one pass over the source.
 
-        A float32 X is multiplied in float32, twice as fast; the sums are moved to float64 before
-        many terms have come together.
+        A float32 X is multiplied in float32, which takes half the time, and summed in float64.
         """
         if not self.is_materialized:
-            return self._ask_source(X, report)
-        n_parts = 4 if X.nbytes <= _CACHE_BYTES else 2
+            return self._multiply_by_source(X, report)
+        n_parts = 4 if X.nbytes <= MAX_BYTES_FOR_FOUR_PARTS else 2
         partial = np.zeros((n_parts, *X.shape), dtype=X.dtype)
-        is_single = X.dtype == np.float32
-        total, n_waiting = np.zeros(X.shape if is_single else 0), 0
+        total = np.zeros(X.shape)
+        n_pending = 0
         for tail, head, weight in self.edges(report):
             bounds = np.linspace(0, tail.size, n_parts + 1).astype(np.int64)
             work = tail.size * X.shape[1]
             weight = weight.astype(X.dtype, copy=False)
             run_kernel(_add_products, work, bounds, tail, head, weight, X, partial)
-            n_waiting += tail.size
-            if is_single and n_waiting >= _MOST_TERMS * X.shape[0]:
-                _add_up(partial, total)
-                partial[:], n_waiting = 0, 0
-        if is_single:
-            _add_up(partial, total)
-            return total
-        _add_up(partial[1:], partial[0])
-        return partial[0].copy()  # a view would hold all parts
-
-    def degrees(self, report: Callable | None = None) -> np.ndarray:
-        """Weighted degrees, in one pass over the source."""
-        total = np.zeros(self._parent.size)
-        for tail, head, weight in self.edges(report):
-            for ends in (tail, head):
-                total += np.bincount(ends, weight, total.size)
+            n_pending += tail.size
+            is_full = n_pending >= MAX_EDGES_PER_NODE_IN_FLOAT32 * X.shape[0]
+            if X.dtype == np.float32 and is_full:
+                for part in partial:
+                    total += part
+                partial[:] = 0
+                n_pending = 0
+        for part in partial:
+            total += part
         return total
 
+    def degrees(self, report: Callable | None = None) -> np.ndarray:
+        """Return the weighted degrees, in one pass over the source."""
+        degree = np.zeros(self._n_nodes)
+        for tail, head, weight in self.edges(report):
+            degree += np.bincount(tail, weight, self._n_nodes)
+            degree += np.bincount(head, weight, self._n_nodes)
+        return degree
+
     def to_edge_list(self, report: Callable | None = None) -> EdgeList:
-        """The graph itself, on the nodes of the sparsifier, in one pass over the source."""
-        columns = zip(*self.edges(report), strict=True)
-        tail, head, weight = map(np.concatenate, columns)
-        return EdgeList.from_validated(tail, head, weight, self._parent.size)
+        """Return the graph on the nodes of the sparsifier, in one pass over the source."""
+        tail, head, weight = zip(*self.edges(report), strict=True)
+        return EdgeList.from_validated(
+            np.concatenate(tail), np.concatenate(head), np.concatenate(weight), self._n_nodes
+        )
 
     def to_dense(self, report: Callable | None = None) -> np.ndarray:
-        """L_G as an array, in one pass over the source."""
-        n_nodes = self._parent.size
+        """Return L_G as an array, in one pass over the source."""
         if not self.is_materialized:
-            return self._ask_source(np.eye(n_nodes), report)
-        matrix = np.zeros((n_nodes, n_nodes))
+            return self._multiply_by_source(np.eye(self._n_nodes), report)
+        matrix = np.zeros((self._n_nodes, self._n_nodes))
         for tail, head, weight in self.edges(report):
             _add_edges(tail, head, weight, matrix)
         return matrix
 
-    def _ask_source(self, X, report):
-        """L X by the source itself; where it does not name a node of ours, that node is alone."""
-        source: Any = self._source
-        self.n_edges, self.is_held = source.n_pairs, True
-        if self.component is None or self._node is None:
-            names = EdgeList.from_validated([], [], [], source.n_nodes, source.ids)
-            node = self._node = self._matching.nodes(names)
-            self._is_same = np.array_equal(node, np.arange(self._parent.size))
-            union_edges(self._parent, node, node[source.components()])
-            self.component = find_all(self._parent)
-        if self._is_same:
-            product = source.multiply(X)
-        else:
-            product = np.zeros(X.shape)
-            product[self._node] = source.multiply(X[self._node])
-        self.n_passes += 1
-        if report is not None:
-            report(source.n_pairs, 1.0)
-        return product
-
     def edges(self, report: Callable | None = None) -> Iterator[tuple]:
-        """One pass: the ends of all edges as nodes of the sparsifier, and their weights."""
-        n_edges, checksum = 0, 0
+        """Yield tail, head and weight of batches of edges, on the nodes of the sparsifier."""
+        n_edges = 0
+        checksum = 0
         for batch in self._source:
             tail, head = self._matching.ends(batch)
-            if not self.is_held:
+            if not self.is_in_memory:
                 checksum = (checksum + int(_checksum(tail, head, batch.weight))) % 2**64
             if self.component is None:
                 union_edges(self._parent, tail, head)
@@ -156,31 +153,51 @@ class StreamedLaplacian:
             if report is not None:
                 report(n_edges, self._source.fraction_read)
             yield tail, head, batch.weight
-        if not self.is_held:
+        if not self.is_in_memory:
             self.fingerprint = check_same_edges(self.fingerprint, (n_edges, checksum))
-        self.n_edges, self.n_passes = n_edges, self.n_passes + 1
+        self.n_edges = n_edges
+        self.n_passes += 1
         if self.component is None:
             self.component = find_all(self._parent)
 
-
-def _add_up(parts, total):
-    """Add to `total`, part after part, without another array."""
-    for part in parts:
-        total += part
+    def _multiply_by_source(self, X, report):
+        """Return the source's own product; nodes that it does not have are isolated."""
+        source: Any = self._source
+        if self._source_nodes is None:
+            # Reads the source, if nothing has; only then are its nodes known.
+            self.n_edges = source.n_pairs
+            self.is_in_memory = True
+            names = EdgeList.from_validated([], [], [], source.n_nodes, source.ids)
+            self._source_nodes = self._matching.nodes(names)
+            first = self._source_nodes[source.components()]
+            union_edges(self._parent, self._source_nodes, first)
+            self.component = find_all(self._parent)
+        nodes = self._source_nodes
+        if np.array_equal(nodes, np.arange(self._n_nodes)):
+            product = source.multiply(X)
+        else:
+            product = np.zeros(X.shape)
+            product[nodes] = source.multiply(X[nodes])
+        self.n_passes += 1
+        if report is not None:
+            report(source.n_pairs, 1.0)
+        return product
 
 
 def check_same_edges(before: tuple | None, now: tuple) -> tuple:
-    """The fingerprint of a pass; an InputError if an earlier pass had another.
+    """Return the fingerprint of a pass; an InputError if an earlier pass had another one.
 
     >>> check_same_edges((4, 7), (5, 9))
     Traceback (most recent call last):
     graphsqueak.errors.InputError: the input had 4 edges in an earlier pass and has 5 now; ...
     """
-    if before not in (None, now):
-        said = f"{before[0]:,} edges in an earlier pass and has {now[0]:,} now"
+    if before is not None and before != now:
+        change = f"{before[0]:,} edges in an earlier pass and has {now[0]:,} now"
         if before[0] == now[0]:
-            said = f"other edges in an earlier pass, as many as now, {now[0]:,}"
-        raise InputError(f"the input had {said}; it must not change while it is read: read a copy")
+            change = f"other edges in an earlier pass, as many as now, {now[0]:,}"
+        raise InputError(
+            f"the input had {change}; it must not change while it is read: read a copy"
+        )
     return now
 
 
@@ -189,7 +206,9 @@ def _add_products(bounds, tail, head, weight, X, partial):
     for part in numba.prange(bounds.size - 1):
         sums = partial[part]
         for e in range(bounds[part], bounds[part + 1]):
-            u, v, w = tail[e], head[e], weight[e]
+            u = tail[e]
+            v = head[e]
+            w = weight[e]
             for k in range(X.shape[1]):
                 flow = w * (X[u, k] - X[v, k])
                 sums[u, k] += flow
@@ -199,7 +218,9 @@ def _add_products(bounds, tail, head, weight, X, partial):
 @njit_cached
 def _add_edges(tail, head, weight, matrix):
     for e in range(tail.size):
-        u, v, w = tail[e], head[e], weight[e]
+        u = tail[e]
+        v = head[e]
+        w = weight[e]
         matrix[u, u] += w
         matrix[v, v] += w
         matrix[u, v] -= w
@@ -208,7 +229,7 @@ def _add_edges(tail, head, weight, matrix):
 
 @njit_cached
 def _checksum(tail, head, weight):
-    """A sum over the edges, so that neither their order nor the batches matter."""
+    """Return a sum over the edges, which does not depend on their order or on batches."""
     bits = weight.view(np.uint64)
     total = np.uint64(0)
     for e in range(tail.size):

@@ -1,4 +1,4 @@
-"""What a stream of edges is: its size, weights, degrees and components, in one pass.
+"""Size, weights, degrees and components of a stream of edges, in one pass.
 
 Memory is O(n_nodes): a degree and the parent in a union-find forest per node.
 """
@@ -10,7 +10,7 @@ import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, make_sets, union_edges
-from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.edge_source import EdgeSource, id_kind_of
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
 
@@ -19,7 +19,7 @@ __all__ = ["Summary", "summarize"]
 
 @dataclass(frozen=True)
 class Summary:
-    """Figures of a graph; edges count singly, so a repeated edge counts twice."""
+    """Figures of a graph, returned by `summarize`; parallel edges are counted separately."""
 
     nodes: int
     edges: int
@@ -41,12 +41,13 @@ class Summary:
 
 
 def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> Summary:
-    """Read a stream once and describe it.
+    """Read a stream once and describe the graph.
+
+    Use it to check how a file was read before a long computation.
 
     Parameters
     ----------
     source : EdgeSource or EdgeList
-        What to read.
     progress : bool or callable
         True draws a bar; a function is called as progress(edges, fraction, note).
 
@@ -65,21 +66,25 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
     started = time.perf_counter()
     degree = np.zeros(0)
     parent = make_sets(0)
-    n_nodes = n_edges = n_merges = 0
-    lightest, heaviest, total = np.inf, 0.0, 0.0
+    n_nodes = 0
+    n_edges = 0
+    n_merges = 0
+    weight_min = np.inf
+    weight_max = 0.0
+    weight_total = 0.0
     with reporter(progress, "reading") as report:
         for batch in source:
             n_nodes = batch.n_nodes
             if n_nodes > degree.size:
-                room = max(n_nodes, 2 * degree.size)
-                degree = np.concatenate([degree, np.zeros(room - degree.size)])
-                parent = np.concatenate([parent, make_sets(room)[parent.size :]])
+                capacity = max(n_nodes, 2 * degree.size)
+                degree = np.concatenate([degree, np.zeros(capacity - degree.size)])
+                parent = np.concatenate([parent, make_sets(capacity)[parent.size :]])
             add_degrees(degree, batch.tail, batch.head, np.ones(batch.n_edges))
             n_merges += int(np.count_nonzero(union_edges(parent, batch.tail, batch.head)))
             n_edges += batch.n_edges
-            lightest = min(lightest, float(batch.weight.min(initial=np.inf)))
-            heaviest = max(heaviest, float(batch.weight.max(initial=0.0)))
-            total += float(batch.weight.sum())
+            weight_min = min(weight_min, float(batch.weight.min(initial=np.inf)))
+            weight_max = max(weight_max, float(batch.weight.max(initial=0.0)))
+            weight_total += float(batch.weight.sum())
             report(n_edges, source.fraction_read, f"{n_nodes} nodes")
     degree = degree[:n_nodes]
     return Summary(
@@ -93,17 +98,11 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
         degree_min=int(degree.min()) if n_nodes else 0,
         degree_median=float(np.median(degree)) if n_nodes else 0.0,
         degree_max=int(degree.max(initial=0)),
-        weighted=n_edges > 0 and not lightest == heaviest == 1.0,
-        weight_min=lightest if n_edges else 0.0,
-        weight_max=heaviest,
-        weight_total=total,
-        id_kind=_id_kind(source),
+        weighted=n_edges > 0 and not weight_min == weight_max == 1.0,
+        weight_min=weight_min if n_edges else 0.0,
+        weight_max=weight_max,
+        weight_total=weight_total,
+        id_kind=id_kind_of(source),
         seconds=time.perf_counter() - started,
         peak_rss_bytes=peak_rss(),
     )
-
-
-def _id_kind(source):
-    if isinstance(source, EdgeList):
-        return "integer" if source.ids.dtype.kind in "iu" else "text"
-    return source.id_kind

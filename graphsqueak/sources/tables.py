@@ -1,15 +1,14 @@
-"""Tables that are in memory or come batch by batch: Arrow streams and data frames.
+"""Tables of other libraries as parts of an edge stream: Arrow streams, data frames and queries.
 
-Anything with `__arrow_c_stream__` is one: pyarrow's tables and readers of record batches, polars
-and pandas frames, DuckDB relations. So are polars' lazy frames, which are computed by their
-streaming engine, and pyarrow's data sets, whose columns are chosen before a file is opened. None is
-copied as a whole: columns are picked first, and rows are converted some at a time.
+Every object with `__arrow_c_stream__` is a table: tables and readers of pyarrow, data frames of
+polars and pandas, relations of DuckDB. So are lazy frames of polars, which are collected by the
+streaming engine, and data sets of pyarrow. No table is copied as a whole: columns are selected
+first, and rows are converted batch by batch.
 
-A table can be read again and again, a reader of record batches once. What is computed anew in each
-pass, a query, could give its rows in another order; nodes would be other nodes then. So a query is
-held to the order of its first pass (`SameEachTime`).
+A query is computed again in every pass. If it returned its rows in another order, nodes would have
+other numbers, so this is an error (`RepeatedStreamCheck`).
 
-The packages are imported when one of their objects is at hand, not before.
+The other libraries are imported only if one of their objects is passed.
 """
 
 import zlib
@@ -19,23 +18,24 @@ from typing import Any, NamedTuple
 
 from graphsqueak.errors import InputError
 
-__all__ = ["SameEachTime", "TablePart", "is_table", "table_columns"]
+__all__ = ["RepeatedStreamCheck", "TablePart", "is_table", "table_columns"]
 
-_AHEAD = 2**16  # rows of a batch of a scan
+# Rows per batch of a pyarrow data set, whose scanner reads several batches ahead.
+DATASET_BATCH_ROWS = 2**16
 
 
 def is_table(thing: Any) -> bool:
-    """Whether this is a table in a form that is read here.
+    """Return whether this is a table in a supported form.
 
     >>> import pyarrow as pa
     >>> is_table(pa.table({"source": [0]})), is_table([(0, 1)])
     (True, False)
     """
-    return hasattr(thing, "__arrow_c_stream__") or _library(thing) is not None
+    return hasattr(thing, "__arrow_c_stream__") or _opener(thing) is not _open_arrow
 
 
 def table_columns(table: Any) -> dict[str, list]:
-    """All columns of a small table, by name, as lists of Python objects.
+    """Return all columns of a small table, by name, as lists of Python objects.
 
     >>> import pyarrow as pa
     >>> table_columns(pa.table({"node": ["ann"], "label": [1]}))
@@ -44,14 +44,14 @@ def table_columns(table: Any) -> dict[str, list]:
     part = TablePart(table)
     names = list(part.schema().names)
     columns: dict[str, list] = {name: [] for name in names}
-    for batch, _ in part.batches(names, 1 << 16):
+    for batch, _ in part.batches(names, 2**16):
         for name, column in zip(names, batch.columns, strict=True):
             columns[name] += column.to_pylist()
     return columns
 
 
 class TablePart:
-    """A table as a part of a stream of edges, beside the files of `graphsqueak.sources.files`.
+    """A table as a part of a stream of edges, like the files of `graphsqueak.sources.files`.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ class TablePart:
     Attributes
     ----------
     name : str
-        For messages: what it is.
+        Library and type, for messages.
     is_rereadable : bool
-        Whether it can be read again and again.
+        Whether it can be read more than once.
     is_query : bool
-        Whether every pass computes it anew.
+        Whether every pass computes it again.
     n_rows : int
         0 only if it is known to be empty.
 
@@ -72,73 +72,92 @@ class TablePart:
     --------
     >>> import pyarrow as pa
     >>> part = TablePart(pa.table({"source": [0, 1, 2], "target": [1, 2, 0]}))
-    >>> part.name, [batch.num_rows for batch, share in part.batches(["source"], 2)]
+    >>> part.name, [batch.num_rows for batch, fraction in part.batches(["source"], 2)]
     ('the pyarrow Table', [2, 1])
     """
 
-    path = file = span = text_schema = remote = None  # of parts that are files
+    # Attributes of parts that are files.
+    path = None
+    file = None
+    span = None
+    text_schema = None
+    remote = None
     spent = "has been read already, and can be read once; make a table of it"
 
     def __init__(self, table: Any) -> None:
         package = type(table).__module__.partition(".")[0].lstrip("_")
         self.name = f"the {package} {type(table).__name__}"
-        self._opened = _LIBRARIES[_library(table) or "arrow"](table, self.name)
-        self.is_rereadable, self.is_query = self._opened.is_rereadable, self._opened.is_query
+        self._opened = _opener(table)(table, self.name)
+        self.is_rereadable = self._opened.is_rereadable
+        self.is_query = self._opened.is_query
         self.n_rows = 1 if self._opened.n_rows is None else self._opened.n_rows
 
     def signature(self) -> None:
-        """Nothing: only files on disk have one."""
+        """Return None: only files on disk have a signature."""
 
     @contextmanager
     def open(self) -> Iterator["TablePart"]:
-        """Itself, as files are opened."""
+        """Return this part, as files are opened."""
         yield self
 
     def schema(self) -> Any:
-        """Names and types of the columns: a pyarrow Schema."""
+        """Return names and types of the columns, a pyarrow Schema."""
         return self._opened.schema
 
     def batches(self, columns: list[str], n_rows: int) -> Iterator[tuple[Any, float]]:
-        """Record batches of at most `n_rows` rows, and the share of the table behind each."""
+        """Yield record batches of at most `n_rows` rows, and the fraction of the table read."""
         import pyarrow as pa
 
-        total, n_read = self._opened.n_rows, 0
+        n_total = self._opened.n_rows
+        n_read = 0
         try:
-            for whole in self._opened.batches(columns, n_rows):
-                for start in range(0, whole.num_rows, n_rows):
-                    batch = whole.select(columns).slice(start, n_rows)
+            for block in self._opened.batches(columns, n_rows):
+                for start in range(0, block.num_rows, n_rows):
+                    batch = block.select(columns).slice(start, n_rows)
                     n_read += batch.num_rows
-                    yield batch, n_read / total if total else float("nan")
+                    yield batch, n_read / n_total if n_total else float("nan")
         except pa.ArrowException as error:
             reason = str(error).splitlines()[0]
             raise InputError(f"{self.name} cannot be read: {reason}; cast its columns") from None
 
 
-class SameEachTime:
-    """Holds the passes over a query to the edges, and their order, of the first one."""
+class RepeatedStreamCheck:
+    """Check that every pass over a query has the edges of the first pass, in the same order."""
 
     def __init__(self) -> None:
-        self._seen: list[tuple[int, int]] = []
-        self._is_known = False
+        self._first_pass: list[int] = []
+        self._is_complete = False
 
     def check(self, batches: Any) -> Iterator[Any]:
-        """The same batches of edges; an InputError at the first that differs from before."""
+        """Yield the batches; raise an InputError at the first that differs."""
         n_batches = 0
         for batch in batches:
-            print_ = (zlib.crc32(batch.tail), zlib.crc32(batch.head, zlib.crc32(batch.weight)))
-            if not self._is_known:
-                self._seen.append(print_)
-            elif n_batches >= len(self._seen) or self._seen[n_batches] != print_:
+            checksum = 0
+            for array in (batch.tail, batch.head, batch.weight):
+                checksum = zlib.crc32(array, checksum)
+            if not self._is_complete:
+                self._first_pass.append(checksum)
+            elif self._first_pass[n_batches : n_batches + 1] != [checksum]:
                 raise _changed()
             n_batches += 1
             yield batch
-        if n_batches < len(self._seen):
+        if n_batches < len(self._first_pass):
             raise _changed()
-        self._is_known = True
+        self._is_complete = True
+
+
+def _changed():
+    return InputError(
+        "the query gives other edges, or another order of them, when it is run again, and nodes "
+        "are numbered in order: sort it, or collect it into a table first"
+    )
 
 
 class _Opened(NamedTuple):
-    """What is known of a table: `batches(columns, n_rows)` are record batches, of any length."""
+    """Schema and size of a table; `batches(columns, n_rows)` returns its record batches.
+
+    The batches may have any length, and more columns.
+    """
 
     schema: Any
     n_rows: int | None
@@ -147,16 +166,19 @@ class _Opened(NamedTuple):
     is_query: bool = False
 
 
-def _library(thing):
-    """Which of the libraries below has to be asked in its own words; None for Arrow's."""
-    package, name = type(thing).__module__.partition(".")[0], type(thing).__name__
+def _opener(thing):
+    """Return the function that opens a table: Arrow's, unless its library needs another one."""
+    package = type(thing).__module__.partition(".")[0].lstrip("_")
+    name = type(thing).__name__
     if package == "polars" and name == "LazyFrame":
-        return "lazy"
+        return _open_lazy
     if package == "pandas" and name == "DataFrame":
-        return "pandas"
-    if package.lstrip("_") == "duckdb" and hasattr(thing, "limit"):
-        return "duckdb"
-    return "dataset" if package == "pyarrow" and hasattr(thing, "scanner") else None
+        return _open_pandas
+    if package == "duckdb" and hasattr(thing, "limit"):
+        return _open_duckdb
+    if package == "pyarrow" and hasattr(thing, "scanner"):
+        return _open_dataset
+    return _open_arrow
 
 
 def _open_arrow(table, name):
@@ -166,13 +188,13 @@ def _open_arrow(table, name):
         reader = pa.RecordBatchReader.from_stream(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"{name} is no table of edges: {reason}") from None
+        raise InputError(f"{name} is not a table of edges: {reason}") from None
     if not hasattr(table, "__len__") and not hasattr(table, "num_rows"):
-        return _Opened(reader.schema, None, lambda columns, n_rows: reader, False)
+        return _Opened(reader.schema, None, lambda columns, n_rows: reader, is_rereadable=False)
     can_select = type(table).__module__.partition(".")[0] in ("pyarrow", "polars")
 
     def batches(columns, n_rows):
-        # what is chosen before is not converted
+        # Columns that are not selected are not converted.
         return pa.RecordBatchReader.from_stream(table.select(columns) if can_select else table)
 
     n_rows = len(table) if hasattr(table, "__len__") else table.num_rows
@@ -183,11 +205,12 @@ def _open_duckdb(relation, name):
     import pyarrow as pa
 
     def batches(columns, n_rows):
-        with pa.RecordBatchReader.from_stream(relation) as reader:  # one at a time may be open
+        # Closed at the end: a connection has one open result.
+        with pa.RecordBatchReader.from_stream(relation) as reader:
             yield from reader
 
     with pa.RecordBatchReader.from_stream(relation.limit(0)) as reader:
-        return _Opened(reader.schema, None, batches, True, True)
+        return _Opened(reader.schema, None, batches, is_query=True)
 
 
 def _open_lazy(frame, name):
@@ -196,19 +219,19 @@ def _open_lazy(frame, name):
     schema = pl.DataFrame(schema=frame.collect_schema()).to_arrow().schema
 
     def batches(columns, n_rows):
-        chosen = frame.select(columns)
-        if hasattr(chosen, "collect_batches"):
-            parts = chosen.collect_batches(chunk_size=n_rows, maintain_order=True)
+        selected = frame.select(columns)
+        if hasattr(selected, "collect_batches"):
+            frames = selected.collect_batches(chunk_size=n_rows, maintain_order=True)
         else:
-            parts = _slices(chosen, n_rows)
-        for part in parts:
-            yield from part.to_arrow().to_batches()
+            frames = _slices(selected, n_rows)
+        for one in frames:
+            yield from one.to_arrow().to_batches()
 
-    return _Opened(schema, None, batches, True, True)
+    return _Opened(schema, None, batches, is_query=True)
 
 
 def _slices(frame, n_rows):
-    """Of a polars without `collect_batches`."""
+    """Yield slices of a lazy frame, for versions of polars without `collect_batches`."""
     start = 0
     while len(part := frame.slice(start, n_rows).collect(engine="streaming")):
         yield part
@@ -225,15 +248,12 @@ def _open_pandas(frame, name):
         raise InputError(f"{name} has a column that Arrow cannot hold: {reason}") from None
 
     def batches(columns, n_rows):
-        chosen = pa.schema([schema.field(column) for column in columns])
-        place = [schema.names.index(column) for column in columns]
+        selected = pa.schema([schema.field(column) for column in columns])
+        position = [schema.names.index(column) for column in columns]
         for start in range(0, len(frame), n_rows):
             rows = frame.iloc[start : start + n_rows]
-            values = [
-                pa.Array.from_pandas(rows.iloc[:, column], type=schema.types[column])
-                for column in place
-            ]
-            yield pa.record_batch(values, schema=chosen)
+            arrays = [pa.Array.from_pandas(rows.iloc[:, k], type=schema.types[k]) for k in position]
+            yield pa.record_batch(arrays, schema=selected)
 
     return _Opened(schema, len(frame), batches)
 
@@ -242,34 +262,16 @@ def _open_dataset(dataset, name):
     from pyarrow import dataset as datasets
     from pyarrow.fs import LocalFileSystem
 
-    # a scan runs ahead of its reader by some batches, so these are small, and not by whole files
+    # A scan buffers the batches that it reads ahead: so few, and of one file at a time.
     options = {"batch_readahead": 2, "fragment_readahead": 1}
-    is_parquet = isinstance(getattr(dataset, "format", None), datasets.ParquetFileFormat)
-    if is_parquet:
+    if isinstance(getattr(dataset, "format", None), datasets.ParquetFileFormat):
         is_local = isinstance(dataset.filesystem, LocalFileSystem)
         options["fragment_scan_options"] = datasets.ParquetFragmentScanOptions(
             pre_buffer=not is_local, page_checksum_verification=True
         )
 
     def batches(columns, n_rows):
-        return dataset.scanner(
-            columns=columns, batch_size=min(n_rows, _AHEAD), **options
-        ).to_reader()
+        batch_size = min(n_rows, DATASET_BATCH_ROWS)
+        return dataset.scanner(columns=columns, batch_size=batch_size, **options).to_reader()
 
     return _Opened(dataset.schema, None, batches)
-
-
-_LIBRARIES: dict[str, Callable] = {
-    "arrow": _open_arrow,
-    "duckdb": _open_duckdb,
-    "lazy": _open_lazy,
-    "pandas": _open_pandas,
-    "dataset": _open_dataset,
-}
-
-
-def _changed():
-    return InputError(
-        "the query gives other edges, or another order of them, when it is run again, and nodes "
-        "are numbered in order: sort it, or collect it into a table first"
-    )

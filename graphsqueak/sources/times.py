@@ -1,14 +1,14 @@
 """Times of edges: numbers in any unit, or dates, which become seconds since 1970.
 
-    parse_times     a column of text: numbers as they are, ISO dates and date-times in seconds
-                    (UTC, unless they name another zone)
-    arrow_times     the same of a column of a Parquet or Arrow file, with timestamps and dates
-    as_time_span    a span of time: a number in any unit, or a text such as 7d, which is in seconds
-    unit_of_times   the unit of plain numbers that can only be Unix times
-    TimeOrder       whether times come in order, up to an allowed lateness
+    parse_times     times of a column of text: numbers unchanged, ISO dates and date-times in
+                    seconds (UTC, unless they have a time zone)
+    arrow_times     the same for a column of a Parquet or Arrow file, with timestamps and dates
+    as_time_span    a span of time: a number in any unit, or a text such as "7d" in seconds
+    unit_of_times   the unit of numbers that can only be Unix times
+    TimeOrder       check that times are ascending, up to the allowed lateness
 
-Times are held in double precision: seconds to a fraction of a microsecond, Unix nanoseconds to
-about 200 of them.
+Times are in double precision: Unix seconds are exact to a fraction of a microsecond, and Unix
+nanoseconds to about 200 ns.
 """
 
 import math
@@ -32,11 +32,10 @@ __all__ = [
     "unit_of_times",
 ]
 
-_MICRO = 1e6
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+_SECONDS_PER_UNIT = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 _DURATION = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+) *([smhdw])")
 
-# Lowest and highest Unix time from 1973 to 2103 in each unit.
+# Smallest and largest Unix time in each unit, for the years 1973 to 2103.
 UNIX_TIMES = {
     "seconds": (1e8, 4.2e9),
     "milliseconds": (1e11, 4.2e12),
@@ -47,11 +46,11 @@ _PER_SECOND = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nano
 
 
 class Duration(float):
-    """A span of time in seconds, written with a unit; the times it is used with are in seconds."""
+    """Span of time that was given with a unit, in seconds; it needs times in seconds."""
 
 
 def as_time_span(name, value):
-    """Return a span of time as a float; a text with a unit as a `Duration`, in seconds.
+    """Return a span of time as a number; a text with a unit as a `Duration`.
 
     >>> as_time_span("window", 12.5), as_time_span("window", "7d"), as_time_span("window", "30m")
     (12.5, 604800.0, 1800.0)
@@ -60,9 +59,10 @@ def as_time_span(name, value):
     """
     if not isinstance(value, str):
         return value
-    found = _DURATION.fullmatch(value.strip())
-    if found is not None:
-        return Duration(float(found[1]) * _SECONDS[found[2]])
+    match = _DURATION.fullmatch(value.strip())
+    if match is not None:
+        number, unit = match.groups()
+        return Duration(float(number) * _SECONDS_PER_UNIT[unit])
     try:
         return float(value)
     except ValueError:
@@ -74,7 +74,7 @@ def as_time_span(name, value):
 
 
 def unit_of_times(times):
-    """The unit of Unix times, all from 1973 to 2103; None if they can be something else.
+    """Return the unit of Unix times from 1973 to 2103; None if they may be something else.
 
     >>> unit_of_times(np.array([1.6e9, 1.7e9])), unit_of_times(np.array([17.0, 18.0]))
     ('seconds', None)
@@ -86,29 +86,30 @@ def unit_of_times(times):
 
 
 def refuse_other_units(times, name):
-    """Refuse numbers that are not Unix seconds, where a span of time was given with a unit."""
+    """Refuse numbers that are not Unix seconds, if a span of time was given with a unit."""
     unit = unit_of_times(times)
     if unit == "seconds" or times.size == 0:
         return
-    what = "of an unknown unit"
-    example = "a plain number in their unit"
+    problem = "of an unknown unit"
+    fix = "a plain number in their unit"
     if unit is not None:
-        what = f"in {unit}"
-        example = f"a plain number in their unit, in which an hour is {3600 * _PER_SECOND[unit]:,}"
+        problem = f"in {unit}"
+        fix = f"a plain number in their unit, in which an hour is {3600 * _PER_SECOND[unit]:,}"
     raise InputError(
-        f"{name}: times such as {times[0]:.15g} are numbers {what}, and a span such as 7d needs "
-        f"dates or Unix seconds; give {example}"
+        f"{name}: times such as {times[0]:.15g} are numbers {problem}, and a span such as 7d needs "
+        f"dates or Unix seconds; give {fix}"
     )
 
 
 def parse_time(text):
-    """One time, None if it is none.
+    """Return the time that a text means, or None.
 
     >>> parse_time("12.5"), parse_time("1970-01-02"), parse_time("1970-01-01T01:00+01:00")
     (12.5, 86400.0, 0.0)
     >>> parse_time("soon"), parse_time("nan"), parse_time("1_000")
     (None, None, None)
     """
+    # Python reads "1_000" as a number.
     if "_" in text:
         return None
     try:
@@ -120,11 +121,13 @@ def parse_time(text):
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.timestamp()
 
 
 def parse_times(tokens):
-    """Times of an Arrow array of text, NaN where there is none.
+    """Return the times of an Arrow array of text, NaN for texts that are not times.
 
     >>> import pyarrow as pa
     >>> parse_times(pa.array(["1970-01-01 00:00:02.5", "1970-01-02", "x"], pa.large_string()))
@@ -134,7 +137,8 @@ def parse_times(tokens):
 
     for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
         try:
-            tokens[:1].cast(kind)  # a column that cannot be cast takes long to say so
+            # The first value is tried alone, since a failed cast of a column takes long.
+            tokens[:1].cast(kind)
             column = tokens.cast(kind)
         except pa.ArrowInvalid:
             continue
@@ -144,7 +148,7 @@ def parse_times(tokens):
 
 
 def are_dates(column):
-    """Whether an Arrow array holds dates or timestamps, also as text, and no plain numbers."""
+    """Return whether an Arrow array has dates or timestamps, maybe as text, and not numbers."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -162,20 +166,20 @@ def are_dates(column):
 
 
 def arrow_times(column):
-    """Times of an Arrow array of numbers, texts, dates or timestamps, NaN where there is none."""
+    """Return the times of an Arrow array of numbers, texts, dates or timestamps; NaN for null."""
     import pyarrow as pa
 
-    held = column.type
-    if pa.types.is_dictionary(held):
+    kind = column.type
+    if pa.types.is_dictionary(kind):
         return arrow_times(column.dictionary_decode())
-    if pa.types.is_string(held) or pa.types.is_large_string(held) or pa.types.is_string_view(held):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return parse_times(column.cast(pa.large_string()))
-    if pa.types.is_timestamp(held) or pa.types.is_date(held):
-        zone = held.tz if pa.types.is_timestamp(held) else None
-        micro = column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
-        times = micro.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / _MICRO
-    else:
-        times = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    per_second = 1
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        zone = kind.tz if pa.types.is_timestamp(kind) else None
+        column = column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
+        per_second = 10**6
+    times = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / per_second
     return np.where(np.isfinite(times), times, np.nan)
 
 

@@ -190,7 +190,7 @@ class SparsifyConfig:
             return False
         if not source.is_materialized:
             raise _refused_subgraph(
-                "needs the graph in memory, and that of a table of pairs is never built; use"
+                "needs the graph in memory, and the projection of a table is never built; use"
             )
         n_edges = stream.n_edges_seen_
         n_bytes = in_memory_bytes(stream.n_nodes_, n_edges)

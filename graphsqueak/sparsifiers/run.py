@@ -346,7 +346,7 @@ def certify_and_search(
                 Parameter("epsilon", epsilon),
                 " cannot be met: all edges drawn of large cliques are kept, at "
                 f"{error:.2g}; draw more of them: ",
-                Parameter("degree"),
+                Parameter("clique_degree"),
             )
     return best._replace(n_runs=search.n_runs)
 

@@ -21,7 +21,7 @@ from graphsqueak.graph.id_arrays import as_object_array
 from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.report.shown import FittedReprMixin
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
-from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
+from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl.alignment import values_of_rows
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
 from graphsqueak.ssl.decisions.calibration import sigmoid_shares
@@ -121,10 +121,7 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
         """Weights between new nodes (rows) and known ones (columns)."""
         if self.affinity == "knn":
             points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-            distance, neighbor = self._index.kneighbors(points)
-            return link_weights(
-                distance, neighbor, self._index.n_samples_fit_, self._index.sharpness_
-            )
+            return self._index.weights_to(points)
         if not scipy.sparse.issparse(X) and not isinstance(X, np.ndarray | EdgeList):
             return self._links_of_triples(X)
         if getattr(X, "ndim", 0) != 2:

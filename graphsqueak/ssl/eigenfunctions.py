@@ -201,7 +201,7 @@ class EigenfunctionClassifier(GraphClassifier):
         check_count("n_coordinates", self.n_coordinates)
         reached = np.ones(graph.n_nodes, dtype=bool)
         if self.affinity == "knn":
-            points = self._index._fit_X
+            points = self._index.points
             points = points.toarray() if hasattr(points, "toarray") else points
         else:
             component = graph.components()

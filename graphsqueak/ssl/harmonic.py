@@ -171,7 +171,7 @@ class NearestLabelClassifier(GraphClassifier):
         """The points and their metric, or None on a graph."""
         if self.affinity == "precomputed":
             return None
-        return self._index._fit_X, self.metric
+        return self._index.points, self.metric
 
 
 class SubsampledHFSClassifier(NearestLabelClassifier):

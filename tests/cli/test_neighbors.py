@@ -103,7 +103,7 @@ def test_a_corpus_of_mail_becomes_a_graph_with_labels(tmp_path, capsys):
     ("content", "options", "message"),
     [
         ("x,y\n1,2\n3,4\n", ["-k", "2"], "below the number of points, 2"),
-        ("x,word\n1,a\n3,b\n", ["-k", "1"], "column 'word' holds"),
+        ("x,word\n1,a\n3,b\n", ["-k", "1"], "column 'word' has type"),
         ("x,y\n1,\n3,4\n", ["-k", "1"], "column 'y' is empty in row 1"),
         ("x,y\n1,2\n3,4\n", ["-k", "1", "--metric", "manhattan"], "--metric"),
         ("x,y\n1,2\n3,4\n", ["-k", "1", "--layout", "csv"], "must be called text"),
@@ -146,14 +146,14 @@ def test_an_npz_of_several_tables_must_name_one(tmp_path, capsys):
     np.savez(tmp_path / "a.npz", left=POINTS, right=POINTS)
     arguments = ["neighbors", str(tmp_path / "a.npz"), "-k", "1", "-o", str(tmp_path / "o.tsv")]
     assert run(arguments) == 2
-    assert "holds the arrays left, right" in capsys.readouterr().err
+    assert "has the arrays left, right" in capsys.readouterr().err
 
 
 def test_the_name_of_the_output_is_checked_first(tmp_path, capsys):
     assert run(["neighbors", "nowhere.npy", "-k", "1", "-o", str(tmp_path / "edges.xyz")]) == 2
     assert "does not say the format" in capsys.readouterr().err
     assert run(["neighbors", "nowhere.npy", "-k", "1", "-o", str(tmp_path / "edges.tsv")]) == 2
-    assert "nowhere.npy is no file" in capsys.readouterr().err
+    assert "nowhere.npy is not a file" in capsys.readouterr().err
 
 
 def test_mails_are_joined_by_their_headers_too(tmp_path, capsys):

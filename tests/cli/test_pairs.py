@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from graphsqueak import read_edges, read_pairs
+from graphsqueak import read_edges, read_projection
 from graphsqueak.cli import run
 
 
@@ -67,7 +67,7 @@ def test_resistances_between_entities(folder, capsys):
         "3",
     )
     found = float((folder / "r.csv").read_text().splitlines()[1].split(",")[2])
-    pairs = read_pairs("pairs.csv", entity="account", attribute="device")
+    pairs = read_projection("pairs.csv", entity="account", attribute="device")
     inverse = np.linalg.pinv(pairs.multiply(np.eye(30)))
     ends = [pairs.ids.tolist().index(name) for name in ("acc0", "acc2")]
     part = inverse[np.ix_(ends, ends)]

@@ -133,10 +133,10 @@ def test_lines_are_given_as_they_come(tmp_path):
     while next(batches).n_edges == 0:
         pass
     path.write_text("1\t2\n")
-    with pytest.raises(InputError, match="cut while it was followed"):
+    with pytest.raises(InputError, match="truncated while it was followed"):
         list(batches)
     path.write_bytes(b"\x1f\x8b" + bytes(50) + b"\n" * 30)
-    with pytest.raises(InputError, match="no plain text"):
+    with pytest.raises(InputError, match="not plain text"):
         next(iter(follow_edges(path, poll=0.01)))
 
 

@@ -61,7 +61,7 @@ def refused(tmp_path, name, data, words):
         ("points.npy", b"(4, 3), }", b"(4, 3,    ", "cannot be read as npy"),
         ("sparse.npz", b"PK\x01\x02", b"PK\x01\x03", "cannot be read as npz"),
         ("points.parquet", b"PAR1", b"PAR2", "cannot be read as parquet"),
-        ("points.csv", b"\nb,", b"\n,", "the id is empty in row 2"),
+        ("points.csv", b"\nb,", b"\n,", "column 'id' is empty in row 2"),
         ("edges.parquet", b"source", b"so\xff\xfece", "edges.parquet"),
         ("edges.arrow", b"source", b"so\xff\xfece", "edges.arrow"),
     ],

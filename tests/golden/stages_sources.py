@@ -62,7 +62,7 @@ def neighbor_graphs():
     return named(results)
 
 
-def pair_tables():
+def projections():
     """One-mode projections of an entity-attribute table, exact and sampled, and their products."""
     rng = np.random.default_rng(122)
     pairs = np.unique(
@@ -76,11 +76,11 @@ def pair_tables():
         ("size", {}),
         ("none", {"normalize": "none"}),
         ("idf", {"normalize": "idf"}),
-        ("max_size", {"max_size": 15}),
+        ("max_size", {"max_group_size": 15}),
         ("weight", {"weight": "visits"}),
-        ("degree", {"degree": 4}),
+        ("degree", {"clique_degree": 4}),
     ):
-        table = sources.read_pairs(
+        table = sources.read_projection(
             io.BytesIO(text.encode()), entity="account", attribute="device", random_state=1,
             **settings,
         )  # fmt: skip
@@ -88,12 +88,12 @@ def pair_tables():
         X = np.random.default_rng(123).normal(size=(table.n_nodes, 1))
         # A change of the edges changes these sums; all edges would take 100 KB.
         sums = EdgeList(tail=edges.tail, head=edges.head, weight=edges.weight).degrees()
-        counts = (table.n_nodes, table.n_pairs, table.n_attributes, table.n_left_out)
+        counts = (table.n_nodes, table.n_pairs, table.n_attributes, table.n_skipped_attributes)
         results[name] = {
             "degrees": sums,
             "ids": edges.ids,
             "product": table.multiply(X)[:, 0],
-            "counts": np.array([*counts, table.n_projected, edges.n_edges, table.is_exact]),
+            "counts": np.array([*counts, table.n_projected_edges, edges.n_edges, table.is_exact]),
         }
     sparse = gs.sparsify(table, n_edges=200, random_state=2)
     results["sparsifier"] = edge_columns(sparse)
@@ -199,7 +199,7 @@ def mail_points():
     for name, settings in (
         ("plain", {}),
         ("sublinear", {"sublinear": True}),
-        ("marks", {"marks": True, "stemming": False}),
+        ("marks", {"punctuation": True, "stemming": False}),
         ("dropped", {"drop_common": 0.2, "drop_rare": 0.1, "min_mails": 2}),
     ):
         settings = {"drop_common": 0.0, "drop_rare": 0.0} | settings
@@ -213,7 +213,7 @@ STAGES = {
     for stage in (
         generators,
         neighbor_graphs,
-        pair_tables,
+        projections,
         recent_edges,
         edge_files,
         summaries,

@@ -231,7 +231,7 @@ def mail_words():
     for name, settings in (
         ("stems", {}),
         ("words", {"stemming": False}),
-        ("words and punctuation", {"stemming": False, "marks": True}),
+        ("words and punctuation", {"stemming": False, "punctuation": True}),
     ):
         for text in texts:
             _, words = gs.sources.text_points([text], drop_common=0, drop_rare=0, **settings)

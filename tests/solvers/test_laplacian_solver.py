@@ -327,7 +327,7 @@ def test_wrong_shapes_and_types_are_refused(b):
     ("arguments", "message"),
     [
         ({"ridge": -1.0}, "ridge=-1.0"),
-        ({"ridge": [0.0, 1.0]}, r"shape \(2,\); give a number or 4 numbers"),
+        ({"ridge": [0.0, 1.0]}, r"shape \(2,\); pass a number or 4 numbers"),
         ({"ridge": [0.0, 1.0, np.nan, 0.0]}, "ridge of node 2 is nan"),
         ({"solver": "magic"}, "solver='magic' is not one of"),
         ({"tol": 0.0}, "tol=0.0"),

@@ -43,14 +43,14 @@ def test_to_edge_list_carries_everything():
 
 
 def test_node_numbers_of_64_bits_change_nothing():
-    """What more than 2^31 nodes take."""
     nodes = np.random.default_rng(77).integers(50, size=(3000, 2))
-    narrow, wide = Batcher(1000, None), Batcher(1000, None, largest_index=10)
+    narrow = Batcher(1000, None)
+    wide = Batcher(1000, None, n_nodes=2**31)
     for first, second in zip(narrow.add(nodes, None), wide.add(nodes, None), strict=True):
         assert np.array_equal(first.tail, second.tail)
         assert np.array_equal(first.head, second.head)
-    assert wide._tail.dtype == np.int64
-    assert narrow._tail.dtype == np.int32
+        assert first.tail.dtype == np.int32
+        assert second.tail.dtype == np.int64
 
 
 def test_the_base_class_has_no_edges_of_its_own():

@@ -204,9 +204,9 @@ def test_no_bound_where_nothing_is_proved():
 def test_the_nearest_neighbor_weighs_twenty_times_the_furthest_in_any_dimension(dimension):
     points = np.random.default_rng(88_210).normal(size=(400, dimension))
     _, index = neighbor_graph(points, n_neighbors=10, metric="euclidean")
-    distance = index.kneighbors()[0]
+    distance = index.search.kneighbors()[0]
     ratio = np.median(distance[:, 0] ** 2 / distance[:, -1] ** 2)
-    assert np.exp(index.sharpness_ * (1 - ratio)) == pytest.approx(20)
+    assert np.exp(index.sharpness * (1 - ratio)) == pytest.approx(20)
 
 
 @pytest.mark.filterwarnings("ignore::graphsqueak.ssl.base.UnreachedWarning")

@@ -150,7 +150,7 @@ def results():
     twice = SampledEdges(*(np.repeat(column, 2) for column in (*ends, forest)))
     merged = twice.weight[: coalesce(twice, 300)]
     table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
-    shared_by = gs.read_pairs(io.BytesIO(table))
+    shared_by = gs.read_projection(io.BytesIO(table))
     gs.sparsify(shared_by, n_edges=900, random_state=SEED)
     projected = shared_by.multiply(rng.standard_normal((300, 2)))
     graphs = (sparse, small, large, many, *near)

@@ -29,7 +29,7 @@ from graphsqueak.sources.files.matrix_market import MATRIX_MARKET, read_matrix_m
 from graphsqueak.sources.files.metis import read_metis
 from graphsqueak.sources.files.parts import PathsLike, find_parts
 from graphsqueak.sources.files.text import ReadOptions, read_text
-from graphsqueak.sources.tables import SameEachTime, TablePart
+from graphsqueak.sources.tables import RepeatedStreamCheck, TablePart
 from graphsqueak.sources.times import Duration, TimeOrder, as_time_span, refuse_other_units
 from graphsqueak.system.kernels import prefetch_map
 from graphsqueak.validation import (
@@ -169,7 +169,7 @@ class FileSource(EdgeSource):
         self._settled, self._is_spent, self._signatures = settled, False, None
         self._found, self._repeats, self._passed_over = settled, None, tuple(passed_over)
         self._once = None  # the distinct edges, and what was counted on the way to them
-        self._same = SameEachTime() if any(part.is_query for part in parts) else None
+        self._same = RepeatedStreamCheck() if any(part.is_query for part in parts) else None
 
     def __repr__(self):
         more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
@@ -329,7 +329,7 @@ class FileSource(EdgeSource):
             chunk = self._prefixed(chunk)
         if chunk.nodes is not None:
             numbering.number(chunk.nodes)
-            batcher.n_nodes = numbering.n_nodes
+            batcher.include_nodes(numbering.n_nodes)
         texts = () if chunk.text is None else (chunk.text,)
         nodes = numbering.number(*texts, chunk.ends)
         self.n_bad_lines += chunk.n_bad_lines

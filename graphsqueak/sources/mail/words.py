@@ -6,8 +6,8 @@ df the number of mails that hold it, and every mail is scaled to length one.
 
 Stemming is the first step of Porter's algorithm: plurals, -ed and -ing, nothing deeper.
 
-Stop words and marks say little of what a mail is about, and much of how it was written: with
-marks=True they stay. On the shipped mails that is worth one to two points of accuracy.
+Stop words and punctuation say little of what a mail is about, and much of how it was written: with
+punctuation=True they stay. On the shipped mails that is worth one to two points of accuracy.
 
 References
 ----------
@@ -29,7 +29,7 @@ from graphsqueak.validation import check_count, check_real
 __all__ = ["WordWeights", "learn_words", "stem", "text_points", "weigh_words", "words"]
 
 _WORD = re.compile(r"[^\W_]+")
-_WORD_OR_MARKS = re.compile(r"[^\W_]+|[^\w\s]+")
+_WORD_OR_PUNCTUATION = re.compile(r"[^\W_]+|[^\w\s]+")
 _VOWEL = re.compile(r"[aeiouy]")
 _LONGEST = 25  # longer ones are addresses, keys and encoded data
 
@@ -42,7 +42,7 @@ def text_points(
     min_mails: int = 1,
     sublinear: bool = False,
     stemming: bool = True,
-    marks: bool = False,
+    punctuation: bool = False,
 ) -> tuple[scipy.sparse.csr_array, np.ndarray]:
     """TF-IDF vectors of an iterable of texts, which is gone through once.
 
@@ -59,8 +59,8 @@ def text_points(
         1 + log(tf) instead of tf.
     stemming : bool
         Whether to stem.
-    marks : bool
-        Whether to count stop words, single letters and runs of marks as well.
+    punctuation : bool
+        Whether to count stop words, single letters and runs of punctuation as well.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def text_points(
         min_mails=min_mails,
         sublinear=sublinear,
         stemming=stemming,
-        marks=marks,
+        punctuation=punctuation,
     )
     return points, np.array(learned.words, dtype=object)
 
@@ -95,7 +95,7 @@ class WordWeights(NamedTuple):
     idf: np.ndarray
     sublinear: bool
     stemming: bool
-    marks: bool
+    punctuation: bool
     split: bool = False
 
 
@@ -107,7 +107,7 @@ def learn_words(
     min_mails=1,
     sublinear=False,
     stemming=True,
-    marks=False,
+    punctuation=False,
     split=False,
 ):
     """The points of `text_points`, and the `WordWeights` by which others become points.
@@ -121,13 +121,13 @@ def learn_words(
     check_real("drop_common", drop_common, least=0.0, below=1.0)
     check_real("drop_rare", drop_rare, least=0.0, below=1.0)
     check_count("min_mails", min_mails)
-    counts, vocabulary = _count(_counter(stemming, marks, split), texts)
+    counts, vocabulary = _count(_counter(stemming, punctuation, split), texts)
     kept = _frequent_enough(counts, drop_common, drop_rare, min_mails)
     points, idf = counts[:, kept], np.zeros(0)
     if kept.size:
         weigher = TfidfTransformer(sublinear_tf=sublinear)
         points, idf = weigher.fit_transform(points), weigher.idf_
-    how = sublinear, stemming, marks, split
+    how = sublinear, stemming, punctuation, split
     learned = WordWeights(tuple(vocabulary[kept].tolist()), idf, *how)
     return points.astype(np.float32), learned
 
@@ -149,7 +149,7 @@ def weigh_words(texts, learned):
     """Points of texts by words and weights that were learned from others; new words are ignored."""
     from sklearn.preprocessing import normalize
 
-    counter = _counter(learned.stemming, learned.marks, learned.split, learned.words)
+    counter = _counter(learned.stemming, learned.punctuation, learned.split, learned.words)
     points = counter.transform(texts).astype(np.float64)
     if learned.sublinear:
         points.data = 1.0 + np.log(points.data)
@@ -157,21 +157,21 @@ def weigh_words(texts, learned):
     return normalize(points).astype(np.float32)
 
 
-def words(text, *, stemming=True, marks=False):
+def words(text, *, stemming=True, punctuation=False):
     """The words of a text that say something: lower case, digits folded to 0, no stop words.
 
-    With `marks`, stop words, single letters and runs of marks are among them.
+    With `punctuation`, stop words, single letters and runs of punctuation are among them.
 
     >>> words("The 3 meetings of March 2002 were RESCHEDULED!!")
     ['meet', 'march', '0000', 'reschedul']
-    >>> words("The 3 meetings of March 2002 were RESCHEDULED!!", marks=True)
+    >>> words("The 3 meetings of March 2002 were RESCHEDULED!!", punctuation=True)
     ['the', '0', 'meet', 'of', 'march', '0000', 'were', 'reschedul', '!!']
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     folded = text.lower().translate(FOLD)
-    if marks:
-        kept = (token for token in _WORD_OR_MARKS.findall(folded) if len(token) <= _LONGEST)
+    if punctuation:
+        kept = (token for token in _WORD_OR_PUNCTUATION.findall(folded) if len(token) <= _LONGEST)
     else:
         found = _WORD.findall(folded)
         kept = (w for w in found if 1 < len(w) <= _LONGEST and w not in ENGLISH_STOP_WORDS)
@@ -205,13 +205,13 @@ def _repair(body):
     return body
 
 
-def _counter(stemming, marks, split, vocabulary=None):
+def _counter(stemming, punctuation, split, vocabulary=None):
     from sklearn.feature_extraction.text import CountVectorizer
 
     def analyzer(text):
         if split:
             return text.split()
-        return words(text, stemming=stemming, marks=marks)
+        return words(text, stemming=stemming, punctuation=punctuation)
 
     return CountVectorizer(analyzer=analyzer, vocabulary=vocabulary)
 

@@ -1,1 +1,1 @@
-"""From points to the graph of their neighbors, as a stream."""
+"""Nearest-neighbor graphs of points, as streams."""

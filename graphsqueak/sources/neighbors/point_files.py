@@ -1,9 +1,9 @@
-"""Points from a file: csv, tsv, Parquet, npy or npz, one row a point.
+"""Read points from csv, tsv, Parquet, npy or npz files with one row per point.
 
-In a table every column is a coordinate, except one called id, node or name, which names the
-points, and those called label, class, target or truth, which are left out. An npz file holds a
-sparse matrix as scipy saves it, or one dense table, alone or called points or X; an array called
-ids, if there is one, names the points. Nothing is unpickled.
+The columns of a table are coordinates, except a column id, node or name, which has the ids, and
+columns label, class, target or truth, which are skipped. An npz file has a sparse matrix as saved
+by scipy, or one dense array, which is the only one or called points or X, and maybe an array ids.
+Nothing is unpickled.
 """
 
 import zipfile
@@ -25,7 +25,7 @@ _LABEL_NAMES = ("label", "class", "target", "truth")
 
 
 def read_points(path):
-    """Read points and their ids; ids are None where the file has none.
+    """Return points and their ids, None if the file has no ids.
 
     >>> from pathlib import Path
     >>> written = Path("line.csv").write_text("id,x,y,label\\na,0,1,ham\\nb,2,3,spam\\n")
@@ -35,7 +35,7 @@ def read_points(path):
     refuse_lakehouse(path)
     path = local_path(path)
     if not path.is_file():
-        raise InputError(f"{path} is no file; give points as {', '.join(POINT_SUFFIXES)}")
+        raise InputError(f"{path} is not a file; pass points as {', '.join(POINT_SUFFIXES)}")
     suffix = path.suffix.lower()
     if suffix not in POINT_SUFFIXES:
         raise InputError(f"{path.name!r} does not end in {', '.join(POINT_SUFFIXES)}")
@@ -55,12 +55,13 @@ def _from_numpy(path):
             return loaded, None
         with loaded:
             ids = loaded.get("ids")
-            return _matrix_of(loaded, path), ids
+            return _load_matrix(loaded, path), ids
     except InputError:
         raise
     except MemoryError as error:
-        raise InputError(f"{path} announces more than there is memory for: {error}") from None
-    except Exception as error:  # of zipfile, zlib, tokenize, struct, scipy: each has its own
+        raise InputError(f"{path} announces more than fits into memory: {error}") from None
+    # zipfile, zlib, tokenize, struct and scipy raise errors of their own.
+    except Exception as error:
         raise _unreadable(path, error) from None
 
 
@@ -69,7 +70,7 @@ def _unreadable(path, error):
     return InputError(f"{path} cannot be read as {path.suffix[1:]}: {reason}; it may be damaged")
 
 
-def _matrix_of(loaded, path):
+def _load_matrix(loaded, path):
     if "format" in loaded:
         from scipy.sparse import load_npz
 
@@ -83,7 +84,7 @@ def _matrix_of(loaded, path):
     names = [name for name in ("points", "X") if name in loaded] or loaded.files
     if len(names) != 1:
         raise InputError(
-            f"{path} holds the arrays {', '.join(loaded.files)}; call the one with the points "
+            f"{path} has the arrays {', '.join(loaded.files)}; call the one with the points "
             "'points', or save a sparse matrix with scipy.sparse.save_npz"
         )
     return loaded[names[0]]
@@ -96,34 +97,39 @@ def _from_table(path, suffix):
     try:
         is_parquet = suffix in (".parquet", ".pq")
         table = parquet_frame(path) if is_parquet else _read_text(path, suffix)
-    except InputError:  # a bomb is not a damaged file
+    except InputError:
+        # Such as a decompression bomb, which is not a damaged file.
         raise
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     names = {name.strip().lower(): name for name in table.columns}
     id_name = next((names[name] for name in _ID_NAMES if name in names), None)
-    left_out = {id_name, *(names.get(name) for name in _LABEL_NAMES)}
-    coordinates = [name for name in table.columns if name not in left_out]
-    if id_name is not None and table[id_name].null_count():
-        row = table[id_name].is_null().arg_max()
-        raise InputError(f"{path}: the {id_name} is empty in row {row + 1} of the data")
+    skipped = {id_name, *(names.get(name) for name in _LABEL_NAMES)}
+    coordinates = [name for name in table.columns if name not in skipped]
+    ids = None
+    if id_name is not None:
+        _refuse_empty_cells(table[id_name], path)
+        ids = table[id_name].to_numpy()
     for name in coordinates:
         if not (table[name].dtype.is_numeric() or table[name].dtype == pl.Boolean):
             raise InputError(
-                f"{path}: column {name!r} holds {table[name].dtype}, not numbers; drop it, call it "
-                "id if it names the points, or give ",
+                f"{path}: column {name!r} has type {table[name].dtype}, not numbers; drop it, "
+                "rename it to id if it has the ids, or give ",
                 Parameter("layout", "csv"),
-                " if the table holds texts of mails",
+                " if the table has texts of mails",
             )
-        if table[name].null_count():
-            row = table[name].is_null().arg_max()
-            raise InputError(f"{path}: column {name!r} is empty in row {row + 1} of the data")
-    points = table.select(coordinates).cast(pl.Float64).to_numpy()
-    return points, None if id_name is None else table[id_name].to_numpy()
+        _refuse_empty_cells(table[name], path)
+    return table.select(coordinates).cast(pl.Float64).to_numpy(), ids
+
+
+def _refuse_empty_cells(column, path):
+    if column.null_count():
+        row = column.is_null().arg_max()
+        raise InputError(f"{path}: column {column.name!r} is empty in row {row + 1} of the data")
 
 
 def _read_text(path, suffix):
-    """A table with a header or, if the first line is all numbers, without."""
+    """Read a table; it has a header unless its first line is all numbers."""
     import polars as pl
 
     separator = "\t" if suffix == ".tsv" else ","
@@ -133,8 +139,8 @@ def _read_text(path, suffix):
     else:
         with path.open("rb") as file:
             first = file.readline().decode("utf-8", "replace")
-    headed = not all(_is_number(cell) for cell in first.split(separator))
-    return pl.read_csv(source, separator=separator, has_header=headed, infer_schema_length=None)
+    has_header = not all(_is_number(cell) for cell in first.split(separator))
+    return pl.read_csv(source, separator=separator, has_header=has_header, infer_schema_length=None)
 
 
 def _is_number(cell):

@@ -1,8 +1,8 @@
-"""Points made ready for distances: checked, scaled where the metric asks for it, laid out.
+"""Points prepared for distances: checked, normalized for the cosine, stored by rows and columns.
 
-Neighbors are ranked by the squared Euclidean distance d^2 between rows, under the metric "cosine"
-between rows scaled to length one, where d^2 = 2 - 2 cos. A row of zeros has no direction; its
-cosine with everything counts as 0, as in scikit-learn.
+Neighbors are ranked by the squared Euclidean distance d^2 between rows. Under the metric "cosine"
+rows are scaled to length one, so that d^2 = 2 - 2 cos. The cosine of a row of zeros with any row is
+0, as in scikit-learn.
 """
 
 from typing import NamedTuple
@@ -15,15 +15,25 @@ from graphsqueak.errors import InputError
 
 __all__ = ["DensePoints", "SparsePoints", "prepare_points"]
 
-_TOO_LARGE = 1e140  # squares of such differences, added up, stay finite
+# Sums of squared differences of smaller coordinates are finite in double precision.
+MAX_COORDINATE = 1e140
 
 
 class DensePoints(NamedTuple):
-    """Rows, the same as columns, and which rows have no direction."""
+    """Dense points.
 
-    rows: np.ndarray  # (n, d)
-    columns: np.ndarray  # (d, n)
-    blank: np.ndarray  # the rows at cosine 0 to everything
+    Attributes
+    ----------
+    rows : ndarray of shape (n, d), C order
+    columns : ndarray of shape (d, n), C order
+        The transpose.
+    zero_rows : ndarray of int
+        Rows of zeros, under the cosine.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    zero_rows: np.ndarray
 
     @property
     def n(self):
@@ -31,12 +41,12 @@ class DensePoints(NamedTuple):
 
     def squared_norms(self):
         norms = np.einsum("ij,ij->i", self.rows, self.rows)
-        norms[self.blank] = 1.0
+        norms[self.zero_rows] = 1.0
         return norms
 
 
 class SparsePoints(NamedTuple):
-    """Rows in CSR form, the same in CSC form, and |x_i|^2."""
+    """Sparse points in CSR and in CSC form, and their squared norms."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -55,19 +65,24 @@ class SparsePoints(NamedTuple):
 
 
 def prepare_points(points, metric):
-    """`DensePoints` or `SparsePoints` from what a user holds."""
+    """Return `DensePoints` or `SparsePoints`.
+
+    >>> prepare_points([[3.0, 4.0], [0.0, 2.0]], "cosine").rows
+    array([[0.6, 0.8],
+           [0. , 1. ]])
+    """
     if scipy.sparse.issparse(points):
         return _prepare_sparse(points, metric)
     rows = _dense_rows(points)
-    blank = np.zeros(0, dtype=np.int64)
+    zero_rows = np.zeros(0, dtype=np.int64)
     if metric == "cosine":
-        # First by the largest entry, so that squares neither overflow nor vanish.
-        rows = rows / _divisor(np.abs(rows).max(axis=1))[:, None]
+        # First by the largest entry, so that squares neither overflow nor underflow.
+        rows = rows / _one_if_zero(np.abs(rows).max(axis=1))[:, None]
         length = np.linalg.norm(rows, axis=1)
-        blank = np.flatnonzero(length == 0)
-        rows = rows / _divisor(length)[:, None]
+        zero_rows = np.flatnonzero(length == 0)
+        rows = rows / _one_if_zero(length)[:, None]
     rows = np.ascontiguousarray(rows)
-    return DensePoints(rows, np.ascontiguousarray(rows.T), blank)
+    return DensePoints(rows, np.ascontiguousarray(rows.T), zero_rows)
 
 
 def _dense_rows(points):
@@ -75,8 +90,8 @@ def _dense_rows(points):
         rows = np.asarray(points, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"points of type {type(points).__name__} are no numbers; give a numeric array or a "
-            "scipy sparse matrix, one row a point"
+            f"points of type {type(points).__name__} are not numbers; pass a numeric array or a "
+            "scipy sparse matrix with one row per point"
         ) from None
     _check_shape(rows.shape)
     _check_range(rows.ravel(), lambda index: index // rows.shape[1])
@@ -84,65 +99,66 @@ def _dense_rows(points):
 
 
 def _prepare_sparse(points, metric):
-    """CSR and CSC with sorted indices, so that every pair's products are added in one order."""
     _check_shape(points.shape)
     matrix = scipy.sparse.csr_array(points, dtype=np.float64, copy=True)
+    # Also sorts the indices: the products of all pairs are then summed in one order.
     matrix.sum_duplicates()
-    matrix = _without_empty_columns(matrix)
+    matrix = _drop_empty_columns(matrix)
     _check_range(matrix.data, lambda index: np.searchsorted(matrix.indptr, index, "right") - 1)
-    lengths = np.diff(matrix.indptr)
     if metric == "cosine":
         for norm in (np.inf, 2):
-            scale = scipy.sparse.linalg.norm(matrix, norm, axis=1)
-            matrix.data /= np.repeat(_divisor(scale), lengths)
+            scale = _one_if_zero(scipy.sparse.linalg.norm(matrix, norm, axis=1))
+            matrix.data /= np.repeat(scale, np.diff(matrix.indptr))
     matrix.eliminate_zeros()
-    norms = _row_squares(matrix)
+    norms = _squared_norms(matrix)
     if metric == "cosine":
         norms[norms == 0] = 1.0
     columns = matrix.tocsc()
     return SparsePoints(
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32),
-        matrix.data,
-        columns.indptr.astype(np.int64),
-        columns.indices.astype(np.int32),
-        columns.data,
-        norms,
+        indptr=matrix.indptr.astype(np.int64),
+        indices=matrix.indices.astype(np.int32),
+        data=matrix.data,
+        column_indptr=columns.indptr.astype(np.int64),
+        column_indices=columns.indices.astype(np.int32),
+        column_data=columns.data,
+        norms=norms,
     )
 
 
-def _without_empty_columns(matrix):
-    """The same rows with the columns that hold an entry, in their order: distances do not change.
+def _drop_empty_columns(matrix):
+    """Return the rows without empty columns, which do not change distances.
 
-    Hashed features and files may announce billions of columns; memory then follows the entries.
+    Hashed features may have billions of columns; memory is proportional to the entries.
     """
     used, indices = np.unique(matrix.indices, return_inverse=True)
     shape = (matrix.shape[0], max(used.size, 1))
     return scipy.sparse.csr_array((matrix.data, indices, matrix.indptr), shape=shape)
 
 
-def _row_squares(matrix):
-    """|x_i|^2, added in the order of the columns: to the last bit the product of equal rows."""
+def _squared_norms(matrix):
+    """Return |x_i|^2, with the same bits as the product of two equal rows."""
     norms = np.zeros(matrix.shape[0])
     np.add.at(norms, np.repeat(np.arange(norms.size), np.diff(matrix.indptr)), matrix.data**2)
     return norms
 
 
-def _divisor(scale):
-    """Rows of zeros stay as they are."""
+def _one_if_zero(scale):
     return np.where(scale > 0, scale, 1.0)
 
 
 def _check_shape(shape):
     if len(shape) != 2 or 0 in shape:
-        raise InputError(f"points of shape {shape} are no table; give one row a point, not empty")
+        raise InputError(
+            f"points of shape {shape} are not a table; pass one row per point, at least one"
+        )
 
 
 def _check_range(values, row_of):
-    good = np.abs(values) < _TOO_LARGE  # NaN is not
-    if not good.all():
-        first = int(np.argmin(good))
+    # NaN is out of range too.
+    is_valid = np.abs(values) < MAX_COORDINATE
+    if not is_valid.all():
+        first = int(np.argmin(is_valid))
         raise InputError(
-            f"point {row_of(first)} has the coordinate {values[first]}; drop such points, or give "
-            "all in a larger unit"
+            f"point {row_of(first)} has the coordinate {values[first]}; drop such points, or use "
+            "a larger unit"
         )

@@ -1,21 +1,19 @@
-"""Nearest neighbors of points, dense or sparse: exactly, on all threads, or nearly.
+"""Nearest neighbors of points, dense or sparse: exact by brute force, or approximate.
 
-The neighbors of point i are the first k other points in the order of (d_ij^2, j), so ties go to
-the lower number. Every d_ij^2 is added up over the coordinates in ascending order, by the same
-instructions whatever the block and the thread, and comes out the same, to the last bit, from i's
-side and from j's:
+The neighbors of point i are the first k other points in the order of (d_ij^2, j): ties go to the
+lower number. Every d_ij^2 is summed over the coordinates in ascending order, so that it has the
+same bits for (i, j) and (j, i), on any number of threads:
 
     dense    d^2 = sum_f (x_if - x_jf)^2
     sparse   d^2 = |x_i|^2 + |x_j|^2 - 2 sum_f x_if x_jf,  at least 0
 
-Sparse products go through the columns of each word of a row (an inverted index), which touches
-only pairs that share a word.
+The products of sparse points are computed from the columns of a row's entries (an inverted index),
+so that only pairs with a common coordinate are visited.
 
-For many dense points, pynndescent finds nearly the nearest neighbors in about n log n steps instead
-of n^2, and misses a few. It is not installed with this package.
+For large dense data, pynndescent finds approximate neighbors in about n log n steps instead of n^2.
+It is not installed with this package.
 """
 
-import time
 from typing import NamedTuple
 
 import numba
@@ -27,35 +25,40 @@ from graphsqueak.sources.neighbors.points import DensePoints
 from graphsqueak.sources.neighbors.weights import LOCAL_RANK
 from graphsqueak.system.kernels import inline_njit, parallel_njit, run_kernel
 
-__all__ = ["Neighbors", "find_neighbors", "nearly_neighbors"]
+__all__ = ["Neighbors", "find_approximate_neighbors", "find_neighbors"]
 
-_SECONDS_PER_CALL = 0.5  # of a kernel: a signal waits for at most twice that
+# Points whose neighbors a thread searches at a time. Their distances to all points are one block.
+ROWS_PER_CHUNK = 32
 
-_AT_ONCE = 4  # coordinates of dense points that make an elementary step
-_WORK = 20  # such steps per pair of sparse points
-_CHUNK = 32  # rows that one thread works on at a time
-_TILE = 128  # columns of a dense block that stay in the fastest cache
-_BUCKETS = 256
-_FEW = 24  # values that are simply sorted
+# Columns of a block that are updated together: 128 x 32 distances fit into the L1 cache.
+COLUMNS_PER_TILE = 128
+
+# Buckets of a histogram, and the number of values that are sorted instead.
+N_BUCKETS = 64
 
 
 class Neighbors(NamedTuple):
-    """The neighbors of some points: one row, or one entry, for each of those.
+    """The neighbors of some points.
 
-    `neighbor` is ascending in each row; `squared` holds d^2 to each; `last` is the neighbor that
-    comes last in the order of (d^2, number), `radius` its d^2, `near` that of the seventh (of the
-    last, if there are fewer).
+    Attributes
+    ----------
+    neighbor, squared : ndarray of shape (n_points, k)
+        Numbers of the neighbors, ascending in each row, and the squared distances.
+    last : ndarray of shape (n_points,)
+        The neighbor that is last in the order of (d^2, number).
+    last_squared, local_squared : ndarray of shape (n_points,)
+        Squared distance of the last neighbor, and of the seventh (the last, if there are fewer).
     """
 
     neighbor: np.ndarray
     squared: np.ndarray
     last: np.ndarray
-    radius: np.ndarray
-    near: np.ndarray
+    last_squared: np.ndarray
+    local_squared: np.ndarray
 
 
-def find_neighbors(points, start, stop, n_neighbors):
-    """The neighbors of points start, ..., stop - 1 among all points.
+def find_neighbors(points, start, stop, n_neighbors, *, chunks_per_call=8):
+    """Return the neighbors of points start, ..., stop - 1 among all points.
 
     Parameters
     ----------
@@ -63,6 +66,9 @@ def find_neighbors(points, start, stop, n_neighbors):
     start, stop : int
     n_neighbors : int
         At most points.n - 1.
+    chunks_per_call : int
+        Chunks per thread and call of the kernel. Signals are handled between two calls, so a call
+        must not take long; but threads wait for each other at its end.
 
     Returns
     -------
@@ -78,35 +84,30 @@ def find_neighbors(points, start, stop, n_neighbors):
     """
     n_rows = stop - start
     found = Neighbors(
-        np.empty((n_rows, n_neighbors), dtype=np.int32),
-        np.empty((n_rows, n_neighbors)),
-        np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows),
-        np.empty(n_rows),
+        neighbor=np.empty((n_rows, n_neighbors), dtype=np.int32),
+        squared=np.empty((n_rows, n_neighbors)),
+        last=np.empty(n_rows, dtype=np.int32),
+        last_squared=np.empty(n_rows),
+        local_squared=np.empty(n_rows),
     )
-    is_dense = isinstance(points, DensePoints)
-    kernel = _search_dense if is_dense else _search_sparse
-    work_per_row = points.rows.size // _AT_ONCE if is_dense else _WORK * points.n
-    # Signals are handled between two calls of the kernel, so no call may take long.
-    fewest_rows = _CHUNK * numba.get_num_threads()
-    n_at_once = fewest_rows
-    first = 0
-    while first < n_rows:
-        last = min(first + n_at_once, n_rows)
-        piece = [array[first:last] for array in found]
-        began = time.perf_counter()
-        run_kernel(kernel, (last - first) * work_per_row, *points, start + first, *piece)
-        seconds = time.perf_counter() - began
-        if seconds < _SECONDS_PER_CALL / 2:
-            n_at_once *= 2
-        elif seconds > 2 * _SECONDS_PER_CALL:
-            n_at_once = max(n_at_once // 2, fewest_rows)
-        first = last
+    if isinstance(points, DensePoints):
+        kernel = _search_dense
+        work_per_row = points.rows.size
+    else:
+        kernel = _search_sparse
+        # Selecting the nearest of n distances dominates, unless rows share many coordinates.
+        work_per_row = 20 * points.n
+    rows_per_call = chunks_per_call * ROWS_PER_CHUNK * numba.get_num_threads()
+    for first in range(0, n_rows, rows_per_call):
+        rows = slice(first, min(first + rows_per_call, n_rows))
+        block = [array[rows] for array in found]
+        work = (rows.stop - first) * work_per_row
+        run_kernel(kernel, work, *points, start + first, *block)
     return found
 
 
-def nearly_neighbors(points, n_neighbors, random_state=None):
-    """Nearly the nearest neighbors of all points, by nearest-neighbor descent.
+def find_approximate_neighbors(points, n_neighbors, random_state=None):
+    """Return approximate nearest neighbors of all points, by nearest-neighbor descent.
 
     Parameters
     ----------
@@ -117,58 +118,63 @@ def nearly_neighbors(points, n_neighbors, random_state=None):
     Returns
     -------
     index, distance : ndarray of shape (n, n_neighbors)
-        The nearest others that were found, not sorted.
+        Not sorted.
     """
     try:
         from pynndescent import NNDescent
     except ImportError:
         raise InputError(
             Parameter("approximate", True),
-            " needs pynndescent: pip install pynndescent, or leave it away",
+            " needs pynndescent: pip install pynndescent, or omit this option",
         ) from None
     seed = int(np.random.default_rng(random_state).integers(2**31))
     search = NNDescent(_as_matrix(points), n_neighbors=n_neighbors + 1, random_state=seed)
     index, distance = search.neighbor_graph
-    # The point itself comes first, but among twins it may be missing; then the last one goes.
-    itself = index == np.arange(len(index))[:, None]
-    itself[~itself.any(axis=1), -1] = True
+    # A point is its own first neighbor. If equal points displaced it, the last neighbor is dropped.
+    is_self = index == np.arange(len(index))[:, None]
+    is_self[~is_self.any(axis=1), -1] = True
     shape = (len(index), n_neighbors)
-    return index[~itself].reshape(shape), distance[~itself].reshape(shape).astype(np.float64)
+    return index[~is_self].reshape(shape), distance[~is_self].reshape(shape).astype(np.float64)
 
 
 def _as_matrix(points):
     if isinstance(points, DensePoints):
         return points.rows.astype(np.float32)
-    parts = (points.data.astype(np.float32), points.indices, points.indptr)
-    return scipy.sparse.csr_matrix(parts, shape=(points.n, points.column_indptr.size - 1))
+    arrays = (points.data.astype(np.float32), points.indices, points.indptr)
+    return scipy.sparse.csr_matrix(arrays, shape=(points.n, points.column_indptr.size - 1))
 
 
 @parallel_njit
-def _search_dense(rows, columns, blank, start, index, squared, last, radius, near):
+def _search_dense(
+    rows, columns, zero_rows, start, neighbor, squared, last, last_squared, local_squared
+):
     n = rows.shape[0]
-    for chunk in numba.prange(-(-index.shape[0] // _CHUNK)):
-        first = chunk * _CHUNK
-        n_rows = min(_CHUNK, index.shape[0] - first)
+    n_searched = neighbor.shape[0]
+    for chunk in numba.prange(-(-n_searched // ROWS_PER_CHUNK)):
+        first = chunk * ROWS_PER_CHUNK
+        n_rows = min(ROWS_PER_CHUNK, n_searched - first)
         distance = np.zeros((n_rows, n))
-        for left in range(0, n, _TILE):
-            right = min(left + _TILE, n)
+        for left in range(0, n, COLUMNS_PER_TILE):
+            right = min(left + COLUMNS_PER_TILE, n)
             for f in range(rows.shape[1]):
                 for r in range(n_rows):
                     x = rows[start + first + r, f]
                     for j in range(left, right):
                         distance[r, j] += (columns[f, j] - x) ** 2
-        candidate, key = np.empty(n, np.int32), np.empty(n)
+        candidate = np.empty(n, np.int32)
+        key = np.empty(n)
         for r in range(n_rows):
             i = start + first + r
-            for b in blank:
-                if b == i:
+            # Under the cosine a row of zeros has distance sqrt(2) to all points.
+            for zero_row in zero_rows:
+                if zero_row == i:
                     distance[r] = 2.0
                 else:
-                    distance[r, b] = 2.0
+                    distance[r, zero_row] = 2.0
             row = first + r
-            last[row] = _select(distance[r], i, candidate, key, index[row], squared[row])
-            radius[row] = distance[r, last[row]]
-            near[row] = _seventh(squared[row])
+            last[row], last_squared[row], local_squared[row] = _select(
+                distance[r], i, candidate, key, neighbor[row], squared[row]
+            )
 
 
 @parallel_njit
@@ -176,82 +182,94 @@ def _search_sparse(
     indptr,
     indices,
     data,
-    columns,
-    members,
-    values,
+    column_indptr,
+    column_indices,
+    column_data,
     norms,
     start,
-    index,
+    neighbor,
     squared,
     last,
-    radius,
-    near,
+    last_squared,
+    local_squared,
 ):
     n = norms.size
-    for chunk in numba.prange(-(-index.shape[0] // _CHUNK)):
-        first = chunk * _CHUNK
+    n_searched = neighbor.shape[0]
+    for chunk in numba.prange(-(-n_searched // ROWS_PER_CHUNK)):
+        first = chunk * ROWS_PER_CHUNK
         distance = np.empty(n)
-        candidate, key = np.empty(n, np.int32), np.empty(n)
-        for row in range(first, min(first + _CHUNK, index.shape[0])):
+        candidate = np.empty(n, np.int32)
+        key = np.empty(n)
+        for row in range(first, min(first + ROWS_PER_CHUNK, n_searched)):
             i = start + row
+            # First the products of row i with all others.
             distance[:] = 0.0
             for p in range(indptr[i], indptr[i + 1]):
                 x = data[p]
-                for q in range(columns[indices[p]], columns[indices[p] + 1]):
-                    distance[members[q]] += x * values[q]
+                for q in range(column_indptr[indices[p]], column_indptr[indices[p] + 1]):
+                    distance[column_indices[q]] += x * column_data[q]
             for j in range(n):
                 distance[j] = max((norms[i] + norms[j]) - 2.0 * distance[j], 0.0)
-            last[row] = _select(distance, i, candidate, key, index[row], squared[row])
-            radius[row] = distance[last[row]]
-            near[row] = _seventh(squared[row])
+            last[row], last_squared[row], local_squared[row] = _select(
+                distance, i, candidate, key, neighbor[row], squared[row]
+            )
 
 
 @inline_njit
-def _select(distance, i, candidate, key, index, squared):
-    """Write the neighbors of i in ascending order; return the last in the order of (d^2, j).
+def _select(distance, i, candidate, key, neighbor, squared):
+    """Write the neighbors of i in ascending order.
 
-    Most points are put aside by a bound from a sample of the distances; if it lets too few pass,
-    all of them are looked at.
+    Returns the last in the order of (d^2, j), its d^2, and the LOCAL_RANK-th smallest d^2. Most
+    points are rejected by a bound from a sample of the distances. If it rejects too many, all
+    points are candidates.
     """
-    k = index.size
-    n_candidates = _below(distance, i, _likely_bound(distance, k, key), candidate, key)
+    k = neighbor.size
+    bound = _likely_bound(distance, k, key)
+    n_candidates = _collect_below(distance, i, bound, candidate, key)
     if n_candidates < k:
-        n_candidates = _below(distance, i, np.inf, candidate, key)
+        n_candidates = _collect_below(distance, i, np.inf, candidate, key)
     radius = _nth(key[:n_candidates], k - 1)
-    n_ties = k  # how many at exactly the radius belong to the first k
+    # Number of points at exactly the radius that are among the first k.
+    n_ties = k
     for c in range(n_candidates):
         n_ties -= distance[candidate[c]] < radius
-    filled, last = 0, -1
+    n_filled = 0
+    last = -1
     for c in range(n_candidates):
         j = candidate[c]
-        if distance[j] < radius or (distance[j] == radius and n_ties > 0):
-            if distance[j] == radius:
+        is_tie = distance[j] == radius and n_ties > 0
+        if distance[j] < radius or is_tie:
+            if is_tie:
                 n_ties -= 1
                 last = j
-            index[filled] = j
-            squared[filled] = distance[j]
-            filled += 1
-    return last
+            neighbor[n_filled] = j
+            squared[n_filled] = distance[j]
+            n_filled += 1
+    return last, radius, _local_squared(squared)
 
 
 @inline_njit
 def _likely_bound(distance, k, key):
-    """A distance that at least k of the others very likely do not exceed, but not many more."""
+    """Return a distance that at least k other points are very likely to be within, but few more.
+
+    It is a quantile of a sample, four standard deviations above the expected rank.
+    """
     step = min(16, max(distance.size // 256, 1))
     n_sample = 0
     for j in range(0, distance.size, step):
         key[n_sample] = distance[j]
         n_sample += 1
-    share = k / distance.size
-    rank = int(n_sample * share + 4.0 * np.sqrt(n_sample * share) + 2.0)
+    expected = n_sample * (k / distance.size)
+    rank = int(expected + 4.0 * np.sqrt(expected) + 2.0)
     return np.inf if step == 1 or rank >= n_sample else _nth(key[:n_sample], rank)
 
 
 @inline_njit
-def _below(distance, i, bound, candidate, key):
-    """Gather the points other than i at most `bound` away, ascending, and their distances."""
+def _collect_below(distance, i, bound, candidate, key):
+    """Collect the points other than i within the bound, ascending, and their distances."""
     n_found = 0
     for j in range(distance.size):
+        # Without a branch, which processors would mispredict.
         candidate[n_found] = j
         key[n_found] = distance[j]
         n_found += (distance[j] <= bound) & (j != i)
@@ -260,18 +278,21 @@ def _below(distance, i, bound, candidate, key):
 
 @inline_njit
 def _nth(key, rank):
-    """The value with `rank` others before it in sorted order; overwrites `key`.
+    """Return the value with `rank` others before it in sorted order; overwrites `key`.
 
-    Keeps only the bucket of an even histogram that holds it, and again until few are left: no
-    branch depends on a comparison of two values, which a processor cannot guess.
+    Keeps only the bucket of a histogram that has it, until few values are left. `np.partition`
+    takes 10 to 50 % longer, since its branches depend on comparisons.
     """
     n = key.size
-    counts = np.empty(_BUCKETS + 1, np.int64)
-    while n > _FEW:
-        low, high = key[0], key[0]
+    counts = np.empty(N_BUCKETS + 1, np.int64)
+    while n > N_BUCKETS:
+        low = key[0]
+        high = key[0]
         for c in range(n):
-            low, high = min(low, key[c]), max(high, key[c])
-        scale = _BUCKETS / (high - low) if high > low else 0.0
+            low = min(low, key[c])
+            high = max(high, key[c])
+        scale = N_BUCKETS / (high - low) if high > low else 0.0
+        # All values are equal, or too close for a histogram.
         if scale == 0.0 or scale == np.inf:
             break
         counts[:] = 0
@@ -291,12 +312,13 @@ def _nth(key, rank):
 
 
 @inline_njit
-def _seventh(squared):
-    """The LOCAL_RANK-th smallest value, or the largest if there are fewer."""
+def _local_squared(squared):
+    """Return the LOCAL_RANK-th smallest value, or the largest if there are fewer."""
     rank = min(LOCAL_RANK, squared.size) - 1
     smallest = np.full(rank + 1, np.inf)
     for d in squared:
         if d < smallest[rank]:
+            # Insertion into the sorted values.
             slot = rank
             while slot > 0 and smallest[slot - 1] > d:
                 smallest[slot] = smallest[slot - 1]

@@ -1,18 +1,18 @@
-"""How near two neighbors are: weights in [0, 1] from the squared distance d^2.
+"""Edge weights of neighbor graphs: similarities in [0, 1] from the squared distance d^2.
 
-    thesis     exp(-d / (2 sigma^2)), Section 4.4.3 of the thesis, which takes sigma^2 = 3
+    thesis     exp(-d / (2 sigma^2)), thesis, Section 4.4.3, where sigma^2 = 3
     gaussian   exp(-d^2 / (2 sigma^2))
     local      exp(-d^2 / (s_i s_j)), s_i the distance of i to its seventh neighbor [ZP04]
-    cosine     cos of the angle between the two points, 0 where it is negative
+    cosine     cosine of the two points, 0 if it is negative
     unit       1
 
-The thesis writes the norm, not its square: its weight falls off like a Laplace kernel.
+The thesis has the norm, not its square: the weight is a Laplacian kernel.
 
-`neighbor_graph`, for points that are held, has a scale of its own: exp(-c d_ij^2 / s_i^2), s_i the
-distance to the furthest of i's neighbors, so that it adapts to the density. The distances to all
-neighbors are nearly the same in high dimension, so that a fixed c would tell near from far in the
-plane and nothing there; c is such that, in the median point, the nearest neighbor weighs twenty
-times as much as the furthest. Both directions are averaged, a missing one counts as zero.
+`neighbor_graph`, for points in memory, has weights that adapt to the density by themselves:
+exp(-c d_ij^2 / s_i^2), s_i the distance of i to its last neighbor, averaged over both directions
+(zero if j is not a neighbor of i). In high dimension the distances to all neighbors are nearly the
+same, so that a constant c would not separate near from far. So c is such that, at the median point,
+the nearest neighbor has 20 times the weight of the last.
 
 References
 ----------
@@ -30,51 +30,77 @@ from graphsqueak.validation import check_real
 __all__ = [
     "FORMS",
     "LOCAL_RANK",
+    "NeighborIndex",
     "check_sigma",
-    "link_weights",
     "local_scale",
     "neighbor_graph",
     "weigh_pairs",
 ]
 
 FORMS = ("thesis", "gaussian", "local", "cosine", "unit")
+
+# Rank of the neighbor whose distance is the local scale, as in [ZP04].
 LOCAL_RANK = 7
-_THESIS_SIGMA = np.sqrt(3.0)
-_CONTRAST = 20.0  # of the nearest neighbor's weight to the furthest's
-_LEAST_SPREAD = 0.1
+
+# Weight of the nearest neighbor over that of the last, in `neighbor_graph`.
+NEAREST_TO_LAST_WEIGHT = 20.0
+
+# Lower bound of 1 - (d_nearest / d_last)^2 at the median point: it is zero if all points have the
+# same distance.
+MIN_DISTANCE_CONTRAST = 0.1
 
 
-def weigh_pairs(form, nodes, squared, *, sigma=None, reach=None, scale=None, norms=None):
-    """Weights of the pairs `nodes` (m, 2) at squared distances `squared`.
+def weigh_pairs(form, nodes, squared, *, sigma=None, last_distance=None, scale=None, norms=None):
+    """Return the weights of pairs of points.
 
-    `reach` holds the distance of each point to its last neighbor, the mean of which is the
-    Gaussian's sigma unless given; `scale` the s_i; `norms` the |x_i|^2.
+    Parameters
+    ----------
+    form : one of `FORMS`
+    nodes : ndarray of shape (m, 2)
+    squared : ndarray of shape (m,)
+        Squared distances.
+    sigma : float, optional
+        Default: sqrt(3) for "thesis", the mean of `last_distance` for "gaussian".
+    last_distance : ndarray, optional
+        Distance of each point to its last neighbor.
+    scale : ndarray, optional
+        The s_i of "local".
+    norms : ndarray, optional
+        Squared norms of the points, for "cosine".
 
     >>> pair = np.array([[0, 1]])
     >>> weigh_pairs("thesis", pair, np.array([36.0]))  # exp(-6 / 6)
     array([0.36787944])
     """
-    tail, head = nodes[:, 0], nodes[:, 1]
     if form == "unit":
         return np.ones(squared.size)
     if form == "thesis":
-        return np.exp(np.sqrt(squared) / (-2.0 * (sigma or _THESIS_SIGMA) ** 2))
+        sigma = sigma or np.sqrt(3.0)
+        return np.exp(np.sqrt(squared) / (-2.0 * sigma**2))
     if form == "gaussian":
-        return np.exp(squared / (-2.0 * (sigma or reach.mean() or 1.0) ** 2))
+        # All points may be equal.
+        sigma = sigma or last_distance.mean() or 1.0
+        return np.exp(squared / (-2.0 * sigma**2))
     if form == "local":
-        return np.exp(-squared / (scale[tail] * scale[head]))
+        return np.exp(-squared / (scale[nodes[:, 0]] * scale[nodes[:, 1]]))
     return _cosines(nodes, squared, norms)
 
 
-def local_scale(near, reach):
-    """The s_i; where seven points coincide with i, the next larger distance that we know."""
-    scale = np.where(near > 0, near, reach)
+def local_scale(local_distance, last_distance):
+    """Return the s_i: the distances to the seventh neighbor, none zero.
+
+    A point with seven copies has the distance to its last neighbor, or the mean of the others.
+
+    >>> local_scale(np.array([2.0, 0.0, 0.0]), np.array([3.0, 4.0, 0.0]))
+    array([2., 4., 3.])
+    """
+    scale = np.where(local_distance > 0, local_distance, last_distance)
     positive = scale[scale > 0]
     return np.where(scale > 0, scale, positive.mean() if positive.size else 1.0)
 
 
 def check_sigma(sigma, form):
-    """Return sigma if the form uses one."""
+    """Return sigma, if the form has one."""
     if sigma is None:
         return None
     if form not in ("thesis", "gaussian"):
@@ -82,13 +108,13 @@ def check_sigma(sigma, form):
             Parameter("sigma", sigma),
             " has no meaning for ",
             Parameter("weight", form),
-            "; leave it away",
+            "; omit it",
         )
     return check_real("sigma", sigma, above=0.0, below=np.inf)
 
 
 def neighbor_graph(points, *, n_neighbors, metric):
-    """The weighted neighbor graph of `points`, and the fitted index of neighbors.
+    """Return the weighted neighbor graph of points in memory, and its `NeighborIndex`.
 
     >>> line = np.array([[0.0], [1.0], [2.0]])
     >>> graph, _ = neighbor_graph(line, n_neighbors=1, metric="euclidean")
@@ -98,44 +124,67 @@ def neighbor_graph(points, *, n_neighbors, metric):
     from sklearn.neighbors import NearestNeighbors
 
     n_points = points.shape[0]
-    index = NearestNeighbors(n_neighbors=max(min(n_neighbors, n_points - 1), 1), metric=metric)
-    index.fit(points)
+    n_neighbors = max(min(n_neighbors, n_points - 1), 1)
+    search = NearestNeighbors(n_neighbors=n_neighbors, metric=metric).fit(points)
     if n_points == 1:
-        index.sharpness_ = 1.0
-        return EdgeList.from_validated([], [], [], n_nodes=1), index
-    distance, neighbor = index.kneighbors()
-    index.sharpness_ = _sharpness(distance)
-    half = link_weights(distance, neighbor, n_points, index.sharpness_)
-    both = scipy.sparse.triu((half + half.T) / 2, format="coo")
-    graph = EdgeList(tail=both.row, head=both.col, weight=both.data, n_nodes=n_points)
+        graph = EdgeList.from_validated([], [], [], n_nodes=1)
+        return graph, NeighborIndex(points, search, sharpness=1.0)
+    distance, neighbor = search.kneighbors()
+    nearest = _relative_to_last(distance)[:, 0]
+    contrast = max(1 - np.median(nearest**2), MIN_DISTANCE_CONTRAST)
+    index = NeighborIndex(points, search, sharpness=np.log(NEAREST_TO_LAST_WEIGHT) / contrast)
+    directed = index.weigh(distance, neighbor)
+    symmetric = scipy.sparse.triu((directed + directed.T) / 2, format="coo")
+    graph = EdgeList(
+        tail=symmetric.row, head=symmetric.col, weight=symmetric.data, n_nodes=n_points
+    )
     return graph, index
 
 
-def _sharpness(distance):
-    """c of the weights; bounded, for points that are all equally far."""
-    nearest = _ratios(distance)[:, 0]
-    return np.log(_CONTRAST) / max(1 - np.median(nearest**2), _LEAST_SPREAD)
+class NeighborIndex:
+    """Search for the neighbors of new points, with the weights of `neighbor_graph`.
+
+    Parameters
+    ----------
+    points : array or scipy sparse matrix, shape (n, d)
+    search : sklearn.neighbors.NearestNeighbors
+        Fitted to the points.
+    sharpness : float
+        The factor c of the weights.
+    """
+
+    def __init__(self, points, search, *, sharpness):
+        self.points = points
+        self.search = search
+        self.sharpness = sharpness
+
+    def weights_to(self, new_points):
+        """Return the weights of new points (rows) to the points (columns), as a sparse array."""
+        return self.weigh(*self.search.kneighbors(new_points))
+
+    def weigh(self, distance, neighbor):
+        """Return the weights of rows to these of the points, at these distances."""
+        weight = np.exp(-self.sharpness * _relative_to_last(distance) ** 2)
+        row = np.repeat(np.arange(len(distance)), distance.shape[1])
+        shape = (len(distance), self.points.shape[0])
+        entries = (weight.ravel(), (row, neighbor.ravel()))
+        return scipy.sparse.coo_array(entries, shape=shape).tocsr()
 
 
-def _ratios(distance):
-    scale = distance.max(axis=1, keepdims=True)
-    return np.divide(distance, scale, out=np.zeros_like(distance), where=scale > 0)
-
-
-def link_weights(distance, neighbor, n_known, sharpness):
-    """Weights of points (rows) to those known (columns), of which `neighbor` are near."""
-    weight = np.exp(-sharpness * _ratios(distance) ** 2)
-    row = np.repeat(np.arange(len(distance)), distance.shape[1])
-    shape = (len(distance), n_known)
-    return scipy.sparse.coo_array((weight.ravel(), (row, neighbor.ravel())), shape=shape).tocsr()
+def _relative_to_last(distance):
+    """Return d_ij / s_i; 0 for points that equal all their neighbors."""
+    last = distance.max(axis=1, keepdims=True)
+    return np.divide(distance, last, out=np.zeros_like(distance), where=last > 0)
 
 
 @njit_cached
 def _cosines(nodes, squared, norms):
-    """At least 0; 0 for the origin. One array, since there are many pairs."""
+    """Return the cosines, at least 0; 0 if a point is the origin."""
+    # In one array, since there are many pairs.
     cosine = np.zeros(squared.size)
     for pair in range(squared.size):
-        a, b = norms[nodes[pair, 0]], norms[nodes[pair, 1]]
+        a = norms[nodes[pair, 0]]
+        b = norms[nodes[pair, 1]]
         if a > 0 and b > 0:
             cosine[pair] = min(max(0.5 * (a + b - squared[pair]) / np.sqrt(a * b), 0.0), 1.0)
     return cosine

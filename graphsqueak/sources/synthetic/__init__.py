@@ -1,1 +1,1 @@
-"""Graphs that are made: closed forms, and random ones by their seed."""
+"""Synthetic graphs: deterministic ones with known spectra, and random ones."""

@@ -1,9 +1,10 @@
-"""Graphs made on the fly, with known answers where there are any.
+"""Deterministic graphs as streams, with known effective resistances and spectra.
 
-Each function returns a `SyntheticSource`: a stream of batches that may be read again and is never
-held whole, or `.to_edge_list()` for the graph itself. Edge e is a function of e alone (and of the
-seed), so the stream is the same whatever the batch size. With unit weights, the effective
-resistance between two nodes (r) and the Laplacian's eigenvalues are
+Use them to test against exact answers at any size. Each function returns a `SyntheticSource`: a
+stream of batches that is never in memory, and can be read more than once; `.to_edge_list()` returns
+the graph itself. Edge e is a function of e alone, so that the stream does not depend on the batch
+size. With unit weights, the effective resistance r between two nodes and the eigenvalues of the
+Laplacian are
 
     path            r = |u - v|                         2 - 2 cos(pi k / n)
     cycle           r = k (n - k) / n, k = |u - v|      2 - 2 cos(2 pi k / n)
@@ -40,15 +41,15 @@ Ends: TypeAlias = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
 
 class SyntheticSource(EdgeSource):
-    """A stream of edges of weight 1, made as they are read.
+    """Stream of edges of weight 1 that are computed when they are read.
 
     Parameters
     ----------
     n_nodes, n_edges : int
         Numbers of nodes and of edges.
     ends : callable
-        ends(start, stop) gives tail and head of edges start, ..., stop - 1. A source can be pickled
-        if this can: a function of a module, or a `partial` of one, but not a local function.
+        ends(start, stop) returns tail and head of edges start, ..., stop - 1. A source can be
+        pickled if this can: a function of a module, or a `partial` of one, not a local function.
     batch_size : int
         Edges per batch; only the last one may be smaller.
 
@@ -79,7 +80,7 @@ class SyntheticSource(EdgeSource):
 
 
 def path(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
-    """0 - 1 - ... - (n_nodes - 1).
+    """Return the path 0 - 1 - ... - (n_nodes - 1).
 
     Parameters
     ----------
@@ -93,11 +94,11 @@ def path(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
     array([1, 2], dtype=int32)
     """
     check_count("n_nodes", n_nodes)
-    return SyntheticSource(n_nodes, n_nodes - 1, _consecutive, batch_size=batch_size)
+    return SyntheticSource(n_nodes, n_nodes - 1, _path_ends, batch_size=batch_size)
 
 
 def cycle(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
-    """A path whose ends are joined.
+    """Return the cycle 0 - 1 - ... - (n_nodes - 1) - 0.
 
     Parameters
     ----------
@@ -107,12 +108,12 @@ def cycle(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
         Edges per batch; only the last one may be smaller.
     """
     check_count("n_nodes", n_nodes, least=3)
-    ends = partial(_around, n_nodes)
+    ends = partial(_cycle_ends, n_nodes)
     return SyntheticSource(n_nodes, n_nodes, ends, batch_size=batch_size)
 
 
 def star(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
-    """Node 0 joined to every other.
+    """Return the star: node 0 joined to all others.
 
     Parameters
     ----------
@@ -121,11 +122,11 @@ def star(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
         Edges per batch; only the last one may be smaller.
     """
     check_count("n_nodes", n_nodes)
-    return SyntheticSource(n_nodes, n_nodes - 1, _from_hub, batch_size=batch_size)
+    return SyntheticSource(n_nodes, n_nodes - 1, _star_ends, batch_size=batch_size)
 
 
 def complete(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
-    """Every pair of nodes, in the order (1, 0), (2, 0), (2, 1), (3, 0), ...
+    """Return the complete graph: all pairs, in the order (1, 0), (2, 0), (2, 1), (3, 0), ...
 
     Parameters
     ----------
@@ -135,13 +136,13 @@ def complete(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
     """
     check_count("n_nodes", n_nodes)
     n_edges = n_nodes * (n_nodes - 1) // 2
-    return SyntheticSource(n_nodes, n_edges, _triangular, batch_size=batch_size)
+    return SyntheticSource(n_nodes, n_edges, _complete_ends, batch_size=batch_size)
 
 
 def complete_bipartite(
     n_left: int, n_right: int, *, batch_size: int = 1_000_000
 ) -> SyntheticSource:
-    """Nodes 0, ..., n_left - 1, each joined to the n_right nodes after them.
+    """Return the graph of nodes 0, ..., n_left - 1, each joined to the n_right nodes after them.
 
     Parameters
     ----------
@@ -152,12 +153,12 @@ def complete_bipartite(
     """
     check_count("n_left", n_left)
     check_count("n_right", n_right)
-    ends = partial(_across, n_left, n_right)
+    ends = partial(_bipartite_ends, n_left, n_right)
     return SyntheticSource(n_left + n_right, n_left * n_right, ends, batch_size=batch_size)
 
 
 def grid(n_rows: int, n_columns: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
-    """A rectangular grid: first the edges along the rows, then those along the columns.
+    """Return a rectangular grid: first the edges along the rows, then those along the columns.
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ def grid(n_rows: int, n_columns: int, *, batch_size: int = 1_000_000) -> Synthet
     check_count("n_rows", n_rows)
     check_count("n_columns", n_columns)
     n_across = n_rows * (n_columns - 1)
-    ends = partial(_in_grid, n_across, n_columns)
+    ends = partial(_grid_ends, n_across, n_columns)
     n_nodes = n_rows * n_columns
     return SyntheticSource(
         n_nodes, n_across + (n_rows - 1) * n_columns, ends, batch_size=batch_size
@@ -184,7 +185,7 @@ def grid(n_rows: int, n_columns: int, *, batch_size: int = 1_000_000) -> Synthet
 def barbell(
     clique_size: int, bridge_length: int = 1, *, batch_size: int = 1_000_000
 ) -> SyntheticSource:
-    """Two complete graphs joined by a path.
+    """Return two complete graphs joined by a path.
 
     Parameters
     ----------
@@ -203,14 +204,14 @@ def barbell(
     check_count("clique_size", clique_size, least=2)
     check_count("bridge_length", bridge_length)
     clique = clique_size * (clique_size - 1) // 2
-    ends = partial(_in_barbell, clique_size, bridge_length)
+    ends = partial(_barbell_ends, clique_size, bridge_length)
     return SyntheticSource(
         2 * clique_size + bridge_length - 1, 2 * clique + bridge_length, ends, batch_size=batch_size
     )
 
 
 def hypercube(dimension: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
-    """2^dimension corners, joined where their binary numbers differ in one digit.
+    """Return the graph of 2^dimension nodes whose binary numbers differ in one digit.
 
     Parameters
     ----------
@@ -220,64 +221,67 @@ def hypercube(dimension: int, *, batch_size: int = 1_000_000) -> SyntheticSource
     """
     check_count("dimension", dimension, least=0)
     half = 2**dimension // 2
-    ends = partial(_in_hypercube, half)
+    ends = partial(_hypercube_ends, half)
     return SyntheticSource(2**dimension, dimension * half, ends, batch_size=batch_size)
 
 
-def _consecutive(start, stop):
+def _path_ends(start, stop):
     tail = np.arange(start, stop)
     return tail, tail + 1
 
 
-def _around(n_nodes, start, stop):
+def _cycle_ends(n_nodes, start, stop):
     tail = np.arange(start, stop)
     return tail, (tail + 1) % n_nodes
 
 
-def _from_hub(start, stop):
+def _star_ends(start, stop):
     return np.zeros(stop - start, dtype=np.int64), np.arange(start + 1, stop + 1)
 
 
-def _across(n_left, n_right, start, stop):
+def _bipartite_ends(n_left, n_right, start, stop):
     left, right = np.divmod(np.arange(start, stop), n_right)
     return left, n_left + right
 
 
-def _in_grid(n_across, n_columns, start, stop):
+def _grid_ends(n_across, n_columns, start, stop):
     edge = np.arange(start, stop)
     row, column = np.divmod(np.minimum(edge, n_across - 1), max(n_columns - 1, 1))
-    across = edge < n_across
-    tail = np.where(across, row * n_columns + column, edge - n_across)
-    return tail, tail + np.where(across, 1, n_columns)
+    is_across = edge < n_across
+    tail = np.where(is_across, row * n_columns + column, edge - n_across)
+    return tail, tail + np.where(is_across, 1, n_columns)
 
 
-def _in_barbell(clique_size, bridge_length, start, stop):
+def _barbell_ends(clique_size, bridge_length, start, stop):
     clique = clique_size * (clique_size - 1) // 2
-    shift = clique_size + bridge_length - 1  # first node of the second clique
+    first_of_second = clique_size + bridge_length - 1
     edge = np.arange(start, stop)
-    second = edge >= clique
-    tail, head = _pairs_of(np.where(second, edge - clique, edge) % max(clique, 1))
+    is_second = edge >= clique
+    tail, head = _pair_at(np.where(is_second, edge - clique, edge) % max(clique, 1))
+    shift = first_of_second * is_second
+    # The edges of the path come after both cliques.
     bridge = edge - 2 * clique
-    on_bridge = bridge >= 0
-    tail = np.where(on_bridge, clique_size - 1 + bridge, tail + shift * second)
-    head = np.where(on_bridge, clique_size + bridge, head + shift * second)
+    is_bridge = bridge >= 0
+    tail = np.where(is_bridge, clique_size - 1 + bridge, tail + shift)
+    head = np.where(is_bridge, clique_size + bridge, head + shift)
     return tail, head
 
 
-def _in_hypercube(half, start, stop):
+def _hypercube_ends(half, start, stop):
     digit, rest = np.divmod(np.arange(start, stop), half)
     bit = np.left_shift(1, digit)
     tail = (rest // bit) * (2 * bit) + rest % bit
     return tail, tail + bit
 
 
-def _triangular(start, stop):
-    return _pairs_of(np.arange(start, stop))
+def _complete_ends(start, stop):
+    return _pair_at(np.arange(start, stop))
 
 
-def _pairs_of(edge):
-    """Pair number e of (1, 0), (2, 0), (2, 1), ...: tail (tail - 1) / 2 + head = e."""
+def _pair_at(edge):
+    """Return pair number e of (1, 0), (2, 0), (2, 1), ...: tail (tail - 1) / 2 + head = e."""
     tail = ((1 + np.sqrt(8.0 * edge + 1)) / 2).astype(np.int64)
+    # The square root is rounded: the tail may be off by one.
     tail -= tail * (tail - 1) // 2 > edge
     tail += tail * (tail + 1) // 2 <= edge
     return tail, edge - tail * (tail - 1) // 2

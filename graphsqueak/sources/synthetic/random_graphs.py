@@ -1,9 +1,15 @@
-"""Random graphs made on the fly, from a few edges to billions.
+"""Random graphs as streams, from a few edges to billions.
 
-Edges are drawn independently, so one may occur twice (parallel edges add up). Each block of 65,536
-edges comes from a generator keyed by the seed and by the number of the block, so a stream is the
-same whatever the batch size, and the same each time it is read. The neighbors of random points
-(`gaussian_neighbors`) are no such draws: the points are held, and their neighbors found anew.
+Edges are sampled independently, so that an edge may occur twice (weights of parallel edges are
+added). Each block of edges has a random generator of its own, keyed by the seed and the number of
+the block. So a stream is the same in every pass, and does not depend on the batch size. The
+neighbors of random points (`gaussian_neighbors`) are different: the points are in memory, and their
+neighbors are searched in every pass.
+
+References
+----------
+[CL02] Chung, Lu. Connected components in random graphs with given expected degree sequences. Annals
+    of Combinatorics 6, 2002.
 """
 
 from functools import partial
@@ -19,20 +25,22 @@ from graphsqueak.validation import check_count, check_real
 
 __all__ = ["block_model", "chung_lu", "erdos_renyi", "gaussian_neighbors", "small_world"]
 
-_DRAW = 65_536  # edges of one block: each block has a generator of its own, keyed by its number
+# Edges per block, each with a generator of its own. Part of the definition of the streams: with
+# another value, a seed gives another graph.
+EDGES_PER_BLOCK = 65_536
 
 
 def erdos_renyi(
     n_nodes: int, n_edges: int, *, random_state: int | None = None, batch_size: int = 1_000_000
 ) -> SyntheticSource:
-    """Independent, uniform pairs of different nodes.
+    """Return a graph of independent, uniform pairs of different nodes.
 
     Parameters
     ----------
     n_nodes, n_edges : int
         Numbers of nodes and of edges.
     random_state : int, optional
-        Seed. Default: another one each time.
+        Seed. Default: a random one.
     batch_size : int
         Edges per batch; only the last one may be smaller.
     """
@@ -50,7 +58,7 @@ def block_model(
     random_state: int | None = None,
     batch_size: int = 1_000_000,
 ) -> SyntheticSource:
-    """Nodes in `n_blocks` equal blocks (node i in block i mod n_blocks).
+    """Return a stochastic block model of equal blocks; node i is in block i mod n_blocks.
 
     An edge starts at a uniform node and ends, with probability `within`, at a uniform other node of
     its own block, otherwise at a uniform node of the other blocks.
@@ -64,7 +72,7 @@ def block_model(
     within : float
         Probability that an edge stays in its block.
     random_state : int, optional
-        Seed. Default: another one each time.
+        Seed. Default: a random one.
     batch_size : int
         Edges per batch; only the last one may be smaller.
     """
@@ -85,9 +93,10 @@ def chung_lu(
     random_state: int | None = None,
     batch_size: int = 1_000_000,
 ) -> SyntheticSource:
-    """Heavy-tailed degrees: node i is an end with probability proportional to (i + 1)^-s.
+    """Return a graph with heavy-tailed degrees [CL02].
 
-    s = 1 / (exponent - 1) makes the number of nodes of degree d fall as d^-exponent.
+    Node i is an end of an edge with probability proportional to (i + 1)^-s. With
+    s = 1 / (exponent - 1), the number of nodes of degree d is proportional to d^-exponent.
 
     Parameters
     ----------
@@ -96,7 +105,7 @@ def chung_lu(
     exponent : float
         Above 2.
     random_state : int, optional
-        Seed. Default: another one each time.
+        Seed. Default: a random one.
     batch_size : int
         Edges per batch; only the last one may be smaller.
     """
@@ -116,7 +125,7 @@ def small_world(
     random_state: int | None = None,
     batch_size: int = 1_000_000,
 ) -> SyntheticSource:
-    """A grid, then uniform long-range edges.
+    """Return a grid with uniform long-range edges.
 
     Parameters
     ----------
@@ -125,13 +134,13 @@ def small_world(
     n_long : int
         Number of long-range edges.
     random_state : int, optional
-        Seed. Default: another one each time.
+        Seed. Default: a random one.
     batch_size : int
         Edges per batch; only the last one may be smaller.
     """
     lattice = grid(n_rows, n_columns)
-    far = erdos_renyi(lattice.n_nodes, n_long, random_state=random_state)
-    ends = partial(_one_after_the_other, lattice, far)
+    long_range = erdos_renyi(lattice.n_nodes, n_long, random_state=random_state)
+    ends = partial(_concatenated_ends, lattice, long_range)
     return SyntheticSource(lattice.n_nodes, lattice.n_edges + n_long, ends, batch_size=batch_size)
 
 
@@ -145,9 +154,9 @@ def gaussian_neighbors(
     random_state: RandomState = None,
     batch_size: int = 1_000_000,
 ) -> EdgeSource:
-    """Joined nearest neighbors of points in Gaussian clusters.
+    """Return the nearest-neighbor graph of points in Gaussian clusters.
 
-    Points i and j are joined when either is among the other's `n_neighbors` nearest, with weight
+    Points i and j are joined if either is among the other's `n_neighbors` nearest, with weight
     exp(-|x_i - x_j|^2 / (2 s^2)), s the mean distance to the last neighbor. Cluster centers are
     Gaussian with standard deviation `spread`, points around them with standard deviation 1.
 
@@ -158,7 +167,7 @@ def gaussian_neighbors(
     n_neighbors : int
         Neighbors of each, below n_nodes.
     n_clusters : int
-        Number of clusters; every point falls into one of them at random.
+        Number of clusters; every point is in a random one.
     spread : float
         Standard deviation of the centers.
     dimension : int
@@ -166,7 +175,7 @@ def gaussian_neighbors(
     random_state : int, Generator or None
         Seed.
     batch_size : int
-        About how many edges a batch has.
+        Approximate number of edges per batch.
     """
     from scipy.spatial import KDTree
 
@@ -177,33 +186,36 @@ def gaussian_neighbors(
     points = centers[rng.integers(n_clusters, size=n_nodes)]
     points = points + rng.standard_normal(points.shape)
     tree = KDTree(points)
-    reach = tree.query(points, k=[n_neighbors + 1], workers=-1)[0][:, 0]
-    return _NeighborSource(points, tree, reach, n_neighbors, batch_size=batch_size)
+    # Every point is its own nearest neighbor.
+    last_distance = tree.query(points, k=[n_neighbors + 1], workers=-1)[0][:, 0]
+    return _NeighborSource(points, tree, last_distance, n_neighbors, batch_size=batch_size)
 
 
 class _NeighborSource(EdgeSource):
-    """The edges of each point in turn; a pair that both ends would list is given by the lower."""
+    """Stream of the edges of each point in turn; mutual neighbors are listed by the lower one."""
 
-    def __init__(self, points, tree, reach, n_neighbors, *, batch_size=1_000_000):
+    def __init__(self, points, tree, last_distance, n_neighbors, *, batch_size):
         super().__init__()
         self.n_nodes = len(points)
         self.batch_size = check_count("batch_size", batch_size)
-        self.points, self._tree, self._reach = points, tree, reach
+        self.points = points
+        self._tree = tree
+        self._last_distance = last_distance
         self._n_neighbors = n_neighbors
 
     def _batches(self):
-        per_batch = max(self.batch_size // self._n_neighbors, 1)
-        bandwidth = self._reach.mean()
-        for start in range(0, self.n_nodes, per_batch):
-            block = self.points[start : start + per_batch]
+        points_per_batch = max(self.batch_size // self._n_neighbors, 1)
+        bandwidth = self._last_distance.mean()
+        for start in range(0, self.n_nodes, points_per_batch):
+            block = self.points[start : start + points_per_batch]
             distance, head = self._tree.query(block, k=self._n_neighbors + 1, workers=-1)
             tail = np.arange(start, start + len(block))[:, None]
-            mutual = distance <= self._reach[head]
-            keep = (head != tail) & ((tail < head) | ~mutual)
-            weight = np.exp(-0.5 * (distance[keep] / bandwidth) ** 2)
-            tail = np.broadcast_to(tail, head.shape)[keep]
+            is_mutual = distance <= self._last_distance[head]
+            is_listed = (head != tail) & ((tail < head) | ~is_mutual)
+            weight = np.exp(-0.5 * (distance[is_listed] / bandwidth) ** 2)
+            tail = np.broadcast_to(tail, head.shape)[is_listed]
             self.fraction_read = (start + len(block)) / self.n_nodes
-            yield EdgeList.from_validated(tail, head[keep], weight, self.n_nodes)
+            yield EdgeList.from_validated(tail, head[is_listed], weight, self.n_nodes)
 
 
 def _draw_pairs(n_nodes, rng, size):
@@ -212,35 +224,36 @@ def _draw_pairs(n_nodes, rng, size):
 
 
 def _draw_within_blocks(n_nodes, n_blocks, within, rng, size):
-    size_of_block = n_nodes // n_blocks
+    block_size = n_nodes // n_blocks
     tail = rng.integers(n_nodes, size=size)
-    block, rank = tail % n_blocks, tail // n_blocks  # rank within the block
-    other_rank = (rank + rng.integers(1, size_of_block, size=size)) % size_of_block
+    rank, block = np.divmod(tail, n_blocks)
+    # Another node of the same block, and a node of another block.
+    other_rank = (rank + rng.integers(1, block_size, size=size)) % block_size
     other_block = (block + rng.integers(1, n_blocks, size=size)) % n_blocks
-    any_rank = rng.integers(size_of_block, size=size)
-    stays = rng.random(size) < within
-    head = np.where(stays, other_rank * n_blocks + block, any_rank * n_blocks + other_block)
+    any_rank = rng.integers(block_size, size=size)
+    is_within = rng.random(size) < within
+    head = np.where(is_within, other_rank * n_blocks + block, any_rank * n_blocks + other_block)
     return tail, head
 
 
 def _draw_heavy_tailed(cumulative, rng, size):
     tail = np.searchsorted(cumulative, rng.random(size), side="right")
     head = np.searchsorted(cumulative, rng.random(size), side="right")
+    # Self-loops get another head.
     while (loops := np.flatnonzero(tail == head)).size:
         head[loops] = np.searchsorted(cumulative, rng.random(loops.size), side="right")
     return tail, head
 
 
-def _one_after_the_other(first, second, start, stop):
-    """Ends of the edges of two sources, those of the first before those of the second."""
-    cut = first.n_edges
-    near = first.ends(min(start, cut), min(stop, cut))
-    far = second.ends(max(start - cut, 0), max(stop - cut, 0))
-    return tuple(map(np.concatenate, zip(near, far, strict=True)))
+def _concatenated_ends(first, second, start, stop):
+    """Return ends of the edges of two sources, those of the first before those of the second."""
+    n_first = first.n_edges
+    first_tail, first_head = first.ends(min(start, n_first), min(stop, n_first))
+    second_tail, second_head = second.ends(max(start - n_first, 0), max(stop - n_first, 0))
+    return np.concatenate([first_tail, second_tail]), np.concatenate([first_head, second_head])
 
 
 def _random_source(n_nodes, n_edges, draw, random_state, batch_size):
-    """Edges in blocks of `_DRAW`, each from a generator keyed by its number."""
     check_count("n_edges", n_edges, least=0)
     root = np.random.SeedSequence(random_state)
     ends = partial(_draw_blocks, draw, root.entropy)
@@ -248,11 +261,14 @@ def _random_source(n_nodes, n_edges, draw, random_state, batch_size):
 
 
 def _draw_blocks(draw, entropy, start, stop):
-    tails, heads = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for block in range(start // _DRAW, -(-stop // _DRAW)):
+    """Return ends of edges start, ..., stop - 1, from the generators of their blocks."""
+    tails = [np.zeros(0, np.int64)]
+    heads = [np.zeros(0, np.int64)]
+    for block in range(start // EDGES_PER_BLOCK, -(-stop // EDGES_PER_BLOCK)):
         key = np.random.SeedSequence(entropy, spawn_key=(block,))
-        tail, head = draw(np.random.default_rng(key), _DRAW)
-        cut = slice(max(start - block * _DRAW, 0), stop - block * _DRAW)
-        tails.append(tail[cut])
-        heads.append(head[cut])
+        tail, head = draw(np.random.default_rng(key), EDGES_PER_BLOCK)
+        first = block * EDGES_PER_BLOCK
+        requested = slice(max(start - first, 0), stop - first)
+        tails.append(tail[requested])
+        heads.append(head[requested])
     return np.concatenate(tails), np.concatenate(heads)

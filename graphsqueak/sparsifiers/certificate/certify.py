@@ -334,7 +334,7 @@ class _LanczosCertifier:
         if rows is not None:
             return self._multiplication_by(rows), 1
         n_columns = 1
-        if not laplacian.is_held:
+        if not laplacian.is_in_memory:
             # Half the columns for many nodes, to save memory.
             has_many_nodes = 2 * n_nodes > WINDOW_NUMBERS
             n_columns = N_COLUMNS_OF_STREAM // 2 if has_many_nodes else N_COLUMNS_OF_STREAM

@@ -2,7 +2,7 @@
 
 A node without neighbors is its own. In memory P is a sparse matrix. Of a stream every product is
 one pass over the edges; the first one counts the degrees, too, so that k hops take k passes. A
-table of pairs multiplies by itself, and exactly (`sources.pairs`).
+projection of an entity-attribute table has an exact product of its own (`sources.projections`).
 """
 
 from typing import Any

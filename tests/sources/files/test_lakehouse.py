@@ -8,7 +8,7 @@ import pytest
 
 from graphsqueak import InputError, read_edges
 from graphsqueak.cli import run
-from graphsqueak.sources import follow_edges, read_pairs
+from graphsqueak.sources import follow_edges, read_projection
 
 LOGS = {
     "Delta Lake": "_delta_log/00000000000000000000.json",
@@ -60,7 +60,7 @@ def test_no_path_into_a_table_is_read(form, tmp_path, monkeypatch):
     for path in paths:
         with pytest.raises(InputError, match=f"{form} table.*{EXPORTS[form]}"):
             read_edges(path)
-    for read in (read_pairs, follow_edges):
+    for read in (read_projection, follow_edges):
         with pytest.raises(InputError, match=f"{form} table"):
             read(table)
 

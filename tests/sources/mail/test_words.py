@@ -25,7 +25,7 @@ def test_marks_and_stop_words_tell_mails_apart_on_request():
     texts = ["you win", "you win!!", "win"]
     how = {"drop_common": 0, "drop_rare": 0}
     assert text_points(texts, **how)[1].tolist() == ["win"]
-    assert text_points(texts, marks=True, **how)[1].tolist() == ["!!", "win", "you"]
+    assert text_points(texts, punctuation=True, **how)[1].tolist() == ["!!", "win", "you"]
 
 
 def test_weights_are_tf_times_idf_at_length_one():

@@ -13,8 +13,8 @@ import scipy.sparse
 
 import graphsqueak as gs
 from graphsqueak import InputError, neighbor_edges
-from graphsqueak.sources.neighbors import edges, search
-from graphsqueak.sources.neighbors.edges import NeighborLists
+from graphsqueak.sources.neighbors import edges
+from graphsqueak.sources.neighbors.edges import NeighborLists, NeighborSource
 from graphsqueak.sources.neighbors.points import prepare_points
 from graphsqueak.sources.neighbors.search import find_neighbors
 from graphsqueak.sources.neighbors.weights import neighbor_graph
@@ -40,6 +40,20 @@ def reference(points, k, metric="cosine", symmetrize="union"):
 def pairs_of(edges):
     ends = np.sort(np.column_stack([edges.tail, edges.head]), axis=1)
     return [tuple(pair) for pair in ends.tolist()]
+
+
+def in_small_blocks(points, k, *, block_entries, batch_size):
+    """The source of `neighbor_edges`, with other blocks."""
+    prepared = prepare_points(points, "cosine")
+    return NeighborSource(
+        prepared,
+        partial(NeighborLists, prepared, k, block_entries=block_entries),
+        mutual=False,
+        weight="cosine",
+        sigma=None,
+        ids=None,
+        batch_size=batch_size,
+    )
 
 
 def scattered(n=70, d=6):
@@ -108,8 +122,7 @@ def test_threads_blocks_and_batches_do_not_matter():
             alone = neighbor_edges(rows, 20).to_edge_list()
         finally:
             numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-        cut = neighbor_edges(rows, 20, batch_size=777)
-        cut._find = partial(NeighborLists, cut.points, 20, block_entries=20 * 70)
+        cut = in_small_blocks(rows, 20, block_entries=20 * 70, batch_size=777)
         assert {batch.n_edges for batch in list(cut)[:-1]} == {777}
         for other in (alone, cut.to_edge_list()):
             np.testing.assert_array_equal(other.tail, whole.tail)
@@ -129,8 +142,7 @@ def test_it_can_be_read_again_and_sparsified():
 
 
 def test_the_graph_is_never_held():
-    source = neighbor_edges(scattered(4000), 1900, batch_size=20_000)
-    source._find = partial(NeighborLists, source.points, 1900, block_entries=50_000)
+    source = in_small_blocks(scattered(4000), 1900, block_entries=50_000, batch_size=20_000)
     next(iter(source))  # compiles
     tracemalloc.start()
     n_edges = sum(batch.n_edges for batch in source)
@@ -223,8 +235,8 @@ def test_progress_is_told():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"points": [1.0, 2.0]}, "no table"),
-        ({"points": [["a", "b"]]}, "no numbers"),
+        ({"points": [1.0, 2.0]}, "are not a table"),
+        ({"points": [["a", "b"]]}, "are not numbers"),
         ({"points": [[1.0], [np.nan], [2.0]]}, "point 1 has the coordinate nan"),
         ({"points": scipy.sparse.csr_array([[0, 1.0], [np.inf, 0]])}, "point 1 has the coordinate"),
         ({"n_neighbors": 70}, "below the number of points, 70"),
@@ -234,7 +246,7 @@ def test_progress_is_told():
         ({"weight": "heavy"}, "weight='heavy'"),
         ({"sigma": 0.0}, "sigma=0.0 must be above"),
         ({"sigma": 1.0, "weight": "local"}, "no meaning for weight='local'"),
-        ({"ids": ["a"]}, "one id a point"),
+        ({"ids": ["a"]}, "one id per point"),
         ({"ids": ["a"] * 70}, "the same id"),
         ({"batch_size": 0}, "batch_size=0"),
     ],
@@ -259,7 +271,7 @@ def test_approximate_lists_that_are_right_give_the_exact_graph(symmetrize, monke
         index = np.argsort(distance, axis=1)[:, 1 : n_neighbors + 1][:, ::-1]
         return index, np.take_along_axis(distance, index, axis=1)
 
-    monkeypatch.setattr(edges, "nearly_neighbors", by_brute_force)
+    monkeypatch.setattr(edges, "find_approximate_neighbors", by_brute_force)
     settings = {"metric": "euclidean", "symmetrize": symmetrize, "weight": "local"}
     exact = neighbor_edges(scattered(), 9, **settings).to_edge_list()
     nearly = neighbor_edges(scattered(), 9, approximate=True, **settings).to_edge_list()
@@ -310,10 +322,9 @@ def test_a_signal_ends_a_long_search(is_sparse):
         numba.set_num_threads(n_threads)
 
 
-def test_neighbors_do_not_depend_on_how_many_are_found_at_once(monkeypatch):
+def test_neighbors_do_not_depend_on_how_many_are_found_at_once():
     points = prepare_points(np.random.default_rng(SEED).standard_normal((700, 5)), "euclidean")
     expected = find_neighbors(points, 3, 650, 7)
-    monkeypatch.setattr(search, "_SECONDS_PER_CALL", 0.0)  # the smallest pieces
-    found = find_neighbors(points, 3, 650, 7)
+    found = find_neighbors(points, 3, 650, 7, chunks_per_call=1)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -25,7 +25,7 @@ def test_points_are_joined_that_are_nearer_than_the_last_neighbors():
     expected, last = dense_second_view(points, 7)
     assert np.count_nonzero(expected) > 300
     assert np.allclose(view.to_edge_list().to_scipy().toarray(), expected, atol=1e-6)
-    assert np.allclose(view.last, last, atol=1e-6)
+    assert np.allclose(view.last_cosine, last, atol=1e-6)
 
 
 def test_points_that_look_the_same_are_not_joined_and_a_few_twins_are():
@@ -37,7 +37,7 @@ def test_points_that_look_the_same_are_not_joined_and_a_few_twins_are():
 
 def test_fewer_points_than_neighbors_have_no_last_one():
     view = SecondView(np.eye(3) + 1, 9)
-    assert view.last.tolist() == [0, 0, 0]
+    assert view.last_cosine.tolist() == [0, 0, 0]
     assert view.to_edge_list().n_edges == 3
 
 

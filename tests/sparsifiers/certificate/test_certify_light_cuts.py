@@ -128,7 +128,7 @@ def test_a_table_of_pairs_with_a_light_attribute(tmp_path):
     lines += ["e3,both,1e-12", "e30,both,1e-12"]
     path = tmp_path / "pairs.csv"
     path.write_text("\n".join(lines))
-    table = gs.read_pairs(path, weight="weight", normalize="none")
+    table = gs.read_projection(path, weight="weight", normalize="none")
     edges = table.to_edge_list()
     is_bridge = edges.weight < 1e-6
     assert is_bridge.sum() == 1

@@ -50,7 +50,7 @@ def test_a_file_is_read_once_a_hop_whatever_the_order_of_its_nodes(tmp_path):
 def test_pairs_are_averaged_without_their_graph():
     rng = np.random.default_rng(60_211)
     table = "".join(f"a{rng.integers(40)},d{rng.integers(9)}\n" for _ in range(150))
-    pairs = gs.read_pairs(io.BytesIO(table.encode()), header=False)
+    pairs = gs.read_projection(io.BytesIO(table.encode()), header=False)
     graph = pairs.to_edge_list()
     X = points(graph.n_nodes)
     got = gs.NeighborMeans(hops=2).fit_transform(X, graph=pairs, ids=graph.ids)

@@ -8,7 +8,7 @@ import pytest
 
 import graphsqueak as gs
 from graphsqueak.errors import InputError
-from graphsqueak.sources.pairs.pair_log import PairLog
+from graphsqueak.sources.projections.entity_attribute_table import EntityAttributeTable
 from tests import reference
 
 
@@ -27,15 +27,15 @@ def random_table(seed, *, weighted=False):
 
 def cliques_of(table, normalize="size"):
     entity, attribute, weight, n_entities, n_attributes = table
-    log = PairLog()
-    log.write(np.column_stack([entity, attribute]), None if (weight == 1).all() else weight)
-    cliques = log.group(n_entities, n_attributes)
-    cliques.weigh(normalize)
+    rows = EntityAttributeTable()
+    rows.append(entity, attribute, None if (weight == 1).all() else weight)
+    cliques = rows.group_by_attribute(n_entities, n_attributes)
+    cliques.set_scale(normalize)
     return cliques
 
 
 def read(text, **options):
-    return gs.read_pairs(io.BytesIO(text.encode()), **options)
+    return gs.read_projection(io.BytesIO(text.encode()), **options)
 
 
 @pytest.mark.parametrize("normalize", ["size", "none", "idf"])
@@ -73,9 +73,9 @@ def test_the_stream_has_the_graph_as_its_mean(table):
     )
     n_seeds, cliques = 2000, cliques_of(drawn)
     if table < 10:
-        cliques.draw_cycles(4)
+        cliques.sample_at_degree(4)
     else:
-        cliques.draw_edges(3 * n_entities)
+        cliques.sample_to_size(3 * n_entities)
     ends, weights = zip(
         *(part for seed in range(n_seeds) for part in cliques.edges(seed)), strict=True
     )
@@ -104,15 +104,15 @@ def test_attributes_are_drawn_by_their_share_of_the_degrees(normalize, weighted)
     """At k c (d - 1) (sum w^2 / s^2) sum w^2 / D edges an entity, for one k, rounded to cycles."""
     entity, attribute, weight, n_entities, n_attributes = table = random_table(8, weighted=weighted)
     cliques = cliques_of(table, normalize)
-    cliques.draw_edges(12 * n_entities)
-    assert 12 * n_entities <= cliques.n_drawn().sum() <= 16 * n_entities
+    cliques.sample_to_size(12 * n_entities)
+    assert 12 * n_entities <= cliques.n_sampled().sum() <= 16 * n_entities
     degrees = reference.shared_attributes(*table[:4], normalize).sum(axis=0)
     share = np.zeros(n_attributes)
     for value in range(n_attributes):
         one = attribute == value
         size, squares = np.count_nonzero(one), weight[one] ** 2
         part = squares.sum() / weight[one].sum() ** 2
-        share[value] = cliques.strength[value] * (size - 1) * part
+        share[value] = cliques.scale[value] * (size - 1) * part
         share[value] *= (squares / degrees[entity[one]]).sum()
     some = cliques.n_cycles > 1
     assert np.count_nonzero(some) > 2
@@ -122,9 +122,9 @@ def test_attributes_are_drawn_by_their_share_of_the_degrees(normalize, weighted)
 
 def test_all_is_written_out_where_it_may_be():
     cliques = cliques_of(random_table(8))
-    cliques.draw_edges(cliques.n_edges)
+    cliques.sample_to_size(cliques.n_edges)
     assert not cliques.n_cycles.any()
-    assert cliques.n_drawn().sum() == cliques.n_edges
+    assert cliques.n_sampled().sum() == cliques.n_edges
 
 
 def test_a_larger_sparsifier_is_shown_more_of_the_cliques():
@@ -145,7 +145,7 @@ def test_a_goal_is_met_by_drawing_more():
     met = gs.sparsify(read(lines, random_state=5), epsilon=0.15, random_state=2)
     assert gs.certify(read(lines), met).epsilon_upper <= 0.15
     with pytest.raises(InputError, match="draw more of them"):
-        gs.sparsify(read(lines, degree=8, random_state=5), epsilon=0.15, random_state=2)
+        gs.sparsify(read(lines, clique_degree=8, random_state=5), epsilon=0.15, random_state=2)
 
 
 def test_labels_are_those_of_the_whole_graph_where_all_that_was_drawn_is_kept():
@@ -157,7 +157,7 @@ def test_labels_are_those_of_the_whole_graph_where_all_that_was_drawn_is_kept():
     known = {node: int(node % 2) for node in range(0, 40, 3)}
     settings = {"eta": 0.05, "threshold": 0.0, "random_state": 7}
     exact = gs.StableHFSClassifier(**settings).fit(graph, known)
-    pairs = read(lines, degree=2, random_state=5)
+    pairs = read(lines, clique_degree=2, random_state=5)
     found = gs.SparseHFSClassifier(n_edges=10**6, passes=12, **settings).fit(pairs, known)
     assert found.n_passes_ > 1
     order = np.argsort(found.ids_)
@@ -167,7 +167,7 @@ def test_labels_are_those_of_the_whole_graph_where_all_that_was_drawn_is_kept():
 def test_certificates_are_about_the_whole_graph():
     entity, attribute, weight, n_entities, _ = random_table(3)
     lines = "".join(f"{e},d{a}\n" for e, a in zip(entity, attribute, strict=True))
-    pairs = read("account,device\n" + lines, degree=6, random_state=5)
+    pairs = read("account,device\n" + lines, clique_degree=6, random_state=5)
     whole = reference.shared_attributes(entity, attribute, weight, n_entities, "size")
     graph = gs.EdgeList.from_scipy(whole)
     sparsifier = gs.sparsify(pairs, n_edges=4 * n_entities, random_state=2)
@@ -192,21 +192,21 @@ def test_certificates_are_about_the_whole_graph():
 def test_a_stream_that_fits_into_the_budget_is_still_only_drawn():
     entity, attribute, *_ = random_table(3)
     lines = "".join(f"{e},d{a}\n" for e, a in zip(entity, attribute, strict=True))
-    pairs = read("account,device\n" + lines, degree=2, random_state=5)
+    pairs = read("account,device\n" + lines, clique_degree=2, random_state=5)
     assert not pairs.is_exact
     n_emitted = pairs.to_edge_list().n_edges
     found = gs.sparsify(pairs, n_edges=n_emitted, random_state=2)
     assert gs.certify(pairs, found).epsilon_upper > 0.1
 
 
-@pytest.mark.parametrize("most_held", [0, 10, 10**6])
-def test_many_pairs_are_kept_in_a_file(most_held):
+@pytest.mark.parametrize("max_rows_in_memory", [0, 10, 10**6])
+def test_many_pairs_are_kept_in_a_file(max_rows_in_memory):
     entity, attribute, weight, n_entities, n_attributes = random_table(4, weighted=True)
-    log = PairLog(most_held)
-    for some in np.array_split(np.arange(entity.size), 7):
-        log.write(np.column_stack([entity[some], attribute[some]]), weight[some])
-    cliques = log.group(n_entities, n_attributes)
-    cliques.weigh("size")
+    rows = EntityAttributeTable(max_rows_in_memory)
+    for block in np.array_split(np.arange(entity.size), 7):
+        rows.append(entity[block], attribute[block], weight[block])
+    cliques = rows.group_by_attribute(n_entities, n_attributes)
+    cliques.set_scale("size")
     wanted = cliques_of((entity, attribute, weight, n_entities, n_attributes))
     np.testing.assert_array_equal(cliques.members, wanted.members)
     np.testing.assert_array_equal(cliques.weight, wanted.weight)
@@ -215,7 +215,7 @@ def test_many_pairs_are_kept_in_a_file(most_held):
 
 def test_repeated_pairs_count_once_or_with_their_sum():
     once = read("ann d1\nbob d1\nann d1\ncy d1\n")
-    assert once.n_repeated == 1
+    assert once.n_duplicates == 1
     assert once.n_pairs == 3
     assert once.to_edge_list().weight.tolist() == [0.5] * 3
     summed = read("ann d1 1\nbob d1 2\nann d1 3\n", weight=2, normalize="none").to_edge_list()
@@ -232,14 +232,14 @@ def test_an_attribute_of_one_entity_joins_nothing():
 
 def test_large_attributes_can_be_left_out():
     lines = "".join(f"u{i} everyone\n" for i in range(50)) + "u1 d\nu2 d\n"
-    pairs = read(lines, max_size=10)
-    assert pairs.n_projected == 1
-    assert pairs.n_left_out == 1
+    pairs = read(lines, max_group_size=10)
+    assert pairs.n_projected_edges == 1
+    assert pairs.n_skipped_attributes == 1
     assert any("more than 10 entities" in remark for remark in pairs.understood["remarks"])
     assert np.unique(pairs.components()).size == 49
-    at_the_limit = read(lines, max_size=50)
-    assert at_the_limit.n_left_out == 0
-    assert at_the_limit.n_projected == 50 * 49 // 2 + 1
+    at_the_limit = read(lines, max_group_size=50)
+    assert at_the_limit.n_skipped_attributes == 0
+    assert at_the_limit.n_projected_edges == 50 * 49 // 2 + 1
 
 
 def test_an_attribute_of_everyone_says_nothing_by_idf():
@@ -266,7 +266,7 @@ def test_ids_of_any_kind(text, ids):
 def test_tables_in_parquet_with_columns_by_name(tmp_path):
     frame = pl.DataFrame({"when": [1, 2, 3], "device": ["x", "x", "y"], "account": [30, 10, 30]})
     frame.write_parquet(tmp_path / "pairs.parquet")
-    pairs = gs.read_pairs(tmp_path / "pairs.parquet", entity="account", attribute="device")
+    pairs = gs.read_projection(tmp_path / "pairs.parquet", entity="account", attribute="device")
     assert pairs.ids.tolist() == []  # nothing was read yet
     edges = pairs.to_edge_list()
     assert edges.ids.tolist() == [30, 10]
@@ -281,7 +281,7 @@ def test_tables_in_parquet_with_columns_by_name(tmp_path):
         ("ann,\nbob,d1\n", {"delimiter": ","}, "line 1"),
         ("ann d1 -1\nbob d1 1\n", {"weight": 2}, "line 1"),
         ("ann d1\nbob d1\n", {"normalize": "sum"}, "normalize"),
-        ("ann d1\nbob d1\n", {"max_size": 1}, "max_size"),
+        ("ann d1\nbob d1\n", {"max_group_size": 1}, "max_group_size"),
     ],
 )
 def test_bad_tables_and_options_are_refused(text, options, message):
@@ -300,7 +300,7 @@ def test_a_pipe_of_pairs_can_be_certified():
         def seekable(self):
             return False
 
-    pairs = gs.read_pairs(Pipe(b"ann d1\nbob d1\ncy d1\n"))
+    pairs = gs.read_projection(Pipe(b"ann d1\nbob d1\ncy d1\n"))
     found = gs.sparsify(pairs, n_edges=3, random_state=1)
     assert gs.certify(pairs, found).epsilon_upper == pytest.approx(0, abs=1e-9)
 
@@ -314,7 +314,7 @@ def test_batches_do_not_change_what_is_drawn():
     entity, attribute, *_ = random_table(6)
     lines = "".join(f"{e} d{a}\n" for e, a in zip(entity, attribute, strict=True))
     first, second = (
-        read(lines, degree=4, random_state=3, batch_size=size).to_edge_list()
+        read(lines, clique_degree=4, random_state=3, batch_size=size).to_edge_list()
         for size in (17, 10**6)
     )
     np.testing.assert_array_equal(first.tail, second.tail)

@@ -36,7 +36,7 @@ def test_parts_of_a_file_cannot_know_of_each_other(tmp_path):
 
 
 def test_edges_are_parted_by_pairs(tmp_path):
-    edges = DistinctEdges(n_parts=5)
+    edges = DistinctEdges(n_partitions=5)
     graph = read_edges(write(tmp_path, "1 2\n2 3\n3 1\n" * 5)).to_edge_list()
     edges.write(graph)
     edges.write(graph)

@@ -1,0 +1,1 @@
+"""One-mode projections of entity-attribute tables: entities joined by the attributes they share."""
