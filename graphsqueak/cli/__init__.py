@@ -34,7 +34,12 @@ from graphsqueak.system.terminal import is_open_at_start, print_message, printab
 __all__ = ["app", "as_option", "options_of", "run", "show_warning"]
 
 # Parameters of the library whose options are named otherwise.
-_OTHER_NAMES = {"n_parts": "parts", "random_state": "seed", "weighted": "weights"}
+_OTHER_NAMES = {
+    "max_passes": "passes",
+    "n_parts": "parts",
+    "random_state": "seed",
+    "weighted": "weights",
+}
 
 app = typer.Typer(
     name="graphsqueak",

@@ -184,13 +184,13 @@ def label(
         table |= {"score": found[0], "flagged": found[1]}
         sizes |= found[2]
     write_columns(table, out)
-    n_absent_labels = int(labeled.reached_[len(model.ids_) :].sum())
+    n_absent_labels = int(labeled.has_label_in_component_[len(model.ids_) :].sum())
     record = {
         "nodes": len(labeled.ids_),
         "labelled": len(given),
         "weighted": len(weight),
         "classes": len(model.classes_),
-        "reached": int(labeled.reached_.sum()),
+        "reached": int(labeled.has_label_in_component_.sum()),
         "homophily": model.homophily_,
         "homophily_error": model.homophily_error_,
         "without_an_edge": len(absent),
@@ -201,7 +201,7 @@ def label(
         "edges_used": getattr(model, "n_edges_used_", source.n_edges_read),
         "sums": getattr(model, "n_sums_", 0),
         "passes": getattr(model, "n_passes_", 1),
-        "undecided": getattr(model, "n_undecided_", 0),
+        "undecided": getattr(model, "n_unstable_", 0),
         "seconds": time.perf_counter() - began,
         "method": method,
         "seed": seed,
@@ -272,7 +272,9 @@ def _model(method, eta, budget, passes, seed):
         from graphsqueak.ssl.sparse_classifier import SparseHFSClassifier
 
         passes = passes if passes == "auto" else int(passes)
-        return SparseHFSClassifier(**budget._asdict(), passes=passes, eta=eta, random_state=seed)
+        return SparseHFSClassifier(
+            **budget._asdict(), max_passes=passes, eta=eta, random_state=seed
+        )
 
     from graphsqueak import ssl
 
@@ -288,7 +290,7 @@ class _LabeledNodes(NamedTuple):
     classes_: Any
     transduction_: Any
     label_distributions_: Any
-    reached_: Any
+    has_label_in_component_: Any
 
 
 def _absent_nodes(nodes, ids):
@@ -321,7 +323,7 @@ def _with_absent_nodes(model, absent, given):
         classes_=model.classes_,
         transduction_=np.concatenate([model.transduction_, model.classes_[absent_codes]]),
         label_distributions_=np.concatenate([model.label_distributions_, shares]),
-        reached_=np.concatenate([model.reached_, is_labeled]),
+        has_label_in_component_=np.concatenate([model.has_label_in_component_, is_labeled]),
     )
 
 

@@ -171,7 +171,7 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
 
     def _averages(self, links, values):
         """The harmonic extension to new nodes: weighted means over reached neighbors."""
-        links = links @ scipy.sparse.diags_array(self.reached_.astype(np.float64))
+        links = links @ scipy.sparse.diags_array(self.has_label_in_component_.astype(np.float64))
         total = np.asarray(links.sum(axis=1)).ravel()
         mean = (links @ values) / np.where(total > 0, total, 1.0)[:, None]
         return mean, total > 0
@@ -220,7 +220,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self._labels = labels
         self.classes_ = labels.classes
         self.scores_ = scores
-        self.reached_ = reached
+        self.has_label_in_component_ = reached
         self.label_distributions_ = self._distributions(scores, reached)
         self.transduction_ = self._decide(scores, reached)
         homophily = measure_homophily(graph, labels, loo)
@@ -234,7 +234,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
                     f"{n_lost} of {reached.size} nodes lie in components without a label; "
                     "they are predicted as ",
                     Parameter("unknown", self.unknown),
-                    " (see reached_)",
+                    " (see has_label_in_component_)",
                 ),
                 stacklevel=4,
             )
@@ -338,7 +338,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
             return np.ones((self.n_nodes_, 1), dtype=bool)
         sets = conformal_sets(self._rounds(alpha), alpha)
         sets[np.arange(self.n_nodes_), self.label_distributions_.argmax(axis=1)] = True
-        sets[~self.reached_] = True
+        sets[~self.has_label_in_component_] = True
         sets[labels.nodes] = labels.one_hot() > 0
         return sets
 

@@ -69,7 +69,7 @@ class SimpleHFSClassifier(GraphClassifier):
 
     Attributes
     ----------
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
         As of `HFSClassifier`.
 
     Examples
@@ -168,7 +168,7 @@ class EigenfunctionClassifier(GraphClassifier):
 
     Attributes
     ----------
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
         As of `HFSClassifier`.
 
     Examples

@@ -71,7 +71,7 @@ class HFSClassifier(GraphClassifier):
         A label for every node.
     label_distributions_, scores_ : ndarray (n_nodes, C)
         Shares of the classes, uniform where no label reaches, and the scores that they come from.
-    reached_ : ndarray of bool
+    has_label_in_component_ : ndarray of bool
         Whether a label lies in the node's component.
     homophily_, homophily_error_ : float
         Correlation of the classes of neighbors, by labeled nodes one and two steps apart, and its
@@ -138,7 +138,7 @@ class NearestLabelClassifier(GraphClassifier):
 
     Attributes
     ----------
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
         As of `HFSClassifier`.
 
     Examples
@@ -198,7 +198,7 @@ class SubsampledHFSClassifier(NearestLabelClassifier):
 
     Attributes
     ----------
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
         As of `HFSClassifier`.
 
     Examples

@@ -48,7 +48,7 @@ class Selection(NamedTuple):
     """
 
     eta: float
-    threshold: float
+    prior_weight: float
     error_rate: float
     loo_scores: np.ndarray
     code: np.ndarray
@@ -62,14 +62,14 @@ def eta_for_classes(eta, solver, n_labels):
     return check_real("eta", eta, above=0.0, below=np.inf)
 
 
-def select_for_classes(solver, labels, *, eta, threshold):
+def select_for_classes(solver, labels, *, eta, prior_weight):
     """Select the prior weight of a classifier; given numbers are kept.
 
     Parameters
     ----------
     solver : HFSSolver
     labels : ClassLabels
-    eta, threshold : float or "auto"
+    eta, prior_weight : float or "auto"
 
     Returns
     -------
@@ -80,7 +80,7 @@ def select_for_classes(solver, labels, *, eta, threshold):
     counts = np.bincount(code, minlength=n_classes)
     none = Selection(
         eta=eta_for_classes(eta, solver, code.size),
-        threshold=0.0 if threshold == "auto" else threshold,
+        prior_weight=0.0 if prior_weight == "auto" else prior_weight,
         error_rate=np.nan,
         loo_scores=np.zeros((0, n_classes)),
         code=np.zeros(0, dtype=np.int64),
@@ -88,7 +88,7 @@ def select_for_classes(solver, labels, *, eta, threshold):
     )
     # With equally many labels of three or more classes the prior is zero, and t has no effect.
     has_no_prior = n_classes > 2 and (counts == counts[0]).all()
-    is_given = eta != "auto" and (threshold != "auto" or has_no_prior)
+    is_given = eta != "auto" and (prior_weight != "auto" or has_no_prior)
     # The only label of a class cannot be predicted without itself.
     is_useful = counts[code] > 1
     n_needed = max(MIN_LOO_LABELS, MIN_LOO_LABELS_PER_CLASS * n_classes)
@@ -105,12 +105,12 @@ def select_for_classes(solver, labels, *, eta, threshold):
         loo_scores[is_valid],
         code[is_valid],
         np.bincount(code, weight, n_classes) / code.size - 1 / n_classes,
-        threshold,
+        prior_weight,
         sample_weight=weight[is_valid],
     )
     return Selection(
         eta=none.eta,
-        threshold=level,
+        prior_weight=level,
         error_rate=mistakes / weight[is_valid].sum(),
         loo_scores=loo_scores[is_valid],
         code=code[is_valid],

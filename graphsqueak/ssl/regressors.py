@@ -44,7 +44,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
             label, is a mapping. Arrays go by position if that says which node is meant
             (`graphsqueak.ssl.alignment`).
         sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
-            Trust in each value: how much it weighs beside the others. 0 is no value.
+            Weight of each value in the loss. A value of weight 0 is ignored.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class StableHFSRegressor(GraphRegressor):
     ----------
     transduction_ : ndarray (n_nodes,)
         A value for every node; `mean_` where no label reaches.
-    reached_ : ndarray of bool
+    has_label_in_component_ : ndarray of bool
         Whether a label lies in the node's component.
     eta_, mean_ : float
         The weight that was used, and the mean of all labels.
@@ -191,14 +191,14 @@ class StableHFSRegressor(GraphRegressor):
         fit = answer.fit
         self.eta_ = answer.eta
         self.mean_ = float(np.average(labels.value, weights=labels.sample_weight))
-        self.reached_ = fit.reached
+        self.has_label_in_component_ = fit.reached
         self.transduction_ = (fit.centered + fit.offset).ravel()
         n_lost = int(np.count_nonzero(~fit.reached))
         if n_lost:
             warnings.warn(
                 UnreachedWarning(
                     f"{n_lost} of {graph.n_nodes} nodes lie in components without a value; they "
-                    "are predicted as the mean of all values (see reached_)"
+                    "are predicted as the mean of all values (see has_label_in_component_)"
                 ),
                 stacklevel=4,
             )
@@ -219,10 +219,10 @@ class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
         Accuracy of cuts from which the number of edges is predicted. Default: 0.5.
     keep : float, optional
         Share of all edges.
-    label_share : "auto" or float in [0, 1)
+    priority_fraction : "auto" or float in [0, 1)
         Share of the budget for edges at labeled nodes; "auto" is a half in a single pass (values,
         unlike classes, cannot be summed by class), and none where there are several.
-    passes : "auto" or int
+    max_passes : "auto" or int
         How often the edges are read at most. "auto" reads on until the values have settled, four
         times at most (a pipe once); 1 is a single read.
     window : float, optional
@@ -248,7 +248,7 @@ class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
 
     Attributes
     ----------
-    transduction_, reached_, eta_, mean_
+    transduction_, has_label_in_component_, eta_, mean_
         As of `StableHFSRegressor`.
     sparsifier_, n_edges_seen_, n_edges_used_, n_passes_
         As of `SparseHFSClassifier`.
@@ -269,8 +269,8 @@ class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
         n_edges: int | None = None,
         epsilon: float | None = None,
         keep: float | None = None,
-        label_share: float | str = "auto",
-        passes: int | str = "auto",
+        priority_fraction: float | str = "auto",
+        max_passes: int | str = "auto",
         window: float | None = None,
         half_life: float | None = None,
         eta: float | str = "auto",
@@ -292,8 +292,8 @@ class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
         self.n_edges = n_edges
         self.epsilon = epsilon
         self.keep = keep
-        self.label_share = label_share
-        self.passes = passes
+        self.priority_fraction = priority_fraction
+        self.max_passes = max_passes
         self.window = window
         self.half_life = half_life
         self.progress = progress

@@ -53,12 +53,12 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         Accuracy of cuts from which the number of edges is predicted. Default: 0.5.
     keep : float, optional
         Share of all edges.
-    label_share : "auto" or float in [0, 1)
+    priority_fraction : "auto" or float in [0, 1)
         A number is the share of the budget that the sparsifier gives to edges at labeled nodes
         (`favored_nodes`); 0 is a plain sparsifier, and so is "auto" where there are more passes
         than one. In a single pass, "auto" sums the edges at labeled nodes exactly. The sums do
         not count as edges: there are at most four per node and class.
-    passes : "auto" or int
+    max_passes : "auto" or int
         How often the edges are read at most. "auto" reads on until the decisions have settled,
         four times at most (a pipe once); 1 is a single read.
     window : float, optional
@@ -69,7 +69,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         The same with weights that fall to a half in this time.
     eta : float or "auto"
         Weight of the smoothness term; "auto" is 2 / (l mean degree) for l labels.
-    threshold : float or "auto"
+    prior_weight : float or "auto"
         How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
         selected by leave-one-out.
     calibrated : bool
@@ -104,10 +104,11 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         Exact sums of edges at labeled nodes in a single pass, else 0.
     n_passes_ : int
         How often the edges were read.
-    n_undecided_ : int or None
+    n_unstable_ : int or None
         How many decisions may differ from those on the whole graph, by an estimate of the distance
         to it; None after a single pass over more than the budget, when it is not known.
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_, eta_, threshold_, cut_
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
+    eta_, prior_weight_, cut_
         As of `StableHFSClassifier`; `uncertainty_` is that on the sparsifier. After several passes
         the sets of `prediction_sets` are those of the sparsifier, too, in which no label had a say,
         and `bound_` is about the whole graph, whose edges it reads again: once for the residual of
@@ -134,12 +135,12 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         n_edges: int | None = None,
         epsilon: float | None = None,
         keep: float | None = None,
-        label_share: float | str = "auto",
-        passes: int | str = "auto",
+        priority_fraction: float | str = "auto",
+        max_passes: int | str = "auto",
         window: float | None = None,
         half_life: float | None = None,
         eta: float | str = "auto",
-        threshold: float | str = "auto",
+        prior_weight: float | str = "auto",
         calibrated: bool = False,
         class_weight: str | Mapping | None = None,
         class_sizes: str | Mapping | None = None,
@@ -154,7 +155,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     ) -> None:
         super().__init__(
             eta=eta,
-            threshold=threshold,
+            prior_weight=prior_weight,
             calibrated=calibrated,
             class_weight=class_weight,
             class_sizes=class_sizes,
@@ -169,8 +170,8 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         self.n_edges = n_edges
         self.epsilon = epsilon
         self.keep = keep
-        self.label_share = label_share
-        self.passes = passes
+        self.priority_fraction = priority_fraction
+        self.max_passes = max_passes
         self.window = window
         self.half_life = half_life
         self.progress = progress
@@ -181,13 +182,13 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         super()._set_stream(graph, n_seen, is_whole=is_whole)
         if is_whole is None:
             is_whole = graph.n_edges == n_seen
-        self.n_undecided_ = 0 if is_whole else None
+        self.n_unstable_ = 0 if is_whole else None
         self.n_sums_ = 0
 
     def _fit_one_pass(self, source, y, sample_weight, times):
         is_weighted = sample_weight is not None or self.class_weight is not None
         # Class sums count all labels of a class alike, and no edge is forgotten.
-        if self.label_share != "auto" or times or is_weighted:
+        if self.priority_fraction != "auto" or times or is_weighted:
             return super()._fit_one_pass(source, y, sample_weight, times)
         encoded = encode_classes(y)
         found = read_once(
@@ -211,14 +212,14 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
 
     def _is_settled(self, answer, other, refinement):
         reached = answer.fit.reached
-        self.n_undecided_ = n_unranked = np.count_nonzero(reached).item()
+        self.n_unstable_ = n_unranked = np.count_nonzero(reached).item()
         if refinement.is_refined(answer.eta):
             scores = answer.scores[reached]
             others = other.scores[reached]
-            self.n_undecided_ = count_unstable(scores, others)
+            self.n_unstable_ = count_unstable(scores, others)
             n_unranked = count_unstable(scores - scores.mean(axis=0), others - others.mean(axis=0))
         is_ranked = n_unranked <= MAX_UNRANKED_FRACTION * reached.size
-        return is_ranked and self.n_undecided_ <= MAX_UNSTABLE_FRACTION * reached.size
+        return is_ranked and self.n_unstable_ <= MAX_UNSTABLE_FRACTION * reached.size
 
     def _measure_source(self):
         if self.n_passes_ == 1:
@@ -247,7 +248,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
                 "the labels had a say in which edges were kept, so prediction sets need to "
                 "read them again, which is not possible here: give the edges as a file, or a "
                 "larger budget (in Python, ",
-                Parameter("label_share", 0),
+                Parameter("priority_fraction", 0),
                 " will do, too)",
             )
         return self._refit_folds(self._refit_source, alpha, max_single=MAX_SINGLE_READS)
@@ -273,4 +274,4 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
             model.fit(self._source, y, weights)
         column = {value: number for number, value in enumerate(model.classes_.tolist())}
         order = [column[value] for value in labels.classes.tolist()]
-        return model.scores_[:, order], model.reached_
+        return model.scores_[:, order], model.has_label_in_component_

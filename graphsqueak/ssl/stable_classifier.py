@@ -33,14 +33,14 @@ class StableHFSClassifier(GraphClassifier):
     """Stable-HFS, one column per class [C17, Section 4.4.1; Belkin, Matveeva, Niyogi 2004].
 
     Scores sum to zero over every component and over every row. A node gets the class of its
-    largest score, plus threshold_ times (class mean - 1/C); of two classes the second, if its score
-    is above cut_.
+    largest score, plus prior_weight_ times (class mean - 1/C); of two classes the second, if its
+    score is above cut_.
 
     Parameters
     ----------
     eta : float or "auto"
         Weight of the smoothness term; "auto" is 2 / (l mean degree) for l labels.
-    threshold : float or "auto"
+    prior_weight : float or "auto"
         How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
         chosen as eta is: of several values the mean by how few mistakes they make, of two classes,
         whose cut then moves towards scores that few nodes have; of more, 0 unless others make
@@ -73,15 +73,15 @@ class StableHFSClassifier(GraphClassifier):
 
     Attributes
     ----------
-    eta_, threshold_, cut_ : float
-        What was used; cut_ is 0 with more than two classes, or with a threshold that was given.
+    eta_, prior_weight_, cut_ : float
+        What was used; cut_ is 0 with more than two classes, or if the prior weight was given.
         `scores_` are those after both.
     uncertainty_ : ndarray (n_nodes,)
         Posterior standard deviation of the scores.
     bound_ : Bound
         What is promised about the squared error of f + mean, clipped to [0, 1], if anything, in
         numbers and in words.
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
         As of `HFSClassifier`.
 
     Examples
@@ -100,7 +100,7 @@ class StableHFSClassifier(GraphClassifier):
         self,
         *,
         eta: float | str = "auto",
-        threshold: float | str = "auto",
+        prior_weight: float | str = "auto",
         calibrated: bool = False,
         class_weight: str | Mapping | None = None,
         class_sizes: str | Mapping | None = None,
@@ -113,7 +113,7 @@ class StableHFSClassifier(GraphClassifier):
         random_state: RandomState = None,
     ) -> None:
         self.eta = eta
-        self.threshold = threshold
+        self.prior_weight = prior_weight
         self.calibrated = calibrated
         self.class_weight = class_weight
         self.class_sizes = class_sizes
@@ -139,7 +139,7 @@ class StableHFSClassifier(GraphClassifier):
         y : array of shape (n_nodes,), or mapping from node ids to labels
             As of `HFSClassifier.fit`.
         sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
-            Trust in each label: how much it weighs beside the others. 0 is no label.
+            Weight of each label in the loss. A label of weight 0 is ignored.
         """
         graph = self._read(self._graph_of(X))
         weights = self._values_for(X, sample_weight, "sample_weight")
@@ -188,7 +188,7 @@ class StableHFSClassifier(GraphClassifier):
             solver,
             labels,
             eta=self.eta if eta is None else eta,
-            threshold=self._checked_threshold(),
+            prior_weight=self._checked_prior_weight(),
         )
         calibration = None
         if rule.calibrated and selection.code.size == 0:
@@ -197,14 +197,14 @@ class StableHFSClassifier(GraphClassifier):
         fit = solver.fit(selection.eta)
         return rule.decide(fit, selection, labels, graph, calibration=calibration)
 
-    def _checked_threshold(self):
-        if self.threshold == "auto":
-            return self.threshold
-        return check_real("threshold", self.threshold, below=np.inf)
+    def _checked_prior_weight(self):
+        if self.prior_weight == "auto":
+            return self.prior_weight
+        return check_real("prior_weight", self.prior_weight, below=np.inf)
 
     def _decision_rule(self):
         return DecisionRule(
-            has_cut=self.threshold == "auto",
+            has_cut=self.prior_weight == "auto",
             calibrated=self.calibrated,
             class_sizes=self.class_sizes,
             decision=self.decision,
@@ -215,7 +215,7 @@ class StableHFSClassifier(GraphClassifier):
         """Set the fitted attributes by a `Decision`."""
         selection = decision.selection
         self.eta_ = selection.eta
-        self.threshold_ = selection.threshold
+        self.prior_weight_ = selection.prior_weight
         self.cut_ = decision.cut
         self._fit_result = decision.fit
         self._curves = decision.curves
@@ -229,7 +229,7 @@ class StableHFSClassifier(GraphClassifier):
 
     def _scores(self, graph, labels):
         """Return scores without calibration and class sizes, for prediction sets."""
-        rule = DecisionRule(has_cut=self.threshold == "auto")
+        rule = DecisionRule(has_cut=self.prior_weight == "auto")
         decision = self._answer(self._make_solver(graph, labels), graph, labels, rule=rule)
         return decision.scores, decision.fit.reached
 
@@ -255,11 +255,11 @@ class StableHFSClassifier(GraphClassifier):
         n_labels = labels.nodes.size
         if n_labels > MAX_JACKKNIFE_LABELS or labels.sample_weight is not None:
             return super()._rounds(alpha)
-        # A label that is left out must not take part in the selection of eta and threshold.
+        # A label that is left out must not take part in the selection of eta and prior weight.
         # A third of the labels is kept for it, unless the others would be too few for sets.
         n_selecting = n_labels // 3
         is_enough = (n_labels - n_selecting + 1) * alpha >= 2 and n_selecting >= MIN_LOO_LABELS
-        if not is_enough or "auto" not in (self.eta, self.threshold):
+        if not is_enough or "auto" not in (self.eta, self.prior_weight):
             n_selecting = 0
         shuffled = np.random.default_rng(self.random_state).permutation(n_labels)
         n_total = n_selecting or n_labels
@@ -270,17 +270,19 @@ class StableHFSClassifier(GraphClassifier):
         # l eta is the same for any number of labels.
         eta = "auto" if self.eta == "auto" else self.eta * n_labels / n_total
         if n_selecting:
-            selection = select_for_classes(solver, selecting, eta=eta, threshold=self.threshold)
+            selection = select_for_classes(
+                solver, selecting, eta=eta, prior_weight=self.prior_weight
+            )
             eta = selection.eta
-            threshold = selection.threshold
+            prior_weight = selection.prior_weight
         else:
             eta = eta_for_classes(eta, solver, n_total)
-            threshold = 0.0 if self.threshold == "auto" else self.threshold
+            prior_weight = 0.0 if self.prior_weight == "auto" else self.prior_weight
         return fit_without_each(
             self._graph,
             labels,
             eta * n_total,
-            lambda fit: add_prior(fit, threshold),
+            lambda fit: add_prior(fit, prior_weight),
             shuffled[n_selecting:],
             tol=self.tol,
             random_state=self.random_state,
@@ -308,7 +310,7 @@ class StableHFSClassifier(GraphClassifier):
         """A `Bound` on the squared error over the nodes without labels, for any one class.
 
         It holds with probability 0.95 if the labeled nodes were drawn at random, and is about the
-        scores before threshold and cut, plus the class's share of the labels, clipped to [0, 1].
+        scores before prior weight and cut, plus the class's share of the labels, clipped to [0, 1].
         Where the graph is not connected, or was itself sampled by the labels, nothing is promised,
         and `promise` says so. Computed when asked for, with lambda_2 and diag(L^+) of the graph
         that was labeled (see `graphsqueak.ssl.bounds`).

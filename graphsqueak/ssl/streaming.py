@@ -85,7 +85,7 @@ class StreamedEstimator(GraphEstimator):
             table with the columns node and label, is a mapping. Arrays go by position if that
             says which node is meant (`graphsqueak.ssl.alignment`).
         sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
-            Trust in each label: how much it weighs beside the others. 0 is no label.
+            Weight of each label in the loss. A label of weight 0 is ignored.
         """
         weights = self._values_for(X, sample_weight, "sample_weight")
         y = self._values_for(X, y)
@@ -122,17 +122,17 @@ class StreamedEstimator(GraphEstimator):
 
     def _max_passes(self, source):
         """Return how often the edges may be read."""
-        is_auto = isinstance(self.passes, str) and self.passes == "auto"
-        max_passes = MAX_PASSES if is_auto else check_count("passes", self.passes)
+        is_auto = isinstance(self.max_passes, str) and self.max_passes == "auto"
+        max_passes = MAX_PASSES if is_auto else check_count("max_passes", self.max_passes)
         if source.is_rereadable:
             return max_passes
         if is_auto or max_passes == 1:
             return 1
         raise InputError(
             "a pipe can be read once, not ",
-            Parameter("passes", max_passes),
+            Parameter("max_passes", max_passes),
             " times: write it to a file first, or give ",
-            Parameter("passes", 1),
+            Parameter("max_passes", 1),
         )
 
     def _budget(self, source=None):
@@ -159,14 +159,14 @@ class StreamedEstimator(GraphEstimator):
 
     def _label_fraction(self):
         """Return the fraction of the budget for edges at labeled nodes, in one pass."""
-        if self.label_share == "auto":
+        if self.priority_fraction == "auto":
             return PRIORITY_FRACTION
-        return check_real("label_share", self.label_share, least=0.0, below=1.0)
+        return check_real("priority_fraction", self.priority_fraction, least=0.0, below=1.0)
 
     def _fit_passes(self, source, y, sample_weight, times, max_passes):
         """Fit in several passes, with the sparsifier of the first as a preconditioner."""
         # A preconditioner needs no priority nodes: they would make the rest of it coarser.
-        label_fraction = 0.0 if self.label_share == "auto" else self._label_fraction()
+        label_fraction = 0.0 if self.priority_fraction == "auto" else self._label_fraction()
         stream = self._read_stream(source, y, times, label_fraction)
         degrees = stream.degrees_
         n_seen = stream.n_edges_seen_
@@ -248,7 +248,7 @@ class StreamedEstimator(GraphEstimator):
         self.n_edges_used_ = graph.n_edges
         self.n_edges_seen_ = n_seen
         self.n_passes_ = 1
-        self._label_independent = is_whole or self.label_share == 0
+        self._label_independent = is_whole or self.priority_fraction == 0
 
     @available_if(lambda self: self.affinity == "precomputed")
     def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:

@@ -1,4 +1,4 @@
-"""The rules behind the defaults: eta, threshold and cut, and leave-one-out, by which they go."""
+"""The rules behind the defaults: eta, prior weight and cut, and leave-one-out, by which they go."""
 
 import math
 
@@ -41,7 +41,7 @@ def choose(first, code, *, unit=1.0):
     """The choice by nodes whose held-out scores for class 1 are given, whatever eta is."""
     scores = np.column_stack([-np.asarray(first), first])
     solver = Scored(lambda eta: scores, unit)
-    return select_for_classes(solver, labels_of(code), eta="auto", threshold="auto")
+    return select_for_classes(solver, labels_of(code), eta="auto", prior_weight="auto")
 
 
 def test_the_threshold_is_a_mean_by_mistakes():
@@ -49,7 +49,7 @@ def test_the_threshold_is_a_mean_by_mistakes():
     first = np.array([-2.0] * 6 + [0.1] * 3 + [1.0] * 3)
     code = np.repeat([0, 1], [9, 3])
     choice = choose(first, code)
-    cut = choice.threshold * (9 - 3) / 12 / 2  # scores are equal where 2 f = t (m_0 - m_1)
+    cut = choice.prior_weight * (9 - 3) / 12 / 2  # scores are equal where 2 f = t (m_0 - m_1)
     assert choice.error_rate == 0
     assert 0.1 < cut < 1.0
     spread, weight = np.std([-first, first]), {}
@@ -57,7 +57,7 @@ def test_the_threshold_is_a_mean_by_mistakes():
         margins = (2 * first - level / 2) * np.where(code, 1, -1)
         weight[level] = math.exp(-sum(1 / (1 + math.exp(x / spread)) for x in margins))
     expected = sum(level * w for level, w in weight.items()) / sum(weight.values())
-    assert choice.threshold == pytest.approx(expected)
+    assert choice.prior_weight == pytest.approx(expected)
 
 
 def test_a_label_of_weight_two_counts_as_two_labels_for_the_threshold():
@@ -78,7 +78,7 @@ def test_the_threshold_moves_little_where_a_score_does():
     first = np.random.default_rng(41_078).normal(size=40) + 1.2 * code
     levels = []
     for first[-1] in np.linspace(-2, 2, 201):
-        levels.append(choose(first, code).threshold / first.std())
+        levels.append(choose(first, code).prior_weight / first.std())
     assert np.abs(np.diff(levels)).max() < 0.1
 
 
@@ -98,7 +98,7 @@ def test_even_classes_and_a_given_eta_need_no_scores():
         raise AssertionError("scored without need")
 
     labels = labels_of(np.repeat([0, 1, 2], 10))
-    choice = select_for_classes(Scored(score_held_out), labels, eta=0.5, threshold="auto")
+    choice = select_for_classes(Scored(score_held_out), labels, eta=0.5, prior_weight="auto")
     assert choice.eta == 0.5
 
 
@@ -134,7 +134,7 @@ def test_a_threshold_that_is_given_is_not_moved_and_one_that_is_not_is_cut_at():
     y = np.full(graph.n_nodes, -1)
     y[:12] = [0, 1, 1] * 4
     free = StableHFSClassifier(tol=1e-12, random_state=1).fit(graph, y)
-    given = StableHFSClassifier(eta=free.eta_, threshold=free.threshold_, tol=1e-12)
+    given = StableHFSClassifier(eta=free.eta_, prior_weight=free.prior_weight_, tol=1e-12)
     given.fit(graph, y)
     assert given.cut_ == 0.0 != free.cut_
     np.testing.assert_allclose(free.scores_[:, 1], given.scores_[:, 1] - free.cut_, atol=1e-9)

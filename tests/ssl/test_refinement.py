@@ -56,15 +56,15 @@ def test_a_few_reads_give_the_decisions_of_the_whole_graph(blurred, n_labels):
     y = labels(n_labels, 1)
     exact = gs.StableHFSClassifier(random_state=7).fit(blurred, y).transduction_
     settings = {"n_edges": 6_000, "random_state": 7}
-    plain = gs.SparseHFSClassifier(**settings, label_share=0.0, passes=1).fit(blurred, y)
+    plain = gs.SparseHFSClassifier(**settings, priority_fraction=0.0, max_passes=1).fit(blurred, y)
     refined = gs.SparseHFSClassifier(**settings).fit(blurred, y)
     assert np.mean(plain.transduction_ == exact) < 0.9
     assert np.mean(refined.transduction_ == exact) > 0.99
-    assert np.count_nonzero(refined.transduction_ != exact) <= refined.n_undecided_
+    assert np.count_nonzero(refined.transduction_ != exact) <= refined.n_unstable_
     assert 2 <= refined.n_passes_ <= 4
     assert refined.n_edges_used_ <= 6_000
     assert plain.n_passes_ == 1
-    assert plain.n_undecided_ is None
+    assert plain.n_unstable_ is None
 
 
 def test_many_reads_give_its_scores():
@@ -131,9 +131,9 @@ def test_eta_of_many_nodes_is_chosen_before_the_other_reads(blurred, n_labels, m
     monkeypatch.setattr(
         Refinement, "fix_eta", lambda self, eta: (fixed.append(eta), fix_eta(self, eta))
     )
-    clf = gs.SparseHFSClassifier(n_edges=6_000, passes=4, random_state=7).fit(blurred, y)
+    clf = gs.SparseHFSClassifier(n_edges=6_000, max_passes=4, random_state=7).fit(blurred, y)
     assert fixed == [clf.eta_]
-    settings = {"eta": clf.eta_, "threshold": clf.threshold_, "random_state": 7}
+    settings = {"eta": clf.eta_, "prior_weight": clf.prior_weight_, "random_state": 7}
     exact = gs.StableHFSClassifier(**settings).fit(blurred, y).transduction_
     assert np.mean(clf.transduction_ == exact) > 0.99
 
@@ -141,7 +141,7 @@ def test_eta_of_many_nodes_is_chosen_before_the_other_reads(blurred, n_labels, m
 def test_reading_is_counted_and_a_pipe_is_read_once(blurred):
     y = labels(24, 2)
     source = Counted(blurred)
-    clf = gs.SparseHFSClassifier(n_edges=6_000, passes=3, random_state=7).fit(source, y)
+    clf = gs.SparseHFSClassifier(n_edges=6_000, max_passes=3, random_state=7).fit(source, y)
     assert clf.n_passes_ == source.n_reads == 3
     n_reads = source.n_reads
     sets = clf.prediction_sets(0.1)  # of the sparsifier, in which no label had a say
@@ -153,7 +153,7 @@ def test_reading_is_counted_and_a_pipe_is_read_once(blurred):
     clf = gs.SparseHFSClassifier(n_edges=6_000, random_state=7).fit(pipe, y)
     assert (clf.n_passes_, pipe.n_reads) == (1, 1)
     with pytest.raises(gs.InputError, match="a pipe can be read once"):
-        gs.SparseHFSClassifier(n_edges=6_000, passes=2).fit(pipe, y)
+        gs.SparseHFSClassifier(n_edges=6_000, max_passes=2).fit(pipe, y)
 
 
 def test_a_graph_that_changes_between_two_reads_is_noticed(blurred):
@@ -174,7 +174,7 @@ def test_pieces_and_nodes_that_no_label_reaches(blurred):
         exact = gs.StableHFSClassifier(random_state=7).fit(graph, y)
     with pytest.warns(UnreachedWarning, match="1 of 1201"):
         refined = gs.SparseHFSClassifier(n_edges=12_000, random_state=7).fit(graph, y)
-    assert (refined.reached_ == exact.reached_).all()
+    assert (refined.has_label_in_component_ == exact.has_label_in_component_).all()
     assert (refined.transduction_[n : 2 * n] == 0).all()
     assert np.mean(refined.transduction_ == exact.transduction_) > 0.99
 
@@ -193,8 +193,8 @@ def test_values_are_those_of_the_whole_graph(blurred):
     y[known] = TRUTH[known] + rng.normal(scale=0.1, size=60)
     exact = gs.StableHFSRegressor(random_state=7).fit(blurred, y)
     once, refined = (
-        gs.SparseHFSRegressor(n_edges=6_000, passes=passes, random_state=7).fit(blurred, y)
-        for passes in (1, "auto")
+        gs.SparseHFSRegressor(n_edges=6_000, max_passes=max_passes, random_state=7).fit(blurred, y)
+        for max_passes in (1, "auto")
     )
     assert refined.eta_ == pytest.approx(exact.eta_)
     spread = exact.transduction_.std()

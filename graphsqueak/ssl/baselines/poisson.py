@@ -47,7 +47,7 @@ class PoissonClassifier(GraphClassifier):
 
     Attributes
     ----------
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
         As of `HFSClassifier`.
 
     Examples
