@@ -39,15 +39,13 @@ from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.model_selection import eta_for_classes
-from graphsqueak.ssl.stable import Fit, LooResult, mean_of_degrees, stable_scores
+from graphsqueak.ssl.stable import LOO_TOL, Fit, LooResult, mean_of_degrees, stable_scores
 from graphsqueak.system.progress import reporter
 
 __all__ = ["ClassSums", "ContractedSolver", "OnePass", "read_once"]
 
 # Folds of the labels, each with n C sums: more folds take more memory, fewer leave out more labels.
 N_FOLDS = 4
-# Relative residual of the solves that only serve to select.
-SELECTION_TOL = 1e-4
 
 
 class ClassSums:
@@ -210,7 +208,7 @@ class ContractedSolver:
             is_out = self._fold == number
             if is_out.any() and not is_out.all():
                 nodes = self._labels.nodes[is_out]
-                fit = self._solve(eta, ~is_out, SELECTION_TOL)
+                fit = self._solve(eta, ~is_out, LOO_TOL)
                 scores[is_out] = np.where(fit.reached[nodes, None], fit.centered[nodes], np.nan)
         return LooResult(scores, np.full(scores.shape, np.nan))
 

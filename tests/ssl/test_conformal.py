@@ -173,10 +173,10 @@ def test_sets_do_not_look_at_the_labels_to_choose_eta():
     shares, _ = coverage(clf, graph, truth, n_labels=26, alpha=0.12, n_draws=40, seed=5_118)
     assert shares.mean() > 1 - 2 * 0.12 - 6 * shares.std() / np.sqrt(40)
     y = hide(truth, np.arange(0, 40, 2))
-    left = [r.nodes[0] for r in clf.fit(graph, y)._rounds(0.15)]
+    left = [r.nodes[0] for r in clf.fit(graph, y)._fits_without_labels(0.15)]
     assert len(left) == 20  # a third of 20 is too few to choose by
     y = hide(truth, np.arange(30))
-    assert len(list(clf.fit(graph, y)._rounds(0.15))) == 20
+    assert len(list(clf.fit(graph, y)._fits_without_labels(0.15))) == 20
 
 
 def test_sets_of_a_stream_that_cannot_be_read_again_are_refused():

@@ -13,6 +13,7 @@ from graphsqueak.ssl.model_selection import select_for_classes
 from graphsqueak.ssl.stable import (
     LooResult,
     LooSolver,
+    Problem,
     _other_diagonal,
     inv_mean_degree,
     smooth_labels,
@@ -190,7 +191,7 @@ def test_leave_one_out_to_few_digits_and_the_fit_that_goes_on_from_there():
     """Float32 and a tolerance of 1e-4 first; then the whole fit, by the dense reference."""
     graph, labeled = three_parts(30_517)
     targets = np.eye(3)[[0, 1, 2, 0, 1, 1]]
-    solver = LooSolver(graph, labeled, targets, tol=1e-10, random_state=7)
+    solver = LooSolver(graph, Problem(labeled, targets), tol=1e-10, random_state=7)
     exact = leave_one_out(graph, labeled, targets, 0.3)
     rough, fit = solver.loo(0.3 / 6), solver.fit(0.3 / 6)
     np.testing.assert_allclose(rough.scores, exact.scores, atol=0.02)
@@ -205,7 +206,8 @@ def test_the_smoother_of_few_labels_tells_that_of_another_eta(ratio):
     graph, labeled = random_graph(6_204, n_nodes=80, n_edges=200), np.arange(0, 60, 3)
     targets = np.eye(2)[np.arange(20) % 2]
     weight = np.random.default_rng(9_313).uniform(0.5, 2.0, size=20)
-    solver = LooSolver(graph, labeled, targets, sample_weight=weight, tol=1e-10, random_state=7)
+    labels = Problem(labeled, targets, weight)
+    solver = LooSolver(graph, labels, tol=1e-10, random_state=7)
     solver.loo(0.3 / 20)
     other = solver.loo(0.3 / 20 * ratio)
     exact = leave_one_out(graph, labeled, targets, 0.3 * ratio, sample_weight=weight)

@@ -77,17 +77,21 @@ def test_many_reads_give_its_scores():
     for n_edges in (120, 500):
         held = gs.sparsify(graph, n_edges=n_edges, random_state=7)
         refined = Refinement(
-            graph, held, graph.degrees(), labels_at, n_edges=graph.n_edges, random_state=7
+            graph,
+            held,
+            graph.degrees(),
+            labels_at,
+            alpha / 4,
+            n_edges=graph.n_edges,
+            random_state=7,
         )
-        for answers in (refined.smoothed, refined.preconditioned):
-            answers.fit(alpha / 4)
         for _ in range(25):
             refined.read()
         for answers in (refined.smoothed, refined.preconditioned):
             np.testing.assert_allclose(answers.fit(alpha / 4).centered, exact, atol=1e-7)
 
 
-def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions(monkeypatch):
+def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions():
     """Points of a strip, two edges a node: with them three reads leave a tenth of the error.
 
     The logarithm of the ratio is 2.5 with a standard deviation of 0.6 over 4 draws.
@@ -103,39 +107,22 @@ def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions(monkeypatch):
         exact = stable_scores(graph, nodes, labels_at.targets, 10 * eta).centered
         kept = gs.sparsify(graph, n_edges=2200, certify=False, random_state=seed)
         errors = []
-        for min_nodes in (1, 2000):  # of many nodes, H has to do without
-            monkeypatch.setattr("graphsqueak.ssl.refinement.LARGE_MIN_NODES", min_nodes)
+        for n_smooth in (0, 32):
             refined = Refinement(
                 graph,
                 kept,
                 graph.degrees(),
                 labels_at,
+                eta,
                 n_edges=graph.n_edges,
+                n_smooth=n_smooth,
                 random_state=seed,
             )
-            refined.smoothed.fit(eta)
-            for n_left in (2, 1, 0):
-                refined.read(n_left=n_left)
+            for is_last in (False, False, True):
+                refined.read(is_last=is_last)
             errors.append(np.linalg.norm(refined.smoothed.fit(eta).centered - exact))
         ratios.append(np.log(errors[0] / errors[1]))
     assert np.mean(ratios) > 2.5 - 6 * 0.6 / np.sqrt(3)
-
-
-@pytest.mark.parametrize("n_labels", [24, 120])
-def test_eta_of_many_nodes_is_chosen_before_the_other_reads(blurred, n_labels, monkeypatch):
-    """Decisions are still those of the whole graph."""
-    y = labels(n_labels, 1)
-    monkeypatch.setattr("graphsqueak.ssl.refinement.LARGE_MIN_NODES", N_NODES)
-    fixed = []
-    fix_eta = Refinement.fix_eta
-    monkeypatch.setattr(
-        Refinement, "fix_eta", lambda self, eta: (fixed.append(eta), fix_eta(self, eta))
-    )
-    clf = gs.SparseHFSClassifier(n_edges=6_000, max_passes=4, random_state=7).fit(blurred, y)
-    assert fixed == [clf.eta_]
-    settings = {"eta": clf.eta_, "prior_weight": clf.prior_weight_, "random_state": 7}
-    exact = gs.StableHFSClassifier(**settings).fit(blurred, y).transduction_
-    assert np.mean(clf.transduction_ == exact) > 0.99
 
 
 def test_reading_is_counted_and_a_pipe_is_read_once(blurred):

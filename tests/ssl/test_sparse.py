@@ -92,7 +92,7 @@ def test_labels_may_come_late_and_change(dense):
         assert np.mean((answer == TRUTH)[unlabeled]) > 0.55
     swapped = np.where(y == -1, -1, (y + 1) % 3)
     np.testing.assert_array_equal(clf.relabel(swapped).predict(), (late + 1) % 3)
-    with pytest.warns(LateLabelsWarning, match="1 labels came after"):
+    with pytest.warns(LateLabelsWarning, match="1 labels were given after"):
         clf.relabel({200: 0, 0: 0, 7: 1, 14: 2})
 
 
