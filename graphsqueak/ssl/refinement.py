@@ -40,11 +40,6 @@ INNER_TOL = 1e-4
 # 1.5 edges per node is decided otherwise than on the whole graph (2 % with 12); a larger value
 # doubles the columns of each pass.
 COARSE_MAX_EDGES_PER_NODE = 12.0
-# Smooth functions that a coarse H adds. Without them 4 % of the nodes of two moons are decided
-# otherwise than on the whole graph, with them 1 %.
-N_SMOOTH_FUNCTIONS = 32
-# Standard errors within which a margin is not decided.
-MARGIN_ERRORS = 2.0
 
 
 class Refinement:
@@ -64,7 +59,8 @@ class Refinement:
     n_edges : int
         Number of edges of G in the first pass.
     n_smooth : int
-        Number of smooth functions that a coarse H adds.
+        Number of smooth functions that a coarse H adds. With 0, 4 % of the nodes of two moons are
+        decided otherwise than on the whole graph; with 32, 1 %.
     random_state : int or None
         Seed of the probes, which are those of `LooSolver`, and of the solver.
     progress : bool or callable
@@ -100,7 +96,7 @@ class Refinement:
         eta,
         *,
         n_edges,
-        n_smooth=N_SMOOTH_FUNCTIONS,
+        n_smooth=32,
         random_state=None,
         progress=False,
     ):
@@ -221,13 +217,15 @@ class _View:
             raise ValueError(f"the refinement is for eta={self._eta}, not {eta}")
 
 
-def count_unstable(scores, others):
+def count_unstable(scores, others, *, n_errors=2.0):
     """Return how many rows of `scores` may have another largest entry in the exact solution.
 
     Parameters
     ----------
     scores, others : array (n, C)
         Decision scores after either step.
+    n_errors : float
+        Number of standard errors within which a margin is not decided.
 
     Examples
     --------
@@ -243,4 +241,4 @@ def count_unstable(scores, others):
     squared_difference = ((scores - others) ** 2).sum(axis=1)
     # Squared error of a difference of two scores.
     error = 2 * (squared_difference + squared_difference.mean())
-    return int(np.count_nonzero((best - second) ** 2 <= MARGIN_ERRORS**2 * error))
+    return int(np.count_nonzero((best - second) ** 2 <= n_errors**2 * error))
